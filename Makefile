@@ -1,0 +1,90 @@
+# Plain POSIX make and Python 3.11 or newer; everything else is installed into environments below this folder.
+.POSIX:
+
+PYTHON ?= python3
+SEED ?=
+LOCK_TOOL = uv==0.13.9
+
+PIP_INSTALL = -m pip install --quiet --quiet --disable-pip-version-check --no-input
+PYTEST = .venv/bin/python -m pytest
+TREES = trees=; for tree in src tests benchmarks examples; do \
+	if [ -n "$$(find $$tree -name '*.py' 2>/dev/null)" ]; then trees="$$trees $$tree"; fi; done
+
+NEED_PYTHON = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "ramet needs Python 3.11 or newer, and $(PYTHON) is not: name one with make PYTHON=/path/to/python3.12" >&2; \
+	exit 2; }
+
+# A half-made or moved environment has no working pip: it is made anew.
+NEED_ENVIRONMENT = $(NEED_PYTHON); \
+	"$$folder/bin/pip" --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear "$$folder" >/dev/null 2>&1 || { \
+	echo "cannot create $$folder: check that the disk is writable and Python's venv is there (Debian: python3-venv)" >&2; \
+	exit 2; }
+
+INSTALL = $(NEED_ENVIRONMENT); \
+	echo "setting up $$folder from $$lock (once, and after a change: about half a minute)"; \
+	"$$folder/bin/python" $(PIP_INSTALL) -r "$$lock" && \
+	"$$folder/bin/python" $(PIP_INSTALL) --no-deps -e . && \
+	touch "$$folder/.stamp"
+
+.PHONY: help demo check test test-full crash sim bench docs fix lock clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv-demo/.stamp ## set up, then expand 500 real articles into a graph and search it
+	@.venv-demo/bin/ramet wiki demo
+
+check: .venv/.stamp ## formatting, lint, types, import layers
+	@$(TREES); set -ex; \
+	.venv/bin/ruff format --check $$trees; \
+	.venv/bin/ruff check $$trees; \
+	.venv/bin/mypy --strict $$trees; \
+	.venv/bin/lint-imports --no-logo
+
+test: .venv/.stamp ## the tests, without those marked full
+	@$(PYTEST) -m "not full"
+
+test-full: .venv/.stamp ## every test
+	@$(PYTEST)
+
+crash: .venv/.stamp ## the kill -9 tests, in full
+	@$(PYTEST) -m crash || { code=$$?; \
+	if [ $$code -eq 5 ]; then echo "no test is marked crash yet" >&2; exit 2; fi; exit $$code; }
+
+sim: .venv/.stamp ## the seeded simulation; SEED=n repeats one run
+	@if [ ! -d tests/simulation ]; then echo "there is no simulation yet: tests/simulation is missing" >&2; exit 2; fi
+	@RAMET_SIM_SEED="$(SEED)" $(PYTEST) tests/simulation
+
+bench: .venv/.stamp ## quick benchmarks, as JSON
+	@.venv/bin/ramet bench --quick --json
+
+docs: .venv/.stamp ## check the reference against the code
+	@if [ ! -f tests/test_docs.py ]; then echo "there is no reference yet: tests/test_docs.py is missing" >&2; exit 2; fi
+	@$(PYTEST) tests/test_docs.py
+
+fix: .venv/.stamp ## format, and mend what the linter can mend
+	@$(TREES); set -ex; \
+	.venv/bin/ruff format $$trees; \
+	.venv/bin/ruff check --fix $$trees
+
+lock: .venv-lock/.stamp ## renew requirements/*.lock from pyproject.toml
+	@$(LOCK) --extra wiki --extra dev --output-file requirements/dev.lock pyproject.toml
+	@$(LOCK) --extra wiki --constraint requirements/dev.lock --output-file requirements/wiki.lock pyproject.toml
+
+clean: ## remove the environments, caches and build output
+	rm -rf .venv .venv-demo .venv-lock build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# One file serves every Python from 3.11 on (markers), with hashes, and names no index.
+LOCK = .venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--annotation-style line --no-emit-index-url --no-emit-find-links --no-config --no-python-downloads --python .venv-lock/bin/python \
+	--custom-compile-command "make lock"
+
+.venv/.stamp: requirements/dev.lock pyproject.toml
+	@folder=.venv lock=requirements/dev.lock; $(INSTALL)
+
+.venv-demo/.stamp: requirements/wiki.lock pyproject.toml
+	@folder=.venv-demo lock=requirements/wiki.lock; $(INSTALL)
+
+.venv-lock/.stamp: Makefile
+	@folder=.venv-lock; $(NEED_ENVIRONMENT); "$$folder/bin/python" $(PIP_INSTALL) "$(LOCK_TOOL)" && touch "$$folder/.stamp"

@@ -1,0 +1,59 @@
+"""ramet: a durable task engine for work that spawns work, where every lineage provably ends.
+
+This module is the public API; nothing else is promised.
+"""
+
+from ramet.engine.app import App
+from ramet.engine.client import Client, TaskFailed, TreeNode
+from ramet.engine.context import ClaimLost, Context, SyncContext
+from ramet.engine.explain import Explanation
+from ramet.engine.outcome import Outcome
+from ramet.engine.registry import PayloadTooLarge, UnknownKind
+from ramet.engine.worker import Worker
+from ramet.model.guard import BlockReason
+from ramet.model.keys import InvalidKey, text_key, title_key, url_key
+from ramet.model.limits import PRESETS, Limits
+from ramet.model.lineage import Lineage, LineageState
+from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
+from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
+from ramet.store.base import SpawnAnswer, Submitted
+from ramet.store.errors import LineageExists, StoreError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "App",
+    "Attempt",
+    "Block",
+    "BlockReason",
+    "ClaimLost",
+    "Client",
+    "Context",
+    "ErrorClass",
+    "Explanation",
+    "InvalidKey",
+    "Limits",
+    "Lineage",
+    "LineageExists",
+    "LineageState",
+    "Outcome",
+    "PRESETS",
+    "PayloadTooLarge",
+    "Permanent",
+    "RetryAfter",
+    "SpawnAnswer",
+    "StoreError",
+    "Submitted",
+    "SyncContext",
+    "Task",
+    "TaskFailed",
+    "TaskHistory",
+    "TaskState",
+    "Transient",
+    "TreeNode",
+    "UnknownKind",
+    "Worker",
+    "text_key",
+    "title_key",
+    "url_key",
+]

@@ -1,0 +1,100 @@
+"""The app: a program's kinds, limits and tables, and the way to clients and workers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ramet.engine.client import Client
+from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry
+from ramet.model.limits import BALANCED, Limits
+from ramet.model.retry import ErrorTable
+from ramet.store import open_store
+
+Function = TypeVar("Function", bound=Handler)
+
+DATABASE = "ramet.db"
+
+
+class App:
+    """Kinds of work that belong together.
+
+    Args:
+        limits: bounds of every lineage and task, unless a kind or a submit gives stricter ones.
+        tables: ``CREATE TABLE IF NOT EXISTS`` statements of your own tables, run when a database is opened.
+        breadth: queues in which tasks closer to their root run first.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: Limits = BALANCED,
+        tables: Sequence[str] = (),
+        breadth: Sequence[str] = (),
+    ) -> None:
+        self.limits = limits
+        self.registry = Registry(limits)
+        self.tables = tuple(tables)
+        self.breadth = frozenset(breadth)
+
+    def task(
+        self,
+        kind: str,
+        *,
+        key: KeyOf | None = None,
+        queue: str = QUEUE,
+        priority: int = 0,
+        limits: Limits | None = None,
+        cycle_on: str = "key",
+        errors: ErrorTable | None = None,
+    ) -> Callable[[Function], Function]:
+        """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
+
+        Args:
+            kind: the name that tasks carry.
+            key: from the payload, what the task is about; tasks of one lineage with the same kind and key are one.
+                Left out, the whole payload is the key. See :mod:`ramet.model.keys` for canonical URLs and titles.
+            queue: where its tasks wait.
+            priority: larger runs sooner.
+            limits: instead of the app's.
+            cycle_on: ``key`` refuses a child whose key an ancestor of any kind has; ``kind+key`` only of its own kind.
+            errors: exception types that mean transient or permanent to this kind.
+        """
+
+        def register(function: Function) -> Function:
+            self.registry.add(
+                kind,
+                function,
+                key=key,
+                queue=queue,
+                priority=priority,
+                limits=limits,
+                cycle_on=cycle_on,
+                errors=errors,
+            )
+            return function
+
+        return register
+
+    def client(self, database: str | Path = DATABASE, *, create: bool = True) -> Client:
+        """A client of this app's kinds on a database. Close it, or use it in ``async with``.
+
+        Raises:
+            StoreError: the database cannot be opened; one line says what to do.
+        """
+        return Client(self.registry, open_store(database, create=create), self.limits, tables=self.tables)
+
+    def run(self, database: str | Path = DATABASE, **options: Any) -> None:
+        """Work in this process until nothing live is left: for scripts. A service runs ``ramet worker``.
+
+        Options are those of :class:`ramet.engine.worker.Worker`.
+        """
+        from ramet.engine.worker import Worker
+
+        async def work() -> None:
+            async with self.client(database) as client:
+                await Worker(self, client, until_idle=True, **options).run()
+
+        asyncio.run(work())

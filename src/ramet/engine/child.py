@@ -1,0 +1,150 @@
+"""The handler process: loads the app, runs handlers, and asks its supervisor for everything durable.
+
+Started by :class:`ramet.engine.handlers.ChildProcess`. It ends when the supervisor's end of the socket closes, so no
+handler outlives its worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import mmap
+import os
+import random
+import signal
+import socket
+import sys
+from typing import Any
+
+from ramet.engine.app import App
+from ramet.engine.client import Client
+from ramet.engine.runner import Runner
+from ramet.engine.work import FRAME_HEAD, Work, frame, settled_in, settlement_out, unframe
+from ramet.store import StoreError, open_store
+from ramet.store.base import Settled, Settlement
+
+
+def load_app(target: str) -> App:
+    """The app at ``module:attribute`` (``:app`` may be left out).
+
+    Raises:
+        ValueError: there is no such app; the message says what to give instead.
+    """
+    module_name, _, attribute = target.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and module_name.startswith(error.name):
+            raise ValueError(f"no module {module_name!r}: give the app as module:attribute") from error
+        raise
+    app = getattr(module, attribute or "app", None)
+    if not isinstance(app, App):
+        raise ValueError(f"{module_name} has no App named {attribute or 'app'!r}: give the app as module:attribute")
+    return app
+
+
+class _Supervised:
+    """The runner's port over the socket."""
+
+    def __init__(self, writer: asyncio.StreamWriter, app: App, database: str) -> None:
+        self._writer = writer
+        self._app = app
+        self._database = database
+        self._client: Client | None = None
+        self._delivered: list[Settlement] = []
+        self._calls: dict[int, asyncio.Future[Settled]] = {}
+        self._number = 0
+
+    def send(self, message: list[Any]) -> None:
+        self._writer.write(frame(message))
+
+    def deliver(self, settlement: Settlement) -> None:
+        if not self._delivered:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._delivered.append(settlement)
+
+    def _flush(self) -> None:
+        delivered, self._delivered = self._delivered, []
+        self.send(["done", [settlement_out(item) for item in delivered]])
+
+    async def call(self, settlement: Settlement) -> Settled:
+        self._number += 1
+        number = self._number
+        answer: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
+        self._calls[number] = answer
+        self.send(["call", number, settlement_out(settlement)])
+        try:
+            return await answer
+        finally:
+            del self._calls[number]
+
+    def answered(self, number: int, settled: Settled) -> None:
+        if number in self._calls and not self._calls[number].done():
+            self._calls[number].set_result(settled)
+
+    def failed(self, number: int, why: str) -> None:
+        if number in self._calls and not self._calls[number].done():
+            self._calls[number].set_exception(StoreError(why))
+
+    def client(self) -> Client:
+        if self._client is None:
+            self._client = Client(self._app.registry, open_store(self._database, create=False), self._app.limits)
+        return self._client
+
+
+async def _serve(
+    app: App, database: str, link: socket.socket, slots: mmap.mmap, *, concurrency: int, lease_seconds: float
+) -> None:
+    reader, writer = await asyncio.open_connection(sock=link)
+    port = _Supervised(writer, app, database)
+    runner = Runner(
+        app.registry,
+        port,
+        concurrency=concurrency,
+        lease_seconds=lease_seconds,
+        rng=random.Random(),
+        started=memoryview(slots).cast("q"),
+    )
+    runner.start()
+    port.send(["ready"])
+    while True:
+        try:
+            head = await reader.readexactly(FRAME_HEAD)
+            body = await reader.readexactly(int.from_bytes(head, "big"))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            # The supervisor is gone: nothing that runs here could be settled any more.
+            os._exit(1)
+        match unframe(body):
+            case ["run", works]:
+                runner.add([Work(*work) for work in works])
+            case ["settled", number, row]:
+                port.answered(number, settled_in(row))
+            case ["failed", number, why]:
+                port.failed(number, why)
+            case ["cancel", seqs]:
+                runner.cancel(frozenset(seqs))
+            case ["drain"]:
+                port.send(["drained", [(work.seq, work.fence) for work in runner.take_unstarted()]])
+            case message:
+                raise ValueError(f"the supervisor sent {message!r:.200}")
+
+
+def main(arguments: list[str]) -> int:
+    """Run until the supervisor goes away."""
+    target, database, link_fd, slots_fd, concurrency, lease = arguments
+    # The terminal sends Ctrl-C to both processes; only the supervisor decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        app = load_app(target)
+    except Exception as error:
+        sys.stderr.write(f"ramet: cannot load {target}: {type(error).__name__}: {error}\n")
+        return 2
+    slots = mmap.mmap(int(slots_fd), 0)
+    link = socket.socket(fileno=int(link_fd))
+    asyncio.run(_serve(app, database, link, slots, concurrency=int(concurrency), lease_seconds=float(lease)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,252 @@
+"""The client: submit work and ask about it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from ramet.engine.explain import Explanation, explain
+from ramet.engine.ids import new_id
+from ramet.engine.registry import Handler, Registry
+from ramet.model.limits import Limits
+from ramet.model.lineage import Lineage
+from ramet.model.task import Block, NewTask, Task, TaskHistory, TaskState
+from ramet.store.base import KindCount, NewLineage, Store, Submitted, TaskPage, TaskQuery
+
+WAIT_SECONDS = (0.02, 0.5)
+"""Shortest and longest pause between two looks of :meth:`Client.wait`."""
+
+
+class TaskFailed(Exception):
+    """:meth:`Client.result` of a task that did not end in success."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(f"task {task.id} ({task.kind}) is {task.state}: {task.reason or task.error or 'no reason'}")
+        self.task = task
+
+
+class TreeNode(NamedTuple):
+    """A task and its children, as deep as was asked for."""
+
+    task: Task
+    children: tuple[TreeNode, ...]
+    more: int
+    """1 when there are more children than are shown, or children below the depth asked for."""
+
+
+class Client:
+    """Submits work to a database and answers questions about it. Safe to use from many asyncio tasks at once."""
+
+    def __init__(self, registry: Registry, store: Store, limits: Limits, *, tables: Sequence[str] = ()) -> None:
+        self.registry = registry
+        self.store = store
+        self._limits = limits
+        self._tables = tables
+
+    async def __aenter__(self) -> Self:
+        await self.ensure_tables()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def ensure_tables(self) -> None:
+        """Create the app's own tables where they are missing."""
+        if self._tables:
+            await self.store.ensure_tables(self._tables)
+
+    async def close(self) -> None:
+        """Release the database."""
+        await self.store.close()
+
+    # --- submitting
+
+    async def submit(
+        self,
+        kind: str | Handler,
+        payload: Any = None,
+        *,
+        key: str | None = None,
+        queue: str | None = None,
+        priority: int | None = None,
+        delay_seconds: float = 0.0,
+        tracking_id: str | None = None,
+        limits: Limits | None = None,
+    ) -> Submitted:
+        """Start a lineage with one root. Durable when it returns.
+
+        Args:
+            kind: a registered kind or its handler; a bare name works too where the handler lives elsewhere.
+            payload: fits the handler's type; JSON in the database.
+            key: instead of the kind's own key function.
+            tracking_id: names the lineage; submitting the same again changes nothing.
+            limits: of this lineage.
+
+        Raises:
+            LineageExists: another lineage has this tracking_id.
+            pydantic.ValidationError, PayloadTooLarge: the payload does not fit.
+        """
+        new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds)
+        [answer] = await self.store.submit([self._lineage([new], tracking_id, limits)])
+        return answer
+
+    async def submit_many(
+        self,
+        items: Iterable[tuple[str | Handler, Any]],
+        *,
+        one_lineage: bool = False,
+        tracking_id: str | None = None,
+        limits: Limits | None = None,
+    ) -> list[Submitted]:
+        """Start many roots at once, all or none: a lineage each, or with ``one_lineage`` all in one.
+
+        Returns:
+            One answer per item. Roots of one lineage with the same kind and key are one task.
+        """
+        news = [self._new(kind, payload) for kind, payload in items]
+        if not news:
+            return []
+        if one_lineage:
+            return await self.store.submit([self._lineage(news, tracking_id, limits)])
+        if tracking_id is not None:
+            raise ValueError("tracking_id names one lineage: give one_lineage=True with it")
+        return await self.store.submit([self._lineage([new], None, limits) for new in news])
+
+    def _new(self, kind: str | Handler, payload: Any, **options: Any) -> NewTask:
+        return self.registry.known(kind).new_task(payload, **options)
+
+    def _lineage(self, roots: Sequence[NewTask], tracking_id: str | None, limits: Limits | None) -> NewLineage:
+        bounds = limits or self._limits
+        return NewLineage(
+            tracking_id or new_id(),
+            roots,
+            bounds.max_spawn_depth,
+            bounds.max_tasks,
+            bounds.max_fan_out,
+            bounds.lineage_seconds,
+        )
+
+    # --- asking
+
+    async def get(self, task_id: str) -> Task | None:
+        """One task, or None."""
+        return await self.store.get(task_id)
+
+    async def history(self, task_id: str) -> TaskHistory | None:
+        """One task with its attempts, recorded transitions and refused spawns, or None."""
+        return await self.store.history(task_id)
+
+    async def tasks(
+        self,
+        *,
+        tracking_id: str | None = None,
+        states: Iterable[TaskState | str] = (),
+        kind: str | None = None,
+        key: str | None = None,
+        min_depth: int | None = None,
+        parent_id: str | None = None,
+        limit: int = 100,
+        after: int = 0,
+    ) -> TaskPage:
+        """Tasks that match all that is given, a page at a time (at most 1,000)."""
+        wanted = frozenset(TaskState(state) for state in states)
+        return await self.store.tasks(TaskQuery(tracking_id, wanted, kind, key, min_depth, parent_id, limit, after))
+
+    async def all_tasks(self, **filters: Any) -> AsyncIterator[Task]:
+        """Every task that :meth:`tasks` would list, page after page."""
+        after: int | None = 0
+        while after is not None:
+            page = await self.tasks(**filters, limit=1_000, after=after)
+            for task in page.tasks:
+                yield task
+            after = page.next_after
+
+    async def has_live(self, kind: str, key: str, tracking_id: str | None = None) -> bool:
+        """True while a task of this kind and key is pending or processing, in one lineage or anywhere."""
+        return await self.store.has_live(kind, key, tracking_id)
+
+    async def lineage(self, tracking_id: str) -> Lineage | None:
+        """One lineage, or None."""
+        return await self.store.lineage(tracking_id)
+
+    async def lineages(self, *, states: Iterable[str] = (), limit: int = 100) -> list[Lineage]:
+        """Lineages, newest first."""
+        return await self.store.lineages(states=states, limit=limit)
+
+    async def counts(self, tracking_id: str | None = None) -> list[KindCount]:
+        """The distribution of tasks over kinds and states, with mean depths."""
+        return await self.store.counts(tracking_id)
+
+    async def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
+        """Spawns that the guard refused in a lineage; filter by ``kind``, ``key`` or ``reason``."""
+        return await self.store.blocks(tracking_id, limit=limit, **filters)
+
+    async def tree(self, task_id: str, *, depth: int = 10, width: int = 100) -> TreeNode | None:
+        """A task with what grew from it, down to ``depth`` levels of at most ``width`` children each."""
+        task = await self.store.get(task_id)
+        return None if task is None else await self._node(task, depth, width)
+
+    async def _node(self, task: Task, depth: int, width: int) -> TreeNode:
+        page = await self.tasks(parent_id=task.id, limit=width if depth > 0 else 1)
+        if depth <= 0:
+            return TreeNode(task, (), int(bool(page.tasks)))
+        children = [await self._node(child, depth - 1, width) for child in page.tasks]
+        return TreeNode(task, tuple(children), int(page.next_after is not None))
+
+    async def explain(self, task_id: str) -> Explanation | None:
+        """Why a task is where it is, from stored rows; None when there is no such task."""
+        return await explain(self.store, task_id)
+
+    async def wait(self, task_id: str, *, timeout_seconds: float | None = None) -> Task:
+        """Wait until a task has ended.
+
+        Raises:
+            LookupError: there is no such task.
+            TimeoutError: it is still live after ``timeout_seconds``.
+        """
+        async with asyncio.timeout(timeout_seconds):
+            pause, longest = WAIT_SECONDS
+            while True:
+                task = await self.store.get(task_id)
+                if task is None:
+                    raise LookupError(f"no task {task_id}")
+                if task.state.terminal:
+                    return task
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.5, longest)
+
+    async def result(self, task_id: str, *, timeout_seconds: float | None = None) -> Any:
+        """Wait for a task and return what its handler returned.
+
+        Raises:
+            TaskFailed: it ended in another state than success.
+        """
+        task = await self.wait(task_id, timeout_seconds=timeout_seconds)
+        if task.state is not TaskState.SUCCESS:
+            raise TaskFailed(task)
+        return task.result
+
+    # --- acting
+
+    async def cancel(self, task_id: str, *, tree: bool = False, by: str = "client", reason: str | None = None) -> bool:
+        """Cancel a task, with ``tree`` all that grew from it too. False when there was nothing left to cancel."""
+        return await self.store.cancel(task_id, tree=tree, by=by, reason=reason)
+
+    async def cancel_lineage(self, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
+        """Cancel everything of a lineage, in one transaction."""
+        return await self.store.cancel_lineage(tracking_id, by=by, reason=reason)
+
+    async def revive(
+        self,
+        task_ids: Iterable[str],
+        *,
+        by: str = "client",
+        reason: str | None = None,
+        extend_seconds: float | None = None,
+    ) -> list[str]:
+        """Give ended tasks (not successful ones) new attempts; returns the ids of those revived."""
+        return await self.store.revive(list(task_ids), by=by, reason=reason, extend_seconds=extend_seconds)

@@ -1,0 +1,295 @@
+"""What a handler holds: its task, and the verbs with which it asks for things.
+
+Spawns and writes are buffered and commit together with the task's next checkpoint or its end, so a handler that
+crashes leaves nothing half-done. ``checkpoint``, ``progress`` and ``spawn_now`` commit when called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ramet.engine.outcome import Outcome
+from ramet.engine.registry import Handler, Kind, Registry
+from ramet.engine.work import Work, state_json
+from ramet.model import events as ev
+from ramet.model.task import NewTask
+from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
+
+if TYPE_CHECKING:
+    from ramet.engine.client import Client
+
+
+class ClaimLost(Exception):
+    """The claim is no longer this handler's: stop. Nothing it asks for is accepted any more."""
+
+
+class Desk(Protocol):
+    """Who answers a handler's calls: the supervisor, here or in another process."""
+
+    async def call(self, settlement: Settlement) -> Settled:
+        """Settle one thing now and wait until it is durable."""
+        ...
+
+    def client(self) -> Client:
+        """A client for reading."""
+        ...
+
+
+class BaseContext:
+    """What contexts of async and plain handlers have in common."""
+
+    def __init__(self, work: Work, kind: Kind, registry: Registry, desk: Desk, lease_seconds: float) -> None:
+        self._work = work
+        self._kind = kind
+        self._registry = registry
+        self._desk = desk
+        self._lease_seconds = lease_seconds
+        self._spawns: list[NewTask] = []
+        self._writes: list[Write] = []
+        self._lower: list[tuple[str, int]] = []
+        self._stage = work.stage
+        self._pipeline_state: dict[str, Any] | None = None
+
+    # --- who am I
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+        return self._work.id
+
+    @property
+    def tracking_id(self) -> str:
+        """The lineage's id."""
+        return self._work.tracking_id
+
+    @property
+    def kind(self) -> str:
+        """The task's kind."""
+        return self._work.kind
+
+    @property
+    def key(self) -> str:
+        """The task's canonical key."""
+        return self._work.key
+
+    @property
+    def parent_id(self) -> str | None:
+        """Id of the task that spawned this one."""
+        return self._work.parent_id
+
+    @property
+    def ancestry_chain(self) -> tuple[str, ...]:
+        """Task ids from the root to the parent."""
+        return tuple(json.loads(self._work.ancestry_chain))
+
+    @property
+    def spawn_depth(self) -> int:
+        """0 for a root."""
+        return self._work.spawn_depth
+
+    @property
+    def attempt(self) -> int:
+        """1 on the first run; snoozed and lost attempts do not count."""
+        return self._work.attempts
+
+    @property
+    def chain_depth(self) -> int:
+        """How often this task has continued itself."""
+        return self._work.chain_depth
+
+    @property
+    def snoozes(self) -> int:
+        """How often this task was snoozed."""
+        return self._work.snoozes
+
+    @property
+    def deadline_at(self) -> float | None:
+        """When this task's time is over, Unix seconds."""
+        return self._work.deadline_at
+
+    @property
+    def token(self) -> str:
+        """An idempotency token for calls to the outside: changes with every claim (promise I2)."""
+        return f"{self._work.id}:{self._work.fence}"
+
+    @property
+    def stage(self) -> str | None:
+        """The stage that the last checkpoint moved to."""
+        return self._stage
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The pipeline_state of the last checkpoint; empty before the first."""
+        if self._pipeline_state is None:
+            text = self._work.pipeline_state
+            self._pipeline_state = json.loads(text) if text else {}
+        return self._pipeline_state
+
+    @property
+    def client(self) -> Client:
+        """A client of the same database, for questions about other tasks."""
+        return self._desk.client()
+
+    # --- asking for things that commit with the task
+
+    def spawn(
+        self,
+        kind: str | Handler,
+        payload: Any = None,
+        *,
+        key: str | None = None,
+        queue: str | None = None,
+        priority: int | None = None,
+        delay_seconds: float = 0.0,
+    ) -> None:
+        """Ask for a child task. The guard decides when this task ends or reaches its next checkpoint.
+
+        Raises:
+            UnknownKind: nobody registered that kind.
+            PayloadTooLarge: keep the large part elsewhere.
+        """
+        target = self._registry.get(kind)
+        self._spawns.append(
+            target.new_task(payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds)
+        )
+
+    def write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+        """A statement on your own tables that commits with the task, under its fence. ``?`` stands for parameters.
+
+        Raises:
+            ValueError: the statement touches the engine's own tables.
+        """
+        if "ramet_" in sql.lower():
+            raise ValueError("ctx.write is for your own tables: tables named ramet_* belong to the engine")
+        self._writes.append(Write(sql, tuple(parameters)))
+
+    def lower(self, **limits: int) -> None:
+        """Lower the lineage's ``max_tasks``, ``max_fan_out`` or ``max_spawn_depth``; they are never raised."""
+        self._lower += limits.items()
+
+    # --- ways to end
+
+    def filter(self, reason: str) -> Outcome:
+        """End as *filtered*: what this task is about was rejected."""
+        return Outcome("filter", reason)
+
+    def skip(self, reason: str) -> Outcome:
+        """End as *skipped*: the work need not be done."""
+        return Outcome("skip", reason)
+
+    def fail(self, reason: str) -> Outcome:
+        """End as *failed* at once, keeping what was buffered."""
+        return Outcome("fail", reason)
+
+    def snooze(self, seconds: float, reason: str | None = None) -> Outcome:
+        """Come back in so many seconds (at least 1); the attempt is given back."""
+        return Outcome("snooze", reason, seconds)
+
+    def continue_later(self) -> Outcome:
+        """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
+        return Outcome("continue")
+
+    # --- for the engine
+
+    def take_settlement(self, event: Callable[[int], ev.Event], **more: Any) -> Settlement:
+        """Everything buffered so far, under the given event."""
+        work = self._work
+        settlement = Settlement(
+            work.seq,
+            work.fence,
+            event(work.fence),
+            spawns=self._spawns,
+            writes=self._writes,
+            lower=tuple(self._lower),
+            **more,
+        )
+        self._spawns, self._writes, self._lower = [], [], []
+        return settlement
+
+    async def _call(self, settlement: Settlement) -> Settled:
+        settled = await self._desk.call(settlement)
+        if settled.refused is not None:
+            raise ClaimLost(f"task {self.id}: {settled.refused}" + (f" ({settled.reason})" if settled.reason else ""))
+        if settled.state != "processing":
+            raise ClaimLost(f"task {self.id} is {settled.state}: {settled.reason}")
+        return settled
+
+    async def _checkpoint(self, stage: str | None, state: dict[str, Any] | None) -> Sequence[SpawnAnswer]:
+        text = None
+        if state is not None:
+            text = state_json(state, self._kind.limits.pipeline_state_bytes_max)
+        settled = await self._call(
+            self.take_settlement(lambda fence: ev.Checkpoint(fence, self._lease_seconds, stage), pipeline_state=text)
+        )
+        if stage is not None:
+            self._stage = stage
+        if text is not None:
+            self._pipeline_state = json.loads(text)
+        return settled.spawns
+
+    async def _progress(self, done: float, total: float | None, message: str) -> None:
+        text = json.dumps({"done": done, "total": total, "message": message})
+        work = self._work
+        await self._call(Settlement(work.seq, work.fence, ev.Progress(work.fence, self._lease_seconds), progress=text))
+
+    async def _spawn_now(self, kind: str | Handler, payload: Any, options: dict[str, Any]) -> SpawnAnswer:
+        new = self._registry.get(kind).new_task(payload, **options)
+        work = self._work
+        settled = await self._call(
+            Settlement(work.seq, work.fence, ev.Progress(work.fence, self._lease_seconds), spawns=[new])
+        )
+        return settled.spawns[0]
+
+
+class Context(BaseContext):
+    """The context of an ``async def`` handler."""
+
+    async def checkpoint(self, stage: str | None = None, state: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
+        """Commit stage, state, buffered spawns and writes now; a crash resumes after it.
+
+        Returns:
+            The guard's answers to the spawns buffered so far.
+
+        Raises:
+            ClaimLost: the claim is not this handler's any more.
+        """
+        return await self._checkpoint(stage, state)
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell people how far this task is. Extends the lease; commits at once.
+
+        Raises:
+            ClaimLost: the claim is not this handler's any more.
+        """
+        await self._progress(done, total, message)
+
+    async def spawn_now(self, kind: str | Handler, payload: Any = None, **options: Any) -> SpawnAnswer:
+        """Ask for a child and learn the guard's answer at once. Options as for :meth:`spawn`.
+
+        Raises:
+            ClaimLost: the claim is not this handler's any more.
+        """
+        return await self._spawn_now(kind, payload, options)
+
+
+class SyncContext(BaseContext):
+    """The context of a plain ``def`` handler, which runs in a thread."""
+
+    def __init__(self, *arguments: Any, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(*arguments)
+        self._loop = loop
+
+    def checkpoint(self, stage: str | None = None, state: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
+        """See :meth:`Context.checkpoint`."""
+        return asyncio.run_coroutine_threadsafe(self._checkpoint(stage, state), self._loop).result()
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """See :meth:`Context.progress`."""
+        asyncio.run_coroutine_threadsafe(self._progress(done, total, message), self._loop).result()
+
+    def spawn_now(self, kind: str | Handler, payload: Any = None, **options: Any) -> SpawnAnswer:
+        """See :meth:`Context.spawn_now`."""
+        return asyncio.run_coroutine_threadsafe(self._spawn_now(kind, payload, options), self._loop).result()

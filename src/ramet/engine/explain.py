@@ -1,0 +1,49 @@
+"""Why is this task where it is? Answered from stored rows only (promise I8)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ramet.model.lineage import Lineage, LineageState
+from ramet.model.task import Task, TaskHistory, TaskState, Wait
+from ramet.store.base import Store
+
+
+class Explanation(NamedTuple):
+    """One sentence that answers, and the rows behind it."""
+
+    headline: str
+    history: TaskHistory
+    lineage: Lineage
+
+
+async def explain(store: Store, task_id: str) -> Explanation | None:
+    """The explanation of a task; None when there is no such task."""
+    history = await store.history(task_id)
+    if history is None:
+        return None
+    lineage = await store.lineage(history.task.tracking_id)
+    assert lineage is not None, "every task has its lineage's row"
+    return Explanation(_headline(history.task, history, lineage), history, lineage)
+
+
+def _headline(task: Task, history: TaskHistory, lineage: Lineage) -> str:
+    if task.state is TaskState.PROCESSING:
+        return f"worker {task.worker} holds it (claim {task.fence}) under a lease until {task.lease_until:.0f}"
+    if task.state is TaskState.PENDING:
+        return _waiting(task, history, lineage)
+    reason = f": {task.reason}" if task.reason else ""
+    error = f" ({task.error})" if task.error and task.error != task.reason else ""
+    return f"it ended as {task.state}{reason}{error}"
+
+
+def _waiting(task: Task, history: TaskHistory, lineage: Lineage) -> str:
+    if lineage.state != LineageState.RUNNING:
+        return f"its lineage is {lineage.state}" + (f": {lineage.reason}" if lineage.reason else "")
+    if task.wait == Wait.DUE:
+        last = history.attempts[-1] if history.attempts else None
+        why = f" after {last.outcome} ({last.reason})" if last else ""
+        return f"it is scheduled for {task.available_at:.0f}{why}"
+    if task.wait is not None:
+        return f"it waits: {task.wait}"
+    return f"it waits for a worker that serves kind {task.kind!r} on queue {task.queue!r}"

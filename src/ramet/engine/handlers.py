@@ -1,0 +1,268 @@
+"""Where handlers run, as the supervisor sees it: in its own loop, or in a child process that may die alone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import mmap
+import os
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ramet.engine.registry import Registry
+from ramet.engine.runner import Runner
+from ramet.engine.work import FRAME_HEAD, Work, frame, settlement_in, unframe
+from ramet.store.base import Settled, Settlement
+
+if TYPE_CHECKING:
+    from ramet.engine.client import Client
+
+log = logging.getLogger("ramet.worker")
+
+SLOT_BYTES = 8
+READY_SECONDS_MAX = 60.0
+
+
+class Supervisor(Protocol):
+    """What handlers tell the worker."""
+
+    def outcomes(self, settlements: Sequence[Settlement]) -> None:
+        """Tasks ended."""
+        ...
+
+    async def call(self, settlement: Settlement) -> Settled:
+        """A running handler wants something settled now."""
+        ...
+
+    def died(self, running: frozenset[int], why: str) -> None:
+        """The handlers' process is gone; these tasks were in its slots."""
+        ...
+
+
+class Handlers(Protocol):
+    """A place where handlers run."""
+
+    async def start(self, supervisor: Supervisor) -> None:
+        """Be ready to run tasks."""
+        ...
+
+    def run(self, works: Sequence[Work]) -> None:
+        """Run these, as slots become free."""
+        ...
+
+    def cancel(self, seqs: frozenset[int]) -> None:
+        """Stop these: their claims are lost."""
+        ...
+
+    async def drain(self) -> list[tuple[int, int]]:
+        """Begin nothing more; returns (seq, fence) of what was not begun."""
+        ...
+
+    async def stop(self) -> None:
+        """End everything now."""
+        ...
+
+
+class InProcess:
+    """Handlers in the worker's own event loop: for embedding, tests and debugging."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        client: Callable[[], Client],
+        *,
+        concurrency: int,
+        lease_seconds: float,
+        rng: random.Random,
+    ) -> None:
+        self._client = client
+        self._supervisor: Supervisor | None = None
+        self._delivered: list[Settlement] = []
+        self._runner = Runner(registry, self, concurrency=concurrency, lease_seconds=lease_seconds, rng=rng)
+
+    async def start(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+        self._runner.start()
+
+    def run(self, works: Sequence[Work]) -> None:
+        self._runner.add(works)
+
+    def cancel(self, seqs: frozenset[int]) -> None:
+        self._runner.cancel(seqs)
+
+    async def drain(self) -> list[tuple[int, int]]:
+        return [(work.seq, work.fence) for work in self._runner.take_unstarted()]
+
+    async def stop(self) -> None:
+        await self._runner.stop()
+
+    # The runner's port.
+
+    def deliver(self, settlement: Settlement) -> None:
+        if not self._delivered:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._delivered.append(settlement)
+
+    def _flush(self) -> None:
+        delivered, self._delivered = self._delivered, []
+        assert self._supervisor is not None
+        self._supervisor.outcomes(delivered)
+
+    async def call(self, settlement: Settlement) -> Settled:
+        assert self._supervisor is not None
+        return await self._supervisor.call(settlement)
+
+    def client(self) -> Client:
+        return self._client()
+
+
+class ChildProcess:
+    """Handlers in a child process, started afresh (never forked) and spoken to in JSON frames over a socket pair.
+
+    The child writes the number of the task in each slot into shared memory before it runs it, so that after its death
+    the supervisor knows which tasks were running, and which never began.
+    """
+
+    def __init__(self, target: str, database: str, *, concurrency: int, lease_seconds: float) -> None:
+        self._target = target
+        self._database = database
+        self._concurrency = concurrency
+        self._lease_seconds = lease_seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._listening: asyncio.Task[None] | None = None
+        self._slots: mmap.mmap | None = None
+        self._supervisor: Supervisor | None = None
+        self._drained: asyncio.Future[list[tuple[int, int]]] | None = None
+        self._ready: asyncio.Future[None] | None = None
+        self._calls: set[asyncio.Task[None]] = set()
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id."""
+        return None if self._process is None else self._process.pid
+
+    async def start(self, supervisor: Supervisor) -> None:
+        """Start the child and wait until it has loaded the app.
+
+        Raises:
+            RuntimeError: the app cannot be loaded; the child has printed why.
+        """
+        self._supervisor = supervisor
+        ours, theirs = socket.socketpair()
+        shared = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the two processes
+        shared.truncate(self._concurrency * SLOT_BYTES)
+        self._slots = mmap.mmap(shared.fileno(), self._concurrency * SLOT_BYTES)
+        command = [sys.executable, "-m", "ramet.engine.child", self._target, self._database]
+        command += [str(n) for n in (theirs.fileno(), shared.fileno(), self._concurrency, self._lease_seconds)]
+        self._process = subprocess.Popen(  # noqa: ASYNC220 - our own interpreter and module
+            command, pass_fds=(theirs.fileno(), shared.fileno()), stdin=subprocess.DEVNULL, env=_child_environment()
+        )
+        theirs.close()
+        shared.close()
+        reader, self._writer = await asyncio.open_connection(sock=ours)
+        self._ready = asyncio.get_running_loop().create_future()
+        self._listening = asyncio.create_task(self._listen(reader))
+        try:
+            await asyncio.wait_for(self._ready, READY_SECONDS_MAX)
+        except (TimeoutError, ConnectionError) as error:
+            await self.stop()
+            raise RuntimeError(f"the handler process could not load {self._target}: see its message above") from error
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while True:
+                head = await reader.readexactly(FRAME_HEAD)
+                body = await reader.readexactly(int.from_bytes(head, "big"))
+                self._heard(unframe(body))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            self._gone()
+
+    def _heard(self, message: list[Any]) -> None:
+        assert self._supervisor is not None
+        match message:
+            case ["done", rows]:
+                self._supervisor.outcomes([settlement_in(row) for row in rows])
+            case ["call", number, row]:
+                answering = asyncio.create_task(self._answer(number, settlement_in(row)))
+                self._calls.add(answering)
+                answering.add_done_callback(self._calls.discard)
+            case ["drained", rows]:
+                if self._drained is not None and not self._drained.done():
+                    self._drained.set_result([(seq, fence) for seq, fence in rows])
+            case ["ready"]:
+                assert self._ready is not None
+                self._ready.set_result(None)
+            case _:
+                raise ValueError(f"the handler process sent {message!r:.200}")
+
+    async def _answer(self, number: int, settlement: Settlement) -> None:
+        assert self._supervisor is not None
+        try:
+            settled = await self._supervisor.call(settlement)
+            self._send(["settled", number, settled])
+        except Exception as error:
+            log.warning("a call of task %s failed: %s", settlement.seq, error)
+            self._send(["failed", number, f"{type(error).__name__}: {error}"])
+
+    def _send(self, message: list[Any]) -> None:
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(frame(message))
+
+    def _gone(self) -> None:
+        """The child closed its end: it died, or was told to stop."""
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_exception(ConnectionError("the handler process ended before it was ready"))
+            return
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result([])
+        process, self._process = self._process, None
+        if process is None:
+            return
+        code = process.wait()
+        assert self._slots is not None
+        numbers = memoryview(self._slots).cast("q")
+        running = frozenset(number for number in numbers if number)
+        numbers.release()
+        assert self._supervisor is not None
+        self._supervisor.died(running, f"the handler process ended with {code}")
+
+    def run(self, works: Sequence[Work]) -> None:
+        self._send(["run", works])
+
+    def cancel(self, seqs: frozenset[int]) -> None:
+        self._send(["cancel", sorted(seqs)])
+
+    async def drain(self) -> list[tuple[int, int]]:
+        if self._process is None:
+            return []
+        self._drained = asyncio.get_running_loop().create_future()
+        self._send(["drain"])
+        return await self._drained
+
+    async def stop(self) -> None:
+        """Kill the child. What it ran is not settled by it any more."""
+        process, self._process = self._process, None
+        if self._listening is not None:
+            self._listening.cancel()
+        if self._writer is not None:
+            self._writer.close()
+        if process is not None:
+            process.kill()
+            await _reaped(process)
+
+
+def _child_environment() -> dict[str, str]:
+    """The child must find the app where this process found it, working directory included."""
+    path = os.pathsep.join(item or os.getcwd() for item in sys.path)
+    return {**os.environ, "PYTHONPATH": path}
+
+
+async def _reaped(process: subprocess.Popen[bytes]) -> None:
+    wait: Awaitable[int] = asyncio.to_thread(process.wait)
+    await wait

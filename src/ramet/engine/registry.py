@@ -1,0 +1,190 @@
+"""Kinds: which handler runs which task, and what a task of that kind is made with."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import from_json, to_json
+
+from ramet.engine.ids import new_id
+from ramet.model.keys import json_key, text_key
+from ramet.model.limits import Limits
+from ramet.model.retry import ERRORS, ErrorTable
+from ramet.model.task import NewTask
+
+Handler = Callable[..., Any]
+KeyOf = Callable[[Any], str]
+
+QUEUE = "default"
+
+
+class UnknownKind(LookupError):
+    """Nobody registered this kind."""
+
+
+class PayloadTooLarge(ValueError):
+    """The payload is over the limit; keep large things elsewhere and pass a reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A registered kind."""
+
+    name: str
+    handler: Handler | None
+    """None for a kind that this program only submits."""
+    payload: TypeAdapter[Any] | None
+    """None when the handler takes no payload."""
+    is_async: bool
+    key: KeyOf | None
+    queue: str
+    priority: int
+    limits: Limits
+    cycle_on: str
+    errors: ErrorTable = field(default_factory=dict)
+
+    def error_table(self) -> ErrorTable:
+        """The engine's error classes with this kind's own on top."""
+        return {**ERRORS, **self.errors} if self.errors else ERRORS
+
+    def payload_json(self, payload: Any) -> str:
+        """The payload as JSON text, checked against the handler's type.
+
+        Raises:
+            pydantic.ValidationError: it does not fit the type.
+            PayloadTooLarge: it is over ``payload_bytes_max``.
+        """
+        if payload is None and self.payload is None:
+            return "null"
+        if isinstance(payload, Mapping) and self.payload is not None:
+            payload = self.payload.validate_python(payload)
+        raw = to_json(payload, inf_nan_mode="strings") if self.payload is None else self.payload.dump_json(payload)
+        if len(raw) > self.limits.payload_bytes_max:
+            raise PayloadTooLarge(
+                f"the payload of {self.name} has {len(raw)} bytes, over {self.limits.payload_bytes_max}: "
+                "keep the large part elsewhere and pass a reference to it"
+            )
+        return raw.decode()
+
+    def new_task(
+        self,
+        payload: Any = None,
+        *,
+        key: str | None = None,
+        queue: str | None = None,
+        priority: int | None = None,
+        delay_seconds: float = 0.0,
+    ) -> NewTask:
+        """A task of this kind, ready to be submitted or spawned."""
+        text = self.payload_json(payload)
+        if key is not None:
+            key = text_key(key)
+        elif self.key is not None:
+            key = text_key(self.key(self._typed(payload)))
+        else:
+            key = json_key({"payload": from_json(text)}) if text != "null" else self.name
+        limits = self.limits
+        return NewTask(
+            new_id(),
+            self.name,
+            key,
+            text,
+            queue or self.queue,
+            self.priority if priority is None else priority,
+            delay_seconds,
+            limits.max_attempts,
+            limits.task_seconds,
+            limits.max_chain_depth,
+            self.cycle_on,
+        )
+
+    def _typed(self, payload: Any) -> Any:
+        if isinstance(payload, Mapping) and self.payload is not None:
+            return self.payload.validate_python(payload)
+        return payload
+
+
+class Registry:
+    """The kinds of an app."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._kinds: dict[str, Kind] = {}
+        self._by_handler: dict[Handler, Kind] = {}
+
+    def add(
+        self,
+        name: str,
+        handler: Handler,
+        *,
+        key: KeyOf | None,
+        queue: str,
+        priority: int,
+        limits: Limits | None,
+        cycle_on: str,
+        errors: ErrorTable | None,
+    ) -> Kind:
+        """Register a handler.
+
+        Raises:
+            ValueError: the name is taken, or an option is not one of its values.
+        """
+        if name in self._kinds:
+            raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
+        if cycle_on not in ("key", "kind+key"):
+            raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key' or 'kind+key'")
+        kind = Kind(
+            name,
+            handler,
+            _payload_type(handler),
+            inspect.iscoroutinefunction(handler),
+            key,
+            queue,
+            priority,
+            limits or self._limits,
+            cycle_on,
+            errors or {},
+        )
+        self._kinds[name] = kind
+        self._by_handler[handler] = kind
+        return kind
+
+    def get(self, kind: str | Handler) -> Kind:
+        """The kind of this name or handler.
+
+        Raises:
+            UnknownKind: with the names that exist.
+        """
+        found = self._kinds.get(kind) if isinstance(kind, str) else self._by_handler.get(kind)
+        if found is None:
+            name = kind if isinstance(kind, str) else getattr(kind, "__name__", repr(kind))
+            known = ", ".join(sorted(self._kinds)) or "none"
+            raise UnknownKind(f"no kind {name!r} is registered (registered: {known})")
+        return found
+
+    def known(self, kind: str | Handler) -> Kind:
+        """Like :meth:`get`, but a name nobody registered gets the app's defaults: for submitting from elsewhere."""
+        if isinstance(kind, str) and kind not in self._kinds:
+            return Kind(kind, None, None, False, None, QUEUE, 0, self._limits, "key")
+        return self.get(kind)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """All kinds, by name."""
+        return tuple(self._kinds[name] for name in sorted(self._kinds))
+
+
+def _payload_type(handler: Handler) -> TypeAdapter[Any] | None:
+    """The type of the handler's second parameter; JSON of any shape when it is not annotated."""
+    parameters = list(inspect.signature(handler).parameters.values())
+    if len(parameters) < 1:
+        raise ValueError(f"handler {handler.__name__} takes no parameters: give it (ctx) or (ctx, payload)")
+    if len(parameters) == 1:
+        return None
+    hints = typing.get_type_hints(handler)
+    return TypeAdapter(hints.get(parameters[1].name, Any))

@@ -1,0 +1,249 @@
+"""Runs handlers: a fixed number of slots that take claimed tasks and turn each into one settlement.
+
+Used inside a handler process, or in the worker's own loop with ``in_process``. It knows nothing of the database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncContext
+from ramet.engine.outcome import Outcome
+from ramet.engine.registry import Kind, Registry
+from ramet.engine.work import Work
+from ramet.model import events as ev
+from ramet.model.retry import ErrorClass, RetryAfter, classify, fingerprint
+from ramet.store.base import Settlement
+
+YIELD_EVERY = 64
+"""Handlers that never wait would keep the loop to themselves: a slot steps aside after so many of them."""
+OVERDUE_CHECK_SECONDS = 0.25
+ERROR_CHARACTERS_MAX = 2_000
+
+
+class Started(Protocol):
+    """Somewhere to note which task is in which slot: a list, or memory shared with the supervisor."""
+
+    def __setitem__(self, slot: int, seq: int, /) -> None:
+        """Note it; 0 is free."""
+        ...
+
+
+class Port(Desk, Protocol):
+    """Where a runner's results go."""
+
+    def deliver(self, settlement: Settlement) -> None:
+        """A task's outcome."""
+        ...
+
+
+class _Slot:
+    """What one slot is doing."""
+
+    __slots__ = ("cancelled", "overdue_at", "task", "timed_out", "work")
+
+    def __init__(self) -> None:
+        self.work: Work | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.overdue_at = 0.0
+        self.timed_out = False
+        self.cancelled = False
+
+
+class Runner:
+    """A set of slots over one registry."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        port: Port,
+        *,
+        concurrency: int,
+        lease_seconds: float,
+        rng: random.Random,
+        started: Started | None = None,
+    ) -> None:
+        self._registry = registry
+        self._port = port
+        self._lease_seconds = lease_seconds
+        self._rng = rng
+        self._queue: deque[Work] = deque()
+        self._idle: deque[asyncio.Future[None]] = deque()
+        self._slots = [_Slot() for _ in range(concurrency)]
+        self._threads: ThreadPoolExecutor | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._started: Started = [0] * concurrency if started is None else started
+        """Number of the task in each slot, 0 when free; a supervisor reads it when this process died."""
+
+    def start(self) -> None:
+        """Start the slots in the running loop."""
+        for number, slot in enumerate(self._slots):
+            slot.task = asyncio.create_task(self._serve(number, slot))
+        self._watch = asyncio.create_task(self._watch_overdue())
+
+    def add(self, works: Sequence[Work]) -> None:
+        """Queue claimed tasks."""
+        self._queue.extend(works)
+        for _ in range(min(len(works), len(self._idle))):
+            waiter = self._idle.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def take_unstarted(self) -> list[Work]:
+        """Remove and return what no handler has begun."""
+        works = list(self._queue)
+        self._queue.clear()
+        return works
+
+    def cancel(self, seqs: frozenset[int]) -> None:
+        """Stop handlers whose claims are lost; what they would deliver is dropped."""
+        self._queue = deque(work for work in self._queue if work.seq not in seqs)
+        for slot in self._slots:
+            if slot.work is not None and slot.work.seq in seqs and slot.task is not None:
+                slot.cancelled = True
+                slot.task.cancel()
+
+    @property
+    def busy(self) -> bool:
+        """True while a handler runs or waits for its slot."""
+        return bool(self._queue) or any(slot.work is not None for slot in self._slots)
+
+    async def stop(self) -> None:
+        """End all slots. Running handlers are cancelled and deliver nothing."""
+        tasks = [slot.task for slot in self._slots if slot.task is not None]
+        tasks += [self._watch] if self._watch is not None else []
+        for slot in self._slots:
+            slot.task, slot.cancelled = None, True
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _serve(self, number: int, slot: _Slot) -> None:
+        in_a_row = 0
+        while True:
+            while not self._queue:
+                in_a_row = 0
+                waiter = asyncio.get_running_loop().create_future()
+                self._idle.append(waiter)
+                await waiter
+            work = self._queue.popleft()
+            slot.work, slot.timed_out, slot.cancelled = work, False, False
+            self._started[number] = work.seq
+            try:
+                settlement = await self._run(work, slot)
+                if not slot.cancelled:
+                    self._port.deliver(settlement)
+            except asyncio.CancelledError:
+                if slot.task is None:
+                    raise
+                slot.task.uncancel()
+                if slot.timed_out and not slot.cancelled:
+                    self._port.deliver(self._timeout(work))
+            finally:
+                slot.work = None
+                self._started[number] = 0
+            in_a_row += 1
+            if in_a_row >= YIELD_EVERY:
+                in_a_row = 0
+                await asyncio.sleep(0)
+
+    async def _run(self, work: Work, slot: _Slot) -> Settlement:
+        kind = self._registry.get(work.kind)
+        seconds = kind.limits.invocation_seconds
+        slot.overdue_at = time.monotonic() + seconds
+        context: BaseContext | None = None
+        try:
+            arguments: tuple[Any, ...] = ()
+            if kind.payload is not None:
+                arguments = (kind.payload.validate_json(work.payload),)
+            if kind.is_async:
+                context = Context(work, kind, self._registry, self._port, self._lease_seconds)
+                assert kind.handler is not None
+                result = await kind.handler(context, *arguments)
+            else:
+                context = self._sync_context(work, kind)
+                result = await self._in_thread(kind, context, arguments)
+            return self._ended(context, result)
+        except asyncio.CancelledError:
+            raise
+        except ClaimLost:
+            slot.cancelled = True
+            return Settlement(work.seq, work.fence, ev.HandBack(work.fence))
+        except Exception as error:
+            return self._failed(work, kind, error)
+
+    def _sync_context(self, work: Work, kind: Kind) -> SyncContext:
+        loop = asyncio.get_running_loop()
+        return SyncContext(work, kind, self._registry, self._port, self._lease_seconds, loop=loop)
+
+    async def _in_thread(self, kind: Kind, context: BaseContext, arguments: tuple[Any, ...]) -> Any:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(len(self._slots), thread_name_prefix="ramet handler")
+        assert kind.handler is not None
+        return await asyncio.get_running_loop().run_in_executor(self._threads, kind.handler, context, *arguments)
+
+    def _ended(self, context: BaseContext, result: Any) -> Settlement:
+        if not isinstance(result, Outcome):
+            text = None if result is None else to_json(result).decode()
+            return context.take_settlement(ev.Complete, result=text)
+        outcome = result
+
+        def event(fence: int) -> ev.Event:
+            match outcome.event:
+                case "filter":
+                    return ev.Filter(fence, outcome.reason or "filtered")
+                case "skip":
+                    return ev.Skip(fence, outcome.reason or "skipped")
+                case "fail":
+                    return ev.Fail(fence, outcome.reason or "failed")
+                case "snooze":
+                    return ev.Snooze(fence, outcome.seconds, outcome.reason)
+                case _:
+                    return ev.Continue(fence, progressed=False)
+
+        return context.take_settlement(event)
+
+    def _failed(self, work: Work, kind: Kind, error: Exception) -> Settlement:
+        """An exception drops what the handler buffered since its last checkpoint."""
+        if isinstance(error, RetryAfter):
+            return Settlement(work.seq, work.fence, ev.Snooze(work.fence, error.seconds, str(error)))
+        error_class = classify(error, kind.error_table())
+        if isinstance(error, ValidationError) and error_class is ErrorClass.UNCLASSIFIED:
+            error_class = ErrorClass.PERMANENT
+        return self._error(work, type(error).__name__, str(error), error_class)
+
+    def _timeout(self, work: Work) -> Settlement:
+        seconds = self._registry.get(work.kind).limits.invocation_seconds
+        return self._error(work, "Timeout", f"the handler ran longer than {seconds:g} s", ErrorClass.TRANSIENT)
+
+    def _error(self, work: Work, name: str, text: str, error_class: ErrorClass) -> Settlement:
+        message = f"{name}: {text}" if text else name
+        event = ev.Error(
+            work.fence,
+            message[:ERROR_CHARACTERS_MAX].encode("utf-8", "replace").decode(),
+            error_class.value,
+            fingerprint(name, text),
+            self._rng.random(),
+        )
+        return Settlement(work.seq, work.fence, event)
+
+    async def _watch_overdue(self) -> None:
+        """End handlers past their invocation limit. One timer for all slots costs nothing per task."""
+        while True:
+            await asyncio.sleep(OVERDUE_CHECK_SECONDS)
+            now = time.monotonic()
+            for slot in self._slots:
+                if slot.work is not None and slot.task is not None and now > slot.overdue_at and not slot.timed_out:
+                    slot.timed_out = True
+                    slot.task.cancel()

@@ -1,0 +1,131 @@
+"""What travels between a supervisor and the process that runs handlers, and how it is written down.
+
+Frames are JSON with a length in front; nothing is pickled. Only the events listed here can be asked for by a handler
+process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json, to_json
+
+from ramet.model import events as ev
+from ramet.model.guard import BlockReason
+from ramet.model.task import NewTask
+from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer, Write
+
+FRAME_HEAD = 4
+"""Bytes of the big-endian length in front of every frame."""
+
+
+class Work(NamedTuple):
+    """A claimed task as its handler's process sees it."""
+
+    seq: int
+    fence: int
+    id: str
+    tracking_id: str
+    kind: str
+    key: str
+    parent_id: str | None
+    payload: str
+    ancestry_chain: str
+    spawn_depth: int
+    max_spawn_depth: int
+    attempts: int
+    max_attempts: int | None
+    losses: int
+    snoozes: int
+    chain_depth: int
+    stage: str | None
+    pipeline_state: str | None
+    created_at: float
+    deadline_at: float | None
+
+
+def work_of(claimed: Claimed) -> Work:
+    """The handler's view of a claim."""
+    s = claimed.standing
+    return Work(
+        s.seq, s.fence, claimed.id, s.tracking_id, s.kind, claimed.key, claimed.parent_id, claimed.payload,
+        claimed.ancestry_chain, s.spawn_depth, claimed.max_spawn_depth, s.attempts, s.max_attempts, s.losses,
+        s.snoozes, s.chain_depth, s.stage, claimed.pipeline_state, claimed.created_at, s.deadline_at,
+    )  # fmt: skip
+
+
+_EVENTS: dict[str, type[Any]] = {
+    event.__name__: event
+    for event in (
+        ev.Complete,
+        ev.Filter,
+        ev.Skip,
+        ev.Fail,
+        ev.Error,
+        ev.Snooze,
+        ev.Continue,
+        ev.Checkpoint,
+        ev.Progress,
+        ev.HandBack,
+    )
+}
+
+
+def settlement_out(item: Settlement) -> list[Any]:
+    """A settlement as JSON values."""
+    event = item.event
+    fields = [getattr(event, name) for name in type(event).__slots__]
+    return [item.seq, item.fence, type(event).__name__, fields, *item[3:]]
+
+
+def settlement_in(row: Sequence[Any]) -> Settlement:
+    """A settlement from JSON values."""
+    seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower = row
+    return Settlement(
+        seq,
+        fence,
+        _EVENTS[name](*fields),
+        result,
+        [NewTask(*new) for new in spawns],
+        [Write(sql, tuple(parameters)) for sql, parameters in writes],
+        pipeline_state,
+        progress,
+        tuple((name, value) for name, value in lower),
+    )
+
+
+def settled_in(row: Sequence[Any]) -> Settled:
+    """An answer from JSON values."""
+    seq, state, refused, spawns, reason = row
+    told = [
+        SpawnAnswer(new_id, kind, key, None if why is None else BlockReason(why), detail, winner)
+        for new_id, kind, key, why, detail, winner in spawns
+    ]
+    return Settled(seq, state, refused, told, reason)
+
+
+def frame(message: Any) -> bytes:
+    """One message, ready to be sent."""
+    body = to_json(message)
+    return len(body).to_bytes(FRAME_HEAD, "big") + body
+
+
+def unframe(body: bytes) -> Any:
+    """The message of a frame's body."""
+    return from_json(body, cache_strings="keys")
+
+
+def state_json(state: object, bytes_max: int) -> str:
+    """A pipeline state as JSON text.
+
+    Raises:
+        ValueError: it is over the limit.
+    """
+    text = json.dumps(state, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if len(text.encode()) > bytes_max:
+        raise ValueError(
+            f"pipeline_state has {len(text.encode())} bytes, over {bytes_max}: keep the large part elsewhere"
+        )
+    return text

@@ -1,0 +1,317 @@
+"""The worker: a supervisor that claims, keeps leases and settles, over a place where handlers run.
+
+Claims come in batches and are prefetched; outcomes are settled in batches, and a claim leaves the hand only when its
+settlement is durable, which is what holds claiming back when the database is slow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+import socket
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from ramet.engine.app import App
+from ramet.engine.claims import ClaimsInHand
+from ramet.engine.client import Client
+from ramet.engine.clock import Clock, SystemClock
+from ramet.engine.handlers import ChildProcess, Handlers, InProcess
+from ramet.engine.heartbeat import keep_alive
+from ramet.engine.ids import new_id
+from ramet.engine.maintenance import SWEEP_SECONDS, maintain
+from ramet.engine.pace import Pace
+from ramet.engine.refusals import RefusalLog
+from ramet.engine.work import Work, work_of
+from ramet.model import events as ev
+from ramet.model.limits import HEARTBEAT_SECONDS, LEASE_SECONDS
+from ramet.store.base import ClaimRequest, Settled, Settlement
+from ramet.store.errors import StoreError
+
+log = logging.getLogger("ramet.worker")
+
+SETTLE_BATCH = 1_000
+POLL_SECONDS = 1.0
+RESTART_SECONDS_MAX = 30.0
+
+
+class Worker:
+    """Runs an app's handlers on a database.
+
+    Args:
+        app: whose kinds to serve.
+        client: of the database; the worker does not close it.
+        target: ``module:attribute`` of the app, to run handlers in a child process; None runs them in this one.
+        kinds: serve only these.
+        queues: serve only these; by default the queues of the kinds served.
+        concurrency: handlers that run at once.
+        until_idle: return when nothing that this worker serves is live.
+        until_ended: return when the lineage with this tracking_id has ended.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        client: Client,
+        *,
+        target: str | None = None,
+        kinds: Sequence[str] | None = None,
+        queues: Sequence[str] | None = None,
+        concurrency: int = 16,
+        lease_seconds: float = LEASE_SECONDS,
+        heartbeat_seconds: float | None = None,
+        sweep_seconds: float = SWEEP_SECONDS,
+        poll_seconds: float = POLL_SECONDS,
+        until_idle: bool = False,
+        until_ended: str | None = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        served = app.registry.kinds if kinds is None else [app.registry.get(name) for name in kinds]
+        if not served:
+            raise ValueError("the app has no kinds: register a handler with @app.task(...)")
+        self.name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[-6:]}"
+        self._store = client.store
+        self._clock = clock or SystemClock()
+        self._kinds = [kind.name for kind in served]
+        self._queues = list(queues) if queues is not None else sorted({kind.queue for kind in served})
+        self._breadth = app.breadth
+        self._concurrency = concurrency
+        self._lease_seconds = lease_seconds
+        self._heartbeat_seconds = min(heartbeat_seconds or HEARTBEAT_SECONDS, lease_seconds / 3)
+        self._sweep_seconds = sweep_seconds
+        self._poll_seconds = poll_seconds
+        self._until_idle = until_idle
+        self._until_ended = until_ended
+        self._claims = ClaimsInHand()
+        self._works: dict[int, Work] = {}
+        self._pace = Pace(self._clock, concurrency)
+        self._outcomes: list[Settlement] = []
+        self._arrived = asyncio.Event()
+        self._room = asyncio.Event()
+        self._draining = asyncio.Event()
+        self._stopped = asyncio.Event()
+        self._refusals = RefusalLog(self._clock)
+        self._deaths = 0
+        self._reviving: asyncio.Task[None] | None = None
+        self.settled = 0
+        """Tasks that this worker has settled so far."""
+        self._handlers: Handlers
+        if target is None:
+            self._handlers = InProcess(
+                app.registry,
+                lambda: client,
+                concurrency=concurrency,
+                lease_seconds=lease_seconds,
+                rng=rng or random.Random(),
+            )
+        else:
+            path = str(getattr(client.store, "path", ""))
+            self._handlers = ChildProcess(target, path, concurrency=concurrency, lease_seconds=lease_seconds)
+
+    # --- the supervisor's life
+
+    async def run(self) -> None:
+        """Work until drained or stopped, or until there is nothing left where that was asked for.
+
+        Raises:
+            StoreError: the database failed in a way that waiting does not mend.
+        """
+        self._store.join(self.name)
+        await self._handlers.start(self)
+        loops: list[asyncio.Task[Any]] = [
+            asyncio.create_task(loop, name=name)
+            for name, loop in (
+                ("claim", self._claim_loop()),
+                ("settle", self._settle_loop()),
+                ("heartbeat", self._heartbeat_loop()),
+                ("maintain", maintain(self._store, self._clock, self._sweep_seconds)),
+                ("stop", self._stopped.wait()),
+            )
+        ]
+        try:
+            done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
+            if loops[0] in done and loops[0].exception() is None:
+                await self._finish(loops[4])
+            for task in done:
+                task.result()
+        finally:
+            await self._shut_down(loops)
+
+    def drain(self) -> None:
+        """Claim nothing more, let running handlers end, hand the rest back. Returns at once."""
+        self._draining.set()
+        self._room.set()
+
+    def stop(self) -> None:
+        """End now. Claims go back with their attempts; nothing is lost."""
+        self.drain()
+        self._stopped.set()
+
+    async def _finish(self, stopped: asyncio.Task[Any]) -> None:
+        """After the last claim: give back what did not begin, wait for what runs."""
+        if self._draining.is_set():
+            self._hand_back(await self._handlers.drain())
+        while self._claims and not stopped.done():
+            self._room.clear()
+            waiting = asyncio.create_task(self._room.wait())
+            await asyncio.wait({waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+
+    async def _shut_down(self, loops: Sequence[asyncio.Task[Any]]) -> None:
+        await self._handlers.stop()
+        if self._reviving is not None:
+            self._reviving.cancel()
+        for task in loops:
+            task.cancel()
+        await asyncio.gather(*loops, return_exceptions=True)
+        self._hand_back(self._claims.pairs())
+        try:
+            while self._outcomes:
+                await self._settle_batch()
+        except StoreError as error:
+            log.warning("%d claims could not be handed back (%s): they return when their leases lapse",
+                        len(self._claims), error)  # fmt: skip
+
+    def _hand_back(self, pairs: Sequence[tuple[int, int]]) -> None:
+        held = [(seq, fence) for seq, fence in pairs if seq in self._claims]
+        self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in held])
+
+    # --- claiming
+
+    async def _claim_loop(self) -> None:
+        while not self._draining.is_set():
+            wanted = self._pace.wanted(len(self._claims))
+            if not wanted:
+                self._room.clear()
+                await self._room.wait()
+                continue
+            if await self._claim(wanted):
+                continue
+            if await self._nothing_left():
+                return
+            await self._store.wait_for_work(await self._idle_seconds())
+
+    async def _claim(self, wanted: int) -> bool:
+        # The lease counts from before the request was sent (DESIGN §10).
+        sent_at = self._clock.monotonic()
+        request = ClaimRequest(self.name, self._queues, self._kinds, wanted, self._lease_seconds, self._breadth)
+        try:
+            claimed = await self._store.claim(request)
+        except StoreError as error:
+            log.warning("could not claim: %s", error)
+            await self._clock.sleep(self._poll_seconds)
+            return True
+        if not claimed:
+            return False
+        works = [work_of(item) for item in claimed]
+        self._claims.take(((work.seq, work.fence) for work in works), sent_at + self._lease_seconds)
+        self._works.update((work.seq, work) for work in works)
+        self._handlers.run(works)
+        return True
+
+    async def _nothing_left(self) -> bool:
+        if self._claims:
+            return False
+        if self._until_ended is not None:
+            lineage = await self._store.lineage(self._until_ended)
+            return lineage is None or lineage.live == 0
+        return self._until_idle and await self._store.idle(self._kinds)
+
+    async def _idle_seconds(self) -> float:
+        """Until the next delayed task is due, at most the poll interval. Polling is the truth, waking a convenience."""
+        due_at = await self._store.next_due_at()
+        if due_at is None:
+            return self._poll_seconds
+        return min(self._poll_seconds, max(0.001, due_at - self._clock.now()))
+
+    # --- settling
+
+    def outcomes(self, settlements: Sequence[Settlement]) -> None:
+        """Handlers ended (called by the place where they run)."""
+        now = self._clock.monotonic()
+        self._queue_outcomes([item for item in settlements if self._claims.current(item.seq, item.fence, now)])
+
+    def _queue_outcomes(self, settlements: Sequence[Settlement]) -> None:
+        self._outcomes += settlements
+        self._arrived.set()
+
+    async def call(self, settlement: Settlement) -> Settled:
+        """A running handler wants a checkpoint, progress or a spawn committed now."""
+        if not self._claims.current(settlement.seq, settlement.fence, self._clock.monotonic()):
+            return Settled(settlement.seq, None, "stale")
+        [settled] = await self._store.settle([settlement])
+        self._note(settled)
+        return settled
+
+    async def _settle_loop(self) -> None:
+        while True:
+            await self._arrived.wait()
+            while self._outcomes:
+                try:
+                    await self._settle_batch()
+                except StoreError as error:
+                    # Nothing of the batch was written: it is tried again for as long as its leases run.
+                    log.warning("could not settle: %s", error)
+                    await self._clock.sleep(self._poll_seconds)
+            self._arrived.clear()
+
+    async def _settle_batch(self) -> None:
+        batch = self._outcomes[:SETTLE_BATCH]
+        answers = await self._store.settle(batch)
+        del self._outcomes[: len(batch)]
+        for settled in answers:
+            self._note(settled)
+        self._let_go([item.seq for item in batch])
+        self.settled += len(batch)
+        self._pace.settled(len(batch))
+
+    def _note(self, settled: Settled) -> None:
+        if settled.refused is not None:
+            log.info("task %s: settlement refused, %s", settled.seq, settled.refused)
+        work = self._works.get(settled.seq)
+        if settled.spawns and work is not None:
+            self._refusals.note(work.tracking_id, work.id, work.spawn_depth, settled.spawns)
+
+    def _let_go(self, seqs: Sequence[int]) -> None:
+        self._claims.drop(seqs)
+        for seq in seqs:
+            self._works.pop(seq, None)
+        self._room.set()
+
+    # --- losing claims, losing the child
+
+    def _heartbeat_loop(self) -> Coroutine[Any, Any, None]:
+        return keep_alive(
+            self._store,
+            self._claims,
+            self._clock,
+            lease_seconds=self._lease_seconds,
+            heartbeat_seconds=self._heartbeat_seconds,
+            on_lost=self._lost,
+        )
+
+    def _lost(self, seqs: frozenset[int]) -> None:
+        self._handlers.cancel(seqs)
+        self._let_go(sorted(seqs))
+
+    def died(self, running: frozenset[int], why: str) -> None:
+        """The handlers' process is gone. What ran is lost; what had not begun goes back with its attempt."""
+        self._deaths += 1
+        log.error("%s while running %d tasks; starting another", why, len(running))
+        settling = {item.seq for item in self._outcomes}
+        held = [(seq, fence) for seq, fence in self._claims.pairs() if seq not in settling]
+        lost = [Settlement(seq, fence, ev.LeaseExpired(worker_dead=True)) for seq, fence in held if seq in running]
+        self._queue_outcomes(lost)
+        self._hand_back([(seq, fence) for seq, fence in held if seq not in running])
+        self._reviving = asyncio.create_task(self._restart())
+
+    async def _restart(self) -> None:
+        await self._clock.sleep(min(0.1 * 2 ** min(self._deaths, 9), RESTART_SECONDS_MAX) - 0.1)
+        try:
+            await self._handlers.start(self)
+        except RuntimeError as error:
+            log.error("%s", error)
+            self.stop()

@@ -1,0 +1,196 @@
+"""What can happen to a task. Each event is a value that :func:`ramet.model.lifecycle.decide` reads.
+
+Events with a ``fence`` come from a worker and are refused as *stale* unless it is the fence of the current claim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A worker takes the task for ``lease_seconds``."""
+
+    worker: str
+    lease_seconds: float
+    lineage_deadline_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """The worker is alive: the lease runs ``lease_seconds`` from now."""
+
+    fence: int
+    lease_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The handler told how far it is. It extends the lease; it is not the progress that *continue* needs."""
+
+    fence: int
+    lease_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The handler commits what it has so far; a crash resumes after it."""
+
+    fence: int
+    lease_seconds: float
+    stage: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """The handler returned."""
+
+    fence: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The handler rejected what the task is about."""
+
+    fence: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """The handler found that the work need not be done."""
+
+    fence: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The handler declared the task failed; what it buffered is kept."""
+
+    fence: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """The handler raised, or ran past its time."""
+
+    fence: int
+    message: str
+    error_class: str
+    fingerprint: str
+    jitter: float
+    """In [0, 1): the caller's draw for the back-off."""
+    repeats: str | None = None
+    """Id of the task whose final failure had this fingerprint, where DESIGN §6 says that it counts."""
+    not_before_at: float | None = None
+    """Set when the lineage's retries of this minute are used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snooze:
+    """The handler wants to be called again later; the attempt is given back."""
+
+    fence: int
+    seconds: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """The handler did part of the work and wants another invocation."""
+
+    fence: int
+    progressed: bool
+    """True when what it buffered in this settlement is progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseExpired:
+    """Nobody keeps the claim alive."""
+
+    alone: bool = False
+    """True when the task ran alone in a probation child: then the loss is its own."""
+    worker_dead: bool = False
+    """True when the store proved that the worker's process is gone: then there is no lease to wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandBack:
+    """A prefetched claim whose handler never started is returned."""
+
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlinePassed:
+    """The task's deadline passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettledBy:
+    """The task that this one is bound to settled it."""
+
+    settler: str
+    state: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LineageEnded:
+    """The lineage row says that it is over, or a tombstone covers the task."""
+
+    state: str
+    """``failed`` (deadline) or ``cancelled``."""
+    reason: str
+    by: str = "engine"
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Somebody cancels this task."""
+
+    by: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exclude:
+    """A person takes the task out for good."""
+
+    by: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revive:
+    """A person gives an ended task new attempts."""
+
+    by: str
+    reason: str | None = None
+
+
+Event = (
+    Claim
+    | Heartbeat
+    | Progress
+    | Checkpoint
+    | Complete
+    | Filter
+    | Skip
+    | Fail
+    | Error
+    | Snooze
+    | Continue
+    | LeaseExpired
+    | HandBack
+    | DeadlinePassed
+    | SettledBy
+    | LineageEnded
+    | Cancel
+    | Exclude
+    | Revive
+)

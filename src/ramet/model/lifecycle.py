@@ -1,0 +1,341 @@
+"""The state machine of a task: :func:`decide`, the only place where a state follows another.
+
+``decide(task, event, now)`` reads a :class:`~ramet.model.task.Standing` and an event and returns a :class:`Change`,
+or :class:`Refused` when the table of DESIGN §4 has no such cell. It changes nothing itself: the store applies changes
+in batches, ``WHERE`` id, state and fence still are what the decision saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ramet.model import events as ev
+from ramet.model import transitions as rows
+from ramet.model.limits import LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
+from ramet.model.retry import ErrorClass, backoff_seconds
+from ramet.model.task import NewTask, Standing, Wait
+from ramet.model.transitions import (
+    CANCELLED,
+    FAILED,
+    FILTERED,
+    PENDING,
+    PROCESSING,
+    SKIPPED,
+    SUCCESS,
+    Change,
+    Refused,
+    Transition,
+)
+
+_DUE = Wait.DUE.value
+
+
+def decide(task: Standing, event: ev.Event, now: float) -> Change | Refused:
+    """What becomes of ``task`` when ``event`` happens at ``now``.
+
+    Args:
+        task: where the task stands, read in the transaction that will apply the answer.
+        event: one of :mod:`ramet.model.events`.
+        now: Unix seconds by the store's clock.
+
+    Returns:
+        A :class:`Change` to apply, or :class:`Refused` with its reason. Never raises for a known event.
+    """
+    transition, rule = _RULES[type(event)]
+    if task.state not in transition.sources:
+        return Refused(f"is_{task.state}")
+    fence = getattr(event, "fence", None)
+    if fence is not None and fence != task.fence:
+        return Refused("stale")
+    return rule(transition, task, event, now)
+
+
+def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: float) -> Standing:
+    """The standing of a task just submitted or spawned: pending, never claimed."""
+    delayed = new.delay_seconds > 0
+    return Standing(
+        seq=seq,
+        tracking_id=tracking_id,
+        kind=new.kind,
+        queue=new.queue,
+        priority=new.priority,
+        spawn_depth=spawn_depth,
+        state=PENDING,
+        wait=_DUE if delayed else None,
+        available_at=now + new.delay_seconds if delayed else now,
+        fence=0,
+        lease_until=0.0,
+        worker=None,
+        claimed_at=0.0,
+        started_at=None,
+        task_seconds=new.task_seconds,
+        deadline_at=None,
+        attempts=0,
+        max_attempts=new.max_attempts,
+        losses=0,
+        losses_alone=0,
+        snoozes=0,
+        chain_depth=0,
+        max_chain_depth=new.max_chain_depth,
+        progressed=0,
+        fan_out=0,
+        stage=None,
+        on_end=new.on_end,
+        ending=None,
+        ending_reason=None,
+        bound_to=None,
+    )
+
+
+# --- how a claim begins and is kept -----------------------------------------------------------------------------
+
+
+def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Change | Refused:
+    if task.wait is not None:
+        return Refused("waits")
+    if task.available_at > now:
+        return Refused("not_due")
+    started_at = now if task.started_at is None else task.started_at
+    deadline_at = task.deadline_at
+    if deadline_at is None:
+        deadline_at = event.lineage_deadline_at
+        if task.task_seconds is not None:
+            deadline_at = min(started_at + task.task_seconds, deadline_at)
+    after = task._replace(
+        state=PROCESSING,
+        fence=task.fence + 1,
+        lease_until=now + event.lease_seconds,
+        worker=event.worker,
+        claimed_at=now,
+        started_at=started_at,
+        deadline_at=deadline_at,
+        attempts=task.attempts + 1,
+        progressed=0,
+    )
+    return Change(task, after, row)
+
+
+def _extend(row: Transition, task: Standing, event: ev.Heartbeat, now: float) -> Change:
+    return Change(task, task._replace(lease_until=now + event.lease_seconds), row)
+
+
+def _checkpoint(row: Transition, task: Standing, event: ev.Checkpoint, now: float) -> Change:
+    after = task._replace(
+        lease_until=now + event.lease_seconds,
+        stage=task.stage if event.stage is None else event.stage,
+        progressed=1,
+    )
+    return Change(task, after, row)
+
+
+# --- how a claim ends -------------------------------------------------------------------------------------------
+
+
+_NOTHING: dict[str, Any] = {}
+
+
+def _ended(row: Transition, task: Standing, state: str, fields: dict[str, Any] = _NOTHING, **told: Any) -> Change:
+    """The task is over. One that was *ending* becomes what it was ending as, whatever its last handler said."""
+    if task.ending is not None:
+        state, told["reason"] = task.ending, task.ending_reason
+    after = task._replace(
+        state=state,
+        wait=None,
+        lease_until=0.0,
+        worker=None,
+        ending=None,
+        ending_reason=None,
+        bound_to=None,
+        **fields,
+    )
+    return Change(task, after, row, **told)
+
+
+def _again(
+    row: Transition,
+    task: Standing,
+    now: float,
+    available_at: float,
+    fields: dict[str, Any] = _NOTHING,
+    **told: Any,
+) -> Change:
+    """Back to pending, unless it is ending or its deadline passed: then this outcome was its last."""
+    if task.ending is not None:
+        return _ended(row, task, FAILED, fields, **told)
+    if task.deadline_at is not None and now >= task.deadline_at:
+        told["reason"] = "task_deadline"
+        return _ended(row, task, FAILED, fields, **told)
+    after = task._replace(
+        state=PENDING,
+        wait=_DUE if available_at > now else None,
+        available_at=available_at,
+        lease_until=0.0,
+        worker=None,
+        **fields,
+    )
+    return Change(task, after, row, **told)
+
+
+def _complete(row: Transition, task: Standing, event: ev.Complete, now: float) -> Change:
+    return _ended(row, task, SUCCESS, outcome="success", reason=event.reason)
+
+
+def _filter(row: Transition, task: Standing, event: ev.Filter, now: float) -> Change:
+    return _ended(row, task, FILTERED, outcome="filtered", reason=event.reason)
+
+
+def _skip(row: Transition, task: Standing, event: ev.Skip, now: float) -> Change:
+    return _ended(row, task, SKIPPED, outcome="skipped", reason=event.reason)
+
+
+def _fail(row: Transition, task: Standing, event: ev.Fail, now: float) -> Change:
+    return _ended(row, task, FAILED, outcome="error", reason=event.reason, error=event.reason)
+
+
+def _error(row: Transition, task: Standing, event: ev.Error, now: float) -> Change:
+    told: dict[str, Any] = {
+        "outcome": "error",
+        "error": event.message,
+        "error_class": event.error_class,
+        "fingerprint": event.fingerprint,
+    }
+    if event.error_class == ErrorClass.PERMANENT:
+        return _ended(row, task, FAILED, reason="permanent_error", **told)
+    if event.error_class == ErrorClass.UNCLASSIFIED and event.repeats is not None:
+        return _ended(row, task, FAILED, reason=f"repeated_error: as task {event.repeats}", **told)
+    if task.max_attempts is not None and task.attempts >= task.max_attempts:
+        return _ended(row, task, FAILED, reason=f"attempts_exhausted: {task.attempts}", **told)
+    delay_seconds = backoff_seconds(task.attempts - 1, event.jitter)
+    if event.not_before_at is not None and event.not_before_at > now + delay_seconds:
+        return _again(row, task, now, event.not_before_at, reason="retry_storm", **told)
+    return _again(row, task, now, now + delay_seconds, reason=f"retry_in: {delay_seconds:.3f} s", **told)
+
+
+def _snooze(row: Transition, task: Standing, event: ev.Snooze, now: float) -> Change:
+    fields = {"attempts": max(0, task.attempts - 1), "snoozes": task.snoozes + 1}
+    available_at = now + max(SNOOZE_SECONDS_MIN, event.seconds)
+    return _again(row, task, now, available_at, fields, outcome="snooze", reason=event.reason)
+
+
+def _continue(row: Transition, task: Standing, event: ev.Continue, now: float) -> Change:
+    if not (task.progressed or event.progressed):
+        return _ended(row, task, SUCCESS, outcome="success", reason="no_progress")
+    if task.chain_depth >= task.max_chain_depth:
+        return _ended(row, task, SUCCESS, outcome="success", reason=f"chain_depth: {task.chain_depth}")
+    fields = {"attempts": 0, "chain_depth": task.chain_depth + 1}
+    return _again(row, task, now, now, fields, outcome="continue")
+
+
+def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now: float) -> Change | Refused:
+    if task.lease_until > now and not event.worker_dead:
+        return Refused("lease_current")
+    losses, alone = task.losses + 1, task.losses_alone + int(event.alone)
+    fields = {"attempts": max(0, task.attempts - 1), "losses": losses, "losses_alone": alone}
+    if alone >= LOSSES_ALONE_MAX or losses >= LOSSES_MAX:
+        reason = f"poison: {losses} claims lost, {alone} of them alone"
+        return _ended(row, task, FAILED, fields, outcome="lost", reason=reason)
+    return _again(row, task, now, now, fields, outcome="lost", reason="lease_expired")
+
+
+def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) -> Change:
+    after = task._replace(state=PENDING, lease_until=0.0, worker=None, attempts=max(0, task.attempts - 1))
+    return Change(task, after, row, outcome="returned", reason="handed_back")
+
+
+# --- ends from outside ------------------------------------------------------------------------------------------
+
+
+def _ended_from_outside(row: Transition, task: Standing, state: str, now: float, **told: Any) -> Change:
+    """Terminal at once; a kind with ``on_end`` is first claimed once more, marked *ending*."""
+    if task.on_end and task.started_at is not None and task.ending is None:
+        after = task._replace(
+            state=PENDING,
+            wait=None,
+            available_at=now,
+            fence=task.fence + 1,
+            lease_until=0.0,
+            worker=None,
+            ending=state,
+            ending_reason=told.get("reason"),
+            bound_to=None,
+        )
+        return Change(task, after, row, outcome=_outcome_in_hand(task), **told)
+    return _ended(row, task, state, outcome=_outcome_in_hand(task), **told)
+
+
+def _outcome_in_hand(task: Standing) -> str | None:
+    return "ended" if task.state == PROCESSING else None
+
+
+def _task_deadline(row: Transition, task: Standing, event: ev.DeadlinePassed, now: float) -> Change | Refused:
+    if task.deadline_at is None or now < task.deadline_at:
+        return Refused("not_overdue")
+    if task.state == PROCESSING and task.lease_until > now:
+        return Refused("in_hand")
+    return _ended_from_outside(row, task, FAILED, now, reason="task_deadline", by="engine")
+
+
+def _lineage_ended(row: Transition, task: Standing, event: ev.LineageEnded, now: float) -> Change:
+    return _ended_from_outside(row, task, event.state, now, reason=event.reason, by=event.by)
+
+
+def _cancel(row: Transition, task: Standing, event: ev.Cancel, now: float) -> Change:
+    return _ended_from_outside(row, task, CANCELLED, now, reason=event.reason, by=event.by)
+
+
+def _exclude(row: Transition, task: Standing, event: ev.Exclude, now: float) -> Change:
+    reason = f"excluded: {event.reason}" if event.reason else "excluded"
+    after = task._replace(state=SKIPPED, wait=None, ending=None, ending_reason=None, bound_to=None)
+    return Change(task, after, row, reason=reason, by=event.by)
+
+
+def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Change:
+    after = task._replace(
+        state=PENDING,
+        wait=None,
+        available_at=now,
+        lease_until=0.0,
+        worker=None,
+        started_at=None,
+        deadline_at=None,
+        attempts=0,
+        losses=0,
+        losses_alone=0,
+        chain_depth=0,
+        ending=None,
+        ending_reason=None,
+    )
+    return Change(task, after, row, reason=event.reason, by=event.by)
+
+
+def _settled_by(row: Transition, task: Standing, event: ev.SettledBy, now: float) -> Change | Refused:
+    if task.bound_to is None or task.bound_to != event.settler:
+        return Refused("not_bound")
+    if event.state == PENDING:
+        return Change(task, task._replace(wait=None, bound_to=None), row, reason=event.reason, by=event.settler)
+    return _ended(row, task, event.state, reason=event.reason, by=event.settler)
+
+
+_Rule = Callable[[Transition, Standing, Any, float], "Change | Refused"]
+_RULES: dict[type[Any], tuple[Transition, _Rule]] = {
+    ev.Claim: (rows.CLAIM, _claim),
+    ev.Heartbeat: (rows.HEARTBEAT, _extend),
+    ev.Progress: (rows.PROGRESS, _extend),
+    ev.Checkpoint: (rows.CHECKPOINT, _checkpoint),
+    ev.Complete: (rows.COMPLETE, _complete),
+    ev.Filter: (rows.FILTER, _filter),
+    ev.Skip: (rows.SKIP, _skip),
+    ev.Fail: (rows.FAIL, _fail),
+    ev.Error: (rows.ERROR, _error),
+    ev.Snooze: (rows.SNOOZE, _snooze),
+    ev.Continue: (rows.CONTINUE, _continue),
+    ev.LeaseExpired: (rows.LEASE_EXPIRED, _lease_expired),
+    ev.HandBack: (rows.HAND_BACK, _hand_back),
+    ev.DeadlinePassed: (rows.TASK_DEADLINE, _task_deadline),
+    ev.SettledBy: (rows.SETTLED_BY, _settled_by),
+    ev.LineageEnded: (rows.LINEAGE_ENDED, _lineage_ended),
+    ev.Cancel: (rows.CANCEL, _cancel),
+    ev.Exclude: (rows.EXCLUDE, _exclude),
+    ev.Revive: (rows.REVIVE, _revive),
+}

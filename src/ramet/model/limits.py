@@ -1,0 +1,91 @@
+"""The layers of limits and their presets (DESIGN §8).
+
+Each layer bounds what the one below it may miss. A limit is a number in the database (lineage and task rows), so
+that no process has to live for it to hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+LEASE_SECONDS = 300.0
+"""A claim lives this long without a heartbeat (DESIGN §2)."""
+HEARTBEAT_SECONDS = 30.0
+LOSSES_ALONE_MAX = 3
+"""Leases lost while running alone, after which a task counts as poison (DESIGN §10)."""
+LOSSES_MAX = 10
+"""Leases lost in any company, after which a task counts as poison (DESIGN §10)."""
+SNOOZE_SECONDS_MIN = 1.0
+BACKOFF_SECONDS_MAX = 3_600.0
+REPEATED_ERROR_SECONDS = 86_400.0
+"""How long a failure of the same (kind, key) elsewhere makes an equal error final (DESIGN §6)."""
+WARN_SHARE = 0.2
+"""A limit is worth a look when this share of it is left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Every bound of the engine. The defaults are the *balanced* preset.
+
+    ``None`` means no limit of this kind; the lineage's deadline always remains.
+    """
+
+    max_spawn_depth: int = 10
+    """Largest ``spawn_depth`` of any task."""
+    max_tasks: int = 100_000
+    """Tasks a lineage may ever create."""
+    max_fan_out: int = 5_000
+    """Children one task may ever create, over all its attempts."""
+    max_shape: int = 1_000
+    """Keys of one shape in a lineage, for kinds with ``trap=True``."""
+    retries_per_minute: int = 600
+    """Retries of a lineage in a minute; one more is put off."""
+    schedule_seconds: float = 300.0
+    max_chain_depth: int = 2
+    """How often a task may continue itself."""
+    call_seconds: float = 60.0
+    call_retries: int = 6
+    task_seconds: float | None = 7_200.0
+    """From a task's first claim to its end."""
+    lineage_seconds: float = 172_800.0
+    """From the earliest root's first availability to the end of the lineage."""
+    invocation_seconds: float = 600.0
+    """Wall clock of one handler call."""
+    invocation_items: int = 1_000
+    max_attempts: int | None = 4
+    """One run and three retries."""
+    payload_bytes_max: int = 262_144
+    pipeline_state_bytes_max: int = 1_048_576
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value is not None and value < 0:
+                raise ValueError(f"limit {item.name} is {value}: give a number of at least 0")
+        if self.max_attempts is not None and self.max_attempts < 1:
+            raise ValueError("limit max_attempts is 0: give at least 1, the first run counts")
+
+    def lowered(self, other: Limits) -> Limits:
+        """The stricter of the two, field by field."""
+        stricter = {}
+        for item in fields(self):
+            mine, theirs = getattr(self, item.name), getattr(other, item.name)
+            stricter[item.name] = mine if theirs is None else theirs if mine is None else min(mine, theirs)
+        return replace(self, **stricter)
+
+
+def _sized(limits: Limits, factor: float) -> Limits:
+    """The size row of DESIGN §8 times ``factor``."""
+    return replace(
+        limits,
+        max_tasks=int(limits.max_tasks * factor),
+        max_fan_out=int(limits.max_fan_out * factor),
+        max_shape=int(limits.max_shape * factor),
+        retries_per_minute=int(limits.retries_per_minute * factor),
+    )
+
+
+BALANCED = Limits()
+CONSERVATIVE = _sized(Limits(task_seconds=3_600.0, lineage_seconds=86_400.0, max_chain_depth=1, call_retries=3), 0.1)
+AGGRESSIVE = _sized(Limits(task_seconds=14_400.0, lineage_seconds=345_600.0, max_chain_depth=5, call_retries=10), 10)
+PRESETS = {"conservative": CONSERVATIVE, "balanced": BALANCED, "aggressive": AGGRESSIVE}

@@ -1,0 +1,87 @@
+"""Lineages: what all tasks of one ``tracking_id`` share, and what a child inherits (DESIGN §2, §5).
+
+A handler sets none of this. Limits live on the lineage row; a handler may lower them for what comes, never raise.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class LineageState(StrEnum):
+    """The state of a lineage. Revive returns any of the last three to ``running``."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    FINISHED = "finished"
+    """No live task."""
+    FAILED = "failed"
+    """Ended by its own deadline."""
+    CANCELLED = "cancelled"
+    """Ended by a person."""
+
+
+OPEN = frozenset({LineageState.RUNNING, LineageState.PAUSED})
+"""States in which a lineage accepts spawns from handlers that still run."""
+
+
+class Lineage(NamedTuple):
+    """The lineage row. Counters are exact: they change in the transaction that changes what they count."""
+
+    tracking_id: str
+    state: str
+    reason: str | None
+    created_at: float
+    deadline_at: float
+    """From the earliest root's first availability; no child's deadline is later."""
+    ended_at: float | None
+    max_spawn_depth: int
+    max_tasks: int
+    max_fan_out: int
+    tasks: int
+    """Tasks ever created."""
+    live: int
+    success: int
+    filtered: int
+    skipped: int
+    failed: int
+    cancelled: int
+    blocks: int
+    """Rows of stored blocks; at most ``max_tasks`` of them, then counters (DESIGN §5)."""
+    tombstones: str
+    """JSON object, task id to 1 where a person cancelled it and all below, to 0 where that was lifted again;
+    empty string when there is none."""
+    sweep: int
+    """0, or one more than the last task number that the sweep after an end or a tombstone has looked at."""
+
+
+class Place(NamedTuple):
+    """Where a new task hangs in its lineage."""
+
+    tracking_id: str
+    parent_id: str | None
+    ancestry_chain: tuple[str, ...]
+    spawn_depth: int
+
+
+def root_of(tracking_id: str) -> Place:
+    """The place of a submitted task: depth 0, no ancestors."""
+    return Place(tracking_id, None, (), 0)
+
+
+def child_of(tracking_id: str, parent_id: str, ancestry_chain: tuple[str, ...], spawn_depth: int) -> Place:
+    """The place of a task spawned by the given parent: same lineage, one deeper, the parent added to the chain."""
+    return Place(tracking_id, parent_id, (*ancestry_chain, parent_id), spawn_depth + 1)
+
+
+def counted_out(lineage: Lineage) -> LineageState:
+    """The state after some tasks ended: a running lineage with no live task is finished, any other stays."""
+    if lineage.live == 0 and lineage.state == LineageState.RUNNING:
+        return LineageState.FINISHED
+    return LineageState(lineage.state)
+
+
+def reopened(lineage: Lineage) -> LineageState:
+    """The state after a task was revived."""
+    return LineageState.PAUSED if lineage.state == LineageState.PAUSED else LineageState.RUNNING

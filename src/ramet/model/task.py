@@ -1,0 +1,222 @@
+"""The values that describe a task.
+
+All times are Unix seconds (``*_at``), all durations seconds (``*_seconds``). All values are frozen: a change is a
+new value that :mod:`ramet.model.lifecycle` decided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+Json = Any
+"""A JSON value: None, bool, int, float, str, list or dict of such."""
+
+
+class TaskState(StrEnum):
+    """The state of a task (DESIGN §2). Scheduled, waiting and stale describe a task; they are not states."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    SUCCESS = "success"
+    FILTERED = "filtered"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def terminal(self) -> bool:
+        """True for the five states that a task does not leave by itself."""
+        return self in TERMINAL
+
+
+LIVE = frozenset({TaskState.PENDING, TaskState.PROCESSING})
+TERMINAL = frozenset(TaskState) - LIVE
+
+
+class Wait(StrEnum):
+    """What a pending task waits for. A task that waits for nothing is claimable."""
+
+    DUE = "due"
+    """Its ``available_at`` has not come."""
+    LINEAGE = "lineage"
+    """Its lineage is not running."""
+    BOUND = "bound"
+    """It was bound to a settling task, and only that one may settle it."""
+
+
+class Standing(NamedTuple):
+    """Where a task stands: the part of it that changes while it lives, and exactly the columns of the hot row.
+
+    Terminal tasks have a standing too (rebuilt from the wide row), so that revive and exclude are decided like
+    everything else. ``fence`` grows with every claim and never falls, across revives as well.
+    """
+
+    seq: int
+    """Number of the task in its database; internal."""
+    tracking_id: str
+    kind: str
+    queue: str
+    priority: int
+    """Larger runs sooner."""
+    spawn_depth: int
+    state: str
+    wait: str | None
+    """A :class:`Wait`, or None when nothing holds the task back."""
+    available_at: float
+    """Earliest moment of the next claim."""
+    fence: int
+    lease_until: float
+    """End of the current claim's lease; 0.0 when not processing."""
+    worker: str | None
+    claimed_at: float
+    started_at: float | None
+    """First claim ever; the task deadline counts from here."""
+    task_seconds: float | None
+    deadline_at: float | None
+    """Set at the first claim, never later than the lineage's."""
+    attempts: int
+    """Attempts that count against ``max_attempts``: snoozed, lost and handed-back ones were given back."""
+    max_attempts: int | None
+    losses: int
+    """Claims that ended because their lease expired."""
+    losses_alone: int
+    """Those of them that ran alone in a probation child."""
+    snoozes: int
+    chain_depth: int
+    max_chain_depth: int
+    progressed: int
+    """1 when something was committed since the claim (checkpoint, spawn, write, charge, item settlement)."""
+    fan_out: int
+    """Children granted so far, over all attempts."""
+    stage: str | None
+    on_end: int
+    """1 when the kind has an ``on_end`` handler."""
+    ending: str | None
+    """The terminal state that the task enters after its ``on_end`` handler ran."""
+    ending_reason: str | None
+    bound_to: str | None
+    """Id of the settling task."""
+
+
+class NewTask(NamedTuple):
+    """A task somebody wants: what a submit or a spawn asks for, before the guard has spoken.
+
+    Tracking fields are not here on purpose: lineage, depth and ancestry come from the parent, never from a handler.
+    """
+
+    id: str
+    kind: str
+    key: str
+    """Canonical (:mod:`ramet.model.keys`)."""
+    payload: str
+    """JSON text."""
+    queue: str = "default"
+    priority: int = 0
+    delay_seconds: float = 0.0
+    max_attempts: int | None = 4
+    task_seconds: float | None = 7_200.0
+    max_chain_depth: int = 2
+    cycle_on: str = "key"
+    """``key``: no ancestor may have this key; ``kind+key``: only an ancestor of the same kind matters."""
+    on_end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task as people and handlers see it."""
+
+    id: str
+    tracking_id: str
+    parent_id: str | None
+    kind: str
+    key: str
+    queue: str
+    priority: int
+    payload: Json
+    ancestry_chain: tuple[str, ...]
+    """Task ids from the root to the parent; empty for a root."""
+    spawn_depth: int
+    max_spawn_depth: int
+    state: TaskState
+    reason: str | None
+    """Why it is in this state, where that is not plain success."""
+    error: str | None
+    result: Json
+    created_at: float
+    available_at: float | None
+    finished_at: float | None
+    attempts: int
+    max_attempts: int | None
+    losses: int
+    snoozes: int
+    chain_depth: int
+    stage: str | None
+    fence: int
+    lease_until: float | None
+    worker: str | None
+    deadline_at: float | None
+    wait: str | None
+
+    @property
+    def retry_count(self) -> int:
+        """Retries made so far: attempts that count, less the first."""
+        return max(0, self.attempts - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One claim and its outcome."""
+
+    fence: int
+    worker: str | None
+    claimed_at: float
+    ended_at: float
+    outcome: str
+    """success, filtered, skipped, error, snooze, continue, lost, returned or ended."""
+    reason: str | None
+    error: str | None
+    error_class: str | None
+    fingerprint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stored refusal of the spawn guard: one row per (lineage, kind, key, reason)."""
+
+    tracking_id: str
+    kind: str
+    key: str
+    reason: str
+    detail: str
+    count: int
+    first_parent: str
+    last_parent: str
+    winner: str | None
+    """Id of the task that holds the identity, where there is one."""
+    first_at: float
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionRecord:
+    """A stored change of state that no attempt tells: cancel, revive, expiry and their like."""
+
+    name: str
+    from_state: str
+    to_state: str
+    at: float
+    by: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskHistory:
+    """Everything stored about one task, in order of time."""
+
+    task: Task
+    attempts: tuple[Attempt, ...] = ()
+    transitions: tuple[TransitionRecord, ...] = ()
+    blocks: tuple[Block, ...] = field(default=())
+    """Spawns that this task asked for and did not get."""

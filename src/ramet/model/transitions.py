@@ -1,0 +1,115 @@
+"""The rows of the state table (DESIGN §4) as values, and what a decision looks like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ramet.model import events as ev
+from ramet.model.task import Standing, TaskState
+
+PENDING = TaskState.PENDING.value
+PROCESSING = TaskState.PROCESSING.value
+SUCCESS = TaskState.SUCCESS.value
+FILTERED = TaskState.FILTERED.value
+SKIPPED = TaskState.SKIPPED.value
+FAILED = TaskState.FAILED.value
+CANCELLED = TaskState.CANCELLED.value
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One row of DESIGN §4: which event takes a task from which states to which."""
+
+    name: str
+    event: type[Any]
+    sources: frozenset[str]
+    targets: frozenset[str]
+    recorded: bool = False
+    """True when the change gets a row of its own; claims and their outcomes are told by the attempt."""
+
+
+class Change(NamedTuple):
+    """A decided change, ready to be applied. ``before`` is also the condition under which it holds."""
+
+    before: Standing
+    after: Standing
+    transition: Transition
+    reason: str | None = None
+    outcome: str | None = None
+    """How the attempt in hand ended; None when none ended."""
+    error: str | None = None
+    error_class: str | None = None
+    fingerprint: str | None = None
+    by: str | None = None
+    """The person or loop that asked, for recorded changes."""
+
+
+class Refused(NamedTuple):
+    """The event does not apply to the task as it stands. An answer, not an exception."""
+
+    reason: str
+    """is_<state>, stale, waits, not_due, in_hand, not_overdue, lease_current or not_bound."""
+
+
+def _states(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+_ENDS = _states(FILTERED, SKIPPED, FAILED, CANCELLED)
+
+CLAIM = Transition("claim", ev.Claim, _states(PENDING), _states(PROCESSING))
+HEARTBEAT = Transition("heartbeat", ev.Heartbeat, _states(PROCESSING), _states(PROCESSING))
+PROGRESS = Transition("progress", ev.Progress, _states(PROCESSING), _states(PROCESSING))
+CHECKPOINT = Transition("checkpoint", ev.Checkpoint, _states(PROCESSING), _states(PROCESSING))
+COMPLETE = Transition("complete", ev.Complete, _states(PROCESSING), _states(SUCCESS, FAILED, CANCELLED))
+FILTER = Transition("filter", ev.Filter, _states(PROCESSING), _states(FILTERED, FAILED, CANCELLED))
+SKIP = Transition("skip", ev.Skip, _states(PROCESSING), _states(SKIPPED, FAILED, CANCELLED))
+FAIL = Transition("fail", ev.Fail, _states(PROCESSING), _states(FAILED, CANCELLED))
+ERROR = Transition("error", ev.Error, _states(PROCESSING), _states(PENDING, FAILED, CANCELLED))
+SNOOZE = Transition("snooze", ev.Snooze, _states(PROCESSING), _states(PENDING, FAILED, CANCELLED))
+CONTINUE = Transition("continue", ev.Continue, _states(PROCESSING), _states(PENDING, SUCCESS, FAILED, CANCELLED))
+LEASE_EXPIRED = Transition("reclaim", ev.LeaseExpired, _states(PROCESSING), _states(PENDING, FAILED, CANCELLED))
+HAND_BACK = Transition("hand_back", ev.HandBack, _states(PROCESSING), _states(PENDING))
+TASK_DEADLINE = Transition(
+    "task_deadline", ev.DeadlinePassed, _states(PENDING, PROCESSING), _states(FAILED, PENDING), recorded=True
+)
+SETTLED_BY = Transition(
+    "settled_by",
+    ev.SettledBy,
+    _states(PENDING),
+    _states(SUCCESS, FAILED, CANCELLED, PENDING),
+    recorded=True,
+)
+LINEAGE_ENDED = Transition(
+    "lineage_ended",
+    ev.LineageEnded,
+    _states(PENDING, PROCESSING),
+    _states(FAILED, CANCELLED, PENDING),
+    recorded=True,
+)
+CANCEL = Transition("cancel", ev.Cancel, _states(PENDING, PROCESSING), _states(CANCELLED, PENDING), recorded=True)
+EXCLUDE = Transition("exclude", ev.Exclude, _states(PENDING, FAILED, CANCELLED), _states(SKIPPED), recorded=True)
+REVIVE = Transition("revive", ev.Revive, _ENDS, _states(PENDING), recorded=True)
+
+TRANSITIONS: tuple[Transition, ...] = (
+    CLAIM,
+    HEARTBEAT,
+    PROGRESS,
+    CHECKPOINT,
+    COMPLETE,
+    FILTER,
+    SKIP,
+    FAIL,
+    ERROR,
+    SNOOZE,
+    CONTINUE,
+    LEASE_EXPIRED,
+    HAND_BACK,
+    TASK_DEADLINE,
+    SETTLED_BY,
+    LINEAGE_ENDED,
+    CANCEL,
+    EXCLUDE,
+    REVIVE,
+)

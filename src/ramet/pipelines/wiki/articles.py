@@ -1,0 +1,121 @@
+"""What an article is, and what a source of articles must offer.
+
+The engine's keys are canonical titles (`ramet.model.keys.title_key`); a source answers for those and for
+nothing else, so that a MediaWiki API, an XML dump or a file of JSON Lines can stand behind the same tasks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from ramet.model.keys import title_key
+
+_HEADING = re.compile(r"^(={2,6})[ \t]*(\S.*?)[ \t]*\1[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of an article's text.
+
+    Attributes:
+        heading: its heading; empty for the lead.
+        level: 1 for the lead, 2 to 6 as MediaWiki counts headings.
+        text: plain text, stripped; never empty.
+    """
+
+    heading: str
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """One article as its source gives it.
+
+    Attributes:
+        title: as it is displayed.
+        key: its canonical title; equal keys are the same article.
+        sections: in reading order, the lead first if there is one; sections without text are left out.
+        categories: names, in the source's order, without repeats.
+        description: a few words on what it is; may be empty.
+        links: the titles that it links to, if the source states them; None: find them in its text.
+    """
+
+    title: str
+    key: str
+    sections: tuple[Section, ...]
+    categories: tuple[str, ...] = ()
+    description: str = ""
+    links: tuple[str, ...] | None = None
+
+    @property
+    def lead(self) -> str:
+        """The text before the first heading; empty if there is none."""
+        return next((section.text for section in self.sections if section.level == 1), "")
+
+    @property
+    def text(self) -> str:
+        """All of its text, sections separated by blank lines."""
+        return "\n\n".join(section.text for section in self.sections)
+
+
+class ArticleSource(Protocol):
+    """Where articles come from.
+
+    `get` and `resolve` are asynchronous because a source may have to ask over a network; `links` computes
+    from what `get` returned and is deterministic.
+    """
+
+    name: str
+    """What a person calls this source: a file name, a host."""
+
+    async def get(self, title: str) -> Article:
+        """The article of this title.
+
+        Raises:
+            ArticleNotFound: there is none.
+        """
+
+    async def resolve(self, title: str) -> str | None:
+        """The canonical title of the article that `title` means by the source's own rules, or None."""
+
+    def titles(self) -> Iterable[str]:
+        """The display titles of all articles, in a fixed order; a source too large to list may give none."""
+
+    def links(self, article: Article) -> tuple[str, ...]:
+        """The titles that `article` links to: without itself and repeats, in order of first mention."""
+
+
+def article_from_text(
+    title: str,
+    text: str,
+    *,
+    categories: Iterable[str] = (),
+    description: str = "",
+    links: Iterable[str] | None = None,
+) -> Article:
+    """Build an article from plain text with `== Heading ==` lines, as MediaWiki's extracts have them.
+
+    Raises:
+        ramet.model.keys.InvalidKey: `title` is no title.
+    """
+    return Article(
+        title=title.strip(),
+        key=title_key(title),
+        sections=split_sections(text),
+        categories=tuple(dict.fromkeys(name for raw in categories if (name := raw.strip()))),
+        description=description.strip(),
+        links=None if links is None else tuple(links),
+    )
+
+
+def split_sections(text: str) -> tuple[Section, ...]:
+    """Cut a text at its headings. The lead is kept, however short; what has no text of its own is not."""
+    parts = _HEADING.split(text)
+    sections = [Section("", 1, parts[0].strip())]
+    for marks, heading, body in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        sections.append(Section(heading, len(marks), body.strip()))
+    return tuple(section for section in sections if section.text)

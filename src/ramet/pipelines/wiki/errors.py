@@ -1,0 +1,66 @@
+"""The pipeline's errors, each with one line that says what to do, and the import of what the extra brings.
+
+Every error a user can cause derives from `WikiError`; the commands print its line and exit with `exit_code`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+class WikiError(Exception):
+    """Something a user can put right. The message is one line and says how."""
+
+    exit_code = 2
+
+
+class ExtraMissing(WikiError):
+    """A package of the extra `[wiki]` is not installed."""
+
+
+class DatasetError(WikiError):
+    """A package that carries data could not be fetched, read or verified."""
+
+
+class SourceError(WikiError):
+    """A file of articles cannot be read as one."""
+
+
+class ArticleNotFound(WikiError):
+    """The source has no article of this title. Permanent: no retry can help (DESIGN §6)."""
+
+
+class GraphError(WikiError):
+    """The graph file is missing, unreadable, or not a graph of this pipeline."""
+
+
+class GraphBusy(GraphError):
+    """Another writer holds the graph; a graph admits one."""
+
+
+class GraphMismatch(GraphError):
+    """The graph was built with another embedding model or by another version; vectors are never mixed."""
+
+
+def one_line(text: object) -> str:
+    """Fold a message that spans lines, as a driver's may, into one."""
+    return " ".join(str(text).split())
+
+
+def import_extra(module: str) -> Any:
+    """Import `module`, which the extra `[wiki]` installs, when it is first needed.
+
+    Typed `Any` because most of these packages ship no types.
+
+    Raises:
+        ExtraMissing: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise ExtraMissing(
+            f"the wiki pipeline needs the package '{module}': install it with `pip install 'ramet[wiki]'`"
+        ) from error

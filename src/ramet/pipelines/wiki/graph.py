@@ -1,0 +1,129 @@
+"""The graph of loaded articles: what a graph store must offer, whatever database is behind it.
+
+Node labels Article, Section and Category; edges HAS_SECTION, IN_CATEGORY and LINKS_TO. Task state does not
+live here: the graph is written first and the state after, every write can be repeated without effect (merge,
+or delete and create, in one transaction), and so a crash at any point leaves nothing that running again would
+not put right. The content is a function of what was loaded: it holds no time, no random number, and no order
+of arrival.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ramet.pipelines.wiki.articles import Article
+from ramet.pipelines.wiki.embed import Vector
+
+DIGITS_COMPARED = 4
+"""Decimal places to which `dump` compares vectors: beyond them, machines differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedArticle:
+    """An article that is ready to be loaded.
+
+    Attributes:
+        article: the article.
+        expansion_depth: links between it and the nearest seed.
+        vectors: one for each of its sections, in their order.
+    """
+
+    article: Article
+    expansion_depth: int
+    vectors: tuple[Vector, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLink:
+    """A link to be drawn.
+
+    Attributes:
+        source_key: canonical title of an article in the graph.
+        target_key: canonical title of the linked article, which may not be loaded yet.
+        target_title: its display title, used only if the graph does not have it.
+        target_depth: its expansion_depth, used only if the graph does not have it.
+    """
+
+    source_key: str
+    target_key: str
+    target_title: str
+    target_depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCounts:
+    """How much a graph holds. `articles` counts loaded ones, `discovered` those known only from links."""
+
+    articles: int
+    discovered: int
+    sections: int
+    categories: int
+    links: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A section found by meaning. `score` is the cosine of its vector and the query's, from -1 to 1."""
+
+    score: float
+    title_key: str
+    title: str
+    expansion_depth: int
+    heading: str
+    text: str
+
+
+class GraphStore(Protocol):
+    """A graph opened for writing by its one writer, or for reading by any number beside it.
+
+    A reader sees the graph as it was when it was opened. Methods may be called from any thread.
+    """
+
+    model_id: str
+    """Which model its vectors come from; fixed when the graph is made."""
+    dimension: int
+    """Length of its vectors."""
+
+    def load_articles(self, batch: Sequence[EmbeddedArticle]) -> None:
+        """Put articles into the graph in one transaction, replacing sections and categories they had.
+
+        Each key at most once in a batch. An article's depth never grows: of two, the smaller stays.
+
+        Raises:
+            GraphError: nothing of the batch was written.
+        """
+
+    def add_links(self, links: Sequence[GraphLink]) -> None:
+        """Draw links, in transactions of bounded size; links that exist stay as they are.
+
+        A target that the graph does not have is added by its title, to be loaded later. A link whose source
+        it does not have is an error of the caller.
+
+        Raises:
+            GraphError: the links of earlier transactions may have been written.
+        """
+
+    def counts(self) -> GraphCounts:
+        """How much the graph holds."""
+
+    def search(self, vector: Vector, *, limit: int) -> list[SearchHit]:
+        """The sections nearest to `vector` by exact cosine, best first; ties by title and position."""
+
+    def dump(self) -> list[str]:
+        """Every node and edge, one line each, sorted: equal graphs have equal dumps.
+
+        A vector appears as a hash of its values rounded to `DIGITS_COMPARED` places.
+        """
+
+    def close(self) -> None:
+        """Release the graph; further calls do nothing."""
+
+
+def vector_digest(vector: Sequence[float]) -> str:
+    """A short hash of a vector rounded to `DIGITS_COMPARED` places."""
+    # Adding zero turns a negative zero, which prints differently, into zero.
+    rounded = " ".join(f"{round(value, DIGITS_COMPARED) + 0.0:.{DIGITS_COMPARED}f}" for value in vector)
+    return hashlib.sha256(rounded.encode()).hexdigest()[:16]

@@ -1,0 +1,217 @@
+"""The single place that writes a task's state.
+
+Every statement carries the condition under which the change was decided: id, state and fence. A row that no longer
+matches lost a race; it is left alone and reported. Terminal changes move the row out of the hot table; revive and
+exclude of an ended task go the other way. A test looks for a second place.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ramet.model.lineage import Lineage, LineageState, counted_out, reopened
+from ramet.model.task import LIVE, TERMINAL, Wait
+from ramet.model.transitions import Change
+from ramet.store.lineages import lock_lineages
+from ramet.store.schema import LIVE_COLUMNS, LIVE_LIST
+from ramet.store.session import Session
+
+_MUTABLE = (
+    "state wait available_at fence lease_until worker claimed_at started_at deadline_at attempts losses "
+    "losses_alone snoozes chain_depth progressed fan_out stage ending ending_reason bound_to"
+).split()
+_MUTABLE_AT = tuple(LIVE_COLUMNS.index(name) for name in _MUTABLE)
+
+_MOVE = (
+    f"UPDATE ramet_live SET {', '.join(f'{name} = ?' for name in _MUTABLE)} WHERE seq = ? AND state = ? AND fence = ?"
+)
+_LEAVE = "DELETE FROM ramet_live WHERE seq = ? AND state = ? AND fence = ?"
+_CLOSE = (
+    "UPDATE ramet_tasks SET state = ?, reason = ?, error = ?, fingerprint = ?, result = ?, stage = ?, fence = ?, "
+    "attempts = ?, losses = ?, snoozes = ?, chain_depth = ?, fan_out = ?, started_at = ?, deadline_at = ?, "
+    "finished_at = ? WHERE seq = ? AND state IS NULL"
+)
+_RELABEL = "UPDATE ramet_tasks SET state = ?, reason = ?, finished_at = ? WHERE seq = ? AND state = ?"
+_REOPEN = (
+    "UPDATE ramet_tasks SET state = NULL, reason = NULL, error = NULL, fingerprint = NULL, result = NULL, "
+    "finished_at = NULL WHERE seq = ? AND state = ?"
+)
+_ENTER = f"INSERT INTO ramet_live ({LIVE_LIST}) VALUES ({', '.join('?' * len(LIVE_COLUMNS))})"
+_ATTEMPT = (
+    "INSERT INTO ramet_attempts (seq, fence, tracking_id, worker, claimed_at, ended_at, outcome, reason, error, "
+    "error_class, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_RECORD = (
+    "INSERT INTO ramet_transitions (seq, number, tracking_id, name, from_state, to_state, at, by, reason, "
+    "fingerprint) SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ? "
+    "FROM ramet_transitions WHERE seq = ?"
+)
+
+
+class Applied(NamedTuple):
+    """What became of a batch of changes."""
+
+    lost: frozenset[int]
+    """Numbers of tasks that no longer stood as the decision saw them; nothing was written for these."""
+
+
+def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str | None] | None = None) -> Applied:
+    """Write a batch of decided changes, or leave a task alone that no longer stands as it was read.
+
+    Args:
+        session: the transaction in which the standings were read.
+        changes: at most one per task.
+        results: JSON text by task number, for tasks that ended with a result.
+    """
+    results = results or {}
+    moves = [c for c in changes if c.before.state in LIVE and c.after.state in LIVE]
+    ends = [c for c in changes if c.before.state in LIVE and c.after.state in TERMINAL]
+    others = [c for c in changes if c.before.state in TERMINAL]
+    lost = _move(session, moves) | _end(session, ends, results) | _reopen_or_relabel(session, others)
+    done = [c for c in changes if c.before.seq not in lost] if lost else changes
+    _write_attempts(session, done)
+    _write_transitions(session, done)
+    _count(session, done)
+    return Applied(frozenset(lost))
+
+
+def enter(session: Session, rows: Sequence[Sequence[object]]) -> None:
+    """Insert the hot rows of newborn tasks (see :func:`ramet.model.lifecycle.newborn`)."""
+    session.run_many(_ENTER, rows)
+
+
+def _move(session: Session, moves: Sequence[Change]) -> set[int]:
+    return _guarded(
+        session,
+        _MOVE,
+        moves,
+        [(*[c.after[at] for at in _MUTABLE_AT], c.before.seq, c.before.state, c.before.fence) for c in moves],
+    )
+
+
+def _end(session: Session, ends: Sequence[Change], results: Mapping[int, str | None]) -> set[int]:
+    lost = _guarded(session, _LEAVE, ends, [(c.before.seq, c.before.state, c.before.fence) for c in ends])
+    rows = []
+    for c in ends:
+        if c.before.seq not in lost:
+            a = c.after
+            rows.append(
+                (a.state, c.reason, c.error, c.fingerprint, results.get(a.seq), a.stage, a.fence, a.attempts,
+                 a.losses, a.snoozes, a.chain_depth, a.fan_out, a.started_at, a.deadline_at, session.now, a.seq)
+            )  # fmt: skip
+    if rows:
+        written = session.run_many(_CLOSE, rows)
+        assert written == len(rows), "a hot row without an open wide row"
+    return lost
+
+
+def _reopen_or_relabel(session: Session, others: Sequence[Change]) -> set[int]:
+    """Revive and exclude of ended tasks: rare, one at a time."""
+    lost = set()
+    for c in others:
+        if c.after.state in LIVE:
+            if session.run(_REOPEN, (c.before.seq, c.before.state)):
+                session.run(_ENTER, c.after)
+                continue
+        elif session.run(_RELABEL, (c.after.state, c.reason, session.now, c.before.seq, c.before.state)):
+            continue
+        lost.add(c.before.seq)
+    return lost
+
+
+def _guarded(session: Session, statement: str, changes: Sequence[Change], rows: Sequence[Sequence[object]]) -> set[int]:
+    """Run a guarded statement for all rows; find out which rows did not match only when some did not."""
+    if not rows:
+        return set()
+    if session.run_many(statement, rows) == len(rows):
+        return set()
+    # The caller read these standings in this very transaction, so a miss means that two changes of one batch name
+    # the same task, or that the dialect let somebody in between. Neither may be papered over silently.
+    return _misses(session, changes)
+
+
+def _misses(session: Session, changes: Sequence[Change]) -> set[int]:
+    listed, values = session.members(c.before.seq for c in changes)
+    stands = {
+        seq: (state, fence)
+        for seq, state, fence in session.rows(
+            f"SELECT seq, state, fence FROM ramet_live WHERE seq IN {listed}", (values,)
+        )
+    }
+    missed = set()
+    for c in changes:
+        wanted = (c.after.state, c.after.fence) if c.after.state in LIVE else None
+        if stands.get(c.before.seq) != wanted:
+            missed.add(c.before.seq)
+    return missed
+
+
+def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
+    now = session.now
+    rows = [
+        (c.before.seq, c.before.fence, c.before.tracking_id, c.before.worker, c.before.claimed_at, now,
+         c.outcome, c.reason, c.error, c.error_class, c.fingerprint)
+        for c in changes
+        if c.outcome is not None
+    ]  # fmt: skip
+    if rows:
+        session.run_many(_ATTEMPT, rows)
+
+
+def _write_transitions(session: Session, changes: Sequence[Change]) -> None:
+    now = session.now
+    rows = [
+        (c.before.seq, c.before.tracking_id, c.transition.name, c.before.state, c.after.state, now, c.by,
+         c.reason, c.fingerprint, c.before.seq)
+        for c in changes
+        if c.transition.recorded
+    ]  # fmt: skip
+    if rows:
+        session.run_many(_RECORD, rows)
+
+
+def _count(session: Session, changes: Sequence[Change]) -> None:
+    """Keep the lineages' counters equal to a recount, and finish those that have no live task left."""
+    deltas: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    revived: set[str] = set()
+    for c in changes:
+        came, went = c.before.state, c.after.state
+        if (came in LIVE and went in LIVE) or came == went:
+            continue
+        counts = deltas[c.before.tracking_id]
+        counts["live" if came in LIVE else came] -= 1
+        counts["live" if went in LIVE else went] += 1
+        if went in LIVE:
+            revived.add(c.before.tracking_id)
+    if not deltas:
+        return
+    lineages = lock_lineages(session, deltas)
+    for tracking_id, counts in deltas.items():
+        row = lineages[tracking_id]
+        row = row._replace(**{name: getattr(row, name) + by for name, by in counts.items()})
+        _write_counts(session, row, tracking_id in revived)
+
+
+def _write_counts(session: Session, row: Lineage, revived: bool) -> None:
+    state = reopened(row) if revived else counted_out(row)
+    ended_at, reason = row.ended_at, row.reason
+    if state == LineageState.FINISHED and row.state != state:
+        ended_at = session.now
+    elif revived:
+        ended_at, reason = None, None
+    session.run(
+        "UPDATE ramet_lineages SET live = ?, success = ?, filtered = ?, skipped = ?, failed = ?, cancelled = ?, "
+        "state = ?, ended_at = ?, reason = ? WHERE tracking_id = ?",
+        (row.live, row.success, row.filtered, row.skipped, row.failed, row.cancelled, state.value, ended_at,
+         reason, row.tracking_id),
+    )  # fmt: skip
+
+
+def release(session: Session, tracking_id: str) -> int:
+    """Let the tasks of a lineage be claimed again that were set aside because it was not running."""
+    return session.run(
+        "UPDATE ramet_live SET wait = NULL WHERE tracking_id = ? AND wait = ?",
+        (tracking_id, Wait.LINEAGE.value),
+    )

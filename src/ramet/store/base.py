@@ -1,0 +1,287 @@
+"""The Store protocol: one method per intent, always in batches.
+
+Every method is one transaction. Times inside come from the store's own clock, so that one clock judges leases.
+Requests and answers are plain values; nothing of a dialect shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from ramet.model.events import Event
+from ramet.model.guard import BlockReason
+from ramet.model.lineage import Lineage
+from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory, TaskState
+
+
+class NewLineage(NamedTuple):
+    """A lineage to create, with its roots."""
+
+    tracking_id: str
+    roots: Sequence[NewTask]
+    max_spawn_depth: int = 10
+    max_tasks: int = 100_000
+    max_fan_out: int = 5_000
+    lineage_seconds: float = 172_800.0
+
+
+class Submitted(NamedTuple):
+    """The answer for one submitted root."""
+
+    id: str
+    tracking_id: str
+    created: bool
+    """False when the lineage already had a task of this kind and key; ``id`` is then that task's."""
+
+
+class Write(NamedTuple):
+    """A statement on a pipeline's own tables that commits with the task. ``?`` stands for parameters."""
+
+    sql: str
+    parameters: tuple[Any, ...] = ()
+
+
+class Settlement(NamedTuple):
+    """What a worker asks for under a claim: an end, a checkpoint, progress, or spawns at once."""
+
+    seq: int
+    fence: int
+    event: Event
+    result: str | None = None
+    """JSON text; kept when the task ends."""
+    spawns: Sequence[NewTask] = ()
+    writes: Sequence[Write] = ()
+    pipeline_state: str | None = None
+    """JSON text; None keeps what is stored."""
+    progress: str | None = None
+    """JSON text shown to people."""
+    lower: tuple[tuple[str, int], ...] = ()
+    """Lineage limits to lower first, as (name, value); a value above the present one changes nothing."""
+
+
+class SpawnAnswer(NamedTuple):
+    """What the guard said to one wanted task."""
+
+    id: str | None
+    """The new task, or None when blocked."""
+    kind: str
+    key: str
+    reason: BlockReason | None = None
+    detail: str = ""
+    winner: str | None = None
+
+
+class Settled(NamedTuple):
+    """The answer to one settlement."""
+
+    seq: int
+    state: str | None
+    """The state the task is in now; None when the settlement was refused."""
+    refused: str | None = None
+    spawns: Sequence[SpawnAnswer] = ()
+    reason: str | None = None
+
+
+class ClaimRequest(NamedTuple):
+    """What a worker can take."""
+
+    worker: str
+    queues: Sequence[str]
+    kinds: Sequence[str]
+    limit: int
+    lease_seconds: float
+    breadth: frozenset[str] = frozenset()
+    """Queues in which a smaller depth goes before priority and age."""
+
+
+class Claimed(NamedTuple):
+    """A task in the hands of a worker."""
+
+    standing: Standing
+    id: str
+    key: str
+    parent_id: str | None
+    payload: str
+    ancestry_chain: str
+    """JSON list of task ids."""
+    created_at: float
+    pipeline_state: str | None
+    max_spawn_depth: int
+
+
+class TaskQuery(NamedTuple):
+    """Which tasks to list. Empty fields do not filter; ``limit`` is bounded by the store (1,000)."""
+
+    tracking_id: str | None = None
+    states: frozenset[TaskState] = frozenset()
+    kind: str | None = None
+    key: str | None = None
+    min_depth: int | None = None
+    parent_id: str | None = None
+    limit: int = 100
+    after: int = 0
+    """Continue behind this task number (see :attr:`TaskPage.next_after`)."""
+
+
+class TaskPage(NamedTuple):
+    """Tasks in the order of their numbers, and where to go on."""
+
+    tasks: tuple[Task, ...]
+    next_after: int | None
+
+
+class KindCount(NamedTuple):
+    """How many tasks of a kind are in a state, with what they wait for."""
+
+    kind: str
+    state: str
+    wait: str | None
+    tasks: int
+    mean_depth: float
+
+
+class Swept(NamedTuple):
+    """What one round of maintenance did."""
+
+    due: int = 0
+    reclaimed: int = 0
+    poisoned: int = 0
+    expired: int = 0
+    lineages_ended: int = 0
+    ended: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """True when another round at once may find more."""
+        return any(self)
+
+
+class Store(Protocol):
+    """What the engine asks of a database. See the package's conformance tests for what each method promises."""
+
+    async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        """Create lineages with their roots, all or nothing; durable when it returns. Answers in order of roots.
+
+        Raises:
+            LineageExists: a tracking_id is taken by a lineage with other roots.
+        """
+        ...
+
+    async def claim(self, request: ClaimRequest) -> list[Claimed]:
+        """Take up to ``limit`` tasks, each under a new fence and lease."""
+        ...
+
+    async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
+        """Apply what workers ask for under their claims; each is refused by itself when its fence is stale.
+
+        Spawns, writes, state and result of one settlement commit together or not at all.
+        """
+        ...
+
+    async def heartbeat(self, held: Sequence[tuple[int, int]], lease_seconds: float) -> frozenset[int]:
+        """Extend the leases of ``(seq, fence)`` claims; returns the numbers of those that are lost."""
+        ...
+
+    async def sweep(self, *, limit: int = 500) -> Swept:
+        """One round of maintenance: due, stale, overdue, ended. Safe in any number of workers at once."""
+        ...
+
+    async def cancel(self, task_id: str, *, tree: bool, by: str, reason: str | None = None) -> bool:
+        """Cancel a task, with ``tree`` also everything below it. False when there was nothing to cancel."""
+        ...
+
+    async def cancel_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+        """Cancel a whole lineage in one transaction; its rows follow in batches."""
+        ...
+
+    async def revive(
+        self,
+        task_ids: Sequence[str],
+        *,
+        by: str,
+        reason: str | None = None,
+        extend_seconds: float | None = None,
+    ) -> list[str]:
+        """Give ended tasks new attempts; returns the ids of those revived.
+
+        Raises:
+            StoreError: a lineage's deadline has passed and ``extend_seconds`` was not given.
+        """
+        ...
+
+    async def get(self, task_id: str) -> Task | None:
+        """One task by id."""
+        ...
+
+    async def history(self, task_id: str) -> TaskHistory | None:
+        """One task with its attempts, recorded transitions and the spawns it was refused."""
+        ...
+
+    async def tasks(self, query: TaskQuery) -> TaskPage:
+        """List tasks."""
+        ...
+
+    async def has_live(self, kind: str, key: str, tracking_id: str | None = None) -> bool:
+        """True while a task of this kind and key is pending or processing, in one lineage or anywhere."""
+        ...
+
+    async def lineage(self, tracking_id: str) -> Lineage | None:
+        """One lineage row."""
+        ...
+
+    async def lineages(self, *, states: Iterable[str] = (), limit: int = 100) -> list[Lineage]:
+        """Lineages, newest first."""
+        ...
+
+    async def roots(self, tracking_id: str) -> list[Task]:
+        """The roots of a lineage (at most 1,000)."""
+        ...
+
+    async def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
+        """Stored refusals of a lineage; ``filters`` by kind, key or reason."""
+        ...
+
+    async def counts(self, tracking_id: str | None = None) -> list[KindCount]:
+        """Live tasks by kind, state and wait, and ended ones by kind and state."""
+        ...
+
+    async def prune(self, before: float, *, limit: int = 100) -> int:
+        """Delete up to ``limit`` lineages that ended before the given time, with everything of theirs."""
+        ...
+
+    async def settings(self) -> dict[str, Any]:
+        """All stored settings, typed."""
+        ...
+
+    async def put_setting(self, key: str, value: Any, value_type: str, description: str) -> None:
+        """Store one setting. ``value_type`` is int, float, string or json."""
+        ...
+
+    async def ensure_tables(self, statements: Sequence[str]) -> None:
+        """Run a pipeline's ``CREATE TABLE IF NOT EXISTS`` statements."""
+        ...
+
+    async def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a SELECT on a pipeline's own tables."""
+        ...
+
+    def join(self, worker: str) -> None:
+        """Be seen as alive by other processes on this database, and be woken by them, until closed."""
+        ...
+
+    async def idle(self, kinds: Sequence[str]) -> bool:
+        """True when no task of these kinds is live."""
+        ...
+
+    async def next_due_at(self) -> float | None:
+        """When the next delayed task becomes claimable; None when none is delayed."""
+        ...
+
+    async def wait_for_work(self, timeout_seconds: float) -> None:
+        """Return as soon as something may have become claimable, or after the time-out."""
+        ...
+
+    async def close(self) -> None:
+        """Release everything. Leases of this process's claims stay until they expire or are handed back."""
+        ...

@@ -1,0 +1,147 @@
+"""Claims: take tasks, keep them by heartbeats, hand unstarted ones back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ramet.model import events as ev
+from ramet.model.guard import buried
+from ramet.model.lifecycle import decide
+from ramet.model.lineage import LineageState
+from ramet.model.task import Standing, Wait
+from ramet.model.transitions import PENDING, PROCESSING, Change
+from ramet.store.apply import apply
+from ramet.store.base import Claimed, ClaimRequest
+from ramet.store.lineages import lock_lineages, tombstones_of
+from ramet.store.schema import LIVE_LIST
+from ramet.store.session import Session
+from ramet.store.settling import load_standings
+from ramet.store.spawning import load_parents
+
+CLAIM_LIMIT = 5_000
+
+
+def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
+    """Take up to ``request.limit`` claimable tasks, in order of priority, then age."""
+    promote_due(session)
+    limit = min(request.limit, CLAIM_LIMIT)
+    taken: list[Change] = []
+    while len(taken) < limit:
+        candidates = _candidates(session, request, limit - len(taken))
+        changes, held_back = _decide(session, request, candidates)
+        apply(session, changes)
+        taken += changes
+        # Tasks of lineages that do not run step aside, so that they are looked at once and not at every claim.
+        if not held_back:
+            break
+        _set_aside(session, held_back)
+    return _claimed(session, [change.after for change in taken])
+
+
+def promote_due(session: Session, limit: int = 1_000) -> int:
+    """Make delayed tasks claimable whose time has come."""
+    return session.run(
+        "UPDATE ramet_live SET wait = NULL WHERE seq IN (SELECT seq FROM ramet_live "
+        "WHERE wait = 'due' AND available_at <= ? ORDER BY available_at LIMIT ?)",
+        (session.now, limit),
+    )
+
+
+def _candidates(session: Session, request: ClaimRequest, limit: int) -> list[Standing]:
+    """One ordered probe of the claim index per (queue, kind): a backlog of kinds nobody asked for costs nothing."""
+    found: list[Standing] = []
+    for queue in request.queues:
+        breadth = queue in request.breadth
+        for kind in request.kinds:
+            found += _probe(session, queue, kind, limit, breadth)
+    if len(request.queues) * len(request.kinds) > 1:
+        found.sort(key=lambda s: (s.spawn_depth if s.queue in request.breadth else 0, -s.priority, s.seq))
+    return found[:limit]
+
+
+def _probe(session: Session, queue: str, kind: str, limit: int, breadth: bool) -> list[Standing]:
+    if breadth:
+        rows = session.rows(
+            f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_by_depth WHERE state = ? "
+            "AND queue = ? AND kind = ? AND wait IS NULL ORDER BY spawn_depth, seq LIMIT ?",
+            (PENDING, queue, kind, limit),
+        )
+    else:
+        rows = session.rows(
+            f"SELECT {LIVE_LIST} FROM ramet_live WHERE queue = ? AND kind = ? AND state = 'pending' "
+            "AND wait IS NULL ORDER BY priority DESC, seq LIMIT ?",
+            (queue, kind, limit),
+        )
+    return [Standing._make(row) for row in rows]
+
+
+def _decide(
+    session: Session, request: ClaimRequest, candidates: Sequence[Standing]
+) -> tuple[list[Change], list[Standing]]:
+    lineages = lock_lineages(session, {s.tracking_id for s in candidates})
+    changes, held_back = [], []
+    for standing in candidates:
+        lineage = lineages[standing.tracking_id]
+        if standing.ending is None and (
+            lineage.state != LineageState.RUNNING
+            or session.now >= lineage.deadline_at
+            or (lineage.tombstones and _buried(session, standing, tombstones_of(lineage)))
+        ):
+            held_back.append(standing)
+            continue
+        event = ev.Claim(request.worker, request.lease_seconds, lineage.deadline_at)
+        change = decide(standing, event, session.now)
+        # A clock that was set back makes a promoted task early again: it simply waits once more.
+        if isinstance(change, Change):
+            changes.append(change)
+    return changes, held_back
+
+
+def _buried(session: Session, standing: Standing, marks: dict[str, int]) -> bool:
+    [(task_id, _, chain, _)] = load_parents(session, [standing.seq]).values()
+    return buried(marks, task_id, chain) is not None
+
+
+def _set_aside(session: Session, standings: Sequence[Standing]) -> None:
+    session.run_many(
+        "UPDATE ramet_live SET wait = ? WHERE seq = ? AND wait IS NULL",
+        [(Wait.LINEAGE.value, standing.seq) for standing in standings],
+    )
+
+
+def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
+    """What a handler needs besides the standing: the wide row, read once per claim."""
+    if not standings:
+        return []
+    listed, values = session.members(s.seq for s in standings)
+    wide = {
+        row[0]: row[1:]
+        for row in session.rows(
+            "SELECT t.seq, t.id, t.key, t.parent_id, t.payload, t.ancestry_chain, t.created_at, c.pipeline_state, "
+            "l.max_spawn_depth FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
+            f"LEFT JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.seq IN {listed}",
+            (values,),
+        )
+    }
+    return [Claimed(standing, *wide[standing.seq]) for standing in standings]
+
+
+def heartbeat(session: Session, held: Sequence[tuple[int, int]], lease_seconds: float) -> frozenset[int]:
+    """Extend leases; a claim that is not current any more is reported as lost."""
+    standings = load_standings(session, [seq for seq, _ in held])
+    changes, lost = [], set()
+    lineages = lock_lineages(session, {s.tracking_id for s in standings.values()})
+    for seq, fence in held:
+        standing = standings.get(seq)
+        if standing is None or standing.state != PROCESSING or standing.lease_until <= session.now:
+            lost.add(seq)
+            continue
+        if standing.ending is None and lineages[standing.tracking_id].state in ("failed", "cancelled"):
+            lost.add(seq)
+            continue
+        change = decide(standing, ev.Heartbeat(fence, lease_seconds), session.now)
+        if isinstance(change, Change):
+            changes.append(change)
+        else:
+            lost.add(seq)
+    return frozenset(lost | apply(session, changes).lost)

@@ -1,0 +1,31 @@
+"""What can go wrong between the engine and its database. Every message says what to do."""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """The database cannot be used as asked."""
+
+
+class StoreMissing(StoreError):
+    """There is no database where one was expected."""
+
+
+class StoreNewer(StoreError):
+    """The database was written by a newer ramet."""
+
+
+class StoreUnsafe(StoreError):
+    """The place cannot keep the promises (a network file system, a read-only file)."""
+
+
+class StoreFull(StoreError):
+    """The disk is full."""
+
+
+class StoreBusy(StoreError):
+    """Another process held the database for longer than the busy time-out."""
+
+
+class LineageExists(StoreError):
+    """A submit named a tracking_id that another lineage has."""

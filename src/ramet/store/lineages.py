@@ -1,0 +1,41 @@
+"""Reading and writing lineage rows, the truth for claim, settle and spawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from ramet.model.lineage import Lineage
+from ramet.store.session import Session
+
+LINEAGE_LIST = ", ".join(Lineage._fields)
+
+
+def lock_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Lineage]:
+    """The named lineage rows, held until the transaction ends, by tracking_id. Unknown ids are absent."""
+    listed, values = session.members(sorted(set(tracking_ids)))
+    found = session.rows(
+        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id IN {listed} ORDER BY tracking_id",
+        (values,),
+    )
+    return {row[0]: Lineage._make(row) for row in found}
+
+
+def insert_lineages(session: Session, rows: Sequence[Lineage]) -> None:
+    """Create lineage rows."""
+    if rows:
+        marks = ", ".join("?" * len(Lineage._fields))
+        session.run_many(f"INSERT INTO ramet_lineages ({LINEAGE_LIST}) VALUES ({marks})", rows)
+
+
+def add_tasks(session: Session, tracking_id: str, count: int) -> None:
+    """Book ``count`` new live tasks. The table's own CHECK refuses to pass ``max_tasks``: the last guard of I5."""
+    session.run(
+        "UPDATE ramet_lineages SET tasks = tasks + ?, live = live + ? WHERE tracking_id = ?",
+        (count, count, tracking_id),
+    )
+
+
+def tombstones_of(lineage: Lineage) -> dict[str, int]:
+    """Marks of cancelled subtrees by task id. Lineages without any pay only for an empty string."""
+    return dict(json.loads(lineage.tombstones)) if lineage.tombstones else {}

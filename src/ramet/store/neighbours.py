@@ -1,0 +1,187 @@
+"""Processes that share one SQLite file: waking each other, and proving that one is dead.
+
+A worker keeps two small files in ``<database>-ramet/``. A datagram socket: whoever commits claimable work sends one
+byte to each, so nobody polls in a busy loop. A lock file, held by the operating system for as long as the process
+lives: when its lock can be taken, the worker is dead for certain and its claims need not wait for their leases. Both
+are conveniences: without them polling and leases still do the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from pathlib import Path
+
+try:
+    import fcntl
+
+    LOCKS = True
+except ImportError:  # Windows: leases alone tell who is dead.
+    LOCKS = False
+
+SOCKET_PATH_BYTES_MAX = 100
+
+
+class Neighbours:
+    """The folder beside one database file."""
+
+    def __init__(self, database: Path) -> None:
+        self._folder = database.parent / f"{database.name}-ramet"
+        self._name: str | None = None
+        self._lock: int | None = None
+        self._socket: socket.socket | None = None
+        self._rung: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def join(self, name: str) -> None:
+        """Be present under ``name`` until :meth:`leave` or the death of this process."""
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._name = name
+            self._hold_lock(name)
+
+    def _hold_lock(self, name: str) -> None:
+        if not LOCKS:
+            return
+        # Locked under another name first: nobody may see the file before its lock is held.
+        early = self._folder / f"{name}.new"
+        self._lock = os.open(early, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        early.rename(self._folder / f"{name}.lock")
+
+    def dead(self) -> list[str]:
+        """Names of workers whose process is gone, by the operating system's word."""
+        if not LOCKS or not self._folder.is_dir():
+            return []
+        names = []
+        for path in self._folder.glob("*.lock"):
+            if path.stem != self._name and _unlocked(path):
+                names.append(path.stem)
+        return names
+
+    def forget(self, name: str) -> None:
+        """Remove what a dead worker left, once none of its claims is left."""
+        for ending in ("lock", "sock"):
+            (self._folder / f"{name}.{ending}").unlink(missing_ok=True)
+
+    def ring(self) -> None:
+        """Wake everybody who waits, here and in other processes."""
+        if self._loop is not None and self._rung is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._rung.set)
+        try:
+            names = [name for name in os.listdir(self._folder) if name.endswith(".sock")]
+        except OSError:
+            return
+        if not names:
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.setblocking(False)
+            for name in names:
+                if name != f"{self._name}.sock":
+                    # A full or dead socket needs no ringing: its owner is awake, or gone.
+                    with contextlib.suppress(OSError):
+                        sender.sendto(b"1", str(self._folder / name))
+
+    async def wait(self, timeout_seconds: float) -> None:
+        """Return when somebody rang since the last call, or after the time-out."""
+        rung = self._listen()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(rung.wait(), timeout_seconds)
+        rung.clear()
+
+    def _listen(self) -> asyncio.Event:
+        loop = asyncio.get_running_loop()
+        if self._rung is None or self._loop is not loop:
+            self._rung, self._loop = asyncio.Event(), loop
+            self._open_socket(loop)
+        return self._rung
+
+    def _open_socket(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._name is None or not hasattr(socket, "AF_UNIX"):
+            return
+        path = self._folder / f"{self._name}.sock"
+        if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
+            return
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            listener.setblocking(False)
+            path.unlink(missing_ok=True)
+            listener.bind(str(path))
+        except OSError:
+            listener.close()
+            return
+        self._socket = listener
+        loop.add_reader(listener, self._heard)
+
+    def _heard(self) -> None:
+        assert self._socket is not None
+        assert self._rung is not None
+        with contextlib.suppress(OSError):
+            while self._socket.recv(64):
+                pass
+        self._rung.set()
+
+    def leave(self) -> None:
+        """Take the files away. Safe to call twice."""
+        if self._socket is not None:
+            if self._loop is not None and not self._loop.is_closed():
+                with contextlib.suppress(RuntimeError):
+                    self._loop.remove_reader(self._socket)
+            self._socket.close()
+            self._socket = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+        if self._name is not None:
+            self.forget(self._name)
+            self._name = None
+            with contextlib.suppress(OSError):
+                self._folder.rmdir()
+
+
+def _unlocked(path: Path) -> bool:
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+_NETWORK = (
+    "nfs",
+    "cifs",
+    "smb",
+    "fuse.sshfs",
+    "glusterfs",
+    "fuse.glusterfs",
+    "ceph",
+    "lustre",
+    "afs",
+    "ncpfs",
+)
+
+
+def network_file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str | None:
+    """The type of the network file system under ``path``, or None. Locks on such are not to be trusted."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    where = str(path.resolve())
+    best, kind = "", ""
+    for line in lines:
+        parts = line.split()
+        if len(parts) > 2:
+            mount = parts[1].replace("\\040", " ")
+            inside = where == mount or where.startswith(mount.rstrip("/") + "/")
+            if inside and len(mount) >= len(best):
+                best, kind = mount, parts[2]
+    return kind if kind.startswith(_NETWORK) else None

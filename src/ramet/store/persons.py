@@ -1,0 +1,148 @@
+"""What people do to tasks: cancel one, a tree or a lineage, revive what ended. Recorded with who and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ramet.model import events as ev
+from ramet.model.guard import buried
+from ramet.model.lifecycle import decide
+from ramet.model.lineage import Lineage, LineageState
+from ramet.model.task import Standing
+from ramet.model.transitions import Change
+from ramet.store.apply import apply
+from ramet.store.errors import StoreError
+from ramet.store.lineages import lock_lineages, tombstones_of
+from ramet.store.schema import LIVE_LIST
+from ramet.store.session import Session
+from ramet.store.spawning import load_parents
+from ramet.store.sweeping import end_lineage
+
+
+def find(session: Session, task_id: str) -> int | None:
+    """The number of a task."""
+    found = session.rows("SELECT seq FROM ramet_tasks WHERE id = ?", (task_id,))
+    return int(found[0][0]) if found else None
+
+
+def cancel(session: Session, task_id: str, tree: bool, by: str, reason: str | None) -> bool:
+    """Cancel a task. With ``tree`` a tombstone on the lineage row covers it and all below, from this commit on."""
+    seq = find(session, task_id)
+    if seq is None:
+        return False
+    [(_, tracking_id, _, _)] = load_parents(session, [seq]).values()
+    if tree:
+        if _only_root(session, tracking_id, task_id):
+            return cancel_lineage(session, tracking_id, by, reason)
+        return _bury(session, tracking_id, task_id, by, reason)
+    return _cancel_one(session, seq, by, reason)
+
+
+def cancel_lineage(session: Session, tracking_id: str, by: str, reason: str | None) -> bool:
+    """Flip the lineage row; its tasks follow by the sweep."""
+    why = f"cancelled by {by}" + (f": {reason}" if reason else "")
+    return end_lineage(session, tracking_id, LineageState.CANCELLED, why)
+
+
+def _cancel_one(session: Session, seq: int, by: str, reason: str | None) -> bool:
+    rows = session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq = ?", (seq,))
+    if not rows:
+        return False
+    why = f"cancelled by {by}" + (f": {reason}" if reason else "")
+    change = decide(Standing._make(rows[0]), ev.Cancel(by, why), session.now)
+    return isinstance(change, Change) and not apply(session, [change]).lost
+
+
+def _only_root(session: Session, tracking_id: str, task_id: str) -> bool:
+    roots = session.rows(
+        "SELECT id FROM ramet_tasks WHERE tracking_id = ? AND parent_id IS NULL LIMIT 2", (tracking_id,)
+    )
+    return roots == [(task_id,)]
+
+
+def _bury(session: Session, tracking_id: str, task_id: str, by: str, reason: str | None) -> bool:
+    lineage = lock_lineages(session, [tracking_id])[tracking_id]
+    marks = tombstones_of(lineage)
+    if marks.get(task_id) == 1 or not lineage.live:
+        return False
+    _mark(session, lineage, {**marks, task_id: 1})
+    seq = find(session, task_id)
+    assert seq is not None
+    _cancel_one(session, seq, by, reason)
+    return True
+
+
+def _mark(session: Session, lineage: Lineage, marks: dict[str, int]) -> None:
+    session.run(
+        "UPDATE ramet_lineages SET tombstones = ?, sweep = 1 WHERE tracking_id = ?",
+        (json.dumps(marks), lineage.tracking_id),
+    )
+
+
+def revive(
+    session: Session, task_ids: Sequence[str], by: str, reason: str | None, extend_seconds: float | None
+) -> list[str]:
+    """New attempts for ended tasks that were not successful, under the same identity.
+
+    Raises:
+        StoreError: the lineage's deadline has passed and no extension was given, or a task id is unknown.
+    """
+    revived = []
+    for task_id in task_ids:
+        seq = find(session, task_id)
+        if seq is None:
+            raise StoreError(f"no task {task_id}: look it up with `ramet status` or `ramet tree`")
+        standing, print_ = _ended_standing(session, seq)
+        if standing is None:
+            continue
+        change = decide(standing, ev.Revive(by, reason), session.now)
+        if not isinstance(change, Change):
+            continue
+        _reopen_lineage(session, standing.tracking_id, task_id, extend_seconds)
+        if not apply(session, [change._replace(fingerprint=print_)]).lost:
+            revived.append(task_id)
+    if revived:
+        session.wake()
+    return revived
+
+
+def _ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | None]:
+    """The standing of an ended task, rebuilt from its wide row, and the fingerprint of its last error."""
+    found = session.rows(
+        "SELECT tracking_id, kind, queue, priority, spawn_depth, state, fence, task_seconds, max_attempts, losses, "
+        "snoozes, chain_depth, max_chain_depth, fan_out, stage, on_end, fingerprint FROM ramet_tasks "
+        "WHERE seq = ? AND state IS NOT NULL",
+        (seq,),
+    )
+    if not found:
+        return None, None
+    (tracking_id, kind, queue, priority, depth, state, fence, task_seconds, max_attempts, losses, snoozes, chain,
+     max_chain, fan_out, stage, on_end, print_) = found[0]  # fmt: skip
+    standing = Standing(
+        seq=seq, tracking_id=tracking_id, kind=kind, queue=queue, priority=priority, spawn_depth=depth,
+        state=state, wait=None, available_at=session.now, fence=fence, lease_until=0.0, worker=None,
+        claimed_at=0.0, started_at=None, task_seconds=task_seconds, deadline_at=None, attempts=0,
+        max_attempts=max_attempts, losses=losses, losses_alone=0, snoozes=snoozes, chain_depth=chain,
+        max_chain_depth=max_chain, progressed=0, fan_out=fan_out, stage=stage, on_end=on_end, ending=None,
+        ending_reason=None, bound_to=None,
+    )  # fmt: skip
+    return standing, print_
+
+
+def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_seconds: float | None) -> None:
+    lineage = lock_lineages(session, [tracking_id])[tracking_id]
+    if extend_seconds is not None:
+        session.run(
+            "UPDATE ramet_lineages SET deadline_at = ? WHERE tracking_id = ?",
+            (max(lineage.deadline_at, session.now + extend_seconds), tracking_id),
+        )
+    elif session.now >= lineage.deadline_at:
+        raise StoreError(f"the deadline of lineage {tracking_id} has passed: give --extend SECONDS to revive its tasks")
+    marks = tombstones_of(lineage)
+    if marks:
+        seq = find(session, task_id)
+        assert seq is not None
+        [(_, _, chain, _)] = load_parents(session, [seq]).values()
+        if buried(marks, task_id, chain) is not None:
+            _mark(session, lineage, {**marks, task_id: 0})

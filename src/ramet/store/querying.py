@@ -1,0 +1,264 @@
+"""Reading: what people, handlers and the command line ask. Every query walks an index; a test reads the plans."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ramet.model.lineage import Lineage
+from ramet.model.task import (
+    LIVE,
+    TERMINAL,
+    Attempt,
+    Block,
+    Task,
+    TaskHistory,
+    TaskState,
+    TransitionRecord,
+)
+from ramet.store.base import KindCount, TaskPage, TaskQuery
+from ramet.store.lineages import LINEAGE_LIST
+from ramet.store.session import Row, Session
+
+LIMIT_MAX = 1_000
+
+_TASK_LIST = (
+    "t.seq, t.id, t.tracking_id, t.parent_id, t.kind, t.key, t.queue, t.priority, t.payload, t.ancestry_chain, "
+    "t.spawn_depth, g.max_spawn_depth, COALESCE(t.state, l.state), COALESCE(t.reason, l.ending_reason), t.error, "
+    "t.result, t.created_at, l.available_at, t.finished_at, COALESCE(l.attempts, t.attempts), t.max_attempts, "
+    "COALESCE(l.losses, t.losses), COALESCE(l.snoozes, t.snoozes), COALESCE(l.chain_depth, t.chain_depth), "
+    "COALESCE(l.stage, t.stage), COALESCE(l.fence, t.fence), l.lease_until, l.worker, "
+    "COALESCE(l.deadline_at, t.deadline_at), l.wait"
+)
+_FROM_TASKS = (
+    "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id LEFT JOIN ramet_live l ON l.seq = t.seq"
+)
+
+
+def task_of(row: Row) -> Task:
+    """A task from a row of ``_TASK_LIST``."""
+    values = list(row[1:])
+    values[7] = json.loads(values[7])
+    values[8] = tuple(json.loads(values[8]))
+    values[11] = TaskState(values[11])
+    values[14] = None if values[14] is None else json.loads(values[14])
+    return Task(*values)
+
+
+def get(session: Session, task_id: str) -> Task | None:
+    """One task."""
+    found = session.rows(f"SELECT {_TASK_LIST} {_FROM_TASKS} WHERE t.id = ?", (task_id,))
+    return task_of(found[0]) if found else None
+
+
+def tasks(session: Session, query: TaskQuery) -> TaskPage:
+    """Tasks by number. Which index drives depends on what was given: key, parent, lineage, or state and depth."""
+    limit = max(1, min(query.limit, LIMIT_MAX))
+    seqs = _sequence(session, query, limit + 1)
+    listed, values = session.members(seqs[:limit])
+    found = session.rows(f"SELECT {_TASK_LIST} {_FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq", (values,))
+    more = len(seqs) > limit
+    return TaskPage(tuple(map(task_of, found)), seqs[limit - 1] if more else None)
+
+
+def _sequence(session: Session, query: TaskQuery, limit: int) -> list[int]:
+    """Numbers of the tasks that match, ascending."""
+    if query.key is not None:
+        return _by_key(session, query, limit)
+    if query.parent_id is not None:
+        return _by_parent(session, query, limit)
+    return _by_lineage_or_state(session, query, limit)
+
+
+def _wide_filters(query: TaskQuery, table: str) -> tuple[str, list[Any]]:
+    """Conditions that hold on either table."""
+    conditions = [f"{table}.seq > ?"]
+    parameters: list[Any] = [query.after]
+    if query.kind is not None:
+        conditions.append(f"{table}.kind = ?")
+        parameters.append(query.kind)
+    if query.min_depth is not None:
+        conditions.append(f"{table}.spawn_depth >= ?")
+        parameters.append(query.min_depth)
+    if query.tracking_id is not None:
+        conditions.append(f"{table}.tracking_id = ?")
+        parameters.append(query.tracking_id)
+    return " AND ".join(conditions), parameters
+
+
+def _by_key(session: Session, query: TaskQuery, limit: int) -> list[int]:
+    where, parameters = _wide_filters(query, "t")
+    states, values = session.members(query.states or list(TaskState))
+    rows = session.rows(
+        "SELECT t.seq FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
+        f"LEFT JOIN ramet_live l ON l.seq = i.seq WHERE i.key = ? AND {where} "
+        f"AND COALESCE(t.state, l.state) IN {states} ORDER BY t.seq LIMIT ?",
+        (query.key, *parameters, values, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def _by_parent(session: Session, query: TaskQuery, limit: int) -> list[int]:
+    where, parameters = _wide_filters(query, "t")
+    states, values = session.members(query.states or list(TaskState))
+    rows = session.rows(
+        "SELECT t.seq FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
+        f"WHERE t.parent_id = ? AND {where} AND COALESCE(t.state, l.state) IN {states} ORDER BY t.seq LIMIT ?",
+        (query.parent_id, *parameters, values, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list[int]:
+    """The union of the hot table and of what has ended, each by its own index."""
+    wanted = query.states or frozenset(TaskState)
+    seqs: list[int] = []
+    for table, states in (("ramet_live", wanted & LIVE), ("ramet_tasks", wanted & TERMINAL)):
+        if not states:
+            continue
+        where, parameters = _wide_filters(query, "t")
+        listed, values = session.members(states)
+        seqs += [
+            row[0]
+            for row in session.rows(
+                f"SELECT t.seq FROM {table} t WHERE t.state IN {listed} AND t.state IS NOT NULL AND {where} "
+                "ORDER BY t.seq LIMIT ?",
+                (values, *parameters, limit),
+            )
+        ]
+    return sorted(seqs)[:limit]
+
+
+def has_live(session: Session, kind: str, key: str, tracking_id: str | None) -> bool:
+    """True while a task of this kind and key is pending or processing."""
+    lineage, parameters = ("", []) if tracking_id is None else ("AND i.tracking_id = ?", [tracking_id])
+    return bool(
+        session.rows(
+            "SELECT 1 FROM ramet_identities i JOIN ramet_live l ON l.seq = i.seq "
+            f"WHERE i.key = ? {lineage} AND i.kind = ? LIMIT 1",
+            (key, *parameters, kind),
+        )
+    )
+
+
+def idle(session: Session, kinds: Sequence[str]) -> bool:
+    """True when no task of these kinds is live. Stops at the first that is."""
+    listed, values = session.members(kinds)
+    return not session.rows(f"SELECT 1 FROM ramet_live WHERE kind IN {listed} LIMIT 1", (values,))
+
+
+def next_due_at(session: Session) -> float | None:
+    """When the next delayed task becomes claimable."""
+    found = session.rows("SELECT available_at FROM ramet_live WHERE wait = 'due' ORDER BY available_at LIMIT 1")
+    return float(found[0][0]) if found else None
+
+
+def history(session: Session, task_id: str) -> TaskHistory | None:
+    """One task with its attempts, recorded transitions and the spawns it was refused."""
+    task = get(session, task_id)
+    if task is None:
+        return None
+    [(seq,)] = session.rows("SELECT seq FROM ramet_tasks WHERE id = ?", (task_id,))
+    attempts = session.rows(
+        "SELECT fence, worker, claimed_at, ended_at, outcome, reason, error, error_class, fingerprint "
+        "FROM ramet_attempts WHERE seq = ? ORDER BY fence",
+        (seq,),
+    )
+    transitions = session.rows(
+        "SELECT name, from_state, to_state, at, by, reason FROM ramet_transitions WHERE seq = ? ORDER BY number",
+        (seq,),
+    )
+    refused = session.rows(
+        f"SELECT {_BLOCK_LIST} FROM ramet_blocks WHERE tracking_id = ? AND (first_parent = ? OR last_parent = ?) "
+        "LIMIT ?",
+        (task.tracking_id, task_id, task_id, LIMIT_MAX),
+    )
+    return TaskHistory(
+        task,
+        tuple(Attempt(*row) for row in attempts),
+        tuple(TransitionRecord(*row) for row in transitions),
+        tuple(Block(*row) for row in refused),
+    )
+
+
+_BLOCK_LIST = "tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, first_at, last_at"
+_BLOCK_FILTERS = frozenset({"kind", "key", "reason"})
+
+
+def blocks(session: Session, tracking_id: str, limit: int, filters: dict[str, str]) -> list[Block]:
+    """Stored refusals of a lineage."""
+    unknown = set(filters) - _BLOCK_FILTERS
+    if unknown:
+        raise ValueError(f"blocks cannot be filtered by {sorted(unknown)}: use {sorted(_BLOCK_FILTERS)}")
+    names = sorted(filters)
+    conditions = "".join(f" AND {name} = ?" for name in names)
+    rows = session.rows(
+        f"SELECT {_BLOCK_LIST} FROM ramet_blocks WHERE tracking_id = ?{conditions} ORDER BY kind, key, reason LIMIT ?",
+        (tracking_id, *(filters[name] for name in names), max(1, min(limit, LIMIT_MAX * 100))),
+    )
+    return [Block(*row) for row in rows]
+
+
+def lineage(session: Session, tracking_id: str) -> Lineage | None:
+    """One lineage row."""
+    found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id = ?", (tracking_id,))
+    return Lineage._make(found[0]) if found else None
+
+
+def lineages(session: Session, states: Iterable[str], limit: int) -> list[Lineage]:
+    """Lineages, newest first."""
+    wanted = list(states) or ["running", "paused", "finished", "failed", "cancelled"]
+    listed, values = session.members(wanted)
+    rows = session.rows(
+        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state IN {listed} "
+        "ORDER BY created_at DESC, tracking_id LIMIT ?",
+        (values, max(1, min(limit, LIMIT_MAX))),
+    )
+    return [Lineage._make(row) for row in rows]
+
+
+def roots(session: Session, tracking_id: str) -> list[Task]:
+    """The roots of a lineage."""
+    rows = session.rows(
+        f"SELECT {_TASK_LIST} {_FROM_TASKS} WHERE t.tracking_id = ? AND t.parent_id IS NULL ORDER BY t.seq LIMIT ?",
+        (tracking_id, LIMIT_MAX),
+    )
+    return [task_of(row) for row in rows]
+
+
+def counts(session: Session, tracking_id: str | None) -> list[KindCount]:
+    """How many tasks of each kind are in each state, with the mean depth (the seeds' state distribution)."""
+    where, parameters = ("", []) if tracking_id is None else ("WHERE tracking_id = ?", [tracking_id])
+    and_ended = "WHERE state IS NOT NULL" if tracking_id is None else "WHERE tracking_id = ? AND state IS NOT NULL"
+    rows: Sequence[Row] = session.rows(
+        f"SELECT kind, state, wait, COUNT(*), AVG(spawn_depth) FROM ramet_live {where} GROUP BY kind, state, wait",
+        parameters,
+    ) + session.rows(
+        f"SELECT kind, state, NULL, COUNT(*), AVG(spawn_depth) FROM ramet_tasks {and_ended} GROUP BY kind, state",
+        parameters,
+    )
+    return sorted((KindCount(*row) for row in rows), key=lambda c: (c.kind, c.state, c.wait or ""))
+
+
+_READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "string": str, "json": json.loads}
+
+
+def settings(session: Session) -> dict[str, Any]:
+    """All stored settings, typed by their ``value_type``."""
+    rows = session.rows("SELECT key, value, value_type FROM ramet_settings ORDER BY key")
+    return {key: _READERS[value_type](value) for key, value, value_type in rows}
+
+
+def put_setting(session: Session, key: str, value: Any, value_type: str, description: str) -> None:
+    """Store one setting."""
+    if value_type not in _READERS:
+        raise ValueError(f"setting {key}: value_type {value_type!r} is not one of {sorted(_READERS)}")
+    text = json.dumps(value) if value_type == "json" else str(value)
+    _READERS[value_type](text)
+    session.run(
+        "INSERT INTO ramet_settings (key, value, value_type, description, updated_at) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (key) DO UPDATE SET value = excluded.value, value_type = excluded.value_type, "
+        "description = excluded.description, updated_at = excluded.updated_at",
+        (key, text, value_type, description, session.now),
+    )

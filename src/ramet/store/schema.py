@@ -1,0 +1,223 @@
+"""Tables, indexes and schema versions.
+
+The hot table ``ramet_live`` holds what changes while a task lives and nothing else; the wide row in ``ramet_tasks``
+is written when the task is created and once when it ends, and its ``state`` is NULL in between. That halves the
+writing (docs/decisions/0003). Both dialects share this text; types are chosen so that both read them.
+"""
+
+from __future__ import annotations
+
+from ramet.model.task import Standing
+
+LIVE_COLUMNS: tuple[str, ...] = Standing._fields
+"""The hot row is the standing, column for column."""
+LIVE_LIST = ", ".join(LIVE_COLUMNS)
+
+_V1 = (
+    """
+    CREATE TABLE ramet_lineages (
+        tracking_id TEXT PRIMARY KEY,
+        state TEXT NOT NULL,
+        reason TEXT,
+        created_at REAL NOT NULL,
+        deadline_at REAL NOT NULL,
+        ended_at REAL,
+        max_spawn_depth INTEGER NOT NULL,
+        max_tasks INTEGER NOT NULL,
+        max_fan_out INTEGER NOT NULL,
+        tasks INTEGER NOT NULL DEFAULT 0 CHECK (tasks <= max_tasks),
+        live INTEGER NOT NULL DEFAULT 0 CHECK (live >= 0),
+        success INTEGER NOT NULL DEFAULT 0,
+        filtered INTEGER NOT NULL DEFAULT 0,
+        skipped INTEGER NOT NULL DEFAULT 0,
+        failed INTEGER NOT NULL DEFAULT 0,
+        cancelled INTEGER NOT NULL DEFAULT 0,
+        blocks INTEGER NOT NULL DEFAULT 0,
+        tombstones TEXT NOT NULL DEFAULT '',
+        sweep INTEGER NOT NULL DEFAULT 0
+    )
+    """,
+    "CREATE INDEX ramet_lineages_by_state ON ramet_lineages (state, deadline_at)",
+    "CREATE INDEX ramet_lineages_swept ON ramet_lineages (tracking_id) WHERE sweep > 0",
+    """
+    CREATE TABLE ramet_tasks (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        tracking_id TEXT NOT NULL,
+        parent_id TEXT,
+        kind TEXT NOT NULL,
+        key TEXT NOT NULL,
+        queue TEXT NOT NULL,
+        priority INTEGER NOT NULL,
+        payload TEXT NOT NULL,
+        ancestry_chain TEXT NOT NULL,
+        spawn_depth INTEGER NOT NULL,
+        max_attempts INTEGER,
+        max_chain_depth INTEGER NOT NULL,
+        task_seconds REAL,
+        on_end INTEGER NOT NULL,
+        created_at REAL NOT NULL,
+        state TEXT,
+        reason TEXT,
+        error TEXT,
+        fingerprint TEXT,
+        result TEXT,
+        stage TEXT,
+        fence INTEGER,
+        attempts INTEGER,
+        losses INTEGER,
+        snoozes INTEGER,
+        chain_depth INTEGER,
+        fan_out INTEGER,
+        started_at REAL,
+        deadline_at REAL,
+        finished_at REAL
+    )
+    """,
+    # Every task is in exactly one of these two: a root by its lineage, any other by its parent.
+    "CREATE INDEX ramet_tasks_roots ON ramet_tasks (tracking_id, seq) WHERE parent_id IS NULL",
+    "CREATE INDEX ramet_tasks_children ON ramet_tasks (parent_id, seq) WHERE parent_id IS NOT NULL",
+    # Ended tasks only: a row enters these once, when its state stops being NULL.
+    "CREATE INDEX ramet_tasks_by_lineage ON ramet_tasks (tracking_id, state) WHERE state IS NOT NULL",
+    "CREATE INDEX ramet_tasks_by_depth ON ramet_tasks (state, spawn_depth, seq) WHERE state IS NOT NULL",
+    """
+    CREATE TABLE ramet_live (
+        seq INTEGER PRIMARY KEY,
+        tracking_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        queue TEXT NOT NULL,
+        priority INTEGER NOT NULL,
+        spawn_depth INTEGER NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('pending', 'processing')),
+        wait TEXT,
+        available_at REAL NOT NULL,
+        fence INTEGER NOT NULL,
+        lease_until REAL NOT NULL,
+        worker TEXT,
+        claimed_at REAL NOT NULL,
+        started_at REAL,
+        task_seconds REAL,
+        deadline_at REAL,
+        attempts INTEGER NOT NULL,
+        max_attempts INTEGER,
+        losses INTEGER NOT NULL,
+        losses_alone INTEGER NOT NULL,
+        snoozes INTEGER NOT NULL,
+        chain_depth INTEGER NOT NULL,
+        max_chain_depth INTEGER NOT NULL,
+        progressed INTEGER NOT NULL,
+        fan_out INTEGER NOT NULL,
+        stage TEXT,
+        on_end INTEGER NOT NULL,
+        ending TEXT,
+        ending_reason TEXT,
+        bound_to TEXT
+    )
+    """,
+    "CREATE INDEX ramet_live_by_lineage ON ramet_live (tracking_id, wait)",
+    "CREATE INDEX ramet_live_by_depth ON ramet_live (state, spawn_depth, seq)",
+    """
+    CREATE INDEX ramet_live_claimable ON ramet_live (queue, kind, priority DESC, seq)
+        WHERE state = 'pending' AND wait IS NULL
+    """,
+    "CREATE INDEX ramet_live_due ON ramet_live (available_at) WHERE wait = 'due'",
+    """
+    CREATE INDEX ramet_live_overdue ON ramet_live (deadline_at)
+        WHERE state = 'pending' AND deadline_at IS NOT NULL
+    """,
+    "CREATE INDEX ramet_live_bound ON ramet_live (bound_to) WHERE bound_to IS NOT NULL",
+    # Promise I4 by constraint: one task per (tracking_id, kind, key) until the lineage is pruned. Key first, so that
+    # the same index answers "who in this lineage has this key, whatever the kind" and "is this key live anywhere".
+    """
+    CREATE TABLE ramet_identities (
+        key TEXT NOT NULL,
+        tracking_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        PRIMARY KEY (key, tracking_id, kind)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE ramet_checkpoints (
+        seq INTEGER PRIMARY KEY,
+        tracking_id TEXT NOT NULL,
+        pipeline_state TEXT,
+        progress TEXT,
+        updated_at REAL NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE ramet_attempts (
+        seq INTEGER NOT NULL,
+        fence INTEGER NOT NULL,
+        tracking_id TEXT NOT NULL,
+        worker TEXT,
+        claimed_at REAL NOT NULL,
+        ended_at REAL NOT NULL,
+        outcome TEXT NOT NULL,
+        reason TEXT,
+        error TEXT,
+        error_class TEXT,
+        fingerprint TEXT,
+        PRIMARY KEY (seq, fence)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE ramet_transitions (
+        seq INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        tracking_id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        from_state TEXT NOT NULL,
+        to_state TEXT NOT NULL,
+        at REAL NOT NULL,
+        by TEXT,
+        reason TEXT,
+        fingerprint TEXT,
+        PRIMARY KEY (seq, number)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE ramet_blocks (
+        tracking_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        key TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        detail TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        first_parent TEXT NOT NULL,
+        last_parent TEXT NOT NULL,
+        winner TEXT,
+        payload TEXT,
+        first_at REAL NOT NULL,
+        last_at REAL NOT NULL,
+        PRIMARY KEY (tracking_id, kind, key, reason)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE ramet_block_counts (
+        tracking_id TEXT NOT NULL,
+        parent_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (tracking_id, parent_id, kind, reason)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE ramet_settings (
+        key TEXT PRIMARY KEY,
+        value TEXT NOT NULL,
+        value_type TEXT NOT NULL CHECK (value_type IN ('int', 'float', 'string', 'json')),
+        description TEXT NOT NULL,
+        updated_at REAL NOT NULL
+    )
+    """,
+    "CREATE TABLE ramet_counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
+    "INSERT INTO ramet_counters (name, value) VALUES ('task', 1), ('epoch', 0), ('schema', 0)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)
+"""Statements that lead from version n to n + 1, at index n. Forward only, by one process under a lock."""
+
+SCHEMA_VERSION = len(MIGRATIONS)

@@ -1,0 +1,52 @@
+"""One transaction on one connection, as the verbs see it.
+
+The verbs (submit, claim, settle, ...) are written once against this small surface; a dialect supplies it. SQL uses
+``?`` for parameters everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+
+
+class StatementFailed(Exception):
+    """The database refused one statement (a constraint, a missing table, a wrong type); the transaction goes on."""
+
+
+class Session(Protocol):
+    """A transaction in progress. Not thread-safe; it belongs to the verb that runs."""
+
+    now: float
+    """The store's clock, read once when the verb began: Unix seconds."""
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Run a statement and fetch everything it returns."""
+        ...
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        """Run a statement; returns how many rows it changed."""
+        ...
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        """Run one statement for every row of parameters; returns how many rows changed in all."""
+        ...
+
+    def members(self, values: Iterable[Any]) -> tuple[str, Any]:
+        """An SQL list for ``IN`` and the one parameter that fills it, for any number of ints or strings."""
+        ...
+
+    def take_numbers(self, count: int) -> int:
+        """Reserve ``count`` consecutive task numbers; returns the first. Never handed out twice."""
+        ...
+
+    def savepoint(self) -> AbstractContextManager[None]:
+        """A part that is undone alone when it raises. Database errors inside come out as StatementFailed."""
+        ...
+
+    def wake(self) -> None:
+        """Tell every worker, once this transaction is durable, that there may be something to claim."""
+        ...

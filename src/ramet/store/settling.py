@@ -1,0 +1,240 @@
+"""Settle: everything a worker asks for under its claims, in one transaction.
+
+Per settlement: is the claim current, is the lineage still open, do its own writes succeed, what does the guard say to
+its spawns, what becomes of the task. One that is refused writes nothing and does not disturb the others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ramet.model import events as ev
+from ramet.model.guard import buried
+from ramet.model.lifecycle import decide
+from ramet.model.limits import REPEATED_ERROR_SECONDS
+from ramet.model.lineage import OPEN, Lineage
+from ramet.model.retry import ErrorClass, fingerprint
+from ramet.model.task import Standing
+from ramet.model.transitions import Change
+from ramet.store.apply import apply
+from ramet.store.base import Settled, Settlement, SpawnAnswer
+from ramet.store.errors import StoreError
+from ramet.store.lineages import lock_lineages, tombstones_of
+from ramet.store.schema import LIVE_LIST
+from ramet.store.session import Session, StatementFailed
+from ramet.store.spawning import Parent, load_parents, spawn
+
+LOWERABLE = frozenset({"max_spawn_depth", "max_tasks", "max_fan_out"})
+
+
+def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]:
+    """Hot rows by task number; a task that is not live is absent."""
+    listed, values = session.members(seqs)
+    found = session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq IN {listed}", (values,))
+    return {row[0]: Standing._make(row) for row in found}
+
+
+def settle(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
+    """Answers in the order of the batch. Several settlements of one task take effect one after the other."""
+    rounds: list[list[tuple[int, Settlement]]] = []
+    turn: dict[int, int] = defaultdict(int)
+    for at, item in enumerate(batch):
+        if turn[item.seq] == len(rounds):
+            rounds.append([])
+        rounds[turn[item.seq]].append((at, item))
+        turn[item.seq] += 1
+    answers: dict[int, Settled] = {}
+    for items in rounds:
+        _settle_round(session, items, answers)
+    return [answers[at] for at in range(len(batch))]
+
+
+def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, Settled]) -> None:
+    standings = load_standings(session, [item.seq for _, item in items])
+    lineages = lock_lineages(session, {row.tracking_id for row in standings.values()})
+    accepted: list[tuple[int, Settlement, Standing]] = []
+    over: list[Change] = []
+    for at, item in items:
+        standing = standings.get(item.seq)
+        if standing is None or not _current(standing, item.fence, session.now):
+            answers[at] = _stale(session, item)
+            continue
+        end = _lineage_end(session, standing, lineages[standing.tracking_id])
+        if end is None:
+            accepted.append((at, item, standing))
+            continue
+        change = decide(standing, end, session.now)
+        assert isinstance(change, Change)
+        over.append(change)
+        answers[at] = Settled(item.seq, None, end.state, (), end.reason)
+    _settle_accepted(session, accepted, lineages, answers, over)
+
+
+def _current(standing: Standing, fence: int, now: float) -> bool:
+    """A claim is current while nobody took a newer one and its lease runs (DESIGN §2: stale is an expired lease)."""
+    return standing.fence == fence and standing.state == "processing" and standing.lease_until > now
+
+
+def _settle_accepted(
+    session: Session,
+    accepted: Sequence[tuple[int, Settlement, Standing]],
+    lineages: dict[str, Lineage],
+    answers: dict[int, Settled],
+    over: list[Change],
+) -> None:
+    accepted = [(at, _with_writes(session, item), standing) for at, item, standing in accepted]
+    _lower_limits(session, accepted, lineages)
+    spawned = _spawn_all(session, accepted, lineages)
+    changes: list[Change] = over
+    results: dict[int, str | None] = {}
+    for at, item, read in accepted:
+        told = spawned.get(item.seq, ())
+        granted = sum(1 for answer in told if answer.id is not None)
+        standing = read
+        if granted or item.writes:
+            standing = read._replace(fan_out=read.fan_out + granted, progressed=1)
+        event = item.event
+        if type(event) is ev.Error and event.error_class == ErrorClass.UNCLASSIFIED:
+            event = replace(event, repeats=_repeated_failure(session, standing, event.fingerprint))
+        change = decide(standing, event, session.now)
+        assert isinstance(change, Change), f"a current claim refused {event}: {change}"
+        changes.append(change)
+        if item.result is not None:
+            results[item.seq] = item.result
+        answers[at] = Settled(item.seq, change.after.state, None, told, change.reason)
+    applied = apply(session, changes, results)
+    assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
+    _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
+    if any(change.after.state == "pending" for change in changes):
+        session.wake()
+
+
+def _stale(session: Session, item: Settlement) -> Settled:
+    """A claim that is not current any more: nothing is written but the reason why its spawns were refused."""
+    told: Sequence[SpawnAnswer] = ()
+    if item.spawns:
+        parents = load_parents(session, [item.seq])
+        if item.seq in parents:
+            task_id, tracking_id, chain, depth = parents[item.seq]
+            lineages = lock_lineages(session, [tracking_id])
+            parent = Parent(task_id, tracking_id, chain, depth, 0, claim_current=False)
+            [told] = spawn(session, [(parent, item.spawns)], lineages)
+    return Settled(item.seq, None, "stale", told)
+
+
+def _lineage_end(session: Session, standing: Standing, lineage: Lineage) -> ev.LineageEnded | None:
+    """The lineage row is the truth: work that was going on when it ended is refused."""
+    if standing.ending is not None:
+        return None
+    if lineage.state not in OPEN:
+        return ev.LineageEnded(lineage.state, lineage.reason or f"lineage_{lineage.state}")
+    marks = tombstones_of(lineage)
+    if marks:
+        [(task_id, _, chain, _)] = load_parents(session, [standing.seq]).values()
+        grave = buried(marks, task_id, chain)
+        if grave is not None:
+            return ev.LineageEnded("cancelled", f"cancel_tree: {grave}")
+    return None
+
+
+def _with_writes(session: Session, item: Settlement) -> Settlement:
+    """Run a handler's own writes; when one fails, the settlement becomes that error and nothing of it is kept."""
+    if not item.writes:
+        return item
+    try:
+        with session.savepoint():
+            for write in item.writes:
+                session.run(write.sql, write.parameters)
+    except StatementFailed as error:
+        message = f"a ctx.write failed: {error}"
+        event = ev.Error(
+            item.fence,
+            message,
+            ErrorClass.UNCLASSIFIED.value,
+            fingerprint("ctx.write", str(error)),
+            jitter=1.0,
+        )
+        return Settlement(item.seq, item.fence, event)
+    return item
+
+
+def _lower_limits(
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], lineages: dict[str, Lineage]
+) -> None:
+    for _, item, standing in accepted:
+        for name, wanted in item.lower:
+            if name not in LOWERABLE:
+                raise StoreError(f"{name} cannot be lowered by a handler: use one of {sorted(LOWERABLE)}")
+            lineage = lineages[standing.tracking_id]
+            # Never under what exists already: the row's own CHECK holds tasks <= max_tasks.
+            lowered = max(wanted, lineage.tasks) if name == "max_tasks" else wanted
+            if lowered < getattr(lineage, name):
+                session.run(
+                    f"UPDATE ramet_lineages SET {name} = ? WHERE tracking_id = ?",
+                    (lowered, lineage.tracking_id),
+                )
+                lineages[standing.tracking_id] = Lineage._make(
+                    lowered if field == name else value for field, value in zip(Lineage._fields, lineage, strict=True)
+                )
+
+
+def _spawn_all(
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], lineages: dict[str, Lineage]
+) -> dict[int, list[SpawnAnswer]]:
+    asking = [(item, standing) for _, item, standing in accepted if item.spawns]
+    if not asking:
+        return {}
+    parents = load_parents(session, [item.seq for item, _ in asking])
+    wanted = [
+        (Parent(*parents[item.seq], fan_out=standing.fan_out, claim_current=True), item.spawns)
+        for item, standing in asking
+    ]
+    told = spawn(session, wanted, lineages)
+    return {item.seq: answers for (item, _), answers in zip(asking, told, strict=True)}
+
+
+def _repeated_failure(session: Session, standing: Standing, print_: str) -> str | None:
+    """Id of the task whose final failure makes this error a repetition (DESIGN §6), or None."""
+    [(task_id, _, chain, _)] = load_parents(session, [standing.seq]).values()
+    before_revive = session.rows(
+        "SELECT 1 FROM ramet_attempts a WHERE a.seq = ? AND a.fingerprint = ? AND a.outcome = 'error' "
+        "AND a.ended_at <= (SELECT MAX(at) FROM ramet_transitions WHERE seq = ? AND name = 'revive') LIMIT 1",
+        (standing.seq, print_, standing.seq),
+    )
+    if before_revive:
+        return task_id
+    if chain:
+        listed, values = session.members(chain)
+        found = session.rows(
+            f"SELECT id FROM ramet_tasks WHERE id IN {listed} AND kind = ? AND state = 'failed' "
+            "AND fingerprint = ? LIMIT 1",
+            (values, standing.kind, print_),
+        )
+        if found:
+            return str(found[0][0])
+    found = session.rows(
+        "SELECT t.id FROM ramet_tasks me JOIN ramet_identities i ON i.key = me.key AND i.kind = me.kind "
+        "AND i.tracking_id <> me.tracking_id JOIN ramet_tasks t ON t.seq = i.seq "
+        "WHERE me.seq = ? AND t.state = 'failed' AND t.fingerprint = ? AND t.finished_at > ? LIMIT 1",
+        (standing.seq, print_, session.now - REPEATED_ERROR_SECONDS),
+    )
+    return str(found[0][0]) if found else None
+
+
+def _save_checkpoints(session: Session, items: Sequence[tuple[Settlement, Standing]]) -> None:
+    rows = [
+        (item.seq, standing.tracking_id, item.pipeline_state, item.progress, session.now)
+        for item, standing in items
+        if item.pipeline_state is not None or item.progress is not None
+    ]
+    if rows:
+        session.run_many(
+            "INSERT INTO ramet_checkpoints (seq, tracking_id, pipeline_state, progress, updated_at) "
+            "VALUES (?, ?, ?, ?, ?) ON CONFLICT (seq) DO UPDATE SET "
+            "pipeline_state = COALESCE(excluded.pipeline_state, ramet_checkpoints.pipeline_state), "
+            "progress = COALESCE(excluded.progress, ramet_checkpoints.progress), "
+            "updated_at = excluded.updated_at",
+            rows,
+        )

@@ -1,0 +1,160 @@
+"""SQLite: connections, and a transaction on one of them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ramet.store.errors import StoreBusy, StoreError, StoreFull, StoreUnsafe
+from ramet.store.session import Row, StatementFailed
+
+BUSY_SECONDS = 30.0
+SQLITE_VERSION_MIN = (3, 37, 0)
+
+Hook = Callable[[str, str], None]
+"""Called with ``before`` or ``after`` and the SQL of every statement; crash tests raise in it."""
+
+
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """Open a connection as ramet needs it: write-ahead log, full durability, no implicit transactions."""
+    if sqlite3.sqlite_version_info < SQLITE_VERSION_MIN:
+        raise StoreError(
+            f"SQLite {sqlite3.sqlite_version} is too old: ramet needs {'.'.join(map(str, SQLITE_VERSION_MIN))}"
+        )
+    try:
+        connection = sqlite3.connect(
+            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A submit that was answered must survive a power cut (promise I1); with batches, FULL costs next to nothing.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        if read_only:
+            connection.execute("PRAGMA query_only = ON")
+    except sqlite3.Error as error:
+        raise store_error(error, path) from error
+    return connection
+
+
+def store_error(error: sqlite3.Error, path: Path) -> StoreError:
+    """One line that says what to do, for what the file system or another process did to us."""
+    text = str(error)
+    code = getattr(error, "sqlite_errorname", "") or ""
+    if code.startswith("SQLITE_FULL") or "disk is full" in text:
+        return StoreFull(f"the disk with {path} is full: free some space; nothing of this step was written")
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or "locked" in text:
+        return StoreBusy(f"another process has held {path} for {BUSY_SECONDS:.0f} s: stop it or try again")
+    if code.startswith("SQLITE_READONLY") or "readonly" in text:
+        return StoreUnsafe(f"{path} is read-only: make the file and its folder writable")
+    if code.startswith("SQLITE_CANTOPEN") or "unable to open" in text:
+        return StoreError(f"cannot open {path}: check that its folder exists and is writable")
+    if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "not a database" in text:
+        return StoreError(f"{path} is not a readable SQLite database ({text}): give another file or restore it")
+    return StoreError(f"{path}: {text}")
+
+
+_UNUSABLE = (
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_CORRUPT",
+    "SQLITE_READONLY",
+    "SQLITE_NOTADB",
+    "SQLITE_BUSY",
+)
+
+
+class SqliteSession:
+    """A transaction on a SQLite connection; see :class:`ramet.store.session.Session`."""
+
+    def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float], hook: Hook | None = None) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._hook = hook
+        self._depth = 0
+        self.now = 0.0
+        self.woken = False
+
+    def begin(self, *, write: bool) -> None:
+        """Open the transaction. A writer takes its lock at once, so that nothing it read can change under it."""
+        self.woken = False
+        self.run("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    def start_verb(self) -> None:
+        """Read the clock for the verb that begins."""
+        self.now = self._clock()
+
+    def commit(self) -> None:
+        """Make everything durable."""
+        self.run("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo everything. Never raises: the connection may already be gone."""
+        if self._connection.in_transaction:
+            self._connection.rollback()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        if self._hook is None:
+            return self._connection.execute(sql, parameters).fetchall()
+        self._hook("before", sql)
+        found = self._connection.execute(sql, parameters).fetchall()
+        self._hook("after", sql)
+        return found
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        if self._hook is None:
+            return self._connection.execute(sql, parameters).rowcount
+        self._hook("before", sql)
+        count = self._connection.execute(sql, parameters).rowcount
+        self._hook("after", sql)
+        return count
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        if not rows:
+            return 0
+        if self._hook is None:
+            return self._connection.executemany(sql, rows).rowcount
+        self._hook("before", sql)
+        count = self._connection.executemany(sql, rows).rowcount
+        self._hook("after", sql)
+        return count
+
+    def members(self, values: Iterable[Any]) -> tuple[str, Any]:
+        return "(SELECT value FROM json_each(?))", json.dumps(list(values))
+
+    def take_numbers(self, count: int) -> int:
+        [(after,)] = self.rows(
+            "UPDATE ramet_counters SET value = value + ? WHERE name = 'task' RETURNING value", (count,)
+        )
+        return int(after) - count
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        self._depth += 1
+        name = f"part_{self._depth}"
+        self.run(f"SAVEPOINT {name}")
+        try:
+            yield
+        except Exception as error:
+            self._connection.execute(f"ROLLBACK TO {name}")
+            self._connection.execute(f"RELEASE {name}")
+            if isinstance(error, sqlite3.Error) and not (getattr(error, "sqlite_errorname", "") or "").startswith(
+                _UNUSABLE
+            ):
+                raise StatementFailed(str(error)) from error
+            raise
+        else:
+            self.run(f"RELEASE {name}")
+        finally:
+            self._depth -= 1
+
+    def wake(self) -> None:
+        self.woken = True

@@ -1,0 +1,160 @@
+"""Maintenance: what must happen although nobody asks for it. A loop of the worker, never a task of its own.
+
+Each verb takes a bounded batch in one transaction and may run in every worker at once: each reads standings, lets the
+model decide, and changes only what still stands as it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ramet.model import events as ev
+from ramet.model.guard import buried
+from ramet.model.lifecycle import decide
+from ramet.model.lineage import Lineage, LineageState
+from ramet.model.task import Standing
+from ramet.model.transitions import PROCESSING, Change
+from ramet.store.apply import apply
+from ramet.store.base import Swept
+from ramet.store.claiming import promote_due
+from ramet.store.lineages import LINEAGE_LIST, tombstones_of
+from ramet.store.schema import LIVE_LIST
+from ramet.store.session import Session
+from ramet.store.spawning import load_parents
+
+
+def sweep(session: Session, limit: int, dead_workers: Collection[str] = ()) -> Swept:
+    """One round of everything. A field that is not 0 says that another round may find more."""
+    due = promote_due(session, limit)
+    reclaimed, poisoned = reclaim(session, limit, dead_workers)
+    expired = expire(session, limit)
+    ended_lineages = end_overdue_lineages(session, limit)
+    ended = follow_ends(session, limit)
+    if due or reclaimed:
+        session.wake()
+    return Swept(due, reclaimed, poisoned, expired, ended_lineages, ended)
+
+
+def reclaim(session: Session, limit: int, dead_workers: Collection[str] = ()) -> tuple[int, int]:
+    """Stale tasks become pending again; returns how many, and how many ended as poison instead."""
+    rows = session.rows(
+        f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until <= ? LIMIT ?",
+        (PROCESSING, session.now, limit),
+    )
+    events: list[tuple[Standing, ev.Event]] = [(Standing._make(r), ev.LeaseExpired()) for r in rows]
+    if dead_workers:
+        listed, values = session.members(dead_workers)
+        found = session.rows(
+            f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until > ? AND worker IN {listed} LIMIT ?",
+            (PROCESSING, session.now, values, limit),
+        )
+        events += [(Standing._make(row), ev.LeaseExpired(worker_dead=True)) for row in found]
+    changes = _apply(session, events)
+    again = sum(1 for change in changes if change.after.state == "pending")
+    return again, len(changes) - again
+
+
+def expire(session: Session, limit: int) -> int:
+    """Pending tasks past their own deadline fail. Claimed ones are judged when their attempt's outcome is known."""
+    rows = session.rows(
+        f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = 'pending' AND deadline_at IS NOT NULL "
+        "AND deadline_at <= ? LIMIT ?",
+        (session.now, limit),
+    )
+    return len(_apply(session, [(Standing._make(row), ev.DeadlinePassed()) for row in rows]))
+
+
+def end_overdue_lineages(session: Session, limit: int) -> int:
+    """Lineages past their deadline fail: the row first, in this transaction; their tasks follow."""
+    rows = session.rows(
+        "SELECT tracking_id FROM ramet_lineages WHERE state = ? AND deadline_at <= ? LIMIT ?",
+        (LineageState.RUNNING.value, session.now, limit),
+    )
+    for (tracking_id,) in rows:
+        end_lineage(session, tracking_id, LineageState.FAILED, "lineage_deadline")
+    return len(rows)
+
+
+def end_lineage(session: Session, tracking_id: str, state: LineageState, reason: str) -> bool:
+    """Flip an open lineage row. From this commit on nothing of it is claimed, settled or spawned."""
+    return (
+        session.run(
+            "UPDATE ramet_lineages SET state = ?, reason = ?, ended_at = ?, sweep = 1 WHERE tracking_id = ? "
+            "AND state IN ('running', 'paused')",
+            (state.value, reason, session.now, tracking_id),
+        )
+        > 0
+    )
+
+
+def follow_ends(session: Session, limit: int) -> int:
+    """End the tasks of lineages that ended, and those under a tombstone, batch by batch."""
+    rows = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE sweep > 0 LIMIT 20")
+    ended = 0
+    for row in rows:
+        lineage = Lineage._make(row)
+        found = session.rows(
+            f"SELECT {LIVE_LIST} FROM ramet_live WHERE tracking_id = ? AND seq >= ? ORDER BY seq LIMIT ?",
+            (lineage.tracking_id, lineage.sweep, limit),
+        )
+        standings = [Standing._make(item) for item in found]
+        ended += len(_apply(session, _ends_of(session, lineage, standings)))
+        session.run(
+            "UPDATE ramet_lineages SET sweep = ? WHERE tracking_id = ?",
+            (standings[-1].seq + 1 if standings else 0, lineage.tracking_id),
+        )
+    return ended
+
+
+def _ends_of(session: Session, lineage: Lineage, standings: Sequence[Standing]) -> list[tuple[Standing, ev.Event]]:
+    if lineage.state in (LineageState.FAILED, LineageState.CANCELLED):
+        end = ev.LineageEnded(lineage.state, lineage.reason or f"lineage_{lineage.state}")
+        return [(s, end) for s in standings if s.ending is None]
+    marks = tombstones_of(lineage)
+    parents = load_parents(session, [s.seq for s in standings])
+    ends: list[tuple[Standing, ev.Event]] = []
+    for standing in standings:
+        task_id, _, chain, _ = parents[standing.seq]
+        grave = buried(marks, task_id, chain)
+        if grave is not None and standing.ending is None:
+            ends.append((standing, ev.LineageEnded("cancelled", f"cancel_tree: {grave}")))
+    return ends
+
+
+def _apply(session: Session, events: Sequence[tuple[Standing, ev.Event]]) -> list[Change]:
+    changes = []
+    for standing, event in events:
+        change = decide(standing, event, session.now)
+        if isinstance(change, Change):
+            changes.append(change)
+    lost = apply(session, changes).lost
+    return [change for change in changes if change.before.seq not in lost]
+
+
+PRUNED_TABLES = (
+    "ramet_attempts",
+    "ramet_transitions",
+    "ramet_checkpoints",
+)
+
+
+def prune(session: Session, before: float, limit: int) -> int:
+    """Delete whole lineages that ended before a moment, with everything of theirs."""
+    rows = session.rows(
+        "SELECT tracking_id FROM ramet_lineages WHERE state IN ('finished', 'failed', 'cancelled') AND live = 0 "
+        "AND ended_at < ? LIMIT ?",
+        (before, limit),
+    )
+    for (tracking_id,) in rows:
+        seqs = "(SELECT seq FROM ramet_tasks WHERE tracking_id = ? AND state IS NOT NULL)"
+        for table in PRUNED_TABLES:
+            session.run(f"DELETE FROM {table} WHERE seq IN {seqs}", (tracking_id,))
+        session.run(
+            "DELETE FROM ramet_identities WHERE (key, tracking_id, kind) IN (SELECT key, tracking_id, kind "
+            "FROM ramet_tasks WHERE tracking_id = ? AND state IS NOT NULL)",
+            (tracking_id,),
+        )
+        session.run("DELETE FROM ramet_tasks WHERE tracking_id = ? AND state IS NOT NULL", (tracking_id,))
+        for table in ("ramet_blocks", "ramet_block_counts", "ramet_lineages"):
+            session.run(f"DELETE FROM {table} WHERE tracking_id = ?", (tracking_id,))
+    return len(rows)

@@ -1,0 +1,66 @@
+"""A made-up archipelago to expand, small enough to be checked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from ramet.pipelines.wiki.articles import Article, article_from_text
+from ramet.pipelines.wiki.embed import HashingEmbedder, section_text
+from ramet.pipelines.wiki.graph import EmbeddedArticle
+from ramet.pipelines.wiki.sources import ArticleSet
+
+TEXTS = {
+    "Ollo Island": "Ollo Island lies east of the Sound of Brae and is known for its lighthouse.\n"
+    "== Climate ==\nWindy, with fog in spring.\n== Empty ==\n=== Harbour ===\nA stone pier, rebuilt twice.",
+    "Sound of Brae": "The Sound of Brae parts Ollo Island from Tarn. Ferries cross it daily.",
+    "Tarn": "Tarn is a village on the Sound of Brae where the lighthouse keepers of Ollo island live.",
+    "Lighthouse": "A lighthouse is a tower with a lamp; its keeper tends the lamp by night.",
+    "Lamp": "A lamp gives light. The oldest burned oil.",
+    "Oil": "Oil does not mix with water.",
+}
+CATEGORIES = {"Ollo Island": ["Islands", "Places"], "Tarn": ["Places"], "Lamp": ["Things"], "Oil": ["Things"]}
+
+
+@pytest.fixture
+def archipelago() -> ArticleSet:
+    return ArticleSet("archipelago", make_articles())
+
+
+@pytest.fixture
+def articles() -> list[Article]:
+    return make_articles()
+
+
+@pytest.fixture
+def embedder() -> HashingEmbedder:
+    return HashingEmbedder(16)
+
+
+@pytest.fixture
+def embedded(embedder: HashingEmbedder) -> Callable[[Sequence[Article], int], list[EmbeddedArticle]]:
+    """Articles made ready for loading at one depth."""
+
+    def embed(articles: Sequence[Article], depth: int) -> list[EmbeddedArticle]:
+        return [
+            EmbeddedArticle(
+                article,
+                depth,
+                tuple(embedder.embed([section_text(article, section) for section in article.sections])),
+            )
+            for article in articles
+        ]
+
+    return embed
+
+
+@pytest.fixture
+def graph_path(tmp_path: Path) -> Path:
+    pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
+    return tmp_path / "graphs" / "archipelago.lbug"
+
+
+def make_articles() -> list[Article]:
+    return [article_from_text(title, text, categories=CATEGORIES.get(title, ())) for title, text in TEXTS.items()]

