@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,6 +39,7 @@ class App:
         self.registry = Registry(limits)
         self.tables = tuple(tables)
         self.breadth = frozenset(breadth)
+        self._at_end: list[Callable[[], None]] = []
 
     def task(
         self,
@@ -77,6 +79,20 @@ class App:
             return function
 
         return register
+
+    def at_end(self, function: Callable[[], None]) -> Callable[[], None]:
+        """Register a function that closes what handlers opened; called where they ran, when that ends in good order.
+
+        After a crash nothing is called: what handlers write outside must bear that.
+        """
+        self._at_end.append(function)
+        return function
+
+    def end(self) -> None:
+        """Call what :meth:`at_end` registered, last first, all of it even when one raises."""
+        with ExitStack() as stack:
+            for function in self._at_end:
+                stack.callback(function)
 
     def client(self, database: str | Path = DATABASE, *, create: bool = True) -> Client:
         """A client of this app's kinds on a database. Close it, or use it in ``async with``.

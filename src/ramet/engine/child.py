@@ -16,10 +16,14 @@ import socket
 import sys
 from typing import Any
 
+from ramet.engine import logs
 from ramet.engine.app import App
 from ramet.engine.client import Client
+from ramet.engine.handlers import BLOCKED_AT_START
 from ramet.engine.runner import Runner
 from ramet.engine.work import FRAME_HEAD, Work, frame, settled_in, settlement_out, unframe
+from ramet.model import events as ev
+from ramet.model.retry import ErrorClass, fingerprint
 from ramet.store import StoreError, open_store
 from ramet.store.base import Settled, Settlement
 
@@ -31,10 +35,12 @@ def load_app(target: str) -> App:
         ValueError: there is no such app; the message says what to give instead.
     """
     module_name, _, attribute = target.partition(":")
+    if not module_name or module_name.startswith("."):
+        raise ValueError(f"no module {module_name!r}: give the app as module:attribute")
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        if error.name is not None and module_name.startswith(error.name):
+        if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
             raise ValueError(f"no module {module_name!r}: give the app as module:attribute") from error
         raise
     app = getattr(module, attribute or "app", None)
@@ -65,7 +71,20 @@ class _Supervised:
 
     def _flush(self) -> None:
         delivered, self._delivered = self._delivered, []
-        self.send(["done", [settlement_out(item) for item in delivered]])
+        try:
+            self.send(["done", [settlement_out(item) for item in delivered]])
+        except ValueError:
+            # One of them holds text that no frame can: the others must not wait for ever because of it.
+            for item in delivered:
+                self._send_alone(item)
+
+    def _send_alone(self, item: Settlement) -> None:
+        try:
+            self.send(["done", [settlement_out(item)]])
+        except ValueError as error:
+            message, print_ = f"what it asked for cannot be sent: {error}", fingerprint("unsendable", str(error))
+            event = ev.Error(item.fence, message, ErrorClass.UNCLASSIFIED.value, print_, jitter=1.0)
+            self.send(["done", [settlement_out(Settlement(item.seq, item.fence, event))]])
 
     async def call(self, settlement: Settlement) -> Settled:
         self._number += 1
@@ -123,18 +142,30 @@ async def _serve(
                 port.failed(number, why)
             case ["cancel", seqs]:
                 runner.cancel(frozenset(seqs))
+            case ["end"]:
+                await runner.stop()
+                app.end()
+                os._exit(0)  # Threads of handlers that still run must not hold the process.
             case ["drain"]:
                 port.send(["drained", [(work.seq, work.fence) for work in runner.take_unstarted()]])
             case message:
                 raise ValueError(f"the supervisor sent {message!r:.200}")
 
 
+def _leave_signals_to_the_supervisor() -> None:
+    """A terminal sends Ctrl-C and its end to both processes; only the supervisor decides what they mean."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    # Not ignored: programs that a handler starts would inherit that, and could not be terminated.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED_AT_START)
+
+
 def main(arguments: list[str]) -> int:
     """Run until the supervisor goes away."""
     target, database, link_fd, slots_fd, concurrency, lease = arguments
-    # The terminal sends Ctrl-C to both processes; only the supervisor decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _leave_signals_to_the_supervisor()
+    logs.inherit()
     try:
         app = load_app(target)
     except Exception as error:

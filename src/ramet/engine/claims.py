@@ -31,22 +31,27 @@ class ClaimsInHand:
         for seq, fence in claims:
             self._held[seq] = Held(fence, lapses_at)
 
-    def extend(self, seqs: Iterable[int], lapses_at: float) -> None:
-        """A heartbeat succeeded."""
-        for seq in seqs:
-            held = self._held.get(seq)
-            if held is not None:
-                self._held[seq] = Held(held.fence, lapses_at)
+    def extend(self, claims: Iterable[tuple[int, int]], lapses_at: float) -> None:
+        """A heartbeat for these (seq, fence) succeeded."""
+        for seq, fence in claims:
+            if self.holds(seq, fence):
+                self._held[seq] = Held(fence, lapses_at)
+
+    def holds(self, seq: int, fence: int) -> bool:
+        """True while this very claim is in hand; a newer one of the same task is another."""
+        held = self._held.get(seq)
+        return held is not None and held.fence == fence
 
     def current(self, seq: int, fence: int, now: float) -> bool:
         """True while this claim is in hand and its lease cannot have lapsed."""
-        held = self._held.get(seq)
-        return held is not None and held.fence == fence and held.lapses_at > now
+        return self.holds(seq, fence) and self._held[seq].lapses_at > now
 
-    def drop(self, seqs: Iterable[int]) -> None:
-        """These are in hand no more."""
-        for seq in seqs:
+    def drop(self, claims: Iterable[tuple[int, int]]) -> list[int]:
+        """These (seq, fence) are in hand no more; returns the tasks of which nothing is in hand now."""
+        gone = [seq for seq, fence in claims if self.holds(seq, fence)]
+        for seq in gone:
             self._held.pop(seq, None)
+        return gone
 
     def lapsed(self, now: float) -> frozenset[int]:
         """Claims whose lease may have lapsed."""

@@ -185,6 +185,18 @@ class Client:
         """Spawns that the guard refused in a lineage; filter by ``kind``, ``key`` or ``reason``."""
         return await self.store.blocks(tracking_id, limit=limit, **filters)
 
+    async def block_totals(self, tracking_id: str) -> dict[tuple[str, str], int]:
+        """How often spawns of each (kind, reason) were refused in a lineage, beyond stored rows included."""
+        return await self.store.block_totals(tracking_id)
+
+    async def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a SELECT on your own tables; ``?`` stands for parameters.
+
+        Raises:
+            StoreError: the statement cannot be run, or the database cannot be read.
+        """
+        return await self.store.read(sql, parameters)
+
     async def tree(self, task_id: str, *, depth: int = 10, width: int = 100) -> TreeNode | None:
         """A task with what grew from it, down to ``depth`` levels of at most ``width`` children each."""
         task = await self.store.get(task_id)
@@ -196,6 +208,14 @@ class Client:
             return TreeNode(task, (), int(bool(page.tasks)))
         children = [await self._node(child, depth - 1, width) for child in page.tasks]
         return TreeNode(task, tuple(children), int(page.next_after is not None))
+
+    async def roots(self, tracking_id: str) -> list[Task]:
+        """The roots of a lineage, oldest first (at most 1,000)."""
+        return await self.store.roots(tracking_id)
+
+    async def child_counts(self, task_ids: Iterable[str]) -> dict[str, int]:
+        """How many children each of these tasks has; tasks without any are absent."""
+        return await self.store.child_counts(list(task_ids))
 
     async def explain(self, task_id: str) -> Explanation | None:
         """Why a task is where it is, from stored rows; None when there is no such task."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,11 +16,15 @@ from ramet.engine.outcome import Outcome
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.work import Work, state_json
 from ramet.model import events as ev
+from ramet.model.limits import LOWERABLE
 from ramet.model.task import NewTask
 from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
 
 if TYPE_CHECKING:
     from ramet.engine.client import Client
+
+
+_WRITES_ROWS = re.compile(r"\s*(?:WITH|(?:INSERT|UPDATE|DELETE|REPLACE)\b(?!\s+OR\s+ROLLBACK))\b", re.IGNORECASE)
 
 
 class ClaimLost(Exception):
@@ -160,14 +165,32 @@ class BaseContext:
         """A statement on your own tables that commits with the task, under its fence. ``?`` stands for parameters.
 
         Raises:
-            ValueError: the statement touches the engine's own tables.
+            ValueError: the statement touches the engine's own tables, or is none that writes rows.
+            TypeError: a parameter is not None, a boolean, number, text or bytes.
         """
         if "ramet_" in sql.lower():
             raise ValueError("ctx.write is for your own tables: tables named ramet_* belong to the engine")
+        # BEGIN, COMMIT and their like would end the transaction of everybody who settles at the same time.
+        if not _WRITES_ROWS.match(sql):
+            raise ValueError("ctx.write takes an INSERT, UPDATE, DELETE or REPLACE (not OR ROLLBACK), by itself")
+        for value in parameters:
+            # What a database driver would adapt in this process cannot travel to the one that writes.
+            if not isinstance(value, str | bytes | int | float | None):
+                raise TypeError(f"ctx.write cannot store a {type(value).__name__}: give text, bytes, a number or None")
         self._writes.append(Write(sql, tuple(parameters)))
 
     def lower(self, **limits: int) -> None:
-        """Lower the lineage's ``max_tasks``, ``max_fan_out`` or ``max_spawn_depth``; they are never raised."""
+        """Lower the lineage's ``max_tasks``, ``max_fan_out`` or ``max_spawn_depth``; they are never raised.
+
+        Raises:
+            ValueError: another limit, or not a number of at least 0.
+        """
+        for name, value in limits.items():
+            # Refused here: in the worker it would spoil the settlements of other tasks too.
+            if name not in LOWERABLE:
+                raise ValueError(f"{name} cannot be lowered by a handler: give one of {sorted(LOWERABLE)}")
+            if type(value) is not int or value < 0:
+                raise ValueError(f"{name} is to be lowered to {value!r}: give a whole number of at least 0")
         self._lower += limits.items()
 
     # --- ways to end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ramet.model.lineage import Lineage, LineageState
@@ -24,26 +25,29 @@ async def explain(store: Store, task_id: str) -> Explanation | None:
         return None
     lineage = await store.lineage(history.task.tracking_id)
     assert lineage is not None, "every task has its lineage's row"
-    return Explanation(_headline(history.task, history, lineage), history, lineage)
+    return Explanation(headline(history, lineage), history, lineage)
 
 
-def _headline(task: Task, history: TaskHistory, lineage: Lineage) -> str:
+def headline(history: TaskHistory, lineage: Lineage, when: Callable[[float], str] = "{:.0f}".format) -> str:
+    """One sentence that says why a task is where it is; ``when`` writes moments (Unix seconds) for the reader."""
+    task = history.task
     if task.state is TaskState.PROCESSING:
-        return f"worker {task.worker} holds it (claim {task.fence}) under a lease until {task.lease_until:.0f}"
+        until = when(task.lease_until or 0.0)
+        return f"worker {task.worker} holds it (claim {task.fence}) under a lease until {until}"
     if task.state is TaskState.PENDING:
-        return _waiting(task, history, lineage)
+        return _waiting(task, history, lineage, when)
     reason = f": {task.reason}" if task.reason else ""
     error = f" ({task.error})" if task.error and task.error != task.reason else ""
     return f"it ended as {task.state}{reason}{error}"
 
 
-def _waiting(task: Task, history: TaskHistory, lineage: Lineage) -> str:
+def _waiting(task: Task, history: TaskHistory, lineage: Lineage, when: Callable[[float], str]) -> str:
     if lineage.state != LineageState.RUNNING:
         return f"its lineage is {lineage.state}" + (f": {lineage.reason}" if lineage.reason else "")
     if task.wait == Wait.DUE:
         last = history.attempts[-1] if history.attempts else None
         why = f" after {last.outcome} ({last.reason})" if last else ""
-        return f"it is scheduled for {task.available_at:.0f}{why}"
+        return f"it is scheduled for {when(task.available_at or 0.0)}{why}"
     if task.wait is not None:
         return f"it waits: {task.wait}"
     return f"it waits for a worker that serves kind {task.kind!r} on queue {task.queue!r}"

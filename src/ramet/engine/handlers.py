@@ -7,25 +7,31 @@ import logging
 import mmap
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ramet.engine.registry import Registry
+from ramet.engine.clock import Clock
 from ramet.engine.runner import Runner
 from ramet.engine.work import FRAME_HEAD, Work, frame, settlement_in, unframe
 from ramet.store.base import Settled, Settlement
 
 if TYPE_CHECKING:
+    from ramet.engine.app import App
     from ramet.engine.client import Client
 
 log = logging.getLogger("ramet.worker")
 
 SLOT_BYTES = 8
 READY_SECONDS_MAX = 60.0
+BLOCKED_AT_START = frozenset({signal.SIGINT, signal.SIGHUP, signal.SIGTERM})
+"""Held back while a child starts, until it has said that it leaves them to the supervisor."""
+END_SECONDS_MAX = 5.0
+"""How long a child may take to close what its handlers opened."""
 
 
 class Supervisor(Protocol):
@@ -72,18 +78,15 @@ class InProcess:
     """Handlers in the worker's own event loop: for embedding, tests and debugging."""
 
     def __init__(
-        self,
-        registry: Registry,
-        client: Callable[[], Client],
-        *,
-        concurrency: int,
-        lease_seconds: float,
-        rng: random.Random,
+        self, app: App, client: Client, *, concurrency: int, lease_seconds: float, rng: random.Random, clock: Clock
     ) -> None:
+        self._app = app
         self._client = client
         self._supervisor: Supervisor | None = None
         self._delivered: list[Settlement] = []
-        self._runner = Runner(registry, self, concurrency=concurrency, lease_seconds=lease_seconds, rng=rng)
+        self._runner = Runner(
+            app.registry, self, concurrency=concurrency, lease_seconds=lease_seconds, rng=rng, clock=clock
+        )
 
     async def start(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
@@ -100,6 +103,7 @@ class InProcess:
 
     async def stop(self) -> None:
         await self._runner.stop()
+        self._app.end()
 
     # The runner's port.
 
@@ -118,7 +122,7 @@ class InProcess:
         return await self._supervisor.call(settlement)
 
     def client(self) -> Client:
-        return self._client()
+        return self._client
 
 
 class ChildProcess:
@@ -141,6 +145,8 @@ class ChildProcess:
         self._drained: asyncio.Future[list[tuple[int, int]]] | None = None
         self._ready: asyncio.Future[None] | None = None
         self._calls: set[asyncio.Task[None]] = set()
+        self._waiting: list[Work] = []
+        """Claimed while there was no child to take them."""
 
     @property
     def pid(self) -> int | None:
@@ -154,25 +160,32 @@ class ChildProcess:
             RuntimeError: the app cannot be loaded; the child has printed why.
         """
         self._supervisor = supervisor
+        self._ready = asyncio.get_running_loop().create_future()
         ours, theirs = socket.socketpair()
         shared = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the two processes
         shared.truncate(self._concurrency * SLOT_BYTES)
         self._slots = mmap.mmap(shared.fileno(), self._concurrency * SLOT_BYTES)
         command = [sys.executable, "-m", "ramet.engine.child", self._target, self._database]
         command += [str(n) for n in (theirs.fileno(), shared.fileno(), self._concurrency, self._lease_seconds)]
-        self._process = subprocess.Popen(  # noqa: ASYNC220 - our own interpreter and module
-            command, pass_fds=(theirs.fileno(), shared.fileno()), stdin=subprocess.DEVNULL, env=_child_environment()
-        )
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_AT_START)
+        try:
+            self._process = subprocess.Popen(  # noqa: ASYNC220 - our own interpreter and module
+                command, pass_fds=(theirs.fileno(), shared.fileno()), stdin=subprocess.DEVNULL, env=_child_environment()
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         shared.close()
         reader, self._writer = await asyncio.open_connection(sock=ours)
-        self._ready = asyncio.get_running_loop().create_future()
         self._listening = asyncio.create_task(self._listen(reader))
         try:
             await asyncio.wait_for(self._ready, READY_SECONDS_MAX)
         except (TimeoutError, ConnectionError) as error:
             await self.stop()
             raise RuntimeError(f"the handler process could not load {self._target}: see its message above") from error
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self.run(waiting)
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         try:
@@ -216,6 +229,8 @@ class ChildProcess:
 
     def _gone(self) -> None:
         """The child closed its end: it died, or was told to stop."""
+        if self._writer is not None:
+            self._writer.close()
         if self._ready is not None and not self._ready.done():
             self._ready.set_exception(ConnectionError("the handler process ended before it was ready"))
             return
@@ -224,6 +239,7 @@ class ChildProcess:
         process, self._process = self._process, None
         if process is None:
             return
+        process.kill()  # It may have closed its end and live on; nothing of it is wanted any more.
         code = process.wait()
         assert self._slots is not None
         numbers = memoryview(self._slots).cast("q")
@@ -233,36 +249,40 @@ class ChildProcess:
         self._supervisor.died(running, f"the handler process ended with {code}")
 
     def run(self, works: Sequence[Work]) -> None:
-        self._send(["run", works])
+        if self._process is None or self._ready is None or not self._ready.done():
+            self._waiting += works
+        else:
+            self._send(["run", works])
 
     def cancel(self, seqs: frozenset[int]) -> None:
+        self._waiting = [work for work in self._waiting if work.seq not in seqs]
         self._send(["cancel", sorted(seqs)])
 
     async def drain(self) -> list[tuple[int, int]]:
+        waiting, self._waiting = [(work.seq, work.fence) for work in self._waiting], []
         if self._process is None:
-            return []
+            return waiting
         self._drained = asyncio.get_running_loop().create_future()
         self._send(["drain"])
-        return await self._drained
+        return waiting + await self._drained
 
     async def stop(self) -> None:
-        """Kill the child. What it ran is not settled by it any more."""
+        """Ask the child to end, and kill it when it does not. What it ran is not settled by it any more."""
         process, self._process = self._process, None
+        if process is not None:
+            self._send(["end"])
+            try:
+                await asyncio.to_thread(process.wait, END_SECONDS_MAX)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                await asyncio.to_thread(process.wait)
         if self._listening is not None:
             self._listening.cancel()
         if self._writer is not None:
             self._writer.close()
-        if process is not None:
-            process.kill()
-            await _reaped(process)
 
 
 def _child_environment() -> dict[str, str]:
     """The child must find the app where this process found it, working directory included."""
     path = os.pathsep.join(item or os.getcwd() for item in sys.path)
     return {**os.environ, "PYTHONPATH": path}
-
-
-async def _reaped(process: subprocess.Popen[bytes]) -> None:
-    wait: Awaitable[int] = asyncio.to_thread(process.wait)
-    await wait

@@ -47,7 +47,8 @@ async def keep_alive(
                 log.warning("heartbeat failed: %s", error)
                 pause = min(heartbeat_seconds, 1.0)
                 break
-            claims.extend((seq for seq, _ in part if seq not in lost), sent_at + lease_seconds)
-            still = lost & {seq for seq, _ in claims.pairs()}
+            claims.extend(((seq, fence) for seq, fence in part if seq not in lost), sent_at + lease_seconds)
+            # The answer is about the claims that were asked for: a task settled and claimed anew meanwhile is ours.
+            still = frozenset(seq for seq, fence in part if seq in lost and claims.holds(seq, fence))
             if still:
                 on_lost(still)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,8 +61,7 @@ class Kind:
         """
         if payload is None and self.payload is None:
             return "null"
-        if isinstance(payload, Mapping) and self.payload is not None:
-            payload = self.payload.validate_python(payload)
+        payload = self._typed(payload)
         raw = to_json(payload, inf_nan_mode="strings") if self.payload is None else self.payload.dump_json(payload)
         if len(raw) > self.limits.payload_bytes_max:
             raise PayloadTooLarge(
@@ -87,7 +86,8 @@ class Kind:
         elif self.key is not None:
             key = text_key(self.key(self._typed(payload)))
         else:
-            key = json_key({"payload": from_json(text)}) if text != "null" else self.name
+            value = from_json(text)
+            key = self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
         limits = self.limits
         return NewTask(
             new_id(),
@@ -104,9 +104,7 @@ class Kind:
         )
 
     def _typed(self, payload: Any) -> Any:
-        if isinstance(payload, Mapping) and self.payload is not None:
-            return self.payload.validate_python(payload)
-        return payload
+        return payload if self.payload is None else self.payload.validate_python(payload)
 
 
 class Registry:

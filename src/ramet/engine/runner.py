@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +15,10 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 from pydantic_core import to_json
 
+from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncContext
 from ramet.engine.outcome import Outcome
-from ramet.engine.registry import Kind, Registry
+from ramet.engine.registry import Kind, Registry, UnknownKind
 from ramet.engine.work import Work
 from ramet.model import events as ev
 from ramet.model.retry import ErrorClass, RetryAfter, classify, fingerprint
@@ -70,12 +70,14 @@ class Runner:
         concurrency: int,
         lease_seconds: float,
         rng: random.Random,
+        clock: Clock | None = None,
         started: Started | None = None,
     ) -> None:
         self._registry = registry
         self._port = port
         self._lease_seconds = lease_seconds
         self._rng = rng
+        self._clock = clock or SystemClock()
         self._queue: deque[Work] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._slots = [_Slot() for _ in range(concurrency)]
@@ -131,7 +133,7 @@ class Runner:
 
     async def _serve(self, number: int, slot: _Slot) -> None:
         in_a_row = 0
-        while True:
+        while slot.task is not None:
             while not self._queue:
                 in_a_row = 0
                 waiter = asyncio.get_running_loop().create_future()
@@ -150,6 +152,9 @@ class Runner:
                 slot.task.uncancel()
                 if slot.timed_out and not slot.cancelled:
                     self._port.deliver(self._timeout(work))
+                elif not slot.cancelled:
+                    text = "the handler let a cancellation through that was not its own"
+                    self._port.deliver(self._error(work, "CancelledError", text, ErrorClass.UNCLASSIFIED))
             finally:
                 slot.work = None
                 self._started[number] = 0
@@ -159,10 +164,13 @@ class Runner:
                 await asyncio.sleep(0)
 
     async def _run(self, work: Work, slot: _Slot) -> Settlement:
-        kind = self._registry.get(work.kind)
-        seconds = kind.limits.invocation_seconds
-        slot.overdue_at = time.monotonic() + seconds
-        context: BaseContext | None = None
+        try:
+            kind = self._registry.get(work.kind)
+        except UnknownKind as error:
+            # The app that this process loaded is not the one that its supervisor has.
+            return self._error(work, type(error).__name__, str(error), ErrorClass.UNCLASSIFIED)
+        slot.overdue_at = self._clock.monotonic() + kind.limits.invocation_seconds
+        context: BaseContext
         try:
             arguments: tuple[Any, ...] = ()
             if kind.payload is not None:
@@ -180,7 +188,8 @@ class Runner:
         except ClaimLost:
             slot.cancelled = True
             return Settlement(work.seq, work.fence, ev.HandBack(work.fence))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            # sys.exit() in a handler ends that handler; ending the process would lose its neighbours' work.
             return self._failed(work, kind, error)
 
     def _sync_context(self, work: Work, kind: Kind) -> SyncContext:
@@ -190,34 +199,34 @@ class Runner:
     async def _in_thread(self, kind: Kind, context: BaseContext, arguments: tuple[Any, ...]) -> Any:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(len(self._slots), thread_name_prefix="ramet handler")
-        assert kind.handler is not None
-        return await asyncio.get_running_loop().run_in_executor(self._threads, kind.handler, context, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, _call, kind, context, arguments)
 
     def _ended(self, context: BaseContext, result: Any) -> Settlement:
         if not isinstance(result, Outcome):
             text = None if result is None else to_json(result).decode()
             return context.take_settlement(ev.Complete, result=text)
         outcome = result
+        reason = None if outcome.reason is None else _storable(outcome.reason)
 
         def event(fence: int) -> ev.Event:
             match outcome.event:
                 case "filter":
-                    return ev.Filter(fence, outcome.reason or "filtered")
+                    return ev.Filter(fence, reason or "filtered")
                 case "skip":
-                    return ev.Skip(fence, outcome.reason or "skipped")
+                    return ev.Skip(fence, reason or "skipped")
                 case "fail":
-                    return ev.Fail(fence, outcome.reason or "failed")
+                    return ev.Fail(fence, reason or "failed")
                 case "snooze":
-                    return ev.Snooze(fence, outcome.seconds, outcome.reason)
+                    return ev.Snooze(fence, outcome.seconds, reason)
                 case _:
                     return ev.Continue(fence, progressed=False)
 
         return context.take_settlement(event)
 
-    def _failed(self, work: Work, kind: Kind, error: Exception) -> Settlement:
+    def _failed(self, work: Work, kind: Kind, error: BaseException) -> Settlement:
         """An exception drops what the handler buffered since its last checkpoint."""
         if isinstance(error, RetryAfter):
-            return Settlement(work.seq, work.fence, ev.Snooze(work.fence, error.seconds, str(error)))
+            return Settlement(work.seq, work.fence, ev.Snooze(work.fence, error.seconds, _storable(str(error))))
         error_class = classify(error, kind.error_table())
         if isinstance(error, ValidationError) and error_class is ErrorClass.UNCLASSIFIED:
             error_class = ErrorClass.PERMANENT
@@ -231,7 +240,7 @@ class Runner:
         message = f"{name}: {text}" if text else name
         event = ev.Error(
             work.fence,
-            message[:ERROR_CHARACTERS_MAX].encode("utf-8", "replace").decode(),
+            _storable(message[:ERROR_CHARACTERS_MAX]),
             error_class.value,
             fingerprint(name, text),
             self._rng.random(),
@@ -241,9 +250,23 @@ class Runner:
     async def _watch_overdue(self) -> None:
         """End handlers past their invocation limit. One timer for all slots costs nothing per task."""
         while True:
-            await asyncio.sleep(OVERDUE_CHECK_SECONDS)
-            now = time.monotonic()
+            await self._clock.sleep(OVERDUE_CHECK_SECONDS)
+            now = self._clock.monotonic()
             for slot in self._slots:
                 if slot.work is not None and slot.task is not None and now > slot.overdue_at and not slot.timed_out:
                     slot.timed_out = True
                     slot.task.cancel()
+
+
+def _storable(text: str) -> str:
+    """Text that no database refuses: half a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _call(kind: Kind, context: BaseContext, arguments: tuple[Any, ...]) -> Any:
+    assert kind.handler is not None
+    try:
+        return kind.handler(context, *arguments)
+    except StopIteration as error:
+        # A future cannot carry this one: whoever awaits it would wait for ever.
+        raise RuntimeError("the handler raised StopIteration") from error

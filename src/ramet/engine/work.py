@@ -6,6 +6,7 @@ process.
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -77,7 +78,8 @@ def settlement_out(item: Settlement) -> list[Any]:
     """A settlement as JSON values."""
     event = item.event
     fields = [getattr(event, name) for name in type(event).__slots__]
-    return [item.seq, item.fence, type(event).__name__, fields, *item[3:]]
+    writes = [(write.sql, [_value_out(value) for value in write.parameters]) for write in item.writes]
+    return [item.seq, item.fence, type(event).__name__, fields, item.result, item.spawns, writes, *item[6:]]
 
 
 def settlement_in(row: Sequence[Any]) -> Settlement:
@@ -89,11 +91,20 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         _EVENTS[name](*fields),
         result,
         [NewTask(*new) for new in spawns],
-        [Write(sql, tuple(parameters)) for sql, parameters in writes],
+        [Write(sql, tuple(map(_value_in, parameters))) for sql, parameters in writes],
         pipeline_state,
         progress,
         tuple((name, value) for name, value in lower),
     )
+
+
+def _value_out(value: Any) -> Any:
+    """A parameter of a write as a JSON value; bytes become a list of one, which no parameter is."""
+    return [base64.b64encode(value).decode()] if isinstance(value, bytes) else value
+
+
+def _value_in(value: Any) -> Any:
+    return base64.b64decode(value[0]) if isinstance(value, list) else value
 
 
 def settled_in(row: Sequence[Any]) -> Settled:

@@ -93,23 +93,28 @@ class Worker:
         self._room = asyncio.Event()
         self._draining = asyncio.Event()
         self._stopped = asyncio.Event()
+        self._asking, self._settling = asyncio.Lock(), asyncio.Lock()
+        """Held while the database claims or settles for this worker."""
         self._refusals = RefusalLog(self._clock)
         self._deaths = 0
         self._reviving: asyncio.Task[None] | None = None
         self.settled = 0
         """Tasks that this worker has settled so far."""
-        self._handlers: Handlers
+        self._handlers = self._place(app, client, target, rng)
+
+    def _place(self, app: App, client: Client, target: str | None, rng: random.Random | None) -> Handlers:
+        """Where the handlers run."""
         if target is None:
-            self._handlers = InProcess(
-                app.registry,
-                lambda: client,
-                concurrency=concurrency,
-                lease_seconds=lease_seconds,
+            return InProcess(
+                app,
+                client,
+                concurrency=self._concurrency,
+                lease_seconds=self._lease_seconds,
                 rng=rng or random.Random(),
+                clock=self._clock,
             )
-        else:
-            path = str(getattr(client.store, "path", ""))
-            self._handlers = ChildProcess(target, path, concurrency=concurrency, lease_seconds=lease_seconds)
+        path = str(getattr(client.store, "path", ""))
+        return ChildProcess(target, path, concurrency=self._concurrency, lease_seconds=self._lease_seconds)
 
     # --- the supervisor's life
 
@@ -134,11 +139,17 @@ class Worker:
         try:
             done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
             if loops[0] in done and loops[0].exception() is None:
-                await self._finish(loops[4])
-            for task in done:
-                task.result()
+                await self._finish(loops[1:])
+            for task in loops:
+                if task.done():
+                    task.result()
         finally:
             await self._shut_down(loops)
+
+    @property
+    def in_hand(self) -> int:
+        """Claims that this worker holds: running, waiting for a slot, or on their way to be settled."""
+        return len(self._claims)
 
     def drain(self) -> None:
         """Claim nothing more, let running handlers end, hand the rest back. Returns at once."""
@@ -150,23 +161,33 @@ class Worker:
         self.drain()
         self._stopped.set()
 
-    async def _finish(self, stopped: asyncio.Task[Any]) -> None:
+    async def _finish(self, others: Sequence[asyncio.Task[Any]]) -> None:
         """After the last claim: give back what did not begin, wait for what runs."""
         if self._draining.is_set():
-            self._hand_back(await self._handlers.drain())
-        while self._claims and not stopped.done():
+            unstarted = await self._handlers.drain()
+            log.info("draining: %d tasks run on, %d go back", len(self._claims) - len(unstarted), len(unstarted))
+            self._hand_back(unstarted)
+        while self._claims and not any(task.done() for task in others):
             self._room.clear()
             waiting = asyncio.create_task(self._room.wait())
-            await asyncio.wait({waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({waiting, *others}, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
 
     async def _shut_down(self, loops: Sequence[asyncio.Task[Any]]) -> None:
-        await self._handlers.stop()
         if self._reviving is not None:
             self._reviving.cancel()
-        for task in loops:
-            task.cancel()
-        await asyncio.gather(*loops, return_exceptions=True)
+            await asyncio.gather(self._reviving, return_exceptions=True)
+        try:
+            await self._handlers.stop()
+        finally:
+            # What the database gives or takes at this moment must be known first, or it would be lost or sent twice.
+            async with self._asking, self._settling:
+                for task in loops:
+                    task.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
+            await self._hand_all_back()
+
+    async def _hand_all_back(self) -> None:
         self._hand_back(self._claims.pairs())
         try:
             while self._outcomes:
@@ -176,7 +197,7 @@ class Worker:
                         len(self._claims), error)  # fmt: skip
 
     def _hand_back(self, pairs: Sequence[tuple[int, int]]) -> None:
-        held = [(seq, fence) for seq, fence in pairs if seq in self._claims]
+        held = [(seq, fence) for seq, fence in pairs if self._claims.holds(seq, fence)]
         self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in held])
 
     # --- claiming
@@ -199,15 +220,15 @@ class Worker:
         sent_at = self._clock.monotonic()
         request = ClaimRequest(self.name, self._queues, self._kinds, wanted, self._lease_seconds, self._breadth)
         try:
-            claimed = await self._store.claim(request)
+            async with self._asking:
+                works = [work_of(item) for item in await self._store.claim(request)]
+                self._claims.take(((work.seq, work.fence) for work in works), sent_at + self._lease_seconds)
         except StoreError as error:
             log.warning("could not claim: %s", error)
             await self._clock.sleep(self._poll_seconds)
             return True
-        if not claimed:
+        if not works:
             return False
-        works = [work_of(item) for item in claimed]
-        self._claims.take(((work.seq, work.fence) for work in works), sent_at + self._lease_seconds)
         self._works.update((work.seq, work) for work in works)
         self._handlers.run(works)
         return True
@@ -244,6 +265,8 @@ class Worker:
             return Settled(settlement.seq, None, "stale")
         [settled] = await self._store.settle([settlement])
         self._note(settled)
+        if settled.state != "processing":
+            self._let_go([(settlement.seq, settlement.fence)])
         return settled
 
     async def _settle_loop(self) -> None:
@@ -259,12 +282,13 @@ class Worker:
             self._arrived.clear()
 
     async def _settle_batch(self) -> None:
-        batch = self._outcomes[:SETTLE_BATCH]
-        answers = await self._store.settle(batch)
-        del self._outcomes[: len(batch)]
+        async with self._settling:
+            batch = self._outcomes[:SETTLE_BATCH]
+            answers = await self._store.settle(batch)
+            del self._outcomes[: len(batch)]
         for settled in answers:
             self._note(settled)
-        self._let_go([item.seq for item in batch])
+        self._let_go([(item.seq, item.fence) for item in batch])
         self.settled += len(batch)
         self._pace.settled(len(batch))
 
@@ -275,9 +299,8 @@ class Worker:
         if settled.spawns and work is not None:
             self._refusals.note(work.tracking_id, work.id, work.spawn_depth, settled.spawns)
 
-    def _let_go(self, seqs: Sequence[int]) -> None:
-        self._claims.drop(seqs)
-        for seq in seqs:
+    def _let_go(self, claims: Sequence[tuple[int, int]]) -> None:
+        for seq in self._claims.drop(claims):
             self._works.pop(seq, None)
         self._room.set()
 
@@ -295,7 +318,7 @@ class Worker:
 
     def _lost(self, seqs: frozenset[int]) -> None:
         self._handlers.cancel(seqs)
-        self._let_go(sorted(seqs))
+        self._let_go(self._claims.pairs(sorted(seqs)))
 
     def died(self, running: frozenset[int], why: str) -> None:
         """The handlers' process is gone. What ran is lost; what had not begun goes back with its attempt."""

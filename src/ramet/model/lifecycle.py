@@ -12,7 +12,7 @@ from typing import Any
 
 from ramet.model import events as ev
 from ramet.model import transitions as rows
-from ramet.model.limits import LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
+from ramet.model.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
 from ramet.model.retry import ErrorClass, backoff_seconds
 from ramet.model.task import NewTask, Standing, Wait
 from ramet.model.transitions import (
@@ -110,7 +110,7 @@ def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Chan
         claimed_at=now,
         started_at=started_at,
         deadline_at=deadline_at,
-        attempts=task.attempts + 1,
+        attempts=task.attempts if task.ending is not None else task.attempts + 1,
         progressed=0,
     )
     return Change(task, after, row)
@@ -160,11 +160,16 @@ def _again(
     fields: dict[str, Any] = _NOTHING,
     **told: Any,
 ) -> Change:
-    """Back to pending, unless it is ending or its deadline passed: then this outcome was its last."""
+    """Back to pending, unless it is ending or its deadline passed: then this outcome was its last.
+
+    A deadline is a limit, so a kind with ``on_end`` gets its last claim here as well.
+    """
     if task.ending is not None:
         return _ended(row, task, FAILED, fields, **told)
     if task.deadline_at is not None and now >= task.deadline_at:
         told["reason"] = "task_deadline"
+        if task.on_end:
+            return _ending(row, task, FAILED, now, fields, **told)
         return _ended(row, task, FAILED, fields, **told)
     after = task._replace(
         state=PENDING,
@@ -212,8 +217,13 @@ def _error(row: Transition, task: Standing, event: ev.Error, now: float) -> Chan
     return _again(row, task, now, now + delay_seconds, reason=f"retry_in: {delay_seconds:.3f} s", **told)
 
 
+def _given_back(task: Standing) -> int:
+    """Attempts without the one in hand. The claim for an ``on_end`` handler never counted as one."""
+    return task.attempts if task.ending is not None else max(0, task.attempts - 1)
+
+
 def _snooze(row: Transition, task: Standing, event: ev.Snooze, now: float) -> Change:
-    fields = {"attempts": max(0, task.attempts - 1), "snoozes": task.snoozes + 1}
+    fields = {"attempts": _given_back(task), "snoozes": task.snoozes + 1}
     available_at = now + max(SNOOZE_SECONDS_MIN, event.seconds)
     return _again(row, task, now, available_at, fields, outcome="snooze", reason=event.reason)
 
@@ -223,15 +233,17 @@ def _continue(row: Transition, task: Standing, event: ev.Continue, now: float) -
         return _ended(row, task, SUCCESS, outcome="success", reason="no_progress")
     if task.chain_depth >= task.max_chain_depth:
         return _ended(row, task, SUCCESS, outcome="success", reason=f"chain_depth: {task.chain_depth}")
-    fields = {"attempts": 0, "chain_depth": task.chain_depth + 1}
-    return _again(row, task, now, now, fields, outcome="continue")
+    change = _again(row, task, now, now, outcome="continue")
+    if change.after.state != PENDING or change.after.ending is not None:
+        return change
+    return change._replace(after=change.after._replace(attempts=0, chain_depth=task.chain_depth + 1))
 
 
 def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now: float) -> Change | Refused:
     if task.lease_until > now and not event.worker_dead:
         return Refused("lease_current")
     losses, alone = task.losses + 1, task.losses_alone + int(event.alone)
-    fields = {"attempts": max(0, task.attempts - 1), "losses": losses, "losses_alone": alone}
+    fields = {"attempts": _given_back(task), "losses": losses, "losses_alone": alone}
     if alone >= LOSSES_ALONE_MAX or losses >= LOSSES_MAX:
         reason = f"poison: {losses} claims lost, {alone} of them alone"
         return _ended(row, task, FAILED, fields, outcome="lost", reason=reason)
@@ -239,29 +251,41 @@ def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now:
 
 
 def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) -> Change:
-    after = task._replace(state=PENDING, lease_until=0.0, worker=None, attempts=max(0, task.attempts - 1))
+    after = task._replace(state=PENDING, lease_until=0.0, worker=None, attempts=_given_back(task))
     return Change(task, after, row, outcome="returned", reason="handed_back")
 
 
 # --- ends from outside ------------------------------------------------------------------------------------------
 
 
-def _ended_from_outside(row: Transition, task: Standing, state: str, now: float, **told: Any) -> Change:
-    """Terminal at once; a kind with ``on_end`` is first claimed once more, marked *ending*."""
-    if task.on_end and task.started_at is not None and task.ending is None:
-        after = task._replace(
-            state=PENDING,
-            wait=None,
-            available_at=now,
-            fence=task.fence + 1,
-            lease_until=0.0,
-            worker=None,
-            ending=state,
-            ending_reason=told.get("reason"),
-            bound_to=None,
-        )
-        return Change(task, after, row, outcome=_outcome_in_hand(task), **told)
-    return _ended(row, task, state, outcome=_outcome_in_hand(task), **told)
+def _ended_from_outside(row: Transition, task: Standing, state: str, now: float, **told: Any) -> Change | Refused:
+    """Terminal at once; a kind with ``on_end`` whose handler ever ran is first claimed once more."""
+    if task.ending is not None:
+        return Refused("ending")
+    told["outcome"] = _outcome_in_hand(task)
+    if task.on_end and task.started_at is not None:
+        return _ending(row, task, state, now, **told)
+    return _ended(row, task, state, **told)
+
+
+def _ending(
+    row: Transition, task: Standing, state: str, now: float, fields: dict[str, Any] = _NOTHING, **told: Any
+) -> Change:
+    """Marked *ending*: claimable once more, for its ``on_end`` handler only, and bounded itself."""
+    after = task._replace(
+        state=PENDING,
+        wait=None,
+        available_at=now,
+        fence=task.fence + 1,
+        lease_until=0.0,
+        worker=None,
+        deadline_at=now + ENDING_SECONDS,
+        ending=state,
+        ending_reason=told.get("reason"),
+        bound_to=None,
+        **fields,
+    )
+    return Change(task, after, row, **told)
 
 
 def _outcome_in_hand(task: Standing) -> str | None:
@@ -273,14 +297,16 @@ def _task_deadline(row: Transition, task: Standing, event: ev.DeadlinePassed, no
         return Refused("not_overdue")
     if task.state == PROCESSING and task.lease_until > now:
         return Refused("in_hand")
+    if task.ending is not None:
+        return _ended(row, task, FAILED, outcome=_outcome_in_hand(task), by="engine")
     return _ended_from_outside(row, task, FAILED, now, reason="task_deadline", by="engine")
 
 
-def _lineage_ended(row: Transition, task: Standing, event: ev.LineageEnded, now: float) -> Change:
+def _lineage_ended(row: Transition, task: Standing, event: ev.LineageEnded, now: float) -> Change | Refused:
     return _ended_from_outside(row, task, event.state, now, reason=event.reason, by=event.by)
 
 
-def _cancel(row: Transition, task: Standing, event: ev.Cancel, now: float) -> Change:
+def _cancel(row: Transition, task: Standing, event: ev.Cancel, now: float) -> Change | Refused:
     return _ended_from_outside(row, task, CANCELLED, now, reason=event.reason, by=event.by)
 
 

@@ -16,11 +16,15 @@ LOSSES_ALONE_MAX = 3
 LOSSES_MAX = 10
 """Leases lost in any company, after which a task counts as poison (DESIGN §10)."""
 SNOOZE_SECONDS_MIN = 1.0
+ENDING_SECONDS = 3_600.0
+"""How long a task that is ending stays claimable for its ``on_end`` handler; after that it ends without (I6)."""
 BACKOFF_SECONDS_MAX = 3_600.0
 REPEATED_ERROR_SECONDS = 86_400.0
 """How long a failure of the same (kind, key) elsewhere makes an equal error final (DESIGN §6)."""
 WARN_SHARE = 0.2
 """A limit is worth a look when this share of it is left."""
+LOWERABLE = frozenset({"max_spawn_depth", "max_tasks", "max_fan_out"})
+"""Limits of its lineage that a handler may lower (DESIGN §5)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +64,12 @@ class Limits:
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            if value is not None and value < 0:
+            if value is not None and not value >= 0:  # refuses NaN too, which no deadline would ever pass
                 raise ValueError(f"limit {item.name} is {value}: give a number of at least 0")
         if self.max_attempts is not None and self.max_attempts < 1:
             raise ValueError("limit max_attempts is 0: give at least 1, the first run counts")
+        if self.max_attempts is None and self.task_seconds is None:
+            raise ValueError("max_attempts=None needs a task deadline: give task_seconds")
 
     def lowered(self, other: Limits) -> Limits:
         """The stricter of the two, field by field."""

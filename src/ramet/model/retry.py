@@ -77,15 +77,34 @@ def classify(error: BaseException, table: ErrorTable = ERRORS) -> ErrorClass:
     return ErrorClass.UNCLASSIFIED
 
 
+# Every repetition that can begin at many places is bounded, so that the work grows with the message and no faster.
 _FOLDS = (
-    (re.compile(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE), "<url>"),
+    (re.compile(r"\b[a-z][a-z0-9+.-]{0,30}://\S+", re.IGNORECASE), "<url>"),
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE), "<id>"),
-    (re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]+\b"), "<address>"),
+    (re.compile(r"\b[\w.+-]{1,64}@[\w-]+\.[\w.-]+\b"), "<address>"),
+    # IPv6 and hardware addresses; the look-ahead leaves qualified names such as ``a::b`` alone.
+    (
+        re.compile(
+            r"(?<![\w:])(?=[0-9a-f:]{0,40}\d|(?:[0-9a-f]{2}:){5})(?:[0-9a-f]{0,4}:){2,7}"
+            r"(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{1,4})?(?![\w:])",
+            re.IGNORECASE,
+        ),
+        "<address>",
+    ),
     (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"), "<address>"),
-    (re.compile(r"(?<![\w:])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{1,4}(?![\w:])", re.IGNORECASE), "<address>"),
     (re.compile(r"\b0x[0-9a-f]+\b", re.IGNORECASE), "<address>"),
-    (re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b", re.IGNORECASE), "<id>"),
-    (re.compile(r"\d+(?:[.,]\d+)*"), "<n>"),
+    # Before ids: the digits of a number in scientific notation, with its e, look like one.
+    (re.compile(r"(?:(?<![\w.])[-+])?\b\d+(?:\.\d+)?e[-+]\d+\b", re.IGNORECASE), "<n>"),
+    (re.compile(r"\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{12,}\b", re.IGNORECASE), "<id>"),
+    # Letters and digits mixed more than once, as generated names have them (ULIDs, temporary files).
+    (
+        re.compile(
+            r"(?<![a-z0-9])(?=[a-z0-9]*(?:[a-z][0-9]+[a-z]|[0-9][a-z]+[0-9]))[a-z0-9]{10,}(?![a-z0-9])",
+            re.IGNORECASE,
+        ),
+        "<id>",
+    ),
+    (re.compile(r"(?:(?<![\w.])[-+])?\d+(?:[.,]\d+)*"), "<n>"),
 )
 
 

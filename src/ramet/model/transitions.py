@@ -49,7 +49,7 @@ class Refused(NamedTuple):
     """The event does not apply to the task as it stands. An answer, not an exception."""
 
     reason: str
-    """is_<state>, stale, waits, not_due, in_hand, not_overdue, lease_current or not_bound."""
+    """is_<state>, stale, waits, not_due, in_hand, not_overdue, lease_current, ending or not_bound."""
 
 
 def _states(*names: str) -> frozenset[str]:
@@ -72,7 +72,7 @@ CONTINUE = Transition("continue", ev.Continue, _states(PROCESSING), _states(PEND
 LEASE_EXPIRED = Transition("reclaim", ev.LeaseExpired, _states(PROCESSING), _states(PENDING, FAILED, CANCELLED))
 HAND_BACK = Transition("hand_back", ev.HandBack, _states(PROCESSING), _states(PENDING))
 TASK_DEADLINE = Transition(
-    "task_deadline", ev.DeadlinePassed, _states(PENDING, PROCESSING), _states(FAILED, PENDING), recorded=True
+    "task_deadline", ev.DeadlinePassed, _states(PENDING, PROCESSING), _states(FAILED, CANCELLED, PENDING), recorded=True
 )
 SETTLED_BY = Transition(
     "settled_by",

@@ -132,7 +132,7 @@ class TaskPage(NamedTuple):
 
 
 class KindCount(NamedTuple):
-    """How many tasks of a kind are in a state, with what they wait for."""
+    """How many tasks of a kind are in a state, with what they wait for; ``stale`` where a claim's lease expired."""
 
     kind: str
     state: str
@@ -238,8 +238,16 @@ class Store(Protocol):
         """The roots of a lineage (at most 1,000)."""
         ...
 
+    async def child_counts(self, task_ids: Sequence[str]) -> dict[str, int]:
+        """How many children each of these tasks has; tasks without any are absent."""
+        ...
+
     async def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
         """Stored refusals of a lineage; ``filters`` by kind, key or reason."""
+        ...
+
+    async def block_totals(self, tracking_id: str) -> dict[tuple[str, str], int]:
+        """How often spawns of each (kind, reason) were refused in a lineage, beyond stored rows included."""
         ...
 
     async def counts(self, tracking_id: str | None = None) -> list[KindCount]:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
-from ramet.model.lineage import LineageState
+from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
 from ramet.model.transitions import PENDING, PROCESSING, Change
 from ramet.store.apply import apply
 from ramet.store.base import Claimed, ClaimRequest
-from ramet.store.lineages import lock_lineages, tombstones_of
+from ramet.store.lineages import DEADLINE_REASON, end_lineage, lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.settling import load_standings
@@ -31,7 +31,7 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
         changes, held_back = _decide(session, request, candidates)
         apply(session, changes)
         taken += changes
-        # Tasks of lineages that do not run step aside, so that they are looked at once and not at every claim.
+        # What cannot run steps aside, so that it is looked at once and holds back nobody at the next claims.
         if not held_back:
             break
         _set_aside(session, held_back)
@@ -77,24 +77,35 @@ def _probe(session: Session, queue: str, kind: str, limit: int, breadth: bool) -
 
 def _decide(
     session: Session, request: ClaimRequest, candidates: Sequence[Standing]
-) -> tuple[list[Change], list[Standing]]:
+) -> tuple[list[Change], list[tuple[Standing, Wait]]]:
     lineages = lock_lineages(session, {s.tracking_id for s in candidates})
-    changes, held_back = [], []
+    changes: list[Change] = []
+    held_back: list[tuple[Standing, Wait]] = []
+    _end_overdue(session, lineages)
     for standing in candidates:
         lineage = lineages[standing.tracking_id]
         if standing.ending is None and (
             lineage.state != LineageState.RUNNING
-            or session.now >= lineage.deadline_at
             or (lineage.tombstones and _buried(session, standing, tombstones_of(lineage)))
         ):
-            held_back.append(standing)
+            held_back.append((standing, Wait.LINEAGE))
             continue
         event = ev.Claim(request.worker, request.lease_seconds, lineage.deadline_at)
         change = decide(standing, event, session.now)
-        # A clock that was set back makes a promoted task early again: it simply waits once more.
         if isinstance(change, Change):
             changes.append(change)
+        else:
+            # A clock that was set back makes a promoted task early again: it waits once more.
+            held_back.append((standing, Wait.DUE))
     return changes, held_back
+
+
+def _end_overdue(session: Session, lineages: dict[str, Lineage]) -> None:
+    """A deadline that passed ends the lineage here and now: the row stays the truth, whatever the clock does next."""
+    for tracking_id, lineage in lineages.items():
+        if lineage.state == LineageState.RUNNING and session.now >= lineage.deadline_at:
+            end_lineage(session, tracking_id, LineageState.FAILED, DEADLINE_REASON)
+            lineages[tracking_id] = lineage._replace(state=LineageState.FAILED.value)
 
 
 def _buried(session: Session, standing: Standing, marks: dict[str, int]) -> bool:
@@ -102,10 +113,10 @@ def _buried(session: Session, standing: Standing, marks: dict[str, int]) -> bool
     return buried(marks, task_id, chain) is not None
 
 
-def _set_aside(session: Session, standings: Sequence[Standing]) -> None:
+def _set_aside(session: Session, held_back: Sequence[tuple[Standing, Wait]]) -> None:
     session.run_many(
         "UPDATE ramet_live SET wait = ? WHERE seq = ? AND wait IS NULL",
-        [(Wait.LINEAGE.value, standing.seq) for standing in standings],
+        [(wait.value, standing.seq) for standing, wait in held_back],
     )
 
 

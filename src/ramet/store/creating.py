@@ -62,6 +62,10 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
     rows: list[Lineage] = []
     for item in lineages:
         if item.tracking_id in present:
+            # The lineage may have come earlier in this very batch.
+            insert_lineages(session, rows)
+            create(session, births)
+            rows, births = [], []
             answers += _repeated(session, item)
             continue
         distinct, told = _distinct(item)

@@ -7,12 +7,14 @@ transaction takes them all; 50 ms is the longest that a transaction collects.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import threading
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from ramet.store.errors import StoreError
 from ramet.store.session import Session
 
 GATHER_SECONDS_MAX = 0.05
@@ -26,6 +28,8 @@ class Transaction(Session, Protocol):
 
     woken: bool
 
+    @property
+    def open(self) -> bool: ...
     def begin(self, *, write: bool) -> None: ...
     def start_verb(self) -> None: ...
     def commit(self) -> None: ...
@@ -75,6 +79,8 @@ class ThreadWriter:
         self._session = session
         self._on_wake = on_wake
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._closing = threading.Lock()
+        self._closed = False
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
@@ -82,12 +88,17 @@ class ThreadWriter:
         """Run a verb within the next transaction; returns when that is durable."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
-        self._waiting.put(_Waiting(verb, loop, future))
+        with self._closing:
+            if self._closed:
+                raise StoreError("the database is closed: open it again")
+            self._waiting.put(_Waiting(verb, loop, future))
         return await future
 
     def stop(self) -> None:
         """Finish what waits, then end the thread."""
-        self._waiting.put(None)
+        with self._closing:
+            self._closed = True
+            self._waiting.put(None)
         self._thread.join()
 
     def _serve(self) -> None:
@@ -97,6 +108,7 @@ class ThreadWriter:
 
     def _transaction(self, first: _Waiting) -> _Waiting | None:
         """Commit ``first`` and all that gathers; returns what comes after (None ends the thread)."""
+        taken: list[_Waiting] = [first]
         answers: list[tuple[_Waiting, Any, BaseException | None]] = []
         following: _Waiting | None = first
         try:
@@ -114,11 +126,12 @@ class ThreadWriter:
                 if following is None:
                     self._waiting.put(None)
                     break
+                taken.append(following)
             self._session.commit()
         except BaseException as error:
             # Nothing of this transaction is durable: everybody in it learns so.
             self._session.rollback()
-            answers = [(item, None, error) for item, _, _ in answers] or [(first, None, error)]
+            answers = [(item, None, error) for item in taken]
         woken = self._session.woken
         _deliver(answers)
         if woken:
@@ -132,6 +145,8 @@ class ThreadWriter:
                 self._session.start_verb()
                 return verb(self._session), None
         except Exception as error:
+            if not self._session.open:
+                raise  # The database undid the whole transaction: what came before is gone as well.
             return None, error
 
 
@@ -140,7 +155,8 @@ def _deliver(answers: list[tuple[_Waiting, Any, BaseException | None]]) -> None:
     for item, answer, error in answers:
         by_loop.setdefault(item.loop, []).append((item.future, answer, error))
     for loop, told in by_loop.items():
-        if not loop.is_closed():
+        # A loop that ended meanwhile has nobody left who waits.
+        with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(_resolve, told)
 
 

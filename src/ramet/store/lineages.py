@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from ramet.model.lineage import Lineage
+from ramet.model.lineage import Lineage, LineageState
 from ramet.store.session import Session
 
 LINEAGE_LIST = ", ".join(Lineage._fields)
+DEADLINE_REASON = "lineage_deadline"
 
 
 def lock_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Lineage]:
@@ -33,6 +34,18 @@ def add_tasks(session: Session, tracking_id: str, count: int) -> None:
     session.run(
         "UPDATE ramet_lineages SET tasks = tasks + ?, live = live + ? WHERE tracking_id = ?",
         (count, count, tracking_id),
+    )
+
+
+def end_lineage(session: Session, tracking_id: str, state: LineageState, reason: str) -> bool:
+    """Flip an open lineage row. From this commit on nothing of it is claimed, settled or spawned."""
+    return (
+        session.run(
+            "UPDATE ramet_lineages SET state = ?, reason = ?, ended_at = ?, sweep = 1 WHERE tracking_id = ? "
+            "AND state IN ('running', 'paused')",
+            (state.value, reason, session.now, tracking_id),
+        )
+        > 0
     )
 
 

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 try:
@@ -74,15 +75,19 @@ class Neighbours:
             names = [name for name in os.listdir(self._folder) if name.endswith(".sock")]
         except OSError:
             return
+        # Without a free file descriptor nobody is woken and polling does the work; whoever committed must not fail.
+        with contextlib.suppress(OSError):
+            self._send([name for name in names if name != f"{self._name}.sock"])
+
+    def _send(self, names: Sequence[str]) -> None:
         if not names:
             return
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.setblocking(False)
             for name in names:
-                if name != f"{self._name}.sock":
-                    # A full or dead socket needs no ringing: its owner is awake, or gone.
-                    with contextlib.suppress(OSError):
-                        sender.sendto(b"1", str(self._folder / name))
+                # A full or dead socket needs no ringing: its owner is awake, or gone.
+                with contextlib.suppress(OSError):
+                    sender.sendto(b"1", str(self._folder / name))
 
     async def wait(self, timeout_seconds: float) -> None:
         """Return when somebody rang since the last call, or after the time-out."""

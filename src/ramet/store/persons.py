@@ -11,13 +11,12 @@ from ramet.model.lifecycle import decide
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing
 from ramet.model.transitions import Change
-from ramet.store.apply import apply
+from ramet.store.apply import apply, release
 from ramet.store.errors import StoreError
-from ramet.store.lineages import lock_lineages, tombstones_of
+from ramet.store.lineages import end_lineage, lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
-from ramet.store.sweeping import end_lineage
 
 
 def find(session: Session, task_id: str) -> int | None:
@@ -146,3 +145,5 @@ def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_sec
         [(_, _, chain, _)] = load_parents(session, [seq]).values()
         if buried(marks, task_id, chain) is not None:
             _mark(session, lineage, {**marks, task_id: 0})
+    # A claim may have set tasks aside that are free again now; one that is not steps aside at the next claim.
+    release(session, tracking_id)

@@ -89,6 +89,9 @@ def _wide_filters(query: TaskQuery, table: str) -> tuple[str, list[Any]]:
 
 def _by_key(session: Session, query: TaskQuery, limit: int) -> list[int]:
     where, parameters = _wide_filters(query, "t")
+    if query.parent_id is not None:
+        where += " AND t.parent_id = ?"
+        parameters.append(query.parent_id)
     states, values = session.members(query.states or list(TaskState))
     rows = session.rows(
         "SELECT t.seq FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
@@ -200,6 +203,17 @@ def blocks(session: Session, tracking_id: str, limit: int, filters: dict[str, st
     return [Block(*row) for row in rows]
 
 
+def block_totals(session: Session, tracking_id: str) -> dict[tuple[str, str], int]:
+    """How often spawns of each (kind, reason) were refused: the stored rows and the counters beyond them."""
+    rows = session.rows(
+        "SELECT kind, reason, SUM(count) FROM (SELECT kind, reason, count FROM ramet_blocks WHERE tracking_id = ? "
+        "UNION ALL SELECT kind, reason, count FROM ramet_block_counts WHERE tracking_id = ?) "
+        "GROUP BY kind, reason ORDER BY kind, reason",
+        (tracking_id, tracking_id),
+    )
+    return {(kind, reason): count for kind, reason, count in rows}
+
+
 def lineage(session: Session, tracking_id: str) -> Lineage | None:
     """One lineage row."""
     found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id = ?", (tracking_id,))
@@ -227,13 +241,24 @@ def roots(session: Session, tracking_id: str) -> list[Task]:
     return [task_of(row) for row in rows]
 
 
+def child_counts(session: Session, task_ids: Sequence[str]) -> dict[str, int]:
+    """How many children each of these tasks has; tasks without any are absent."""
+    listed, values = session.members(task_ids)
+    return dict(
+        session.rows(
+            f"SELECT parent_id, COUNT(*) FROM ramet_tasks WHERE parent_id IN {listed} GROUP BY parent_id", (values,)
+        )
+    )
+
+
 def counts(session: Session, tracking_id: str | None) -> list[KindCount]:
     """How many tasks of each kind are in each state, with the mean depth (the seeds' state distribution)."""
     where, parameters = ("", []) if tracking_id is None else ("WHERE tracking_id = ?", [tracking_id])
     and_ended = "WHERE state IS NOT NULL" if tracking_id is None else "WHERE tracking_id = ? AND state IS NOT NULL"
     rows: Sequence[Row] = session.rows(
-        f"SELECT kind, state, wait, COUNT(*), AVG(spawn_depth) FROM ramet_live {where} GROUP BY kind, state, wait",
-        parameters,
+        "SELECT kind, state, CASE WHEN state = 'processing' AND lease_until <= ? THEN 'stale' ELSE wait END AS why, "
+        f"COUNT(*), AVG(spawn_depth) FROM ramet_live {where} GROUP BY kind, state, why",
+        [session.now, *parameters],
     ) + session.rows(
         f"SELECT kind, state, NULL, COUNT(*), AVG(spawn_depth) FROM ramet_tasks {and_ended} GROUP BY kind, state",
         parameters,

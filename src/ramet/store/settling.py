@@ -13,20 +13,17 @@ from dataclasses import replace
 from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
-from ramet.model.limits import REPEATED_ERROR_SECONDS
+from ramet.model.limits import LOWERABLE, REPEATED_ERROR_SECONDS
 from ramet.model.lineage import OPEN, Lineage
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.model.task import Standing
 from ramet.model.transitions import Change
 from ramet.store.apply import apply
 from ramet.store.base import Settled, Settlement, SpawnAnswer
-from ramet.store.errors import StoreError
 from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session, StatementFailed
 from ramet.store.spawning import Parent, load_parents, spawn
-
-LOWERABLE = frozenset({"max_spawn_depth", "max_tasks", "max_fan_out"})
 
 
 def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]:
@@ -37,7 +34,20 @@ def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]
 
 
 def settle(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
-    """Answers in the order of the batch. Several settlements of one task take effect one after the other."""
+    """Answers in the order of the batch. Several settlements of one task take effect one after the other.
+
+    One that the database cannot take (a value that it cannot hold, say) becomes that error and disturbs no other.
+    """
+    try:
+        with session.savepoint():
+            return _settle_together(session, batch)
+    except StatementFailed as error:
+        if len(batch) == 1:
+            return _settle_together(session, [_failed(batch[0], "what it asked for cannot be stored", error)])
+    return [answer for item in batch for answer in settle(session, [item])]
+
+
+def _settle_together(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
     rounds: list[list[tuple[int, Settlement]]] = []
     turn: dict[int, int] = defaultdict(int)
     for at, item in enumerate(batch):
@@ -59,7 +69,7 @@ def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], ans
     for at, item in items:
         standing = standings.get(item.seq)
         if standing is None or not _current(standing, item.fence, session.now):
-            answers[at] = _stale(session, item)
+            answers[at] = Settled(item.seq, None, "stale", _refuse_spawns(session, item, lineages))
             continue
         end = _lineage_end(session, standing, lineages[standing.tracking_id])
         if end is None:
@@ -68,7 +78,7 @@ def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], ans
         change = decide(standing, end, session.now)
         assert isinstance(change, Change)
         over.append(change)
-        answers[at] = Settled(item.seq, None, end.state, (), end.reason)
+        answers[at] = Settled(item.seq, None, end.state, _refuse_spawns(session, item, lineages), end.reason)
     _settle_accepted(session, accepted, lineages, answers, over)
 
 
@@ -111,17 +121,19 @@ def _settle_accepted(
         session.wake()
 
 
-def _stale(session: Session, item: Settlement) -> Settled:
-    """A claim that is not current any more: nothing is written but the reason why its spawns were refused."""
-    told: Sequence[SpawnAnswer] = ()
-    if item.spawns:
-        parents = load_parents(session, [item.seq])
-        if item.seq in parents:
-            task_id, tracking_id, chain, depth = parents[item.seq]
-            lineages = lock_lineages(session, [tracking_id])
-            parent = Parent(task_id, tracking_id, chain, depth, 0, claim_current=False)
-            [told] = spawn(session, [(parent, item.spawns)], lineages)
-    return Settled(item.seq, None, "stale", told)
+def _refuse_spawns(session: Session, item: Settlement, lineages: dict[str, Lineage]) -> Sequence[SpawnAnswer]:
+    """Of a settlement that is refused nothing is written but the reason why its spawns were refused (promise I8)."""
+    if not item.spawns:
+        return ()
+    parents = load_parents(session, [item.seq])
+    if item.seq not in parents:
+        return ()
+    task_id, tracking_id, chain, depth = parents[item.seq]
+    if tracking_id not in lineages:
+        lineages.update(lock_lineages(session, [tracking_id]))
+    parent = Parent(task_id, tracking_id, chain, depth, 0, claim_current=False)
+    [told] = spawn(session, [(parent, item.spawns)], lineages)
+    return told
 
 
 def _lineage_end(session: Session, standing: Standing, lineage: Lineage) -> ev.LineageEnded | None:
@@ -148,16 +160,15 @@ def _with_writes(session: Session, item: Settlement) -> Settlement:
             for write in item.writes:
                 session.run(write.sql, write.parameters)
     except StatementFailed as error:
-        message = f"a ctx.write failed: {error}"
-        event = ev.Error(
-            item.fence,
-            message,
-            ErrorClass.UNCLASSIFIED.value,
-            fingerprint("ctx.write", str(error)),
-            jitter=1.0,
-        )
-        return Settlement(item.seq, item.fence, event)
+        return _failed(item, "a ctx.write failed", error)
     return item
+
+
+def _failed(item: Settlement, what: str, error: StatementFailed) -> Settlement:
+    """The settlement as the error that it turned out to be; nothing that it asked for is kept."""
+    print_ = fingerprint(what, str(error))
+    event = ev.Error(item.fence, f"{what}: {error}", ErrorClass.UNCLASSIFIED.value, print_, jitter=1.0)
+    return Settlement(item.seq, item.fence, event)
 
 
 def _lower_limits(
@@ -166,7 +177,7 @@ def _lower_limits(
     for _, item, standing in accepted:
         for name, wanted in item.lower:
             if name not in LOWERABLE:
-                raise StoreError(f"{name} cannot be lowered by a handler: use one of {sorted(LOWERABLE)}")
+                raise StatementFailed(f"{name} cannot be lowered by a handler: use one of {sorted(LOWERABLE)}")
             lineage = lineages[standing.tracking_id]
             # Never under what exists already: the row's own CHECK holds tasks <= max_tasks.
             lowered = max(wanted, lineage.tasks) if name == "max_tasks" else wanted
@@ -199,9 +210,8 @@ def _repeated_failure(session: Session, standing: Standing, print_: str) -> str 
     """Id of the task whose final failure makes this error a repetition (DESIGN §6), or None."""
     [(task_id, _, chain, _)] = load_parents(session, [standing.seq]).values()
     before_revive = session.rows(
-        "SELECT 1 FROM ramet_attempts a WHERE a.seq = ? AND a.fingerprint = ? AND a.outcome = 'error' "
-        "AND a.ended_at <= (SELECT MAX(at) FROM ramet_transitions WHERE seq = ? AND name = 'revive') LIMIT 1",
-        (standing.seq, print_, standing.seq),
+        "SELECT 1 FROM ramet_transitions WHERE seq = ? AND name = 'revive' AND fingerprint = ? LIMIT 1",
+        (standing.seq, print_),
     )
     if before_revive:
         return task_id

@@ -30,7 +30,7 @@ from ramet.store.errors import StoreError, StoreMissing, StoreNewer, StoreUnsafe
 from ramet.store.group_commit import InlineWriter, ThreadWriter, run_alone
 from ramet.store.neighbours import Neighbours, network_file_system
 from ramet.store.schema import MIGRATIONS, SCHEMA_VERSION
-from ramet.store.session import Session
+from ramet.store.session import Session, StatementFailed
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
 
 Answer = TypeVar("Answer")
@@ -62,7 +62,7 @@ class SqliteStore:
         self._connection = connect(path)
         try:
             session = SqliteSession(self._connection, clock, hook)
-            _migrate(session, path)
+            _migrate(session, path, create)
         except sqlite3.Error as error:
             self._connection.close()
             raise store_error(error, path) from error
@@ -82,6 +82,8 @@ class SqliteStore:
             return await self._writer.run(verb)
         except sqlite3.Error as error:
             raise store_error(error, self.path) from error
+        except StatementFailed as error:
+            raise StoreError(f"{self.path}: {error}") from error
 
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
         try:
@@ -157,8 +159,14 @@ class SqliteStore:
     async def roots(self, tracking_id: str) -> list[Task]:
         return await self._read(partial(querying.roots, tracking_id=tracking_id))
 
+    async def child_counts(self, task_ids: Sequence[str]) -> dict[str, int]:
+        return await self._read(partial(querying.child_counts, task_ids=task_ids))
+
     async def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
         return await self._read(partial(querying.blocks, tracking_id=tracking_id, limit=limit, filters=filters))
+
+    async def block_totals(self, tracking_id: str) -> dict[tuple[str, str], int]:
+        return await self._read(partial(querying.block_totals, tracking_id=tracking_id))
 
     async def counts(self, tracking_id: str | None = None) -> list[KindCount]:
         return await self._read(partial(querying.counts, tracking_id=tracking_id))
@@ -226,11 +234,18 @@ def _check_place(path: Path, create: bool) -> None:
         )
 
 
-def _migrate(session: SqliteSession, path: Path) -> None:
-    """Bring the schema to this version, in one transaction, under the write lock."""
+def _migrate(session: SqliteSession, path: Path, create: bool) -> None:
+    """Bring the schema to this version, in one transaction, under the write lock.
+
+    Raises:
+        StoreMissing: the file has no schema of ours and ``create`` is False; it may be somebody else's database.
+        StoreNewer: a newer ramet wrote it.
+    """
 
     def run(_: Session) -> None:
         version = schema_version(session)
+        if not version and not create:
+            raise StoreMissing(f"{path} is no ramet database: give the right path with --db")
         if version > SCHEMA_VERSION:
             raise StoreNewer(
                 f"{path} has schema {version}, this ramet knows {SCHEMA_VERSION}: upgrade ramet to open it"

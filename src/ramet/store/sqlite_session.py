@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,8 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     return StoreError(f"{path}: {text}")
 
 
+# Beside its own errors the driver raises these for values that SQLite cannot hold and for two statements in one.
+_STATEMENT_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError)
 _UNUSABLE = (
     "SQLITE_FULL",
     "SQLITE_IOERR",
@@ -84,6 +86,11 @@ class SqliteSession:
         self.woken = False
         self.run("BEGIN IMMEDIATE" if write else "BEGIN")
 
+    @property
+    def open(self) -> bool:
+        """False before the transaction, after it, and when SQLite undid it by itself (a full disk)."""
+        return self._connection.in_transaction
+
     def start_verb(self) -> None:
         """Read the clock for the verb that begins."""
         self.now = self._clock()
@@ -94,8 +101,9 @@ class SqliteSession:
 
     def rollback(self) -> None:
         """Undo everything. Never raises: the connection may already be gone."""
-        if self._connection.in_transaction:
-            self._connection.rollback()
+        with suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.rollback()
 
     def close(self) -> None:
         """Close the connection."""
@@ -144,9 +152,11 @@ class SqliteSession:
         try:
             yield
         except Exception as error:
+            if not self._connection.in_transaction:
+                raise  # A full disk makes SQLite undo the whole transaction by itself.
             self._connection.execute(f"ROLLBACK TO {name}")
             self._connection.execute(f"RELEASE {name}")
-            if isinstance(error, sqlite3.Error) and not (getattr(error, "sqlite_errorname", "") or "").startswith(
+            if isinstance(error, _STATEMENT_ERRORS) and not (getattr(error, "sqlite_errorname", "") or "").startswith(
                 _UNUSABLE
             ):
                 raise StatementFailed(str(error)) from error

@@ -17,7 +17,7 @@ from ramet.model.transitions import PROCESSING, Change
 from ramet.store.apply import apply
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
-from ramet.store.lineages import LINEAGE_LIST, tombstones_of
+from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
@@ -71,20 +71,8 @@ def end_overdue_lineages(session: Session, limit: int) -> int:
         (LineageState.RUNNING.value, session.now, limit),
     )
     for (tracking_id,) in rows:
-        end_lineage(session, tracking_id, LineageState.FAILED, "lineage_deadline")
+        end_lineage(session, tracking_id, LineageState.FAILED, DEADLINE_REASON)
     return len(rows)
-
-
-def end_lineage(session: Session, tracking_id: str, state: LineageState, reason: str) -> bool:
-    """Flip an open lineage row. From this commit on nothing of it is claimed, settled or spawned."""
-    return (
-        session.run(
-            "UPDATE ramet_lineages SET state = ?, reason = ?, ended_at = ?, sweep = 1 WHERE tracking_id = ? "
-            "AND state IN ('running', 'paused')",
-            (state.value, reason, session.now, tracking_id),
-        )
-        > 0
-    )
 
 
 def follow_ends(session: Session, limit: int) -> int:

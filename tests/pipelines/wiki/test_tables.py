@@ -96,16 +96,39 @@ def test_links_are_recorded_by_place_and_the_rest_forgotten(database: sqlite3.Co
         write(database, tables.RECORD_LINK, "L", "Tarn", position, target, target)
     write(database, tables.RECORD_LINK, "L", "Tarn", 0, "Ollo", "Ollo")
     write(database, tables.FORGET_LINKS, "L", "Tarn", 2)
-    found = database.execute(tables.LEVEL_LINKS, ("L", 2)).fetchall()
-    assert sorted(found) == [("Tarn", 0, "Ollo", "Ollo"), ("Tarn", 1, "Oil", "Oil")]
+    found = database.execute(tables.WAITING_LINKS, ("L", 2)).fetchall()
+    assert sorted(found) == [(2, "Tarn", 0, "Ollo", "Ollo"), (2, "Tarn", 1, "Oil", "Oil")]
 
 
-def test_only_loaded_articles_offer_their_links(database: sqlite3.Connection) -> None:
+def test_articles_offer_their_links_from_loaded_to_processed_and_not_above_their_level(
+    database: sqlite3.Connection,
+) -> None:
+    def waiting(level: int) -> tuple[int, int]:
+        both = (tables.WAITING, tables.WAITING_LINKS)
+        articles, links = (len(database.execute(query, ("L", level)).fetchall()) for query in both)
+        return articles, links
+
     write(database, tables.RECORD_LINK, "L", "Tarn", 0, "Lamp", "Lamp")
     discover(database, 2, None)
-    assert database.execute(tables.LEVEL_LINKS, ("L", 2)).fetchall() == []
+    assert waiting(2) == (0, 0)
     load(database, 1.0)
-    assert len(database.execute(tables.LEVEL_LINKS, ("L", 2)).fetchall()) == 1
+    assert (waiting(1), waiting(2), waiting(3)) == ((0, 0), (1, 1), (1, 1))
+    write(database, tables.PROCESS, 2.0, "L", "Tarn")
+    assert waiting(2) == (0, 0)
+
+
+def test_links_can_be_asked_for_from_both_ends(database: sqlite3.Connection) -> None:
+    for source, position, target in (("Tarn", 0, "Lamp"), ("Tarn", 1, "Oil"), ("Brae", 0, "Lamp")):
+        write(database, tables.RECORD_LINK, "L", source, position, target, target)
+    assert sorted(database.execute(tables.LINKS_FROM, ("L", "Tarn")).fetchall()) == [("Lamp",), ("Oil",)]
+    assert database.execute(tables.LINKS_TO, ("L", "Lamp", 9)).fetchall() == [("Brae",), ("Tarn",)]
+    assert database.execute(tables.LINKS_TO, ("L", "Lamp", 1)).fetchall() == [("Brae",)]
+
+
+def test_the_rate_counts_what_was_loaded_since(database: sqlite3.Connection) -> None:
+    for key, at in (("Tarn", 10.0), ("Brae", 20.0), ("Oil", 30.0)):
+        write(database, tables.LOAD, "L", key, key, 0, 0, at)
+    assert database.execute(tables.LOADED_SINCE, ("L", 15.0)).fetchall() == [(2, 20.0, 30.0)]
 
 
 def test_lineages_do_not_see_each_other(database: sqlite3.Connection) -> None:
@@ -113,7 +136,7 @@ def test_lineages_do_not_see_each_other(database: sqlite3.Connection) -> None:
     write(database, tables.DISCOVER, "M", "Tarn", "Tarn", 0, None)
     assert article(database, "expansion_depth") == (1,)
     assert database.execute(tables.DISTRIBUTION, ("M",)).fetchall() == [(0, "discovered", 1)]
-    assert [row[0] for row in database.execute(tables.LEVEL, ("L", 1))] == ["Tarn"]
+    assert database.execute(tables.ARTICLES, ("M",)).fetchall() == [("Tarn", "Tarn", 0, "discovered", None, None)]
 
 
 def test_the_states_are_those_of_the_state_machine() -> None:

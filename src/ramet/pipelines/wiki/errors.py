@@ -27,6 +27,14 @@ class SourceError(WikiError):
     """A file of articles cannot be read as one."""
 
 
+class UnknownSeed(WikiError):
+    """The source has no article that a given seed could mean."""
+
+
+class RunNotFound(WikiError):
+    """The database holds no such run."""
+
+
 class ArticleNotFound(WikiError):
     """The source has no article of this title. Permanent: no retry can help (DESIGN §6)."""
 

@@ -154,25 +154,11 @@ class _FileLocks:
     @classmethod
     def exclusive(cls, path: Path) -> _FileLocks:
         """Become the writer of `path`, or raise GraphBusy at once."""
+        writer = lock_alone(path, "writer")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            writer = os.open(f"{path}.writer", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                fcntl.flock(writer, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.truncate(writer, 0)
-                os.write(writer, str(os.getpid()).encode())
-                return cls(writer, os.open(f"{path}.readers", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
-            except BlockingIOError as error:
-                process = os.pread(writer, 20, 0).decode() or "unknown"
-                os.close(writer)
-                raise GraphBusy(
-                    f"process {process} is writing to {path}, and a graph admits one writer; "
-                    "wait for it to end, or stop it"
-                ) from error
-            except BaseException:
-                os.close(writer)
-                raise
+            return cls(writer, os.open(f"{path}.readers", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
         except OSError as error:
+            os.close(writer)
             raise GraphError(f"cannot write beside {path}: {one_line(error.strerror or error)}") from error
 
     @classmethod
@@ -205,6 +191,34 @@ class _FileLocks:
             if lock is not None:
                 os.close(lock)
         self._writer = self._readers = None
+
+
+def lock_alone(path: Path, purpose: str) -> int:
+    """Take the lock `FILE.purpose` of the graph at `path`; close what is returned to free it.
+
+    Raises:
+        GraphBusy: another process holds it.
+        GraphError: the lock file cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(f"{path}.{purpose}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.truncate(lock, 0)
+            os.write(lock, str(os.getpid()).encode())
+            return lock
+        except BlockingIOError as error:
+            process = os.pread(lock, 20, 0).decode() or "unknown"
+            os.close(lock)
+            raise GraphBusy(
+                f"process {process} is writing to {path}, and a graph admits one writer; wait for it to end, or stop it"
+            ) from error
+        except BaseException:
+            os.close(lock)
+            raise
+    except OSError as error:
+        raise GraphError(f"cannot write beside {path}: {one_line(error.strerror or error)}") from error
 
 
 def _open(ladybug: Any, path: Path, **options: Any) -> Any:

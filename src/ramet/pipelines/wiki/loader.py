@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -21,6 +22,11 @@ from ramet.pipelines.wiki.graph import EmbeddedArticle, GraphStore
 
 BATCH_SIZE_MAX = 32
 """Articles in one batch, at most."""
+
+
+SECONDS_PER_ARTICLE_GUESS = 0.05
+"""Until a batch was measured."""
+SMOOTHING = 0.3
 
 
 class LoaderClosed(RuntimeError):
@@ -49,6 +55,8 @@ class Loader:
         self._batch_size_max = batch_size_max
         # None asks the thread to end after everything before it.
         self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self.seconds_per_article = SECONDS_PER_ARTICLE_GUESS
+        """How long an article takes, embedding included: a moving average over batches, for estimates."""
         self._admission = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="wiki-loader", daemon=True)
@@ -143,6 +151,7 @@ class Loader:
             for request in by_key.values()
             for section in request.article.sections
         ]
+        began_at = time.monotonic()
         vectors = iter(self._embedder.embed(texts))
         self._graph.load_articles(
             [
@@ -154,3 +163,5 @@ class Loader:
                 for request in by_key.values()
             ]
         )
+        measured = (time.monotonic() - began_at) / len(by_key)
+        self.seconds_per_article += SMOOTHING * (measured - self.seconds_per_article)

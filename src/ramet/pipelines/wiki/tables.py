@@ -98,21 +98,39 @@ RECORD_LINK = """
 FORGET_LINKS = "DELETE FROM wiki_links WHERE tracking_id = ? AND source_key = ? AND position >= ?"
 """(tracking_id, source_key, links_count): drop what an earlier version linked to beyond."""
 
-LEVEL = """
-    SELECT title_key, title, wiki_state, discovered_from, error
-    FROM wiki_articles WHERE tracking_id = ? AND expansion_depth = ?"""
-"""(tracking_id, expansion_depth): the articles of one level, unordered."""
+ARTICLES = """
+    SELECT title_key, title, expansion_depth, wiki_state, discovered_from, error
+    FROM wiki_articles WHERE tracking_id = ?"""
+"""(tracking_id): all articles of a run, unordered."""
 
-LEVEL_LINKS = """
-    SELECT wiki_links.source_key, wiki_links.position, wiki_links.target_key, wiki_links.target_title
+WAITING = """
+    SELECT title_key FROM wiki_articles
+    WHERE tracking_id = ? AND expansion_depth <= ? AND wiki_state = 'loaded'"""
+"""(tracking_id, expansion_depth): loaded articles down to that depth whose links were not offered yet, unordered."""
+
+WAITING_LINKS = """
+    SELECT wiki_articles.expansion_depth, wiki_links.source_key, wiki_links.position, wiki_links.target_key,
+        wiki_links.target_title
     FROM wiki_links JOIN wiki_articles
         ON wiki_articles.tracking_id = wiki_links.tracking_id
         AND wiki_articles.title_key = wiki_links.source_key
-    WHERE wiki_links.tracking_id = ? AND wiki_articles.expansion_depth = ?
-        AND wiki_articles.wiki_state IN ('loaded', 'processed')"""
-"""(tracking_id, expansion_depth): the links of one level's loaded articles, unordered."""
+    WHERE wiki_links.tracking_id = ? AND wiki_articles.expansion_depth <= ?
+        AND wiki_articles.wiki_state = 'loaded'"""
+"""(tracking_id, expansion_depth): the links of those articles, unordered."""
+
+LINKS_FROM = "SELECT target_key FROM wiki_links WHERE tracking_id = ? AND source_key = ?"
+"""(tracking_id, source_key): what one article links to, unordered."""
+
+LINKS_TO = """
+    SELECT source_key FROM wiki_links WHERE tracking_id = ? AND target_key = ? ORDER BY source_key LIMIT ?"""
+"""(tracking_id, target_key, limit): which articles link to one, by key. Looks at every link."""
 
 DISTRIBUTION = """
     SELECT expansion_depth, wiki_state, COUNT(*) FROM wiki_articles
     WHERE tracking_id = ? GROUP BY expansion_depth, wiki_state"""
 """(tracking_id): how many articles are in each settled state at each depth, unordered."""
+
+LOADED_SINCE = (
+    "SELECT COUNT(*), MIN(loaded_at), MAX(loaded_at) FROM wiki_articles WHERE tracking_id = ? AND loaded_at > ?"
+)
+"""(tracking_id, since): how many articles were loaded since then, the first of them, the last of them."""

@@ -1,0 +1,131 @@
+"""``ramet blocks``: spawns that the guard refused, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from ramet import Block, BlockReason, Client
+from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.show import console, counted, emit, number, plain, prose, relative, table
+
+FETCHED_MAX = 100_000
+LINEAGES_MAX = 1_000
+DETAIL_FROM_WIDTH = 120
+"""Narrower terminals have no room for the guard's own words; `ramet explain KIND KEY` shows them."""
+
+
+class Refused(NamedTuple):
+    """What the guard refused."""
+
+    blocks: list[Block]
+    times: Counter[str]
+    """How often by reason, beyond the stored rows included."""
+
+
+@click.command()
+@click.argument("tracking_id", required=False)
+@click.option("--reason", type=click.Choice([reason.value for reason in BlockReason]), help="Only this reason.")
+@click.option("--kind", help="Only this kind.")
+@click.option("--key", help="Only this key, in its canonical form.")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows to print.")
+@database_option
+@json_option
+def blocks(*, tracking_id: str | None, limit: int, database: str, as_json: bool, **wanted: str | None) -> None:
+    """Refused spawns of a lineage, or of all: one row per kind, key and reason, with how often it was refused."""
+    filters = {name: value for name, value in wanted.items() if value is not None}
+
+    async def question(client: Client) -> Refused:
+        return await refused(client, tracking_id, filters)
+
+    found = ask(database, question)
+    if as_json:
+        for block in found.blocks:
+            emit(block)
+        return
+    screen = console()
+    if not found.blocks:
+        screen.print("no refused spawns" + (" like that" if filters else ""))
+        return
+    _print(screen, found, limit, tracking_id)
+
+
+async def refused(client: Client, tracking_id: str | None, filters: dict[str, str]) -> Refused:
+    """Blocks of one lineage, or of the newest thousand.
+
+    Raises:
+        CliError: there is no such lineage.
+    """
+    if tracking_id is not None:
+        lineages = [await lineage_of(client, tracking_id)]
+    else:
+        lineages = await client.lineages(limit=LINEAGES_MAX)
+    found: list[Block] = []
+    times: Counter[str] = Counter()
+    for lineage in lineages:
+        if not lineage.blocks:
+            continue
+        part = await client.blocks(lineage.tracking_id, limit=max(1, FETCHED_MAX - len(found)), **filters)
+        found += part[: FETCHED_MAX - len(found)]
+        times += await _times(client, lineage.tracking_id, part, filters)
+    return Refused(found, times)
+
+
+async def _times(client: Client, tracking_id: str, blocks: Sequence[Block], filters: dict[str, str]) -> Counter[str]:
+    """Refusals by reason. What a lineage refused beyond its stored rows is counted without keys."""
+    times: Counter[str] = Counter()
+    if "key" in filters:
+        for block in blocks:
+            times[block.reason] += block.count
+        return times
+    for (kind, reason), count in (await client.block_totals(tracking_id)).items():
+        if filters.get("kind", kind) == kind and filters.get("reason", reason) == reason:
+            times[reason] += count
+    return times
+
+
+def _print(screen: Console, found: Refused, limit: int, tracking_id: str | None) -> None:
+    blocks = found.blocks
+    # What was refused most often is what one looks for.
+    screen.print(block_table(screen, sorted(blocks, key=lambda block: -block.count)[:limit]))
+    if len(blocks) > limit:
+        screen.print(Text(f"... and {counted(len(blocks) - limit, 'more row')}: --limit, --reason, --kind or --key"))
+    screen.print()
+    screen.print(totals(found))
+    where = "" if tracking_id is None else f" --lineage {plain(tracking_id)}"
+    tip = f"one of them in full: ramet explain {quoted(blocks[0].kind)} {quoted(blocks[0].key)}{where}"
+    prose(screen, Text(f"\n{tip}", style="dim"))
+
+
+def quoted(text: str) -> str:
+    """The text as a shell word; escapes stay visible."""
+    shown = plain(text)
+    return shown if shown.replace("-", "").replace("_", "").replace(".", "").isalnum() else f"'{shown}'"
+
+
+def block_table(screen: Console, found: Sequence[Block]) -> Any:
+    """One line per block."""
+    wide = screen.width >= DETAIL_FROM_WIDTH
+    made = table(">refused", "reason", "kind", "*key", "last", *(["*why"] if wide else []))
+    for block in found:
+        detail = [plain(block.detail)] if wide else []
+        made.add_row(
+            number(block.count), block.reason, plain(block.kind), plain(block.key), relative(block.last_at), *detail
+        )
+    return made
+
+
+def totals(found: Refused) -> Any:
+    """Refusals and stored rows by reason, in the guard's order."""
+    rows = Counter(block.reason for block in found.blocks)
+    order = [reason.value for reason in BlockReason]
+    made = table("reason", ">refused", ">rows")
+    for reason in sorted(found.times, key=lambda name: order.index(name) if name in order else len(order)):
+        made.add_row(plain(reason), number(found.times[reason]), number(rows[reason]))
+    made.add_row(Text("all", style="bold"), number(found.times.total()), number(rows.total()))
+    return made

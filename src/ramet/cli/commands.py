@@ -1,0 +1,147 @@
+"""The command group: ramet's own commands, and lazily those of the entry-point group ``ramet.commands``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import click
+
+import ramet
+from ramet.cli.blocks import blocks
+from ramet.cli.explain import explain
+from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
+from ramet.cli.persons import cancel, retry
+from ramet.cli.status import status
+from ramet.cli.submit import submit
+from ramet.cli.tree import tree
+from ramet.cli.work import worker
+
+GROUP = "ramet.commands"
+
+
+class Commands(click.Group):
+    """Loads a command of an entry point only when it is named, so that a broken extra breaks nobody else.
+
+    Errors that a user can put right end as one line and their exit status (2); others keep their traceback.
+    """
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted({*super().list_commands(context), *_plugins()})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        own = super().get_command(context, name)
+        if own is not None:
+            return own
+        found = _plugins().get(name)
+        return None if found is None else _loaded(found)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run; with ``standalone_mode`` (the default) ends the interpreter with the command's exit status."""
+        for stream in (sys.stdout, sys.stderr):
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(errors="backslashreplace")  # A key must not break an output that cannot spell it.
+        arguments = list(sys.argv[1:] if args is None else args)
+        try:
+            code = super().main(arguments or ["--help"], prog_name or "ramet", complete_var, False, **extra)
+        except click.Abort:
+            click.echo("ramet: stopped", err=True)
+            code = EXIT_STOPPED
+        except click.ClickException as error:
+            code = _usage(error)
+        except Exception as error:
+            found = exit_code_of(error)
+            if found is None:
+                raise
+            say(error)
+            code = found
+        if not standalone_mode:
+            return code
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: click.ClickException) -> int:
+    if type(error).__name__ == "NoArgsIsHelpError":  # click 8.2 and newer; its message is the help itself.
+        error.show()
+    else:
+        say(error)
+    return EXIT_USAGE
+
+
+def _plugins() -> dict[str, EntryPoint]:
+    return {found.name: found for found in entry_points(group=GROUP)}
+
+
+def _loaded(found: EntryPoint) -> click.Command:
+    """The entry point's command, or one that says why there is none."""
+    try:
+        command = found.load()
+    except ImportError as error:
+        return _missing(found.name, f"the command {found.name} is not installed: {_remedy(found)} ({one_line(error)})")
+    except Exception as error:
+        why = f"{type(error).__name__}: {one_line(error)}"
+        return _missing(found.name, f"the command {found.name} cannot be loaded ({why}): {_remedy(found)}")
+    if not isinstance(command, click.Command):
+        return _missing(found.name, f"{found.value} is no click command: {_remedy(found)}")
+    return command
+
+
+def _remedy(found: EntryPoint) -> str:
+    package = found.dist.name if found.dist is not None else "ramet"
+    extras = ",".join(found.extras) or (found.name if package == "ramet" else "")
+    return f"pip install '{package}[{extras}]'" if extras else f"reinstall {package}"
+
+
+def _missing(name: str, message: str) -> click.Command:
+    @click.command(
+        name,
+        help=message,
+        short_help="(not available: name it to learn why)",
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False},
+    )
+    def command() -> None:
+        raise CliError(message)
+
+    return command
+
+
+@click.command("bench")
+@click.option("--quick", is_flag=True, help="Fewer tasks and repeats: under a minute.")
+@click.option("--folder", metavar="DIR", help="Where to put the databases (default: the system's temporary folder).")
+@click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")
+def bench(quick: bool, folder: str | None, as_json: bool) -> None:
+    """Measure the engine beside a bare loop on this machine.
+
+    Both run the same rows with the same durability, in turns; the ratio of the two is what compares between machines.
+    """
+    from ramet.cli.bench import run  # The only command that needs a database driver.
+
+    run(quick=quick, folder=folder, as_json=as_json)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(ramet.__version__, prog_name="ramet")
+def main() -> None:
+    """Durable tasks that spawn tasks: every lineage ends, every refusal is explained.
+
+    \b
+      ramet worker APP                 run the handlers of an app (module:attribute)
+      ramet submit APP KIND '{...}'    start a lineage with one task
+      ramet status --watch             what is going on
+      ramet explain TASK_ID            why a task is where it is
+    """
+
+
+for _command in (worker, submit, status, tree, explain, blocks, retry, cancel, bench):
+    main.add_command(_command)

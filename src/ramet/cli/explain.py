@@ -1,0 +1,201 @@
+"""``ramet explain``: why a task is where it is, or why a key has no task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from ramet import Block, Client, Explanation, InvalidKey, Task, TaskState, text_key, title_key, url_key
+from ramet.cli.blocks import block_table, refused
+from ramet.cli.failures import CliError
+from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.show import at, console, counted, emit, jsonable, moment, plain, prose, styled_state, table
+from ramet.engine.explain import headline
+
+NO_RETRY = {
+    "permanent_error": "the error is permanent: another try gives the same",
+    "repeated_error": "the same error ended this work before",
+    "attempts_exhausted": "that was the last attempt",
+    "task_deadline": "the time of the task was over",
+    "lineage_deadline": "the time of the lineage was over",
+    "poison": "it took its worker down too often",
+}
+"""Why an error was final, by the first word of the stored reason."""
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="TASK_ID | KIND KEY")
+@click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Look for KIND KEY only there.")
+@database_option
+@json_option
+def explain(*, words: tuple[str, ...], tracking_id: str | None, database: str, as_json: bool) -> None:
+    """Why a task is where it is; or, for a kind and key, who has them and which spawns were refused."""
+    if len(words) > 2:
+        raise click.UsageError("give a task id, or a kind and a key: quote a key with spaces")
+    if len(words) == 1:
+        _explain_task(words[0], database, as_json)
+    else:
+        _explain_key(words[0], words[1], tracking_id, database, as_json)
+
+
+# --- a task
+
+
+def _explain_task(task_id: str, database: str, as_json: bool) -> None:
+    async def question(client: Client) -> Explanation:
+        found = await client.explain(task_id)
+        if found is None:
+            raise CliError(f"no task {task_id}: `ramet tree TRACKING_ID` lists tasks with their ids")
+        return found
+
+    found = ask(database, question)
+    if as_json:
+        emit({"headline": found.headline, "timeline": timeline(found), **jsonable(found.history)})
+        return
+    screen = console()
+    _print_task(screen, found)
+    blocks = found.history.blocks
+    if blocks:
+        screen.print(Text(f"\nspawns refused to it ({counted(len(blocks), 'key')}):"))
+        screen.print(block_table(screen, blocks))
+
+
+def _print_task(screen: Console, found: Explanation) -> None:
+    task, now = found.history.task, time.time()
+    prose(screen, Text.assemble(("task ", "dim"), task.id, "  ", styled_state(task.state)))
+    prose(screen, Text(f"{plain(task.kind)} {plain(task.key)}", style="bold"))
+    answer = headline(found.history, found.lineage, when=lambda when: moment(when, now))
+    prose(screen, answer)
+    for line in _notes(found, now):
+        prose(screen, line)
+    screen.print(Text("\ntimeline:"))
+    made = table("at", "what", "*detail")
+    for event in timeline(found):
+        made.add_row(at(event.at), plain(event.what), plain(event.detail))
+    screen.print(made)
+
+
+def _notes(found: Explanation, now: float) -> Iterable[str]:
+    task, lineage = found.history.task, found.lineage
+    if task.state is TaskState.PROCESSING and (task.lease_until or 0.0) <= now:
+        yield "the claim is stale: its lease expired, and the next sweep of a worker reclaims the task"
+    why = no_retry(task)
+    if why is not None:
+        yield f"no retry: {why}"
+    most = "no limit" if task.max_attempts is None else f"of {task.max_attempts}"
+    yield f"attempts {task.attempts} {most}, lost {task.losses}, snoozed {task.snoozes}, continued {task.chain_depth}"
+    yield f"lineage {lineage.tracking_id} is {lineage.state}, its deadline {moment(lineage.deadline_at, now)}"
+    parent = f"parent {task.parent_id}" if task.parent_id else "a root"
+    yield f"{parent}, depth {task.spawn_depth} of {task.max_spawn_depth}, queue {task.queue}, priority {task.priority}"
+    if not task.state.terminal and task.deadline_at is not None:
+        yield f"its own deadline {moment(task.deadline_at, now)}"
+
+
+def no_retry(task: Task) -> str | None:
+    """Why the last error of a failed task was not tried again; None for tasks that did not fail."""
+    if task.state is not TaskState.FAILED:
+        return None
+    name, _, rest = (task.reason or "").partition(":")
+    said = NO_RETRY.get(name, "the handler declared it failed")
+    return f"{said} ({rest.strip()})" if name in NO_RETRY and rest.strip() else said
+
+
+class Moment(NamedTuple):
+    """One line of a timeline."""
+
+    at: float
+    what: str
+    detail: str
+
+
+def timeline(found: Explanation) -> list[Moment]:
+    """Creation, claims, outcomes, what people did and the end, in order of time."""
+    task = found.history.task
+    began = "spawned" if task.parent_id else "submitted"
+    events = [Moment(task.created_at, began, f"by task {task.parent_id}" if task.parent_id else "")]
+    for attempt in found.history.attempts:
+        events.append(Moment(attempt.claimed_at, "claimed", f"claim {attempt.fence} by {attempt.worker}"))
+        told = [attempt.reason, attempt.error if attempt.error != attempt.reason else None]
+        told.append(f"class {attempt.error_class}" if attempt.error_class else None)
+        events.append(Moment(attempt.ended_at, attempt.outcome, "; ".join(part for part in told if part)))
+    for change in found.history.transitions:
+        by = f"by {change.by}" if change.by else ""
+        detail = ", ".join(part for part in (f"{change.from_state} to {change.to_state}", by, change.reason) if part)
+        events.append(Moment(change.at, change.name, detail))
+    if task.finished_at is not None:
+        events.append(Moment(task.finished_at, f"is {task.state}", task.reason or ""))
+    # Stable: what is stored under one moment stays in the order of its story.
+    return sorted(events, key=lambda event: event.at)
+
+
+# --- a kind and key
+
+
+class Known(NamedTuple):
+    """What is stored about a kind and key."""
+
+    key: str
+    tasks: list[Task]
+    blocks: list[Block]
+
+
+def _explain_key(kind: str, key: str, tracking_id: str | None, database: str, as_json: bool) -> None:
+    async def question(client: Client) -> Known:
+        if tracking_id is not None:
+            await lineage_of(client, tracking_id)
+        for spelling in spellings(key):
+            page = await client.tasks(kind=kind, key=spelling, tracking_id=tracking_id, limit=1_000)
+            blocks = (await refused(client, tracking_id, {"kind": kind, "key": spelling})).blocks
+            if page.tasks or blocks:
+                return Known(spelling, list(page.tasks), blocks)
+        where = f"lineage {tracking_id}" if tracking_id else "the newest lineages"
+        raise CliError(f"no task and no refused spawn of kind {kind!r}, key {key!r} in {where}: see `ramet tree`")
+
+    known = ask(database, question)
+    if as_json:
+        emit({"kind": kind, "key": known.key, "tasks": jsonable(known.tasks), "blocks": jsonable(known.blocks)})
+        return
+    screen = console()
+    prose(screen, Text(f"{plain(kind)} {plain(known.key)}", style="bold"))
+    _print_holders(screen, known)
+    for block in known.blocks:
+        _print_block(screen, block)
+
+
+def spellings(key: str) -> list[str]:
+    """The key as given, then what it would be as canonical text, URL and title."""
+    found = [key]
+    for canonical in (text_key, url_key, title_key):
+        with suppress(InvalidKey):
+            found.append(canonical(key))
+    return list(dict.fromkeys(found))
+
+
+def _print_holders(screen: Console, known: Known) -> None:
+    if not known.tasks:
+        prose(screen, "no task has this identity: every spawn of it was refused")
+        return
+    for task in known.tasks:
+        prose(screen, Text.assemble("held by task ", task.id, " ", styled_state(task.state)))
+        prose(screen, f"lineage {task.tracking_id}", 2)
+        prose(screen, f"depth {task.spawn_depth}, since {moment(task.created_at)}", 2)
+        if task.reason:
+            prose(screen, f"reason: {task.reason}", 2)
+        prose(screen, f"more: ramet explain {task.id}", 2)
+
+
+def _print_block(screen: Console, block: Block) -> None:
+    prose(screen, Text.assemble("\nrefused ", counted(block.count, "time"), ", reason ", (plain(block.reason), "bold")))
+    prose(screen, block.detail, 2)
+    prose(screen, f"lineage {block.tracking_id}", 2)
+    prose(screen, f"first {moment(block.first_at)}, to task {block.first_parent}", 2)
+    if block.count > 1:
+        prose(screen, f"last {moment(block.last_at)}, to task {block.last_parent}", 2)
+    if block.winner:
+        prose(screen, f"in its way: task {block.winner}", 2)

@@ -1,0 +1,73 @@
+"""From an exception that a user caused to the one line that says what to do."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import click
+from pydantic import ValidationError
+
+from ramet import InvalidKey, PayloadTooLarge, StoreError, UnknownKind
+from ramet.cli.show import plain
+
+EXIT_USAGE = 2
+EXIT_STOPPED = 130
+SHOWN_FIELDS_MAX = 3
+
+
+class CliError(Exception):
+    """Something a user can put right. The message is one line and says how."""
+
+    exit_code = EXIT_USAGE
+
+
+USERS = (CliError, StoreError, UnknownKind, InvalidKey, PayloadTooLarge, ValidationError)
+"""Errors that a user causes and can put right."""
+
+
+def exit_code_of(error: BaseException) -> int | None:
+    """The exit status for an error that a user can put right; None for one that is a bug.
+
+    Commands from entry points mark theirs with an integer attribute ``exit_code``.
+    """
+    if isinstance(error, USERS):
+        return EXIT_USAGE
+    code = getattr(error, "exit_code", None)
+    return code if isinstance(code, int) and isinstance(error, Exception) else None
+
+
+def one_line(error: BaseException) -> str:
+    """What to say about it: one line, harmless to a terminal."""
+    if isinstance(error, ValidationError):
+        text = misfit(error)
+    elif isinstance(error, click.UsageError):
+        help_of = f" (try: {error.ctx.command_path} --help)" if error.ctx is not None else ""
+        text = error.format_message().rstrip(".") + help_of
+    elif isinstance(error, click.ClickException):
+        text = error.format_message()
+    else:
+        text = str(error) or type(error).__name__
+    return plain(" ".join(text.split()))
+
+
+def misfit(error: ValidationError) -> str:
+    """Which fields of a payload do not fit, and why."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    parts = []
+    for item in found[:SHOWN_FIELDS_MAX]:
+        where = ".".join(map(str, item["loc"]))
+        parts.append(f"{where}: {item['msg']}" if where else item["msg"])
+    more = f" (and {len(found) - SHOWN_FIELDS_MAX} more)" if len(found) > SHOWN_FIELDS_MAX else ""
+    return f"the payload does not fit {error.title}: {'; '.join(parts)}{more}"
+
+
+def say(error: BaseException) -> None:
+    """Print the one line."""
+    click.echo(f"ramet: {one_line(error)}", err=True)
+
+
+def where_raised(error: BaseException) -> str:
+    """``file:line`` of the innermost frame, for errors in somebody's own module."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else sys.argv[0]

@@ -1,0 +1,91 @@
+"""What commands have in common: options, opening a database, loading an app."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import click
+
+from ramet import App, Client, Lineage
+from ramet.cli.failures import CliError, where_raised
+from ramet.engine.child import load_app
+
+Answer = TypeVar("Answer")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def database_option(command: Command) -> Command:
+    """``--db PATH``."""
+    return click.option(
+        "--db",
+        "database",
+        envvar="RAMET_DB",
+        default="ramet.db",
+        show_default=True,
+        show_envvar=True,
+        metavar="PATH",
+        help="The database file.",
+    )(command)
+
+
+def json_option(command: Command) -> Command:
+    """``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")(command)
+
+
+def ask(database: str, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+    """Open a database that must exist, run one coroutine with a client of it, close it.
+
+    Raises:
+        StoreError: there is no such database, or it cannot be used.
+    """
+
+    async def work() -> Answer:
+        async with App().client(database, create=False) as client:
+            return await question(client)
+
+    return asyncio.run(work())
+
+
+def load(target: str) -> App:
+    """The app at ``module:attribute``; modules of the working directory are found.
+
+    Raises:
+        CliError: it cannot be loaded; says why and, for an error inside the module, where.
+    """
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        return load_app(target)
+    except ValueError as error:
+        raise CliError(str(error)) from error
+    except Exception as error:
+        raise CliError(f"cannot load {target}: {type(error).__name__}: {error} ({where_raised(error)})") from error
+
+
+async def lineage_of(client: Client, tracking_id: str) -> Lineage:
+    """The lineage of this name.
+
+    Raises:
+        CliError: there is none; when the name is a task's, says which lineage that task belongs to.
+    """
+    found = await client.lineage(tracking_id)
+    if found is not None:
+        return found
+    task = await client.get(tracking_id)
+    if task is not None:
+        raise CliError(f"{tracking_id} is a task of lineage {task.tracking_id}: give that tracking id")
+    raise CliError(f"no lineage {tracking_id}: `ramet status` lists them")
+
+
+def person() -> str:
+    """Who is at the keyboard, for the record."""
+    try:
+        return os.environ.get("USER") or getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"

@@ -1,0 +1,151 @@
+"""``ramet retry`` and ``ramet cancel``: what people do to tasks, recorded with who and why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
+
+from ramet import Client, Task, TaskState
+from ramet.cli.failures import CliError
+from ramet.cli.options import ask, database_option, json_option, lineage_of, person
+from ramet.cli.show import counted, emit, plain
+
+BATCH = 1_000
+SWEEPS_MAX = 100
+TOLD_MAX = 5
+"""Tasks that get a line of their own."""
+
+
+class Revived(NamedTuple):
+    """What became of the tasks named."""
+
+    revived: list[str]
+    left: list[Task]
+    """Live or successful: there is nothing to revive."""
+
+
+@click.command()
+@click.argument("task_ids", nargs=-1, metavar="[TASK_ID]...")
+@click.option("--failed", "tracking_id", metavar="TRACKING_ID", help="All failed tasks of this lineage.")
+@click.option("--extend", "extend_seconds", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+              help="Let the lineage live at least so long from now; needed past its deadline.")  # fmt: skip
+@click.option("--reason", help="Why, for the record.")
+@database_option
+@json_option
+def retry(
+    *,
+    task_ids: tuple[str, ...],
+    tracking_id: str | None,
+    extend_seconds: float | None,
+    reason: str | None,
+    database: str,
+    as_json: bool,
+) -> None:
+    """Give ended tasks new attempts under their old identity: failed, cancelled, skipped or filtered ones."""
+    if bool(task_ids) == (tracking_id is not None):
+        raise CliError("give either task ids, or --failed with a tracking id")
+
+    async def question(client: Client) -> Revived:
+        wanted = list(dict.fromkeys(task_ids)) or await _failed(client, tracking_id or "")
+        revived: list[str] = []
+        for start in range(0, len(wanted), BATCH):
+            part = wanted[start : start + BATCH]
+            revived += await client.revive(part, by=person(), reason=reason, extend_seconds=extend_seconds)
+        done = set(revived)
+        left = [task for task_id in wanted if task_id not in done and (task := await client.get(task_id))]
+        return Revived(revived, left)
+
+    found = ask(database, question)
+    if as_json:
+        emit({"revived": found.revived, "left": {task.id: task.state for task in found.left}})
+    else:
+        _tell(found, tracking_id)
+    if found.left and not found.revived:
+        click.get_current_context().exit(2)
+
+
+async def _failed(client: Client, tracking_id: str) -> list[str]:
+    await lineage_of(client, tracking_id)
+    return [task.id async for task in client.all_tasks(tracking_id=tracking_id, states=[TaskState.FAILED])]
+
+
+def _tell(found: Revived, tracking_id: str | None) -> None:
+    if found.revived or not found.left:
+        of = f" of lineage {plain(tracking_id)}" if tracking_id else ""
+        click.echo(f"revived {counted(len(found.revived), 'task')}{of}" if found.revived else f"no failed task{of}")
+    for task in found.left[:TOLD_MAX]:
+        click.echo(f"ramet: task {task.id} is {task.state}: only an ended, unsuccessful task can be revived", err=True)
+    if len(found.left) > TOLD_MAX:
+        click.echo(f"ramet: and {counted(len(found.left) - TOLD_MAX, 'more task')} like these", err=True)
+
+
+@click.command()
+@click.argument("task_id", required=False)
+@click.option("--tree", is_flag=True, help="Also everything that grew from it, now and later.")
+@click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="A whole lineage instead of a task.")
+@click.option("--reason", help="Why, for the record.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@database_option
+@json_option
+def cancel(
+    *,
+    task_id: str | None,
+    tree: bool,
+    tracking_id: str | None,
+    reason: str | None,
+    yes: bool,
+    database: str,
+    as_json: bool,
+) -> None:
+    """Cancel a task, a task with all below it, or a lineage. A running handler is told; its late result is refused."""
+    if (task_id is None) == (tracking_id is None):
+        raise CliError("give either a task id, or --lineage with a tracking id")
+    if tracking_id is not None and tree:
+        raise CliError("--tree goes with a task id: --lineage cancels everything anyway")
+
+    async def look(client: Client) -> str:
+        return await _described(client, task_id, tracking_id, tree)
+
+    what = ask(database, look)
+    if not yes and sys.stdin.isatty():
+        click.confirm(f"cancel {what}?", abort=True, err=True)
+
+    async def act(client: Client) -> bool:
+        if tracking_id is not None:
+            done = await client.cancel_lineage(tracking_id, by=person(), reason=reason)
+        else:
+            done = await client.cancel(task_id or "", tree=tree, by=person(), reason=reason)
+        if done and (tree or tracking_id is not None):
+            await _follow(client)
+        return done
+
+    done = ask(database, act)
+    if as_json:
+        emit({"cancelled": done, "task_id": task_id, "tracking_id": tracking_id, "tree": tree})
+    else:
+        click.echo(f"cancelled {what}" if done else f"nothing to cancel: {what} is over already")
+
+
+async def _described(client: Client, task_id: str | None, tracking_id: str | None, tree: bool) -> str:
+    """What would be cancelled, in words; refuses what does not exist."""
+    if tracking_id is not None:
+        lineage = await lineage_of(client, tracking_id)
+        return f"lineage {plain(tracking_id)} with {counted(lineage.live, 'live task')}"
+    task = await client.get(task_id or "")
+    if task is None:
+        raise CliError(f"no task {task_id}: `ramet tree TRACKING_ID` lists tasks with their ids")
+    below = " and everything below it" if tree else ""
+    return f"task {task.id} ({plain(task.kind)} {plain(task.key)}){below}"
+
+
+async def _follow(client: Client) -> None:
+    """The row that was flipped is the truth; let the tasks' own rows follow now, also when no worker runs."""
+    counts: Sequence[int] = (1,)
+    for _ in range(SWEEPS_MAX):
+        if not any(counts):
+            return
+        swept = await client.store.sweep()
+        counts = (swept.ended, swept.lineages_ended)

@@ -1,0 +1,277 @@
+"""``ramet submit``: start lineages. Everything is checked before the database is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from pydantic import ValidationError
+
+from ramet import PRESETS, App, Client, InvalidKey, Limits, PayloadTooLarge, Submitted, Task, TaskState
+from ramet.cli.failures import CliError, one_line
+from ramet.cli.options import database_option, json_option, load
+from ramet.cli.show import counted, emit, plain
+
+TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+class Order(NamedTuple):
+    """What the command line asked for."""
+
+    kind: str
+    payload: Any
+    many: list[Any] | None
+    one_lineage: bool
+    key: str | None
+    delay_seconds: float
+    priority: int | None
+    tracking_id: str | None
+    limits: Limits
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[APP] KIND [PAYLOAD | @FILE | -]")
+@click.option("--app", "target", metavar="MODULE:ATTR", help="The app; then APP is left out. Environment: RAMET_APP.")
+@click.option("--key", help="What the task is about, instead of the kind's own key.")
+@click.option(
+    "--delay", "delay_seconds", type=click.FloatRange(min=0), default=0.0, metavar="SECONDS", help="Not before."
+)
+@click.option("--priority", type=int, help="Larger runs sooner.")
+@click.option("--tracking-id", help="Name of the lineage; submitting the same again changes nothing.")
+@click.option("--many", metavar="FILE.jsonl", help="A payload on each line (- is standard input): all of them or none.")
+@click.option("--one-lineage", is_flag=True, help="With --many: one lineage with many roots.")
+@click.option("--wait", is_flag=True, help="Wait for the end; exit status 1 unless all succeeded.")
+@click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Limits of the lineage, instead of the app's.")
+@click.option("--max-tasks", type=click.IntRange(min=1), help="Tasks the lineage may ever create.")
+@click.option("--max-depth", type=click.IntRange(min=0), help="Generations below the root.")
+@click.option("--max-fan-out", type=click.IntRange(min=0), help="Children of one task.")
+@click.option("--max-seconds", type=click.FloatRange(min=1), help="From the start of the lineage to its end.")
+@database_option
+@json_option
+def submit(
+    *,
+    words: tuple[str, ...],
+    target: str | None,
+    many: str | None,
+    one_lineage: bool,
+    wait: bool,
+    preset: str | None,
+    max_tasks: int | None,
+    max_depth: int | None,
+    max_fan_out: int | None,
+    max_seconds: float | None,
+    database: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Start a lineage: a task of KIND with a JSON payload, durable when this command returns.
+
+    APP is module:attribute, found from the working directory; with RAMET_APP or --app it can be left out.
+    """
+    target, kind, text = _sort_out(words, target)
+    app = load(target)
+    bounds = {
+        "max_tasks": max_tasks,
+        "max_spawn_depth": max_depth,
+        "max_fan_out": max_fan_out,
+        "lineage_seconds": max_seconds,
+    }
+    given: dict[str, Any] = {name: value for name, value in bounds.items() if value is not None}
+    limits = replace(PRESETS[preset] if preset else app.limits, **given)
+    order = Order(kind, None, None, one_lineage, limits=limits, **options)
+    _refuse_odd_pairs(order, many, text)
+    order = order._replace(payload=_payload(text)) if many is None else order._replace(many=_lines(many))
+    _check(app, order)
+    asyncio.run(_submit(app, order, database, wait, as_json))
+
+
+def _sort_out(words: Sequence[str], target: str | None) -> tuple[str, str, str | None]:
+    """App, kind and payload. A first word like ``module:attribute`` is the app unless --app gave one."""
+    rest = list(words)
+    if target is None:
+        target = os.environ.get("RAMET_APP")
+        if target is None or TARGET.fullmatch(rest[0]) or len(rest) > 2:
+            target = rest.pop(0)
+    if not rest:
+        raise click.UsageError("give the kind of the task after the app", click.get_current_context())
+    if len(rest) > 2:
+        raise click.UsageError(
+            f"one payload, not {len(rest) - 1}: put the JSON in single quotes", click.get_current_context()
+        )
+    return target, rest[0], rest[1] if len(rest) == 2 else None
+
+
+def _refuse_odd_pairs(order: Order, many: str | None, text: str | None) -> None:
+    if many is None:
+        if order.one_lineage:
+            raise CliError("--one-lineage goes with --many: without it every submit is one lineage")
+        return
+    single = {
+        "a payload": text,
+        "--key": order.key,
+        "--priority": order.priority,
+        "--delay": order.delay_seconds or None,
+    }
+    for name, value in single.items():
+        if value is not None:
+            raise CliError(
+                f"{name} does not go with --many: the file's lines are the payloads, the kind gives the rest"
+            )
+    if order.tracking_id is not None and not order.one_lineage:
+        raise CliError("--tracking-id names one lineage: give --one-lineage with it")
+
+
+# --- payloads
+
+
+def _text_of(name: str) -> str:
+    """A file's text, or standard input's."""
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise CliError(f"cannot read {name}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise CliError(f"{name} is not UTF-8 text (byte {error.start}): convert it first") from error
+
+
+def _json(text: str, what: str) -> Any:
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON value")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except RecursionError as error:
+        raise CliError(f"{what} is nested too deeply: flatten it") from error
+    except ValueError as error:
+        raise CliError(f"{what} is not JSON ({error}): write it like '{{\"n\": 1}}'") from error
+
+
+def _payload(text: str | None) -> Any:
+    if text is None:
+        return None
+    if text == "-" or text.startswith("@"):
+        name = text if text == "-" else text[1:]
+        return _json(_text_of(name), "standard input" if name == "-" else name)
+    return _json(text, "the payload")
+
+
+def _lines(name: str) -> list[Any]:
+    lines = _text_of(name).split("\n")
+    found = [_json(line, f"{name} line {at}") for at, line in enumerate(lines, start=1) if line.strip()]
+    if not found:
+        raise CliError(f"{name} has no lines: write one JSON payload on each")
+    return found
+
+
+def _check(app: App, order: Order) -> None:
+    """Make every task once, so that a bad payload is refused before there is a database.
+
+    Raises:
+        UnknownKind: the app has no such kind.
+        CliError: a line of --many does not fit.
+    """
+    kind = app.registry.get(order.kind)
+    if order.many is None:
+        if kind.payload is None and order.payload is not None:
+            raise CliError(f"kind {order.kind!r} takes no payload: leave it out")
+        try:
+            kind.new_task(order.payload, key=order.key)
+        except ValidationError as error:
+            if order.payload is None:
+                raise CliError(f"kind {order.kind!r} needs a payload: {one_line(error)}") from error
+            raise
+        return
+    for at, payload in enumerate(order.many, start=1):
+        try:
+            kind.new_task(payload)
+        except (ValidationError, InvalidKey, PayloadTooLarge) as error:
+            raise CliError(f"payload {at} of --many: {one_line(error)}") from error
+
+
+# --- submitting
+
+
+async def _submit(app: App, order: Order, database: str, wait: bool, as_json: bool) -> None:
+    async with app.client(database) as client:
+        if order.many is None:
+            answers = [
+                await client.submit(
+                    order.kind,
+                    order.payload,
+                    key=order.key,
+                    priority=order.priority,
+                    delay_seconds=order.delay_seconds,
+                    tracking_id=order.tracking_id,
+                    limits=order.limits,
+                )
+            ]
+        else:
+            answers = await client.submit_many(
+                ((order.kind, payload) for payload in order.many),
+                one_lineage=order.one_lineage,
+                tracking_id=order.tracking_id,
+                limits=order.limits,
+            )
+        if not wait:
+            _tell(order, answers, as_json)
+            return
+        if not as_json:
+            _tell(order, answers, as_json)
+        await _wait(client, answers, as_json)
+
+
+def _tell(order: Order, answers: Sequence[Submitted], as_json: bool) -> None:
+    if as_json:
+        for answer in answers:
+            emit(answer)
+        return
+    if order.many is None:
+        [answer] = answers
+        there = "" if answer.created else "  (was there already)"
+        click.echo(f"task     {answer.id}{there}\nlineage  {plain(answer.tracking_id)}")
+        return
+    created = sum(answer.created for answer in answers)
+    lineages = {answer.tracking_id for answer in answers}
+    there = f", {counted(len(answers) - created, 'was', 'were')} there already" if created < len(answers) else ""
+    click.echo(f"submitted {counted(created, 'task')} in {counted(len(lineages), 'lineage')}{there}")
+    if len(lineages) == 1:
+        click.echo(f"lineage  {plain(answers[0].tracking_id)}")
+
+
+async def _wait(client: Client, answers: Sequence[Submitted], as_json: bool) -> None:
+    """Wait for every task; leave with status 1 when one did not succeed."""
+    ended: dict[str, Task] = {}
+    for answer in answers:
+        if answer.id not in ended:
+            ended[answer.id] = await client.wait(answer.id)
+    for answer in answers if as_json else ():
+        task = ended[answer.id]
+        more = {"state": task.state, "result": task.result, "reason": task.reason, "error": task.error}
+        emit(answer._asdict() | more)
+    if not as_json:
+        _tell_ends(list(ended.values()))
+    if any(task.state is not TaskState.SUCCESS for task in ended.values()):
+        click.get_current_context().exit(1)
+
+
+def _tell_ends(tasks: Sequence[Task]) -> None:
+    if len(tasks) == 1:
+        [task] = tasks
+        click.echo(f"state    {task.state}")
+        if task.result is not None:
+            click.echo(f"result   {json.dumps(task.result)}")
+    for task in tasks:
+        if task.state is not TaskState.SUCCESS:
+            why = task.error or task.reason or "no reason"
+            click.echo(f"ramet: task {task.id} is {task.state}: {plain(why)} (ramet explain {task.id})", err=True)
+    if len(tasks) > 1:
+        good = sum(task.state is TaskState.SUCCESS for task in tasks)
+        click.echo(f"ended    {counted(len(tasks), 'task')}, {good:,} in success")

@@ -1,0 +1,108 @@
+"""``ramet tree``: what grew from a task, or from all roots of a lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import click
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from ramet import Client, Task, TreeNode
+from ramet.cli.failures import CliError
+from ramet.cli.options import ask, database_option, json_option
+from ramet.cli.show import STATE_STYLES, console, counted, crop, emit, jsonable, plain, unicode_out
+
+ROOTS_MAX = 1_000
+GUIDES = {True: ("├─ ", "└─ ", "│  "), False: ("|- ", "`- ", "|  ")}
+KEY_CELLS_MIN = 10
+
+
+class Forest(NamedTuple):
+    """Some roots with what grew from them."""
+
+    nodes: list[TreeNode]
+    more_roots: int
+    more: dict[str, int]
+    """Children that are not shown, by the parent's id."""
+
+
+@click.command()
+@click.argument("wanted", metavar="TASK_ID|TRACKING_ID")
+@click.option("--depth", type=click.IntRange(0, 100), default=3, show_default=True, help="Levels below the first.")
+@click.option("--width", type=click.IntRange(1, 1_000), default=10, show_default=True, help="Children of one task.")
+@database_option
+@json_option
+def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -> None:
+    """The tree below a task or a lineage: state, kind, key and id of each task, and how many more there are."""
+
+    async def question(client: Client) -> Forest:
+        return await _grown(client, wanted, depth, width)
+
+    forest = ask(database, question)
+    if as_json:
+        emit({"roots": [_document(node, forest) for node in forest.nodes], "more_roots": forest.more_roots})
+        return
+    screen = console()
+    for node in forest.nodes:
+        for line in _lines(screen, node, forest, "", ""):
+            screen.print(line, soft_wrap=True)
+    if forest.more_roots:
+        least = "at least " if len(forest.nodes) + forest.more_roots >= ROOTS_MAX else ""
+        screen.print(Text(f"... and {least}{counted(forest.more_roots, 'more root')}", style="dim"))
+
+
+async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
+    first = await client.tree(wanted, depth=depth, width=width)
+    if first is not None:
+        return Forest([first], 0, await _left_out(client, [first]))
+    if await client.lineage(wanted) is None:
+        raise CliError(f"no task and no lineage {wanted}: `ramet status` lists lineages")
+    roots = await client.roots(wanted)
+    grown = [await client.tree(root.id, depth=depth, width=width) for root in roots[:width]]
+    nodes = [node for node in grown if node is not None]
+    return Forest(nodes, max(0, len(roots) - width), await _left_out(client, nodes))
+
+
+async def _left_out(client: Client, nodes: Sequence[TreeNode]) -> dict[str, int]:
+    """How many children of each node are not among the nodes."""
+    shown = {node.task.id: len(node.children) for top in nodes for node in _every(top) if node.more}
+    there = await client.child_counts(shown)
+    return {task_id: there.get(task_id, 0) - count for task_id, count in shown.items()}
+
+
+def _every(node: TreeNode) -> Iterator[TreeNode]:
+    yield node
+    for child in node.children:
+        yield from _every(child)
+
+
+def _document(node: TreeNode, forest: Forest) -> dict[str, Any]:
+    return {
+        "task": jsonable(node.task),
+        "children": [_document(child, forest) for child in node.children],
+        "more": forest.more.get(node.task.id, 0),
+    }
+
+
+def _lines(screen: Console, node: TreeNode, forest: Forest, guide: str, below: str) -> Iterator[Text]:
+    yield _line(screen, node.task, guide)
+    fork, corner, bar = GUIDES[unicode_out()]
+    more = forest.more.get(node.task.id, 0)
+    for at, child in enumerate(node.children, start=1):
+        last = at == len(node.children) and not more
+        yield from _lines(screen, child, forest, below + (corner if last else fork), below + ("   " if last else bar))
+    if more:
+        yield Text(f"{below}{corner}... {counted(more, 'more child', 'more children')}", style="dim")
+
+
+def _line(screen: Console, task: Task, guide: str) -> Text:
+    """Guide, state, kind, key, id; on a terminal the key gives way so that the id stays whole."""
+    state, kind = task.state.value, crop(task.kind, 24)
+    fixed = sum(map(cell_len, (guide, state, kind, task.id))) + 5
+    key = crop(task.key, max(KEY_CELLS_MIN, screen.width - fixed)) if screen.is_terminal else plain(task.key)
+    return Text.assemble(
+        (guide, "dim"), (state, STATE_STYLES.get(state, "")), " ", (kind, "bold"), " ", key, "  ", (task.id, "dim")
+    )

@@ -1,0 +1,229 @@
+"""The commands `ramet wiki ...`.
+
+What a user can put right leaves as `WikiError` or `StoreError`: one line and exit status 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.live import Live
+from rich.text import Text
+
+from ramet import Client
+from ramet.pipelines.wiki import demonstration, terminal
+from ramet.pipelines.wiki.dataset import default_data_dir
+from ramet.pipelines.wiki.errors import GraphError
+from ramet.pipelines.wiki.expanding import CONCURRENCY, LOOK_SECONDS
+from ramet.pipelines.wiki.graph import GraphCounts
+from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, Run, RunSettings, find_run, list_runs
+from ramet.pipelines.wiki.searching import search_graph
+from ramet.pipelines.wiki.sources import BUNDLED
+from ramet.pipelines.wiki.status import RunStatus, graph_counts, status_of
+from ramet.pipelines.wiki.tasks import app
+from ramet.pipelines.wiki.working import Wanted, work
+
+DATABASE = "wiki.db"
+GRAPH = "wiki.lbug"
+WATCH_SECONDS = 0.5
+
+Answer = TypeVar("Answer")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _database(command: Command) -> Command:
+    return click.option(
+        "--db",
+        "database",
+        type=click.Path(dir_okay=False, path_type=Path),
+        envvar="RAMET_DB",
+        default=DATABASE,
+        show_default=True,
+        show_envvar=True,
+        help="The database file.",
+    )(command)
+
+
+def _data(command: Command) -> Command:
+    return click.option(
+        "--data",
+        "data_dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        default=default_data_dir,
+        show_default="~/.cache/ramet",
+        metavar="DIR",
+        help="Where fetched packages are kept.",
+    )(command)
+
+
+def _json(command: Command) -> Command:
+    return click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")(command)
+
+
+def _ask(database: Path, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+    """Run a coroutine with a client of a database that must exist.
+
+    Raises:
+        StoreError: there is none, or it cannot be used.
+    """
+
+    async def ask() -> Answer:
+        async with app.client(database, create=False) as client:
+            return await question(client)
+
+    return asyncio.run(ask())
+
+
+@click.group()
+def wiki() -> None:
+    """Expand a few articles into a graph of linked articles that can be searched by meaning.
+
+    \b
+      ramet wiki demo                            see it: 500 articles in about a minute
+      ramet wiki expand "Alan Turing"            start or continue an expansion
+      ramet wiki status --watch                  how far it is
+      ramet wiki search "breaking ciphers"       ask the graph
+    """
+
+
+@wiki.command("expand")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
+@click.option(
+    "--source",
+    default="wheel",
+    show_default=True,
+    metavar="wheel|FILE.jsonl",
+    help='The bundled set of 10,033 articles, or a file with one {"title", "text"} object a line.',
+)
+@click.option("--max-articles", type=click.IntRange(min=1), default=MAX_ARTICLES, show_default=True, help="The cap.")
+@click.option(
+    "--max-depth", type=click.IntRange(0, 100), default=MAX_DEPTH, show_default=True, help="Links from a seed, at most."
+)
+@click.option(
+    "--graph", type=click.Path(dir_okay=False, path_type=Path), default=GRAPH, show_default=True, help="The graph file."
+)
+@click.option("--no-model", is_flag=True, help="Do not embed by meaning: quick, and search finds shared words only.")
+@click.option("--concurrency", type=click.IntRange(1, 1_000), default=CONCURRENCY, show_default=True, hidden=True)
+@_data
+@_database
+@_json
+def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: Path, **options: Any) -> None:
+    """Load the SEED articles and what they link to, level by level, until --max-articles or --max-depth.
+
+    The same command again continues where it stopped, whatever stopped it, and does nothing once it has finished.
+    The first Ctrl-C ends after what is in hand, a second at once.
+    """
+    settings = RunSettings(
+        source=BUNDLED if source in ("wheel", BUNDLED) else str(Path(source).absolute()),
+        data_dir=str(data_dir.absolute()),
+        graph=str(graph.absolute()),
+        semantic=not options["no_model"],
+        max_articles=options["max_articles"],
+        max_depth=options["max_depth"],
+    )
+    wanted = Wanted(seeds, settings, options["database"], options["concurrency"], options["as_json"])
+    _, code = asyncio.run(work(wanted))
+    click.get_current_context().exit(code)
+
+
+@wiki.command()
+@click.argument("run", required=False)
+@click.option("--watch", is_flag=True, help="Refresh until it has ended, or Ctrl-C.")
+@_database
+@_json
+def status(run: str | None, watch: bool, database: Path, as_json: bool) -> None:
+    """How far a run is (the newest, if none is named): articles by depth and state, rate, failures, refused links."""
+
+    async def show(client: Client) -> None:
+        found = await find_run(client, run)
+        if watch:
+            await _watch(client, found, database, as_json)
+            return
+        now = await status_of(client, found)
+        counts = _counts(now)
+        if as_json:
+            graph = None if counts is None else dataclasses.asdict(counts)
+            terminal.emit({**now.as_json(), "graph_holds": graph})
+            return
+        terminal.console().print(terminal.show_status(now, database, counts))
+        others = len(await list_runs(client)) - 1
+        if others and run is None:
+            click.echo(f"\n{terminal.counted(others, 'other run')} in {database}: `ramet status` lists the lineages")
+
+    try:
+        _ask(database, show)
+    except KeyboardInterrupt:
+        click.get_current_context().exit(0)
+
+
+async def _watch(client: Client, run: Run, database: Path, as_json: bool) -> None:
+    """Tell how far the run is until it has ended."""
+    now = await status_of(client, run)
+    if as_json or not terminal.on_terminal():
+        view = terminal.JsonView() if as_json else terminal.LineView()
+        view.begin(now, resumed=True)
+        while now.live:
+            view.look(now)
+            await asyncio.sleep(LOOK_SECONDS)
+            now = await status_of(client, run)
+        view.look(now)
+        return
+    with Live(terminal.show_status(now, database, None), console=terminal.console(), auto_refresh=False) as live:
+        while now.live:
+            await asyncio.sleep(WATCH_SECONDS)
+            now = await status_of(client, run)
+            live.update(terminal.show_status(now, database, None), refresh=True)
+
+
+def _counts(status: RunStatus) -> GraphCounts | None:
+    """What the graph holds; None while it is not there, or cannot be read just now."""
+    try:
+        return graph_counts(Path(status.run.settings.graph))
+    except GraphError:
+        if status.live:
+            return None
+        raise
+
+
+@wiki.command()
+@click.argument("text")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=5, show_default=True, help="Results, at most.")
+@click.option("--graph", type=click.Path(dir_okay=False, path_type=Path), help="A graph file instead of a run's.")
+@_data
+@_database
+@_json
+def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options: Any) -> None:
+    """Find the sections nearest to TEXT by meaning, in the graph of the newest run. Works while it grows."""
+    if graph is None:
+        graph = Path(_ask(options["database"], find_run).settings.graph)
+    found = search_graph(graph, text, limit=limit, data_dir=data_dir)
+    if options["as_json"]:
+        for hit in found.hits:
+            terminal.emit(dataclasses.asdict(hit))
+        return
+    out = terminal.console()
+    for line in terminal.show_hits(found.hits, out.width):
+        out.print(line)
+    if not found.hits:
+        click.echo("the graph is empty yet")
+    if not found.semantic:
+        out.print(Text("this graph was made without a model: results share words with the text, not meaning", "yellow"))
+
+
+@wiki.command()
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="ramet-demo",
+    show_default=True,
+    help="Where the database and the graph are kept.",
+)
+@_data
+def demo(folder: Path, data_dir: Path) -> None:
+    """Expand "Alan Turing" and "Ada Lovelace" to 500 articles, and show what can be done with them."""
+    click.get_current_context().exit(demonstration.demonstrate(folder, data_dir))

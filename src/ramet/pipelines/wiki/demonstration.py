@@ -1,0 +1,137 @@
+"""The command `demo`: a real expansion, and what can be asked afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from ramet import Block, Client
+from ramet.pipelines.wiki import dataset, tables, terminal
+from ramet.pipelines.wiki.errors import WikiError
+from ramet.pipelines.wiki.runs import ARTICLE, MAX_ARTICLES, MAX_DEPTH, RunSettings
+from ramet.pipelines.wiki.searching import search_graph
+from ramet.pipelines.wiki.sources import BUNDLED
+from ramet.pipelines.wiki.status import RunStatus, graph_counts
+from ramet.pipelines.wiki.tasks import app
+from ramet.pipelines.wiki.working import Wanted, work
+
+SEEDS = ("Alan Turing", "Ada Lovelace")
+QUESTION = "Can a machine think?"
+EXPLAINED = ("done", "budget")
+"""Reasons of which one block each is explained."""
+LINKING_SHOWN = 3
+TELLING_CHARACTERS = 4
+"""Titles shorter than that, as of numbers, explain little."""
+
+
+def demonstrate(folder: Path, data_dir: Path) -> int:
+    """Expand into `folder` and show the result; the exit status.
+
+    Raises:
+        WikiError, StoreError: it could not begin, and why.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WikiError(f"cannot make the folder {folder}: {error.strerror}; give another with --folder") from error
+    settings = RunSettings(
+        source=BUNDLED,
+        data_dir=str(data_dir.absolute()),
+        graph=str((folder / "wiki.lbug").absolute()),
+        semantic=True,
+        max_articles=MAX_ARTICLES,
+        max_depth=MAX_DEPTH,
+    )
+    wanted = Wanted(SEEDS, settings, folder / "wiki.db", brief=True)
+    return asyncio.run(_demonstrate(wanted, again=wanted.database.exists()))
+
+
+async def _demonstrate(wanted: Wanted, *, again: bool) -> int:
+    out = terminal.console()
+    _title(out, f"Expanding {' and '.join(SEEDS)} to {MAX_ARTICLES} articles")
+    out.print(
+        Text(
+            "Each article is a task that finds more tasks. Interrupt it as you like, kill -9\n"
+            "included: the same command goes on where it was, and ends in the same graph."
+        )
+    )
+    status, code = await work(wanted)
+    if code:
+        return code
+    if again:
+        out.print(Text(f"(To see it from the beginning, delete {wanted.database.parent} first.)", style="dim"))
+    async with app.client(wanted.database, create=False) as client:
+        await _show(client, out, status, wanted)
+    _next_steps(out, status, wanted.database)
+    out.print(Text(f"\n{dataset.ATTRIBUTION}", style="dim"))
+    return 0
+
+
+async def _show(client: Client, out: Console, status: RunStatus, wanted: Wanted) -> None:
+    graph, data_dir = Path(wanted.settings.graph), Path(wanted.settings.data_dir)
+    _title(out, "Where it stands")
+    out.print(terminal.show_status(status, wanted.database, graph_counts(graph)))
+    _title(out, "Who led to whom (a part)")
+    rows = await client.read(tables.ARTICLES, (status.run.tracking_id,))
+    for tree in terminal.discovery_tree(rows, width=3, depth=2):
+        out.print(tree)
+    _title(out, "Two refused spawns, explained")
+    async for line in _explained(client, status.run.tracking_id):
+        out.print(line)
+    _title(out, f"Nearest in meaning to “{QUESTION}”")
+    for line in terminal.show_hits(search_graph(graph, QUESTION, limit=3, data_dir=data_dir).hits, out.width):
+        out.print(line)
+
+
+async def _explained(client: Client, tracking_id: str) -> AsyncIterator[Text]:
+    """One stored block of each of the reasons, in words."""
+    for reason in EXPLAINED:
+        blocks = await client.blocks(tracking_id, kind=ARTICLE, reason=reason)
+        if not blocks:
+            continue
+        telling = [block for block in blocks if len(block.key) >= TELLING_CHARACTERS] or blocks
+        block = max(telling, key=lambda block: block.count)
+        asked = terminal.counted(block.count, "time")
+        yield Text.assemble((terminal.plain(block.key), "bold"), f", asked for {asked}: ", (reason, "yellow"))
+        for line in await _told(client, block):
+            yield Text(f"  {terminal.plain(line)}")
+
+
+async def _told(client: Client, block: Block) -> list[str]:
+    """What a reason means, what the guard saw, and which articles link there."""
+    rows = await client.read(tables.LINKS_TO, (block.tracking_id, block.key, LINKING_SHOWN + 1))
+    linking = [key for (key,) in rows]
+    more = " and others" if len(linking) > LINKING_SHOWN else ""
+    return [
+        f"{terminal.BLOCKS_MEAN[block.reason]}:",
+        block.detail,
+        f"linked from {', '.join(linking[:LINKING_SHOWN])}{more}",
+    ]
+
+
+def _next_steps(out: Console, status: RunStatus, database: Path) -> None:
+    _title(out, "Try next")
+    run, here = status.run.tracking_id, Path(sys.executable).parent
+    commands = [f"export RAMET_DB={shlex.quote(str(database))}"]
+    if Path(shutil.which("ramet") or "").parent != here:
+        commands.append(f'export PATH={shlex.quote(str(here))}:"$PATH"')
+    commands += [
+        'ramet wiki search "women in mathematics"',
+        f"ramet explain {ARTICLE} Computer",
+        f"ramet blocks {run} --reason budget",
+        f"ramet tree {run}",
+        f'ramet wiki expand "Marie Curie" --graph {shlex.quote(str(database.with_name("curie.lbug")))}',
+    ]
+    for command in commands:
+        out.print(Text(f"  {command}"), soft_wrap=True)
+
+
+def _title(out: Console, text: str) -> None:
+    out.print(Text(f"\n{text}", style="bold magenta"))

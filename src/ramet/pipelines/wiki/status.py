@@ -1,0 +1,194 @@
+"""How far a run is: numbers for people and machines, computed from stored rows only.
+
+What an article is shown as is a projection of the engine's task and of the last thing that was settled about it
+(DESIGN §2): a task that is processing and has loaded nothing yet shows as claimed, one that ended badly as failed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ramet import Client, LineageState, Task, TaskState
+from ramet.pipelines.wiki import tables
+from ramet.pipelines.wiki.graph import GraphCounts
+from ramet.pipelines.wiki.graph_ladybug import LadybugGraph
+from ramet.pipelines.wiki.runs import ARTICLE, LEVEL, ArticlePayload, Run
+from ramet.pipelines.wiki.tables import WikiState
+
+RATE_SECONDS = 15.0
+"""The rate is that of the articles loaded in so many seconds."""
+RATE_SPAN_SECONDS = 1.0
+"""Over less than that, a rate says nothing."""
+CLAIMED_MAX = 1_000
+ENDED_BADLY = (TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED, TaskState.FILTERED)
+DONE = (WikiState.LOADED, WikiState.PROCESSED)
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """A run at one moment."""
+
+    run: Run
+    state: str
+    """Of its lineage: running, paused, finished, failed or cancelled."""
+    depths: dict[int, dict[WikiState, int]]
+    """Articles by depth and state; every state is there."""
+    elapsed_seconds: float
+    """From submission to now, or to the end; time in which nobody worked on it included."""
+    articles_per_second: float | None
+    """Over the last `RATE_SECONDS`; None when fewer than two articles were loaded in them."""
+    eta_seconds: float | None
+    """At that rate, at most, as a run may find fewer articles than it may have; None when it cannot be told."""
+    failures: dict[str, int]
+    """Articles and levels that failed, by reason."""
+    blocks: dict[str, int]
+    """Refused spawns of articles, by reason."""
+
+    @property
+    def live(self) -> bool:
+        """Whether there is anything left to do."""
+        return self.state in (LineageState.RUNNING, LineageState.PAUSED)
+
+    @property
+    def articles(self) -> int:
+        """How many articles the run has, in any state."""
+        return sum(self.states.values())
+
+    @property
+    def states(self) -> Counter[WikiState]:
+        """How many articles are in each state."""
+        return sum((Counter(states) for states in self.depths.values()), Counter())
+
+    @property
+    def loaded(self) -> int:
+        """How many articles are in the graph."""
+        return sum(self.states[state] for state in DONE)
+
+    @property
+    def ended(self) -> int:
+        """How many need no loading any more: those in the graph and the failed."""
+        return self.loaded + self.states[WikiState.FAILED]
+
+    @property
+    def expected(self) -> int:
+        """How many articles the run may still come to have: exact once it has ended, else the most."""
+        return max(self.articles, self.run.settings.max_articles) if self.live else self.articles
+
+    @property
+    def level(self) -> int:
+        """The deepest level that has articles."""
+        return max(self.depths, default=0)
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "run": self.run.tracking_id,
+            "state": self.state,
+            "seeds": list(self.run.seeds),
+            "source": self.run.settings.source,
+            "graph": self.run.settings.graph,
+            "max_articles": self.run.settings.max_articles,
+            "max_depth": self.run.settings.max_depth,
+            "articles": self.articles,
+            "states": {state.value: self.states[state] for state in WikiState},
+            "depths": {
+                str(depth): {state.value: count for state, count in states.items()}
+                for depth, states in sorted(self.depths.items())
+            },
+            "elapsed_seconds": round(self.elapsed_seconds, 3),
+            "articles_per_second": _rounded(self.articles_per_second),
+            "eta_seconds": _rounded(self.eta_seconds),
+            "failures": self.failures,
+            "blocks": self.blocks,
+        }
+
+
+async def status_of(client: Client, run: Run, *, now: float | None = None) -> RunStatus:
+    """The status of a run. Works beside a running expansion; a handful of indexed reads."""
+    now = time.time() if now is None else now
+    lineage = await client.lineage(run.tracking_id)
+    assert lineage is not None, "a run is found by its lineage"
+    bad: list[Task] = []
+    if lineage.failed or lineage.cancelled or lineage.skipped or lineage.filtered:
+        bad = [task async for task in client.all_tasks(tracking_id=run.tracking_id, states=ENDED_BADLY)]
+    page = await client.tasks(
+        tracking_id=run.tracking_id, kind=ARTICLE, states=[TaskState.PROCESSING], limit=CLAIMED_MAX
+    )
+    claimed = list(page.tasks)
+    rows = await client.read(tables.DISTRIBUTION, (run.tracking_id,))
+    depths = _project(rows, claimed, [task for task in bad if task.kind == ARTICLE])
+    totals = await client.block_totals(run.tracking_id)
+    status = RunStatus(
+        run,
+        lineage.state,
+        depths,
+        (lineage.ended_at or now) - lineage.created_at,
+        None,
+        None,
+        dict(Counter(_reason(task) for task in bad).most_common()),
+        {reason: count for (kind, reason), count in totals.items() if kind == ARTICLE},
+    )
+    return await _with_rate(client, status, now)
+
+
+async def _with_rate(client: Client, status: RunStatus, now: float) -> RunStatus:
+    [(count, first, last)] = await client.read(tables.LOADED_SINCE, (status.run.tracking_id, now - RATE_SECONDS))
+    if not status.live or count < 2 or last - first < RATE_SPAN_SECONDS:
+        return status
+    rate = (count - 1) / (last - first)
+    return replace(status, articles_per_second=rate, eta_seconds=(status.expected - status.ended) / rate)
+
+
+def _project(rows: list[tuple[Any, ...]], claimed: list[Task], bad: list[Task]) -> dict[int, dict[WikiState, int]]:
+    """Settled states by depth, corrected by what the engine knows of articles that have not settled anything yet."""
+    settled: dict[int, Counter[WikiState]] = {}
+    for depth, state, count in rows:
+        settled.setdefault(depth, Counter())[WikiState(state)] += count
+    busy = Counter(_depth(task) for task in claimed if task.stage != "loaded")
+    failed = Counter(_depth(task) for task in bad if task.stage != "loaded")
+    depths = {}
+    for depth in sorted({*settled, *busy, *failed}):
+        states = settled.get(depth, Counter())
+        not_loaded = states[WikiState.DISCOVERED] + states[WikiState.FAILED]
+        not_loaded = max(not_loaded, busy[depth] + failed[depth])
+        depths[depth] = {
+            WikiState.DISCOVERED: not_loaded - busy[depth] - failed[depth],
+            WikiState.CLAIMED: busy[depth],
+            WikiState.LOADED: states[WikiState.LOADED],
+            WikiState.PROCESSED: states[WikiState.PROCESSED],
+            WikiState.FAILED: failed[depth],
+        }
+    return depths
+
+
+def _depth(task: Task) -> int:
+    return ArticlePayload.model_validate(task.payload).depth
+
+
+def _reason(task: Task) -> str:
+    """What a failure is counted under: what the handler said, or the error's name."""
+    said = task.reason or task.state.value
+    if said.startswith(("permanent_error", "attempts_exhausted", "repeated_error")) and task.error:
+        said = task.error
+    reason = said.partition(":")[0]
+    return f"{reason} ({task.key})" if task.kind == LEVEL else reason
+
+
+def graph_counts(path: Path) -> GraphCounts | None:
+    """What the graph of a run holds; None when it is not there yet.
+
+    Raises:
+        GraphError: it cannot be read.
+    """
+    if not path.exists():
+        return None
+    with LadybugGraph.open_reader(path) as graph:
+        return graph.counts()
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

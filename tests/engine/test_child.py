@@ -1,0 +1,58 @@
+"""Finding the app that a handler process runs; and what is said when it is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ramet.engine import child
+from ramet.engine.child import load_app, main
+from tests.engine import child_app
+
+
+def test_an_app_is_found_by_module_and_attribute() -> None:
+    assert load_app("tests.engine.child_app:app") is child_app.app
+    assert load_app("tests.engine.child_app") is child_app.app
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("tests.engine.nowhere:app", "no module 'tests.engine.nowhere': give the app as module:attribute"),
+        ("nowhere.at.all", "no module 'nowhere.at.all': give the app as module:attribute"),
+        ("tests.engine.child_app:absent", "tests.engine.child_app has no App named 'absent': give the app as"),
+        ("tests.engine.child_app:not_an_app", "tests.engine.child_app has no App named 'not_an_app'"),
+        ("tests.engine.test_child", "tests.engine.test_child has no App named 'app'"),
+        ("", "give the app as module:attribute"),
+        (":app", "give the app as module:attribute"),
+        ("..engine:app", "give the app as module:attribute"),
+    ],
+)
+def test_a_target_that_is_no_app_is_refused_with_what_to_give(target: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_app(target)
+
+
+def test_an_error_inside_the_module_is_not_taken_for_a_missing_module(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="broken on purpose"):
+        load_app("tests.engine.broken_app")
+
+
+def test_a_module_that_a_found_module_imports_is_named_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "absent_library_app.py").write_text("import absent_library\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="No module named 'absent_library'"):
+        load_app("absent_library_app:app")
+
+
+def test_the_process_says_in_one_line_why_it_cannot_begin(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "_leave_signals_to_the_supervisor", lambda: None)
+    for target, why in (
+        ("tests.engine.broken_app:app", "RuntimeError: this module is broken on purpose"),
+        ("tests.engine.nowhere:app", "ValueError: no module 'tests.engine.nowhere': give the app as module:attribute"),
+    ):
+        assert main([target, "database", "0", "0", "1", "300.0"]) == 2
+        assert capsys.readouterr().err == f"ramet: cannot load {target}: {why}\n"

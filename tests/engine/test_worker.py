@@ -1,0 +1,414 @@
+"""The worker with handlers in its own loop: order, time, retries, and when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ramet import (
+    App,
+    Client,
+    Context,
+    Limits,
+    LineageState,
+    Permanent,
+    SyncContext,
+    Task,
+    TaskHistory,
+    Transient,
+    Worker,
+)
+from tests.engine.waiting import until, worked_off, working
+from tests.invariants import violations
+
+
+class Greedy:
+    """A pace that always wants the same number in hand, so that a test knows what is prefetched."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def settled(self, count: int) -> None: ...
+
+    def wanted(self, held: int) -> int:
+        return max(0, self.most - held)
+
+
+def always(number: float) -> random.Random:
+    """Chance that always draws this."""
+    rng = random.Random(0)
+    rng.random = lambda: number  # type: ignore[method-assign]
+    return rng
+
+
+@pytest.fixture
+def app() -> App:
+    return App()
+
+
+@pytest.fixture
+async def client(app: App, tmp_path: Path) -> AsyncIterator[Client]:
+    async with app.client(tmp_path / "ramet.db") as client:
+        yield client
+        assert await violations(client.store) == []
+
+
+async def history(client: Client, task_id: str) -> TaskHistory:
+    found = await client.history(task_id)
+    assert found is not None
+    return found
+
+
+async def get(client: Client, task_id: str) -> Task:
+    return (await history(client, task_id)).task
+
+
+# --- order ------------------------------------------------------------------------------------------------------
+
+
+async def test_larger_priority_runs_first_then_age(app: App, client: Client) -> None:
+    order: list[str] = []
+
+    @app.task("work")
+    async def work(ctx: Context, name: str) -> None:
+        order.append(name)
+
+    for name, priority in (("a0", 0), ("b5", 5), ("c0", 0), ("d-1", -1), ("e5", 5)):
+        await client.submit(work, name, priority=priority)
+    await worked_off(app, client, concurrency=1)
+    assert order == ["b5", "e5", "a0", "c0", "d-1"]
+
+
+async def test_breadth_runs_what_is_closer_to_the_root_first(tmp_path: Path) -> None:
+    order: list[str] = []
+    app = App(breadth=["default"])
+
+    @app.task("node")
+    async def node(ctx: Context, name: str) -> None:
+        order.append(name)
+        if len(name) < 3:
+            ctx.spawn("node", name + "0", priority=9)
+            ctx.spawn("node", name + "1", priority=9)
+
+    async with app.client(tmp_path / "ramet.db") as client:
+        await client.submit_many([(node, "a"), (node, "b")], one_lineage=True)
+        await worked_off(app, client, concurrency=1)
+    assert [len(name) for name in order] == [1] * 2 + [2] * 4 + [3] * 8
+
+
+async def test_a_worker_claims_only_the_kinds_and_queues_that_it_serves(app: App, client: Client) -> None:
+    ran: list[str] = []
+
+    @app.task("one")
+    async def one(ctx: Context, n: int) -> None:
+        ran.append(f"one {n}")
+
+    @app.task("two", queue="other")
+    def two(ctx: SyncContext, n: int) -> None:
+        ran.append(f"two {n}")
+
+    submitted = [await client.submit(kind, 1) for kind in ("one", "two", "elsewhere")]
+    submitted.append(await client.submit("one", 2, queue="other"))
+    await worked_off(app, client, kinds=["two"])
+    assert ran == ["two 1"]
+    wanted = submitted[3].tracking_id
+    await worked_off(app, client, kinds=["one"], queues=["other"], until_idle=False, until_ended=wanted)
+    assert ran == ["two 1", "one 2"]
+    await worked_off(app, client)
+    assert ran == ["two 1", "one 2", "one 1"]
+    assert (await get(client, submitted[2].id)).state == "pending", "nobody here serves that kind"
+
+
+async def test_two_workers_on_one_database_run_every_task_once(app: App, client: Client, tmp_path: Path) -> None:
+    ran: list[int] = []
+
+    @app.task("work")
+    async def work(ctx: Context, n: int) -> None:
+        ran.append(n)
+        if n < 300:
+            ctx.spawn("work", n + 300)
+
+    await client.submit_many([("work", n) for n in range(300)])
+    async with app.client(tmp_path / "ramet.db") as second, asyncio.TaskGroup() as group:
+        workers = [Worker(app, each, until_idle=True, poll_seconds=0.05) for each in (client, second)]
+        for worker in workers:
+            group.create_task(worker.run())
+    assert sorted(ran) == list(range(600))
+    assert sum(worker.settled for worker in workers) == 600
+
+
+# --- when it ends -----------------------------------------------------------------------------------------------
+
+
+async def test_until_idle_also_waits_for_what_is_delayed_and_retried(app: App, client: Client) -> None:
+    @app.task("work")
+    async def work(ctx: Context, n: int) -> None:
+        if ctx.attempt == 1:
+            raise Transient("again")
+
+    delayed = await client.submit(work, 1, delay_seconds=0.2)
+    await client.submit(work, 2)
+    await worked_off(app, client, rng=always(0.1))
+    assert {kind.state: kind.tasks for kind in await client.counts()} == {"success": 2}
+    told = await history(client, delayed.id)
+    assert told.task.created_at + 0.2 <= told.attempts[0].claimed_at, "not before it was due"
+
+
+async def test_until_ended_waits_for_that_lineage_and_for_no_other(app: App, client: Client) -> None:
+    @app.task("work")
+    async def work(ctx: Context, depth: int) -> None:
+        if depth:
+            ctx.spawn("work", depth - 1)
+
+    waiting = await client.submit(work, 0, delay_seconds=3_600)
+    wanted = await client.submit(work, 5)
+    await worked_off(app, client, until_idle=False, until_ended=wanted.tracking_id)
+    lineage = await client.lineage(wanted.tracking_id)
+    assert lineage is not None
+    assert (lineage.state, lineage.success) == (LineageState.FINISHED, 6)
+    assert (await get(client, waiting.id)).state == "pending"
+    await worked_off(app, client, until_idle=False, until_ended="no such lineage")
+
+
+def test_an_app_without_kinds_cannot_be_worked_on(tmp_path: Path) -> None:
+    app = App()
+    client = app.client(tmp_path / "ramet.db")
+    with pytest.raises(ValueError, match="the app has no kinds"):
+        Worker(app, client)
+    asyncio.run(client.close())
+
+
+def test_a_script_runs_to_the_end_of_its_work(tmp_path: Path) -> None:
+    app, ended = App(), list[str]()
+    app.at_end(lambda: ended.append("first registered"))
+    app.at_end(lambda: ended.append("last registered"))
+
+    @app.task("work")
+    def work(ctx: SyncContext, n: int) -> int:
+        if n:
+            ctx.spawn("work", n - 1)
+        return n
+
+    async def submit_and_count(count: bool) -> int:
+        async with app.client(tmp_path / "ramet.db") as client:
+            if count:
+                return sum(kind.tasks for kind in await client.counts() if kind.state == "success")
+            await client.submit(work, 3)
+            return 0
+
+    asyncio.run(submit_and_count(False))
+    app.run(tmp_path / "ramet.db", concurrency=2)
+    assert asyncio.run(submit_and_count(True)) == 4
+    assert ended == ["last registered", "first registered"]
+    assert not list(tmp_path.glob("*-ramet/*")), "no lock and no socket is left"
+
+
+# --- drain and stop ---------------------------------------------------------------------------------------------
+
+
+class Held:
+    """An app whose handlers run until they are let go."""
+
+    def __init__(self, app: App) -> None:
+        self.running: set[int] = set()
+        self.began: list[int] = []
+        self.go_on = asyncio.Event()
+
+        @app.task("held")
+        async def held(ctx: Context, n: int) -> int:
+            self.began.append(n)
+            self.running.add(n)
+            try:
+                await self.go_on.wait()
+            finally:
+                self.running.discard(n)
+            return n
+
+
+async def test_drain_lets_running_handlers_end_and_hands_the_rest_back(app: App, client: Client) -> None:
+    held = Held(app)
+    submitted = await client.submit_many([("held", n) for n in range(10)])
+    worker = Worker(app, client, concurrency=2)
+    worker._pace = Greedy(8)  # type: ignore[assignment]
+    run = asyncio.create_task(worker.run())
+    await until(lambda: len(held.running) == 2 and worker.in_hand == 8, "two running, six prefetched")
+    worker.drain()
+    await until(lambda: worker.in_hand == 2, "six handed back")
+    assert not run.done(), "it waits for the two"
+    back = [await history(client, item.id) for item in submitted[2:8]]
+    assert [(h.task.state, h.task.attempts, h.task.fence) for h in back] == [("pending", 0, 1)] * 6
+    assert [[a.outcome for a in h.attempts] for h in back] == [["returned"]] * 6
+    untouched = [await get(client, item.id) for item in submitted[8:]]
+    assert [(task.state, task.fence) for task in untouched] == [("pending", 0)] * 2
+    held.go_on.set()
+    await run
+    assert held.began == [0, 1]
+    assert [(await get(client, item.id)).result for item in submitted[:2]] == [0, 1]
+
+
+async def test_stop_hands_everything_back_at_once_and_another_worker_does_it(app: App, client: Client) -> None:
+    held = Held(app)
+    submitted = await client.submit_many([("held", n) for n in range(6)])
+    worker = Worker(app, client, concurrency=2)
+    worker._pace = Greedy(5)  # type: ignore[assignment]
+    run = asyncio.create_task(worker.run())
+    await until(lambda: len(held.running) == 2 and worker.in_hand == 5, "two running, three prefetched")
+    worker.stop()
+    await run
+    tasks = [await get(client, item.id) for item in submitted]
+    assert [(task.state, task.attempts) for task in tasks] == [("pending", 0)] * 6
+    assert (held.running, worker.in_hand) == (set(), 0)
+    held.go_on.set()
+    await worked_off(app, client)
+    tasks = [await get(client, item.id) for item in submitted]
+    assert [(task.state, task.attempts, task.losses) for task in tasks] == [("success", 1, 0)] * 6
+
+
+async def test_stop_during_a_drain_does_not_wait_for_handlers(
+    app: App, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    held = Held(app)
+    submitted = await client.submit("held", 1)
+    worker = Worker(app, client)
+    run = asyncio.create_task(worker.run())
+    await until(lambda: held.running, "it runs")
+    caplog.set_level(logging.INFO, logger="ramet.worker")
+    worker.drain()
+    await until(lambda: "draining: 1 tasks run on, 0 go back" in caplog.messages, "the drain")
+    worker.stop()
+    await run
+    assert (await get(client, submitted.id)).state == "pending"
+
+
+async def test_a_cancelled_worker_hands_its_claims_back(app: App, client: Client) -> None:
+    held = Held(app)
+    submitted = await client.submit("held", 1)
+    run = asyncio.create_task(Worker(app, client).run())
+    await until(lambda: held.running, "it runs")
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    task = await get(client, submitted.id)
+    assert (task.state, task.attempts) == ("pending", 0)
+
+
+# --- retries, snoozes, continuations ----------------------------------------------------------------------------
+
+
+async def test_a_transient_error_is_retried_after_its_backoff_until_attempts_are_used_up(
+    app: App, client: Client
+) -> None:
+    @app.task("fails", limits=Limits(max_attempts=3))
+    async def fails(ctx: Context) -> None:
+        raise Transient(f"busy on attempt {ctx.attempt}")
+
+    submitted = await client.submit(fails)
+    await worked_off(app, client, rng=always(0.05))
+    told = await history(client, submitted.id)
+    assert [a.outcome for a in told.attempts] == ["error"] * 3
+    assert [a.reason for a in told.attempts] == ["retry_in: 0.050 s", "retry_in: 0.100 s", "attempts_exhausted: 3"]
+    for attempt, following, backoff in zip(told.attempts, told.attempts[1:], (0.05, 0.1), strict=False):
+        assert attempt.ended_at + backoff <= following.claimed_at
+    assert (told.task.state, told.task.retry_count, told.task.fence) == ("failed", 2, 3)
+    assert told.task.error == "Transient: busy on attempt 3"
+
+
+async def test_a_permanent_error_is_not_tried_again(app: App, client: Client) -> None:
+    @app.task("fails")
+    async def fails(ctx: Context) -> None:
+        raise Permanent("no such page")
+
+    submitted = await client.submit(fails)
+    await worked_off(app, client)
+    told = await history(client, submitted.id)
+    assert (told.task.state, told.task.reason, len(told.attempts)) == ("failed", "permanent_error", 1)
+
+
+async def test_a_snoozed_task_comes_back_later_with_its_attempt(app: App, client: Client) -> None:
+    attempts: list[tuple[int, int]] = []
+
+    @app.task("poll")
+    async def poll(ctx: Context) -> Any:
+        attempts.append((ctx.attempt, ctx.snoozes))
+        return ctx.snooze(0.01, "not ready") if ctx.snoozes == 0 else "ready"
+
+    submitted = await client.submit(poll)
+    await worked_off(app, client)
+    told = await history(client, submitted.id)
+    assert attempts == [(1, 0), (1, 1)]
+    assert [(a.outcome, a.reason) for a in told.attempts] == [("snooze", "not ready"), ("success", None)]
+    assert told.attempts[0].ended_at + 1.0 <= told.attempts[1].claimed_at, "a snooze is at least a second"
+    assert (told.task.attempts, told.task.snoozes) == (1, 1)
+
+
+async def test_a_task_continues_itself_after_progress_until_its_chain_is_used_up(app: App, client: Client) -> None:
+    chain: list[int] = []
+
+    @app.task("long")
+    async def long(ctx: Context) -> Any:
+        chain.append(ctx.chain_depth)
+        await ctx.checkpoint(state={"done": len(chain)})
+        return ctx.continue_later()
+
+    @app.task("idle")
+    async def idle(ctx: Context) -> Any:
+        return ctx.continue_later()
+
+    ended = [await client.submit(kind) for kind in ("long", "idle")]
+    await worked_off(app, client)
+    assert chain == [0, 1, 2]
+    tasks = [await get(client, item.id) for item in ended]
+    assert [(task.state, task.reason, task.fence) for task in tasks] == [
+        ("success", "chain_depth: 2", 3),
+        ("success", "no_progress", 1),
+    ]
+
+
+# --- deadlines --------------------------------------------------------------------------------------------------
+
+
+async def test_a_task_past_its_deadline_fails_instead_of_being_retried(app: App, client: Client) -> None:
+    @app.task("fails", limits=Limits(task_seconds=0.2))
+    async def fails(ctx: Context) -> None:
+        raise Transient("busy")
+
+    submitted = await client.submit(fails)
+    await worked_off(app, client, rng=always(0.999))
+    told = await history(client, submitted.id)
+    assert (told.task.state, told.task.reason, len(told.attempts)) == ("failed", "task_deadline", 1)
+    assert told.transitions[-1].at >= told.attempts[0].claimed_at + 0.2
+
+
+async def test_a_handler_of_a_lineage_past_its_deadline_is_told_and_its_tasks_fail(app: App, client: Client) -> None:
+    held = Held(app)
+    submitted = await client.submit_many(
+        [("held", 1), ("held", 2)], one_lineage=True, limits=Limits(lineage_seconds=0.3)
+    )
+    other = await client.submit("held", 3)
+    async with working(app, client, heartbeat_seconds=0.05, concurrency=3):
+        await until(lambda: held.running == {1, 2, 3}, "all run")
+        await until(lambda: held.running == {3}, "the handlers of the ended lineage are stopped")
+        for item in submitted:
+            task = await client.wait(item.id, timeout_seconds=60)
+            assert (task.state, task.reason) == ("failed", "lineage_deadline")
+        held.go_on.set()
+        assert await client.result(other.id, timeout_seconds=60) == 3
+    lineage = await client.lineage(submitted[0].tracking_id)
+    assert lineage is not None
+    assert (lineage.state, lineage.reason, lineage.live) == ("failed", "lineage_deadline", 0)
+
+
+async def test_a_delayed_task_does_not_run_after_its_lineage_was_cancelled(app: App, client: Client) -> None:
+    held = Held(app)
+    submitted = await client.submit("held", 1, delay_seconds=0.2)
+    assert await client.cancel_lineage(submitted.tracking_id, reason="changed my mind")
+    await worked_off(app, client)
+    task = await get(client, submitted.id)
+    assert (task.state, task.reason) == ("cancelled", "cancelled by client: changed my mind")
+    assert held.began == []

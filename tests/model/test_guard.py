@@ -1,0 +1,285 @@
+"""The spawn guard (DESIGN §5): each reason, its edges, and which one wins when several apply."""
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ramet.model.guard import (
+    ORDINARY,
+    REOFFERABLE,
+    Allowed,
+    Blocked,
+    BlockReason,
+    Facts,
+    Holder,
+    buried,
+    check_spawn,
+)
+from ramet.model.lineage import Lineage
+from ramet.model.task import TaskState
+
+NOW = 1_000.0
+LINEAGE = Lineage(
+    tracking_id="lineage",
+    state="running",
+    reason=None,
+    created_at=0.0,
+    deadline_at=2_000.0,
+    ended_at=None,
+    max_spawn_depth=10,
+    max_tasks=100,
+    max_fan_out=50,
+    tasks=20,
+    live=5,
+    success=15,
+    filtered=0,
+    skipped=0,
+    failed=0,
+    cancelled=0,
+    blocks=0,
+    tombstones="",
+    sweep=0,
+)
+FACTS = Facts(
+    lineage=LINEAGE,
+    tombstones={},
+    parent_id="parent",
+    ancestry_chain=("root", "middle"),
+    parent_depth=2,
+    parent_fan_out=3,
+    claim_current=True,
+    kind="company",
+    cycle_on="key",
+    holders=(),
+    now=NOW,
+)
+
+
+def facts(lineage: dict[str, Any] | None = None, **changes: Any) -> Facts:
+    """A spawn that nothing speaks against, changed."""
+    return FACTS._replace(lineage=LINEAGE._replace(**(lineage or {})), **changes)
+
+
+def blocked(asked: Facts) -> Blocked:
+    """The refusal that must follow."""
+    verdict = check_spawn(asked)
+    assert isinstance(verdict, Blocked), "the guard allowed it"
+    return verdict
+
+
+def test_a_spawn_that_nothing_speaks_against_is_allowed() -> None:
+    assert check_spawn(facts()) == Allowed()
+
+
+# --- the order
+
+TROUBLE: list[tuple[BlockReason, dict[str, Any], dict[str, Any]]] = [
+    (BlockReason.CANCELLED, {}, {"tombstones": {"middle": 1}}),
+    (BlockReason.ENDED, {"state": "failed"}, {}),
+    (BlockReason.STALE, {}, {"claim_current": False}),
+    (BlockReason.DEPTH, {"max_spawn_depth": 2}, {}),
+    (BlockReason.CYCLE, {}, {"holders": (Holder("root", "job", "success"),)}),
+    (BlockReason.IN_FLIGHT, {}, {"holders": (Holder("other", "company", "pending"),)}),
+    (BlockReason.DONE, {}, {"holders": (Holder("other", "company", "success"),)}),
+    (BlockReason.BUDGET, {"tasks": 100}, {}),
+    (BlockReason.FAN_OUT, {}, {"parent_fan_out": 50}),
+    (BlockReason.DEADLINE, {"deadline_at": NOW}, {}),
+]
+"""One cause for each reason, in the order of DESIGN §5: (reason, changes of the lineage, changes of the facts)."""
+
+
+def troubled(*causes: tuple[BlockReason, dict[str, Any], dict[str, Any]]) -> Facts:
+    """Facts with all of these causes at once."""
+    lineage: dict[str, Any] = {}
+    changes: dict[str, Any] = {"holders": ()}
+    for _, of_lineage, of_facts in causes:
+        lineage |= of_lineage
+        holders = changes["holders"] + of_facts.get("holders", ())
+        changes |= {**of_facts, "holders": holders}
+    return facts(lineage, **changes)
+
+
+def test_the_reasons_are_those_of_the_design_in_its_order() -> None:
+    assert [reason for reason, _, _ in TROUBLE] == list(BlockReason)
+    assert [reason.value for reason in BlockReason] == (
+        "cancelled ended stale depth cycle in_flight done budget fan_out deadline".split()
+    )
+
+
+@pytest.mark.parametrize("cause", TROUBLE, ids=lambda cause: cause[0].value)
+def test_each_cause_alone_gives_its_reason_and_a_detail(cause: Any) -> None:
+    verdict = blocked(troubled(cause))
+    assert verdict.reason is cause[0]
+    assert verdict.detail
+
+
+@pytest.mark.parametrize(("earlier", "later"), list(combinations(TROUBLE, 2)), ids=lambda cause: cause[0].value)
+def test_of_two_causes_the_earlier_gives_the_reason(earlier: Any, later: Any) -> None:
+    assert blocked(troubled(earlier, later)).reason is earlier[0]
+    # One identity has one holder, so a duplicate is either live or ended; which one is asked first cannot matter.
+    if {earlier[0], later[0]} != {BlockReason.IN_FLIGHT, BlockReason.DONE}:
+        assert blocked(troubled(later, earlier)).reason is earlier[0]
+
+
+@given(st.sets(st.sampled_from(range(len(TROUBLE))), min_size=1))
+def test_of_any_causes_the_first_gives_the_reason(chosen: set[int]) -> None:
+    causes = [TROUBLE[at] for at in sorted(chosen)]
+    assert blocked(troubled(*causes)).reason is causes[0][0]
+
+
+# --- over
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ("running", None),
+        ("paused", None),
+        ("finished", BlockReason.ENDED),
+        ("failed", BlockReason.ENDED),
+        ("cancelled", BlockReason.CANCELLED),
+    ],
+)
+def test_an_open_lineage_takes_spawns_and_an_ended_one_does_not(state: str, reason: BlockReason | None) -> None:
+    if reason is None:
+        assert check_spawn(facts({"state": state})) == Allowed()
+    else:
+        assert blocked(facts({"state": state})).reason is reason
+
+
+@pytest.mark.parametrize(
+    ("tombstones", "grave"),
+    [
+        ({}, None),
+        ({"somebody": 1}, None),
+        ({"parent": 1}, "parent"),
+        ({"middle": 1}, "middle"),
+        ({"root": 1}, "root"),
+        ({"parent": 0}, None),
+        ({"root": 1, "middle": 0}, None),
+        ({"root": 0, "middle": 1}, "middle"),
+        ({"root": 1, "middle": 0, "parent": 1}, "parent"),
+        ({"root": 1, "parent": 0}, None),
+        ({"root": 1, "middle": 1}, "middle"),
+    ],
+)
+def test_the_nearest_mark_on_the_way_to_the_root_decides(tombstones: dict[str, int], grave: str | None) -> None:
+    assert buried(tombstones, "parent", ("root", "middle")) == grave
+    verdict = check_spawn(facts(tombstones=tombstones))
+    if grave is None:
+        assert verdict == Allowed()
+    else:
+        assert isinstance(verdict, Blocked)
+        assert verdict.reason is BlockReason.CANCELLED
+        assert grave in verdict.detail
+
+
+def test_a_mark_on_a_sibling_or_below_covers_nobody_else() -> None:
+    assert buried({"child": 1}, "root", ()) is None
+    assert buried({"sibling": 1}, "child", ("root",)) is None
+
+
+# --- depth
+
+
+@pytest.mark.parametrize(("parent_depth", "allowed"), [(0, True), (9, True), (10, False), (11, False)])
+def test_a_task_may_be_at_max_spawn_depth_and_its_child_may_not(parent_depth: int, allowed: bool) -> None:
+    verdict = check_spawn(facts(parent_depth=parent_depth))
+    if allowed:
+        assert verdict == Allowed()
+    else:
+        assert verdict == Blocked(BlockReason.DEPTH, f"depth {parent_depth + 1} is over max_spawn_depth 10")
+
+
+def test_max_spawn_depth_0_allows_roots_only() -> None:
+    assert blocked(facts({"max_spawn_depth": 0}, parent_depth=0)).reason is BlockReason.DEPTH
+
+
+# --- cycle
+
+
+@pytest.mark.parametrize("ancestor", ["root", "middle", "parent"])
+@pytest.mark.parametrize(
+    ("kind", "cycle_on", "cycle"),
+    [("company", "key", True), ("job", "key", True), ("company", "kind+key", True), ("job", "kind+key", False)],
+)
+def test_an_ancestor_of_the_same_key_closes_a_cycle_unless_only_its_own_kind_counts(
+    ancestor: str, kind: str, cycle_on: str, cycle: bool
+) -> None:
+    verdict = check_spawn(facts(holders=(Holder(ancestor, kind, "success"),), cycle_on=cycle_on))
+    if cycle:
+        assert isinstance(verdict, Blocked)
+        assert (verdict.reason, verdict.winner) == (BlockReason.CYCLE, ancestor)
+        assert ancestor in verdict.detail
+    else:
+        assert verdict == Allowed()
+
+
+def test_a_cycle_is_told_even_when_another_holder_of_the_key_comes_first() -> None:
+    holders = (Holder("other", "job", "pending"), Holder("root", "listing", "success"))
+    assert blocked(facts(holders=holders)).winner == "root"
+
+
+def test_a_holder_of_another_kind_that_is_no_ancestor_is_no_obstacle() -> None:
+    assert check_spawn(facts(holders=(Holder("other", "job", "pending"),))) == Allowed()
+
+
+# --- duplicates
+
+
+@pytest.mark.parametrize("state", list(TaskState))
+def test_a_duplicate_is_in_flight_while_it_lives_and_done_in_any_terminal_state(state: TaskState) -> None:
+    verdict = blocked(facts(holders=(Holder("other", "company", state.value),)))
+    assert verdict.reason is (BlockReason.DONE if state.terminal else BlockReason.IN_FLIGHT)
+    assert verdict.winner == "other"
+    assert state.value in verdict.detail
+
+
+def test_the_duplicate_is_found_among_holders_of_other_kinds() -> None:
+    holders = (Holder("first", "job", "pending"), Holder("second", "company", "failed"))
+    assert blocked(facts(holders=holders)).winner == "second"
+
+
+# --- size and time
+
+
+@pytest.mark.parametrize(("tasks", "allowed"), [(0, True), (99, True), (100, False), (101, False)])
+def test_a_lineage_creates_exactly_max_tasks(tasks: int, allowed: bool) -> None:
+    verdict = check_spawn(facts({"tasks": tasks}))
+    if allowed:
+        assert verdict == Allowed()
+    else:
+        assert verdict == Blocked(BlockReason.BUDGET, f"the lineage has created {tasks} of 100 tasks")
+
+
+@pytest.mark.parametrize(("fan_out", "allowed"), [(0, True), (49, True), (50, False), (51, False)])
+def test_a_parent_creates_exactly_max_fan_out(fan_out: int, allowed: bool) -> None:
+    verdict = check_spawn(facts(parent_fan_out=fan_out))
+    if allowed:
+        assert verdict == Allowed()
+    else:
+        assert verdict == Blocked(BlockReason.FAN_OUT, f"the parent has created {fan_out} of 50 children")
+
+
+@pytest.mark.parametrize(("deadline_at", "allowed"), [(NOW + 0.001, True), (NOW, False), (NOW - 1.0, False)])
+def test_nothing_is_spawned_at_the_lineages_deadline(deadline_at: float, allowed: bool) -> None:
+    verdict = check_spawn(facts({"deadline_at": deadline_at}))
+    assert verdict == (
+        Allowed() if allowed else Blocked(BlockReason.DEADLINE, "the deadline of the lineage has passed")
+    )
+
+
+def test_a_duplicate_is_told_as_such_when_the_budget_is_gone_too() -> None:
+    full = facts({"tasks": 100}, parent_fan_out=50, holders=(Holder("other", "company", "pending"),))
+    assert blocked(full).reason is BlockReason.IN_FLIGHT
+
+
+# --- what follows from a reason
+
+
+def test_duplicates_are_ordinary_and_limits_can_be_offered_again() -> None:
+    assert {BlockReason.IN_FLIGHT, BlockReason.DONE} == ORDINARY
+    assert {BlockReason.DEPTH, BlockReason.BUDGET, BlockReason.FAN_OUT, BlockReason.DEADLINE} == REOFFERABLE

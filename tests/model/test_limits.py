@@ -1,0 +1,126 @@
+"""Every number of DESIGN §8 and of its presets, and what a limit may be."""
+
+from dataclasses import asdict, fields
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ramet.model import limits as model
+from ramet.model.limits import AGGRESSIVE, BALANCED, CONSERVATIVE, PRESETS, Limits
+
+HOUR = 3_600.0
+
+BALANCED_NUMBERS: dict[str, Any] = {
+    "max_spawn_depth": 10,
+    "max_tasks": 100_000,
+    "max_fan_out": 5_000,
+    "max_shape": 1_000,
+    "retries_per_minute": 600,
+    "schedule_seconds": 5 * 60.0,
+    "max_chain_depth": 2,
+    "call_seconds": 60.0,
+    "call_retries": 6,
+    "task_seconds": 2 * HOUR,
+    "lineage_seconds": 48 * HOUR,
+    "invocation_seconds": 10 * 60.0,
+    "invocation_items": 1_000,
+    "max_attempts": 4,
+    "payload_bytes_max": 256 * 1_024,
+    "pipeline_state_bytes_max": 1_024 * 1_024,
+}
+CONSERVATIVE_NUMBERS = BALANCED_NUMBERS | {
+    "task_seconds": 1 * HOUR,
+    "lineage_seconds": 24 * HOUR,
+    "max_chain_depth": 1,
+    "call_retries": 3,
+    "max_tasks": 10_000,
+    "max_fan_out": 500,
+    "max_shape": 100,
+    "retries_per_minute": 60,
+}
+AGGRESSIVE_NUMBERS = BALANCED_NUMBERS | {
+    "task_seconds": 4 * HOUR,
+    "lineage_seconds": 96 * HOUR,
+    "max_chain_depth": 5,
+    "call_retries": 10,
+    "max_tasks": 1_000_000,
+    "max_fan_out": 50_000,
+    "max_shape": 10_000,
+    "retries_per_minute": 6_000,
+}
+
+
+@pytest.mark.parametrize(
+    ("preset", "numbers"),
+    [(CONSERVATIVE, CONSERVATIVE_NUMBERS), (BALANCED, BALANCED_NUMBERS), (AGGRESSIVE, AGGRESSIVE_NUMBERS)],
+)
+def test_a_preset_has_exactly_the_numbers_of_the_design(preset: Limits, numbers: dict[str, Any]) -> None:
+    assert asdict(preset) == numbers
+    assert all(type(asdict(preset)[name]) is type(number) for name, number in numbers.items())
+
+
+def test_balanced_is_the_default_and_presets_go_by_name() -> None:
+    assert Limits() == BALANCED
+    assert PRESETS == {"conservative": CONSERVATIVE, "balanced": BALANCED, "aggressive": AGGRESSIVE}
+
+
+def test_the_engines_own_constants_are_those_of_the_design() -> None:
+    assert (model.LEASE_SECONDS, model.HEARTBEAT_SECONDS) == (300.0, 30.0)
+    assert (model.LOSSES_ALONE_MAX, model.LOSSES_MAX) == (3, 10)
+    assert model.SNOOZE_SECONDS_MIN == 1.0
+    assert model.BACKOFF_SECONDS_MAX == 1 * HOUR
+    assert model.ENDING_SECONDS == 1 * HOUR
+    assert model.REPEATED_ERROR_SECONDS == 24 * HOUR
+    assert model.WARN_SHARE == 0.2
+    assert model.HEARTBEAT_SECONDS * 3 <= model.LEASE_SECONDS, "two heartbeats may fail"
+
+
+@pytest.mark.parametrize("name", [item.name for item in fields(Limits)])
+@pytest.mark.parametrize("value", [-1, float("nan")])
+def test_no_limit_is_negative_or_not_a_number(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"limit {name} is .*: give a number of at least 0"):
+        Limits(**{name: value})
+
+
+def test_a_task_runs_at_least_once() -> None:
+    with pytest.raises(ValueError, match="at least 1, the first run counts"):
+        Limits(max_attempts=0)
+    assert Limits(max_attempts=1).max_attempts == 1
+
+
+def test_unlimited_attempts_need_a_task_deadline() -> None:
+    assert Limits(max_attempts=None).task_seconds == 7_200.0
+    with pytest.raises(ValueError, match="task_seconds"):
+        Limits(max_attempts=None, task_seconds=None)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "stricter"), [(5, 3, 3), (3, 5, 3), (None, 5, 5), (5, None, 5), (None, None, None)]
+)
+def test_lowered_takes_the_stricter_and_none_is_the_loosest(
+    mine: int | None, theirs: int | None, stricter: int | None
+) -> None:
+    assert Limits(max_attempts=mine).lowered(Limits(max_attempts=theirs)).max_attempts == stricter
+
+
+LIMITS = st.builds(
+    Limits,
+    max_tasks=st.integers(0, 1_000),
+    max_fan_out=st.integers(0, 1_000),
+    max_spawn_depth=st.integers(0, 20),
+    lineage_seconds=st.floats(0, 1e6),
+    task_seconds=st.floats(0, 1e6),
+    max_attempts=st.none() | st.integers(1, 9),
+)
+
+
+@given(mine=LIMITS, theirs=LIMITS)
+def test_lowering_never_raises_anything(mine: Limits, theirs: Limits) -> None:
+    low = asdict(mine.lowered(theirs))
+    for name, value in low.items():
+        bounds = [bound for bound in (asdict(mine)[name], asdict(theirs)[name]) if bound is not None]
+        assert value == min(bounds, default=None)
+    assert mine.lowered(theirs) == theirs.lowered(mine)
+    assert mine.lowered(mine) == mine

@@ -1,0 +1,59 @@
+"""What a lineage's tasks inherit, and when a lineage is over (DESIGN §2)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ramet.model.lineage import OPEN, Lineage, LineageState, Place, child_of, counted_out, reopened, root_of
+from tests.model.test_guard import LINEAGE
+
+
+def lineage(state: str, live: int = 0) -> Lineage:
+    """A lineage in some state with some live tasks."""
+    return LINEAGE._replace(state=state, live=live)
+
+
+def test_a_root_is_at_depth_0_without_ancestors() -> None:
+    assert root_of("lineage") == Place("lineage", None, (), 0)
+
+
+def test_a_child_is_one_deeper_and_has_its_parent_last_in_the_chain() -> None:
+    assert child_of("lineage", "root", (), 0) == Place("lineage", "root", ("root",), 1)
+    assert child_of("lineage", "a", ("root",), 1) == Place("lineage", "a", ("root", "a"), 2)
+
+
+@given(st.lists(st.uuids().map(str), unique=True, max_size=12))
+def test_down_any_line_depth_is_the_length_of_the_chain(ids: list[str]) -> None:
+    place = root_of("lineage")
+    for task_id in ids:
+        place = child_of(place.tracking_id, task_id, place.ancestry_chain, place.spawn_depth)
+        assert place.parent_id == task_id
+    assert place.ancestry_chain == tuple(ids)
+    assert place.spawn_depth == len(ids)
+    assert place.tracking_id == "lineage"
+
+
+def test_the_states_are_those_of_the_design() -> None:
+    assert [state.value for state in LineageState] == "running paused finished failed cancelled".split()
+    assert {LineageState.RUNNING, LineageState.PAUSED} == OPEN
+
+
+@pytest.mark.parametrize(
+    ("state", "live", "after"),
+    [
+        ("running", 1, "running"),
+        ("running", 0, "finished"),
+        ("paused", 0, "paused"),
+        ("finished", 0, "finished"),
+        ("failed", 3, "failed"),
+        ("failed", 0, "failed"),
+        ("cancelled", 0, "cancelled"),
+    ],
+)
+def test_only_a_running_lineage_finishes_and_only_without_live_tasks(state: str, live: int, after: str) -> None:
+    assert counted_out(lineage(state, live)) == after
+
+
+@pytest.mark.parametrize("state", list(LineageState))
+def test_revive_returns_a_lineage_to_running_and_leaves_a_pause_alone(state: LineageState) -> None:
+    assert reopened(lineage(state.value)) == ("paused" if state == "paused" else "running")

@@ -1,0 +1,175 @@
+"""An expansion in this process: its result is a function of the articles, the seeds and the settings alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ramet import Client, TaskState, Worker
+from ramet.pipelines.wiki import expansions, tasks
+from ramet.pipelines.wiki.expanding import prepare
+from ramet.pipelines.wiki.runs import ARTICLE, LEVEL, find_run
+from ramet.pipelines.wiki.status import status_of
+from ramet.pipelines.wiki.tables import WikiState
+from ramet.pipelines.wiki.tasks import app
+from tests.pipelines.wiki.worlds import (
+    SEEDS,
+    expand_in_process,
+    settings_for,
+    submit,
+    what_is_left,
+    write_world,
+)
+
+pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
+pytest.importorskip("ahocorasick", reason="the extra [wiki] is not installed")
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Levels look again as soon as the engine lets them."""
+    monkeypatch.setattr(tasks, "SNOOZE_SECONDS", (1.0, 1.0))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    return write_world(tmp_path / "world.jsonl", articles=60)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """The world's expansion, one article at a time."""
+    import asyncio
+
+    folder = tmp_path_factory.mktemp("undisturbed")
+    world = write_world(folder / "world.jsonl", articles=60)
+    asyncio.run(expand_in_process(folder, settings_for(folder, world), concurrency=1))
+    return what_is_left(folder)
+
+
+async def test_the_result_does_not_depend_on_how_many_work_at_once(
+    tmp_path: Path, world: Path, undisturbed: dict[str, list[Any]]
+) -> None:
+    await expand_in_process(tmp_path, settings_for(tmp_path, world), concurrency=16)
+    assert what_is_left(tmp_path) == undisturbed
+
+
+def test_the_cap_is_reached_exactly_and_every_link_is_accounted_for(undisturbed: dict[str, list[Any]]) -> None:
+    articles = [row for row in undisturbed["tasks"] if row[0] == ARTICLE]
+    assert len(articles) == len(undisturbed["articles"]) == 40
+    refused = sum(row[3] for row in undisturbed["blocks"] if row[0] == ARTICLE)
+    refused += sum(row[3] for row in undisturbed["block counts"] if row[1] == ARTICLE)
+    assert refused + len(articles) - len(SEEDS) == len(undisturbed["links"])
+    reasons = {row[2] for row in undisturbed["blocks"]}
+    assert {"budget", "done", "in_flight", "cycle"} <= reasons
+
+
+def test_every_article_has_the_depth_of_its_shortest_way_from_a_seed(undisturbed: dict[str, list[Any]]) -> None:
+    depth = {row[0]: row[2] for row in undisturbed["articles"]}
+    assert {key for key, found in depth.items() if found == 0} == set(SEEDS)
+    for source, _, target, _ in undisturbed["links"]:
+        assert target not in depth or depth[target] <= depth[source] + 1
+    for key, _, found, _, source, *_ in undisturbed["articles"]:
+        assert found == 0 or depth[source] == found - 1, key
+
+
+def test_the_graph_has_every_link_between_articles_and_no_other(undisturbed: dict[str, list[Any]]) -> None:
+    keys = {row[0] for row in undisturbed["articles"]}
+    expected = {(source, target) for source, _, target, _ in undisturbed["links"] if target in keys}
+    drawn = [json.loads(line.removeprefix("LINKS_TO ")) for line in undisturbed["graph"] if line.startswith("LINKS_TO")]
+    assert sorted(map(tuple, drawn)) == sorted(expected)
+
+
+def test_titles_without_an_article_fail_and_say_so(undisturbed: dict[str, list[Any]]) -> None:
+    failed = {row[0]: row[6] for row in undisturbed["articles"] if row[3] == WikiState.FAILED}
+    assert set(failed) == {"Hole 0"}
+    assert failed["Hole 0"].startswith("not_found: ")
+    assert {row[3] for row in undisturbed["articles"]} == {WikiState.PROCESSED, WikiState.FAILED}
+
+
+async def test_links_beyond_the_last_level_are_refused_by_depth(tmp_path: Path, world: Path) -> None:
+    await expand_in_process(tmp_path, settings_for(tmp_path, world, max_depth=1, max_articles=60))
+    left = what_is_left(tmp_path)
+    assert max(row[2] for row in left["articles"]) == 1
+    assert [row[1] for row in left["tasks"] if row[0] == LEVEL] == ["level-0", "level-1"]
+    assert {row[2] for row in left["blocks"] if row[4] == "level-1"} == {"cycle", "depth", "done"}
+
+
+async def test_seeds_alone_can_be_loaded(tmp_path: Path, world: Path) -> None:
+    await expand_in_process(tmp_path, settings_for(tmp_path, world, max_depth=0))
+    assert {row[3] for row in what_is_left(tmp_path)["articles"]} == {WikiState.PROCESSED}
+
+
+def break_once(owner: Any, step: str, monkeypatch: pytest.MonkeyPatch, *, after: bool) -> Callable[[], int]:
+    """Make an async function raise at its first call, before or after doing its work; tells how often it was called."""
+    real, calls = getattr(owner, step), 0
+
+    async def stumbling(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 1 and not after:
+            raise OSError(f"{step} stumbled")
+        answer = await real(*arguments)
+        if calls == 1:
+            raise OSError(f"{step} stumbled")
+        return answer
+
+    monkeypatch.setattr(owner, step, stumbling)
+    return lambda: calls
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_steps_that_fail_once_change_nothing(
+    tmp_path: Path, undisturbed: dict[str, list[Any]], monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    steps: list[tuple[Any, str]] = [(expansions.Writing, "load"), (expansions.Writing, "add_links")]
+    steps += [(tasks, name) for name in ("_children", "_known", "_record_failures", "_level_to_come")]
+    called = [break_once(owner, step, monkeypatch, after=after) for owner, step in steps]
+    world = write_world(tmp_path / "world.jsonl", articles=60)
+    await expand_in_process(tmp_path, settings_for(tmp_path, world))
+    assert all(calls() > 1 for calls in called)
+    assert what_is_left(tmp_path) == undisturbed
+
+
+async def test_an_article_that_a_person_revives_later_is_loaded_and_linked(tmp_path: Path, world: Path) -> None:
+    settings = settings_for(tmp_path, world)
+    tracking_id = await expand_in_process(tmp_path, settings)
+    with world.open("a", encoding="utf-8") as lines:
+        lines.write("\n" + json.dumps({"title": "Hole 0", "text": "A well.", "links": ["Place 000", "Nowhere"]}))
+    async with app.client(tmp_path / "wiki.db") as client:
+        [hole] = (await client.tasks(tracking_id=tracking_id, states=[TaskState.FAILED])).tasks
+        assert await client.revive([hole.id], by="test") == [hole.id]
+        await Worker(app, client, until_ended=tracking_id).run()
+        status = await status_of(client, await find_run(client))
+    assert status.states[WikiState.PROCESSED] == status.articles == 40
+    assert status.failures == {}
+    graph = what_is_left(tmp_path)["graph"]
+    assert [line for line in graph if line.startswith('LINKS_TO ["Hole 0"')] == ['LINKS_TO ["Hole 0", "Place 000"]']
+
+
+async def test_two_runs_can_share_a_graph(tmp_path: Path, world: Path) -> None:
+    await expand_in_process(tmp_path, settings_for(tmp_path, world, max_articles=10))
+    await expand_in_process(tmp_path, settings_for(tmp_path, world, max_articles=20))
+    async with app.client(tmp_path / "wiki.db") as client:
+        newest = await status_of(client, await find_run(client))
+    assert newest.articles == 20
+    loaded = [line for line in what_is_left(tmp_path)["graph"] if line.startswith("Article") and line.endswith("true]")]
+    assert len(loaded) == newest.loaded
+
+
+async def test_submitting_the_same_run_again_changes_nothing(tmp_path: Path, world: Path) -> None:
+    prepared = await prepare(SEEDS, settings_for(tmp_path, world))
+    again = await prepare(tuple(reversed(SEEDS)), settings_for(tmp_path, world))
+    assert again == prepared
+    async with app.client(tmp_path / "wiki.db") as client:
+        for _ in range(2):
+            await submit(client, prepared)
+        assert await count(client, prepared.run.tracking_id) == len(SEEDS)
+
+
+async def count(client: Client, tracking_id: str) -> int:
+    return len((await client.tasks(tracking_id=tracking_id)).tasks)

