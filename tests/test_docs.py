@@ -30,7 +30,7 @@ README = PROJECT / "README.md"
 TRACEABILITY = DOCS / "traceability.md"
 PAGES = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "benchmarks/**/*.md", "tests/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "benchmarks/**/*.md")
     for path in PROJECT.glob(pattern)
 )
 CONCEPT_LINES_MAX = 120

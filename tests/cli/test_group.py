@@ -109,7 +109,7 @@ def test_a_plugin_runs(plugins: Callable[..., None], cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("no_such_module_anywhere:group", "pip install 'ramet[graphs]'"),
+        ("no_such_module_anywhere:group", "not installed: pip install 'ramet[graphs]'"),
         ("tests.cli.test_group:no_such_attribute", "cannot be loaded (AttributeError"),
         ("tests.cli.test_group:OWN", "no click command"),
     ],

@@ -34,6 +34,14 @@ def test_status_counts_kinds_and_states(grown: tuple[Cli, str, str]) -> None:
     assert "13/1k" in said
 
 
+def test_what_a_pipe_reads_has_no_blanks_at_the_ends_of_lines(grown: tuple[Cli, str, str]) -> None:
+    cli, root, lineage = grown
+    for words in (("explain", root), ("explain", "node", "r"), ("tree", root), ("blocks", lineage)):
+        lines = cli.good(*words).splitlines()
+        assert lines
+        assert [line for line in lines if line != line.rstrip() and len(line) > 200] == []
+
+
 def test_open_lineages_come_before_ended_ones(grown: tuple[Cli, str, str]) -> None:
     cli, _, ended = grown
     for name in ("p", "q"):

@@ -91,7 +91,9 @@ async def test_block_rows_are_at_most_max_tasks_and_then_counted_by_parent_kind_
 
 async def test_blocks_are_found_by_kind_key_and_reason(world: World) -> None:
     await world.submit(*(world.task(key) for key in ("first", "second", "third", "fourth")), max_tasks=4)
-    await world.settle(await world.claim_one(), spawns=[world.task(key, kind) for key in ("x", "first") for kind in ("page", "image")])
+    await world.settle(
+        await world.claim_one(), spawns=[world.task(key, kind) for key in ("x", "first") for kind in ("page", "image")]
+    )
 
     async def found(**filters: str) -> list[tuple[str, str, str]]:
         return [(b.kind, b.key, b.reason) for b in await world.store.blocks("line", **filters)]

@@ -43,9 +43,7 @@ async def test_everything_of_a_lineage_goes_and_nothing_else(world: World) -> No
     await world.store.revive([task_id for (task_id,) in await world.store.read(
         "SELECT id FROM ramet_tasks WHERE tracking_id = 'kept' AND state = 'failed'")], by="test")  # fmt: skip
     await world.run_all()
-    kept = {
-        table: [row for row in found if "kept" in row] for table, found in (await rows(world)).items()
-    }
+    kept = {table: [row for row in found if "kept" in row] for table, found in (await rows(world)).items()}
     assert await world.store.prune(world.clock.now) == 1
     assert await rows(world) == kept
     assert await world.store.prune(world.clock.now) == 0

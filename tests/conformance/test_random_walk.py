@@ -26,7 +26,19 @@ class Walk:
         self.effects = 0
 
     async def step(self) -> None:
-        names = ("submit", "claim", "claim", "settle", "settle", "settle", "beat", "pass_time", "sweep", "cancel", "revive")
+        names = (
+            "submit",
+            "claim",
+            "claim",
+            "settle",
+            "settle",
+            "settle",
+            "beat",
+            "pass_time",
+            "sweep",
+            "cancel",
+            "revive",
+        )
         await getattr(self, self.chance.choice(names))()
 
     async def submit(self) -> None:
@@ -58,7 +70,9 @@ class Walk:
             ]  # fmt: skip
             self.effects += 1
             bad = self.chance.random() < 0.1
-            batch.append(settlement(claimed, event, spawns=spawns, writes=[effect(f"e{self.effects}", 0 if bad else 1)]))
+            batch.append(
+                settlement(claimed, event, spawns=spawns, writes=[effect(f"e{self.effects}", 0 if bad else 1)])
+            )
         answers = await self.world.store.settle(batch)
         self.ids += [told.id for answer in answers for told in answer.spawns if told.id is not None]
 

@@ -157,6 +157,14 @@ async def test_reviving_before_the_sweep_came_leaves_nobody_waiting_for_ever(wor
     assert (lineage.state, lineage.live) == ("finished", 0)
 
 
+async def test_reviving_before_the_sweep_came_frees_nobody_but_the_revived(world: World) -> None:
+    ids = await world.submit(*(world.task() for _ in range(6)))
+    await world.store.cancel_lineage("line", by="ann")
+    await world.store.sweep(limit=2)
+    assert await world.store.revive(ids[:1], by="ann") == ids[:1]
+    assert await world.states(*ids) == ["pending", *["cancelled"] * 5]
+
+
 async def test_fan_out_state_and_stage_survive_a_revive(world: World) -> None:
     [root] = await world.submit(world.task("root"), max_fan_out=2)
     claimed = await world.claim_one()

@@ -54,7 +54,9 @@ BACK: list[tuple[EventOf, float, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("event", "delay_seconds", "attempts", "outcome"), BACK, ids=[f"{e[3]}-{e[1]}-{e[2]}" for e in BACK])
+@pytest.mark.parametrize(
+    ("event", "delay_seconds", "attempts", "outcome"), BACK, ids=[f"{e[3]}-{e[1]}-{e[2]}" for e in BACK]
+)
 async def test_a_task_that_comes_back_is_due_after_its_delay(
     world: World, event: EventOf, delay_seconds: float, attempts: int, outcome: str
 ) -> None:

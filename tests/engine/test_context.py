@@ -172,6 +172,7 @@ async def test_checkpoint_progress_and_spawn_now_commit_when_called(app: App, cl
     def call(ctx: Any, name: str) -> Any:
         match name:
             case "checkpoint":
+                ctx.write(WRITE, (ctx.id, "once", 1))
                 ctx.spawn("child", "from checkpoint")
                 ctx.spawn("child", "from checkpoint")
                 return ctx.checkpoint("half", {"n": 1})
@@ -213,6 +214,9 @@ async def test_checkpoint_progress_and_spawn_now_commit_when_called(app: App, cl
     assert answers[2].id is not None
     buffered = ['{"payload":"from checkpoint"}', '{"payload":"kept for the end"}']
     assert await children(client, submitted.id) == ["now", *buffered]
+    assert (await stands_as(client, submitted.id)).state == "success"
+    assert await effects(client) == ["once"]
+    assert [block.count for block in await client.blocks(submitted.tracking_id)] == [1]
 
 
 async def test_what_was_committed_by_a_call_survives_an_exception(app: App, client: Client) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ramet import App, Client, Context, Limits, Permanent, Transient
-from tests.engine.test_worker import Held, always
+from tests.engine.stand_ins import Held, always
 from tests.engine.waiting import until, worked_off, working
 
 

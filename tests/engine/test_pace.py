@@ -6,22 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.engine.pace import AHEAD_SECONDS, HELD_MAX, Pace
-
-
-class Hands:
-    """A clock that stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.at = 1_000.0
-
-    def now(self) -> float:
-        return self.at
-
-    def monotonic(self) -> float:
-        return self.at
-
-    async def sleep(self, seconds: float) -> None:
-        self.at += seconds
+from tests.engine.stand_ins import Hands
 
 
 def paced(per_second: float, concurrency: int = 8, seconds: int = 20) -> Pace:

@@ -11,7 +11,7 @@ from ramet.engine import refusals
 from ramet.engine.refusals import WARN_SECONDS, RefusalLog
 from ramet.model.guard import BlockReason
 from ramet.store.base import SpawnAnswer
-from tests.engine.test_pace import Hands
+from tests.engine.stand_ins import Hands
 
 
 def blocked(reason: BlockReason, key: str = "k") -> SpawnAnswer:

@@ -38,7 +38,7 @@ def app_with(answers: Answers, limits: Limits | None = None) -> App:
 
 async def work_off(app: App, client: Client) -> None:
     """Work until nothing is live."""
-    await Worker(app, client, until_idle=True).run()
+    await Worker(app, client, until_idle=True, poll_seconds=0.05).run()
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
-"""The worker with handlers in its own loop: order, time, retries, and when it ends."""
+"""The worker with handlers in its own loop: in which order it works, and when it ends."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,36 +13,16 @@ from ramet import (
     App,
     Client,
     Context,
-    Limits,
     LineageState,
-    Permanent,
     SyncContext,
     Task,
     TaskHistory,
     Transient,
     Worker,
 )
-from tests.engine.waiting import until, worked_off, working
+from tests.engine.stand_ins import Greedy, Held, always
+from tests.engine.waiting import until, worked_off
 from tests.invariants import violations
-
-
-class Greedy:
-    """A pace that always wants the same number in hand, so that a test knows what is prefetched."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-
-    def settled(self, count: int) -> None: ...
-
-    def wanted(self, held: int) -> int:
-        return max(0, self.most - held)
-
-
-def always(number: float) -> random.Random:
-    """Chance that always draws this."""
-    rng = random.Random(0)
-    rng.random = lambda: number  # type: ignore[method-assign]
-    return rng
 
 
 @pytest.fixture
@@ -212,25 +190,6 @@ def test_a_script_runs_to_the_end_of_its_work(tmp_path: Path) -> None:
 # --- drain and stop ---------------------------------------------------------------------------------------------
 
 
-class Held:
-    """An app whose handlers run until they are let go."""
-
-    def __init__(self, app: App) -> None:
-        self.running: set[int] = set()
-        self.began: list[int] = []
-        self.go_on = asyncio.Event()
-
-        @app.task("held")
-        async def held(ctx: Context, n: int) -> int:
-            self.began.append(n)
-            self.running.add(n)
-            try:
-                await self.go_on.wait()
-            finally:
-                self.running.discard(n)
-            return n
-
-
 async def test_drain_lets_running_handlers_end_and_hands_the_rest_back(app: App, client: Client) -> None:
     held = Held(app)
     submitted = await client.submit_many([("held", n) for n in range(10)])
@@ -296,119 +255,3 @@ async def test_a_cancelled_worker_hands_its_claims_back(app: App, client: Client
         await run
     task = await get(client, submitted.id)
     assert (task.state, task.attempts) == ("pending", 0)
-
-
-# --- retries, snoozes, continuations ----------------------------------------------------------------------------
-
-
-async def test_a_transient_error_is_retried_after_its_backoff_until_attempts_are_used_up(
-    app: App, client: Client
-) -> None:
-    @app.task("fails", limits=Limits(max_attempts=3))
-    async def fails(ctx: Context) -> None:
-        raise Transient(f"busy on attempt {ctx.attempt}")
-
-    submitted = await client.submit(fails)
-    await worked_off(app, client, rng=always(0.05))
-    told = await history(client, submitted.id)
-    assert [a.outcome for a in told.attempts] == ["error"] * 3
-    assert [a.reason for a in told.attempts] == ["retry_in: 0.050 s", "retry_in: 0.100 s", "attempts_exhausted: 3"]
-    for attempt, following, backoff in zip(told.attempts, told.attempts[1:], (0.05, 0.1), strict=False):
-        assert attempt.ended_at + backoff <= following.claimed_at
-    assert (told.task.state, told.task.retry_count, told.task.fence) == ("failed", 2, 3)
-    assert told.task.error == "Transient: busy on attempt 3"
-
-
-async def test_a_permanent_error_is_not_tried_again(app: App, client: Client) -> None:
-    @app.task("fails")
-    async def fails(ctx: Context) -> None:
-        raise Permanent("no such page")
-
-    submitted = await client.submit(fails)
-    await worked_off(app, client)
-    told = await history(client, submitted.id)
-    assert (told.task.state, told.task.reason, len(told.attempts)) == ("failed", "permanent_error", 1)
-
-
-async def test_a_snoozed_task_comes_back_later_with_its_attempt(app: App, client: Client) -> None:
-    attempts: list[tuple[int, int]] = []
-
-    @app.task("poll")
-    async def poll(ctx: Context) -> Any:
-        attempts.append((ctx.attempt, ctx.snoozes))
-        return ctx.snooze(0.01, "not ready") if ctx.snoozes == 0 else "ready"
-
-    submitted = await client.submit(poll)
-    await worked_off(app, client)
-    told = await history(client, submitted.id)
-    assert attempts == [(1, 0), (1, 1)]
-    assert [(a.outcome, a.reason) for a in told.attempts] == [("snooze", "not ready"), ("success", None)]
-    assert told.attempts[0].ended_at + 1.0 <= told.attempts[1].claimed_at, "a snooze is at least a second"
-    assert (told.task.attempts, told.task.snoozes) == (1, 1)
-
-
-async def test_a_task_continues_itself_after_progress_until_its_chain_is_used_up(app: App, client: Client) -> None:
-    chain: list[int] = []
-
-    @app.task("long")
-    async def long(ctx: Context) -> Any:
-        chain.append(ctx.chain_depth)
-        await ctx.checkpoint(state={"done": len(chain)})
-        return ctx.continue_later()
-
-    @app.task("idle")
-    async def idle(ctx: Context) -> Any:
-        return ctx.continue_later()
-
-    ended = [await client.submit(kind) for kind in ("long", "idle")]
-    await worked_off(app, client)
-    assert chain == [0, 1, 2]
-    tasks = [await get(client, item.id) for item in ended]
-    assert [(task.state, task.reason, task.fence) for task in tasks] == [
-        ("success", "chain_depth: 2", 3),
-        ("success", "no_progress", 1),
-    ]
-
-
-# --- deadlines --------------------------------------------------------------------------------------------------
-
-
-async def test_a_task_past_its_deadline_fails_instead_of_being_retried(app: App, client: Client) -> None:
-    @app.task("fails", limits=Limits(task_seconds=0.2))
-    async def fails(ctx: Context) -> None:
-        raise Transient("busy")
-
-    submitted = await client.submit(fails)
-    await worked_off(app, client, rng=always(0.999))
-    told = await history(client, submitted.id)
-    assert (told.task.state, told.task.reason, len(told.attempts)) == ("failed", "task_deadline", 1)
-    assert told.transitions[-1].at >= told.attempts[0].claimed_at + 0.2
-
-
-async def test_a_handler_of_a_lineage_past_its_deadline_is_told_and_its_tasks_fail(app: App, client: Client) -> None:
-    held = Held(app)
-    submitted = await client.submit_many(
-        [("held", 1), ("held", 2)], one_lineage=True, limits=Limits(lineage_seconds=0.3)
-    )
-    other = await client.submit("held", 3)
-    async with working(app, client, heartbeat_seconds=0.05, concurrency=3):
-        await until(lambda: held.running == {1, 2, 3}, "all run")
-        await until(lambda: held.running == {3}, "the handlers of the ended lineage are stopped")
-        for item in submitted:
-            task = await client.wait(item.id, timeout_seconds=60)
-            assert (task.state, task.reason) == ("failed", "lineage_deadline")
-        held.go_on.set()
-        assert await client.result(other.id, timeout_seconds=60) == 3
-    lineage = await client.lineage(submitted[0].tracking_id)
-    assert lineage is not None
-    assert (lineage.state, lineage.reason, lineage.live) == ("failed", "lineage_deadline", 0)
-
-
-async def test_a_delayed_task_does_not_run_after_its_lineage_was_cancelled(app: App, client: Client) -> None:
-    held = Held(app)
-    submitted = await client.submit("held", 1, delay_seconds=0.2)
-    assert await client.cancel_lineage(submitted.tracking_id, reason="changed my mind")
-    await worked_off(app, client)
-    task = await get(client, submitted.id)
-    assert (task.state, task.reason) == ("cancelled", "cancelled by client: changed my mind")
-    assert held.began == []

@@ -15,7 +15,7 @@ from ramet import Client, TaskHistory, Worker
 from ramet.engine import worker as worker_module
 from ramet.engine.handlers import ChildProcess
 from tests.engine.child_app import Meeting, app
-from tests.engine.test_worker import Greedy
+from tests.engine.stand_ins import Greedy
 from tests.engine.waiting import until, worked_off, working
 from tests.invariants import violations
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, StoreError, Worker
+from ramet import App, ClaimLost, Client, Context, StoreError, Worker
+from ramet.engine.clock import SystemClock
+from ramet.engine.worker import HEALTHY_SECONDS
 from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement
-from tests.engine.test_worker import Held
+from tests.engine.stand_ins import Greedy, Hands, Held
 from tests.engine.waiting import until, worked_off, working
 from tests.invariants import violations
 
@@ -125,6 +127,76 @@ async def test_a_worker_whose_lease_lapsed_stops_by_itself_and_another_takes_ove
     task = await get(client, submitted.id)
     assert (task.fence, task.losses, task.attempts) == (2, 1, 1)
     assert await outcomes(client, submitted.id) == ["lost", "success"]
+
+
+class TrustingClock(SystemClock):
+    """A clock on which no lease ever lapses."""
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+class TwoClaims:
+    """A handler that ends, or calls, when its claim is told to."""
+
+    def __init__(self, app: App, call: str) -> None:
+        self.began: list[str] = []
+        self.refused: list[str] = []
+        self.go_on = {"1": asyncio.Event(), "2": asyncio.Event()}
+
+        @app.task("child", queue="nobody's")
+        async def child(ctx: Context, claim: str) -> None: ...
+
+        @app.task("work")
+        async def work(ctx: Context) -> str:
+            claim = ctx.token.rpartition(":")[2]
+            self.began.append(claim)
+            await self.go_on[claim].wait()
+            ctx.write(WRITE, (ctx.id, f"claim {claim}"))
+            ctx.spawn("child", claim)
+            try:
+                match call:
+                    case "checkpoint":
+                        await ctx.checkpoint("stage", {"claim": claim})
+                    case "progress":
+                        await ctx.progress(1)
+                    case "spawn_now":
+                        await ctx.spawn_now("child", f"now {claim}")
+            except ClaimLost:
+                self.refused.append(claim)
+                raise
+            return claim
+
+
+@pytest.mark.parametrize(
+    ("call", "blocked"),
+    [("return", {"1"}), ("checkpoint", {"1"}), ("progress", set()), ("spawn_now", {"now 1"})],
+)
+async def test_a_worker_that_wrongly_trusts_its_lease_is_refused_by_the_database(
+    app: App, client: Client, troubled: Troubled, tmp_path: Path, *, call: str, blocked: set[str]
+) -> None:
+    claims = TwoClaims(app, call)
+    submitted = await client.submit("work")
+    troubled.fail["heartbeat"] = 1_000_000
+    own = {"queues": ["default"], "kinds": ["work"]}
+    trusting = {"lease_seconds": 1.0, "clock": TrustingClock(), **own}
+    async with app.client(tmp_path / "ramet.db") as second, working(app, client, **trusting) as worker:
+        await until(lambda: claims.began == ["1"], "it runs")
+        worker._pace = Greedy(1)  # type: ignore[assignment]
+        async with working(app, second, lease_seconds=300.0, **own):
+            await until(lambda: claims.began == ["1", "2"], "another took over, although the first has not noticed")
+            before = await get(client, submitted.id)
+            claims.go_on["1"].set()
+            await until(lambda: worker.in_hand == 0, "the first is refused")
+            assert await get(client, submitted.id) == before, "neither fence nor lease nor stage moved"
+            assert await client.read("SELECT * FROM effects") == []
+            claims.go_on["2"].set()
+            assert await client.result(submitted.id, timeout_seconds=60) == "2"
+    assert claims.refused == ([] if call == "return" else ["1"])
+    assert await client.read("SELECT effect FROM effects") == [("claim 2",)]
+    assert await outcomes(client, submitted.id) == ["lost", "success"]
+    stale = {block.key for block in await client.blocks(submitted.tracking_id, reason="stale")}
+    assert stale == {f'{{"payload":"{key}"}}' for key in blocked}, "and the reason is stored"
 
 
 @pytest.mark.parametrize("resists", [False, True])
@@ -288,3 +360,28 @@ async def test_a_settlement_that_is_on_its_way_when_the_worker_ends_is_not_sent_
     assert (await get(client, submitted.id)).state == "success"
     assert await client.blocks(submitted.tracking_id) == [], "the child was not refused: it exists"
     assert troubled.done.count("settle") == 1
+
+
+# --- the handlers' process --------------------------------------------------------------------------------------
+
+
+async def test_restarts_of_the_handler_process_slow_down_and_recover(
+    app: App, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Held(app)
+    clock, pauses = Hands(), list[float]()
+    worker = Worker(app, client, clock=clock)
+
+    async def start(supervisor: Any) -> None: ...
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(round(seconds, 3))
+
+    monkeypatch.setattr(worker._handlers, "start", start)
+    monkeypatch.setattr(clock, "sleep", sleep)
+    for after in (1.0, 1.0, 1.0, HEALTHY_SECONDS, 1.0):
+        clock.at += after
+        worker.died(frozenset(), "the handler process ended")
+        assert worker._reviving is not None
+        await worker._reviving
+    assert pauses == [0.1, 0.3, 0.7, 0.1, 0.3]

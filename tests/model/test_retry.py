@@ -63,7 +63,7 @@ class GonePage(Permanent):
         (KeyError("name"), UNCLASSIFIED),
         (OSError("disk"), UNCLASSIFIED),
         (RuntimeError(), UNCLASSIFIED),
-        (json.JSONDecodeError("bad", "", 0), UNCLASSIFIED),
+        (json.JSONDecodeError("bad", "", 0), PERMANENT),
     ],
 )
 def test_an_error_has_the_class_of_its_nearest_type(error: Exception, expected: ErrorClass) -> None:

@@ -28,7 +28,7 @@ class Refused(NamedTuple):
     """How often by reason, beyond the stored rows included."""
 
 
-@click.command()
+@click.command(short_help="Spawns that the guard refused, and why.")
 @click.argument("tracking_id", required=False)
 @click.option("--reason", type=click.Choice([reason.value for reason in BlockReason]), help="Only this reason.")
 @click.option("--kind", help="Only this kind.")

@@ -116,7 +116,7 @@ def _missing(name: str, message: str) -> click.Command:
     return command
 
 
-@click.command("bench")
+@click.command("bench", short_help="Measure the engine beside a bare loop.")
 @click.option("--quick", is_flag=True, help="Fewer tasks and repeats: under a minute.")
 @click.option("--folder", metavar="DIR", help="Where to put the databases (default: the system's temporary folder).")
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")
@@ -136,10 +136,10 @@ def main() -> None:
     """Durable tasks that spawn tasks: every lineage ends, every refusal is explained.
 
     \b
-      ramet worker APP                 run the handlers of an app (module:attribute)
-      ramet submit APP KIND '{...}'    start a lineage with one task
-      ramet status --watch             what is going on
-      ramet explain TASK_ID            why a task is where it is
+      ramet worker APP                run the handlers of an app, module:attribute
+      ramet submit APP KIND '{...}'   start a lineage with one task
+      ramet status --watch            what is going on
+      ramet explain TASK_ID           why a task is where it is
     """
 
 

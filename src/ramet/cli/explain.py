@@ -29,7 +29,7 @@ NO_RETRY = {
 """Why an error was final, by the first word of the stored reason."""
 
 
-@click.command()
+@click.command(short_help="Why a task is where it is.")
 @click.argument("words", nargs=-1, required=True, metavar="TASK_ID | KIND KEY")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Look for KIND KEY only there.")
 @database_option

@@ -27,7 +27,7 @@ class Revived(NamedTuple):
     """Live or successful: there is nothing to revive."""
 
 
-@click.command()
+@click.command(short_help="Give ended tasks new attempts.")
 @click.argument("task_ids", nargs=-1, metavar="[TASK_ID]...")
 @click.option("--failed", "tracking_id", metavar="TRACKING_ID", help="All failed tasks of this lineage.")
 @click.option("--extend", "extend_seconds", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
@@ -82,7 +82,7 @@ def _tell(found: Revived, tracking_id: str | None) -> None:
         click.echo(f"ramet: and {counted(len(found.left) - TOLD_MAX, 'more task')} like these", err=True)
 
 
-@click.command()
+@click.command(short_help="Cancel a task, a tree or a lineage.")
 @click.argument("task_id", required=False)
 @click.option("--tree", is_flag=True, help="Also everything that grew from it, now and later.")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="A whole lineage instead of a task.")

@@ -61,11 +61,16 @@ def styled_state(state: str) -> Text:
 
 
 def crop(text: object, cells: int) -> str:
-    """The text in at most so many terminal cells; an ellipsis stands for what is left out."""
+    """The text in at most so many terminal cells; an ellipsis stands for its middle: paths differ at their ends."""
     string = plain(text)
     if cell_len(string) <= cells:
         return string
-    return set_cell_size(string, max(1, cells) - 1).rstrip() + "…"
+    head = set_cell_size(string, max(0, cells - 1) // 3).rstrip()
+    room = cells - 1 - cell_len(head)
+    tail = string[-room:] if room > 0 else ""
+    while cell_len(tail) > room:
+        tail = tail[1:]
+    return f"{head}…{tail}"
 
 
 def at(moment: float) -> str:
@@ -140,7 +145,7 @@ def table(*columns: str) -> Table:
 def prose(screen: Console, line: str | Text, indent: int = 0) -> None:
     """Print text that wraps between words; strings are made harmless first."""
     text = line if isinstance(line, Text) else Text(plain(line))
-    screen.print(Padding(text, (0, 0, 0, indent)) if indent else text)
+    screen.print(Padding(text, (0, 0, 0, indent), expand=False) if indent else text)
 
 
 def unicode_out() -> bool:

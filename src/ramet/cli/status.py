@@ -70,7 +70,7 @@ class Look(NamedTuple):
         }
 
 
-@click.command()
+@click.command(short_help="What is going on: kinds, states, lineages.")
 @click.argument("tracking_id", required=False)
 @click.option("--watch", is_flag=True, help="Look again and again until nothing is live, or Ctrl-C.")
 @click.option("--limit", type=click.IntRange(0, 999), default=10, show_default=True, help="Lineages to list.")

@@ -37,7 +37,7 @@ class Order(NamedTuple):
     limits: Limits
 
 
-@click.command()
+@click.command(short_help="Start a lineage with one task, or many.")
 @click.argument("words", nargs=-1, required=True, metavar="[APP] KIND [PAYLOAD | @FILE | -]")
 @click.option("--app", "target", metavar="MODULE:ATTR", help="The app; then APP is left out. Environment: RAMET_APP.")
 @click.option("--key", help="What the task is about, instead of the kind's own key.")

@@ -29,7 +29,7 @@ class Forest(NamedTuple):
     """Children that are not shown, by the parent's id."""
 
 
-@click.command()
+@click.command(short_help="What grew from a task or a lineage.")
 @click.argument("wanted", metavar="TASK_ID|TRACKING_ID")
 @click.option("--depth", type=click.IntRange(0, 100), default=3, show_default=True, help="Levels below the first.")
 @click.option("--width", type=click.IntRange(1, 1_000), default=10, show_default=True, help="Children of one task.")

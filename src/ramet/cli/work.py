@@ -49,7 +49,7 @@ class Wanted(NamedTuple):
     until_idle: bool
 
 
-@click.command()
+@click.command(short_help="Run the handlers of an app.")
 @click.argument("target", metavar="APP", envvar="RAMET_APP")
 @click.option(
     "--queue", "queues", multiple=True, help="Serve only this queue (repeatable; default: those of the kinds)."

@@ -24,6 +24,7 @@ from ramet.engine.ids import new_id
 from ramet.engine.maintenance import SWEEP_SECONDS, maintain
 from ramet.engine.pace import Pace
 from ramet.engine.refusals import RefusalLog
+from ramet.engine.registry import Kind
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.model.limits import HEARTBEAT_SECONDS, LEASE_SECONDS
@@ -35,6 +36,15 @@ log = logging.getLogger("ramet.worker")
 SETTLE_BATCH = 1_000
 POLL_SECONDS = 1.0
 RESTART_SECONDS_MAX = 30.0
+HEALTHY_SECONDS = 300.0
+"""A handler process that lived so long did not die of its start: the next one may begin at once."""
+
+
+def _served(app: App, kinds: Sequence[str] | None) -> Sequence[Kind]:
+    served = app.registry.kinds if kinds is None else [app.registry.get(name) for name in kinds]
+    if not served:
+        raise ValueError("the app has no kinds: register a handler with @app.task(...)")
+    return served
 
 
 class Worker:
@@ -69,9 +79,7 @@ class Worker:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        served = app.registry.kinds if kinds is None else [app.registry.get(name) for name in kinds]
-        if not served:
-            raise ValueError("the app has no kinds: register a handler with @app.task(...)")
+        served = _served(app, kinds)
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[-6:]}"
         self._store = client.store
         self._clock = clock or SystemClock()
@@ -91,12 +99,13 @@ class Worker:
         self._outcomes: list[Settlement] = []
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
+        self._nudged = asyncio.Event()
         self._draining = asyncio.Event()
         self._stopped = asyncio.Event()
         self._asking, self._settling = asyncio.Lock(), asyncio.Lock()
         """Held while the database claims or settles for this worker."""
         self._refusals = RefusalLog(self._clock)
-        self._deaths = 0
+        self._deaths, self._died_at = 0, 0.0
         self._reviving: asyncio.Task[None] | None = None
         self.settled = 0
         """Tasks that this worker has settled so far."""
@@ -155,6 +164,7 @@ class Worker:
         """Claim nothing more, let running handlers end, hand the rest back. Returns at once."""
         self._draining.set()
         self._room.set()
+        self._nudged.set()
 
     def stop(self) -> None:
         """End now. Claims go back with their attempts; nothing is lost."""
@@ -213,7 +223,22 @@ class Worker:
                 continue
             if await self._nothing_left():
                 return
-            await self._store.wait_for_work(await self._idle_seconds())
+            await self._rest(await self._idle_seconds())
+
+    async def _rest(self, seconds: float) -> None:
+        """Until there may be work, or the hand is empty, or it is time to drain."""
+        waiting = [
+            asyncio.create_task(self._store.wait_for_work(seconds)),
+            asyncio.create_task(self._nudged.wait()),
+        ]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+        if not self._draining.is_set():
+            self._nudged.clear()
 
     async def _claim(self, wanted: int) -> bool:
         # The lease counts from before the request was sent (DESIGN §10).
@@ -303,6 +328,8 @@ class Worker:
         for seq in self._claims.drop(claims):
             self._works.pop(seq, None)
         self._room.set()
+        if not self._claims:
+            self._nudged.set()
 
     # --- losing claims, losing the child
 
@@ -322,7 +349,9 @@ class Worker:
 
     def died(self, running: frozenset[int], why: str) -> None:
         """The handlers' process is gone. What ran is lost; what had not begun goes back with its attempt."""
-        self._deaths += 1
+        now = self._clock.monotonic()
+        self._deaths = self._deaths + 1 if now - self._died_at < HEALTHY_SECONDS else 1
+        self._died_at = now
         log.error("%s while running %d tasks; starting another", why, len(running))
         settling = {item.seq for item in self._outcomes}
         held = [(seq, fence) for seq, fence in self._claims.pairs() if seq not in settling]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from enum import StrEnum
@@ -51,6 +52,7 @@ ERRORS: ErrorTable = {
     TimeoutError: ErrorClass.TRANSIENT,
     ConnectionError: ErrorClass.TRANSIENT,
     UnicodeError: ErrorClass.PERMANENT,
+    json.JSONDecodeError: ErrorClass.PERMANENT,
     NotImplementedError: ErrorClass.PERMANENT,
 }
 """The engine's own table; an app and a kind add theirs, and the most derived type wins."""

@@ -17,6 +17,7 @@ from ramet.store.lineages import end_lineage, lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
+from ramet.store.sweeping import finish_ends
 
 
 def find(session: Session, task_id: str) -> int | None:
@@ -131,6 +132,8 @@ def _ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | 
 
 def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_seconds: float | None) -> None:
     lineage = lock_lineages(session, [tracking_id])[tracking_id]
+    # Tasks that a cancel has not reached yet would otherwise run on in the reopened lineage.
+    finish_ends(session, lineage)
     if extend_seconds is not None:
         session.run(
             "UPDATE ramet_lineages SET deadline_at = ? WHERE tracking_id = ?",

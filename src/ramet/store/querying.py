@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ramet.model.lineage import Lineage
@@ -22,6 +22,8 @@ from ramet.store.lineages import LINEAGE_LIST
 from ramet.store.session import Row, Session
 
 LIMIT_MAX = 1_000
+WALKS_MAX = 50
+"""Depths that are walked one by one; in deeper trees all tasks of a state are sorted."""
 
 _TASK_LIST = (
     "t.seq, t.id, t.tracking_id, t.parent_id, t.kind, t.key, t.queue, t.priority, t.payload, t.ancestry_chain, "
@@ -79,7 +81,7 @@ def _wide_filters(query: TaskQuery, table: str) -> tuple[str, list[Any]]:
         conditions.append(f"{table}.kind = ?")
         parameters.append(query.kind)
     if query.min_depth is not None:
-        conditions.append(f"{table}.spawn_depth >= ?")
+        conditions.append(f"+{table}.spawn_depth >= ?")  # the walks below fix the depth themselves, in an index's order
         parameters.append(query.min_depth)
     if query.tracking_id is not None:
         conditions.append(f"{table}.tracking_id = ?")
@@ -114,23 +116,38 @@ def _by_parent(session: Session, query: TaskQuery, limit: int) -> list[int]:
 
 
 def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list[int]:
-    """The union of the hot table and of what has ended, each by its own index."""
+    """The union of the hot table and of what has ended, each by walks of its own index in the order of numbers."""
     wanted = query.states or frozenset(TaskState)
+    where, parameters = _wide_filters(query, "t")
     seqs: list[int] = []
     for table, states in (("ramet_live", wanted & LIVE), ("ramet_tasks", wanted & TERMINAL)):
-        if not states:
-            continue
-        where, parameters = _wide_filters(query, "t")
-        listed, values = session.members(states)
-        seqs += [
-            row[0]
-            for row in session.rows(
-                f"SELECT t.seq FROM {table} t WHERE t.state IN {listed} AND t.state IS NOT NULL AND {where} "
-                "ORDER BY t.seq LIMIT ?",
-                (values, *parameters, limit),
+        for walk, values in _walks(session, query, table, sorted(states)):
+            rows = session.rows(
+                f"SELECT t.seq FROM {table} t WHERE {walk} AND {where} ORDER BY t.seq LIMIT ?",
+                (*values, *parameters, limit),
             )
-        ]
+            seqs += [row[0] for row in rows]
     return sorted(seqs)[:limit]
+
+
+def _walks(
+    session: Session, query: TaskQuery, table: str, states: Sequence[str]
+) -> Iterator[tuple[str, tuple[object, ...]]]:
+    """Conditions that each fix the leading columns of an index, so that a page costs a page and not the table."""
+    for state in states:
+        if query.tracking_id is not None:
+            # The hot table's index is by lineage alone: the state is looked up row by row.
+            yield (
+                ("+t.state = ?" if table == "ramet_live" else "t.tracking_id = ? AND t.state = ?"),
+                ((state,) if table == "ramet_live" else (query.tracking_id, state)),
+            )
+            continue
+        [(deepest,)] = session.rows(f"SELECT MAX(spawn_depth) FROM {table} WHERE state = ?", (state,))
+        if deepest is not None and deepest > WALKS_MAX:
+            yield "t.state = ?", (state,)
+        elif deepest is not None:
+            for depth in range(query.min_depth or 0, deepest + 1):
+                yield "t.state = ? AND t.spawn_depth = ?", (state, depth)
 
 
 def has_live(session: Session, kind: str, key: str, tracking_id: str | None) -> bool:

@@ -114,7 +114,7 @@ _V1 = (
         bound_to TEXT
     )
     """,
-    "CREATE INDEX ramet_live_by_lineage ON ramet_live (tracking_id, wait)",
+    "CREATE INDEX ramet_live_by_lineage ON ramet_live (tracking_id)",
     "CREATE INDEX ramet_live_by_depth ON ramet_live (state, spawn_depth, seq)",
     """
     CREATE INDEX ramet_live_claimable ON ramet_live (queue, kind, priority DESC, seq)

@@ -218,7 +218,7 @@ def _repeated_failure(session: Session, standing: Standing, print_: str) -> str 
     if chain:
         listed, values = session.members(chain)
         found = session.rows(
-            f"SELECT id FROM ramet_tasks WHERE id IN {listed} AND kind = ? AND state = 'failed' "
+            f"SELECT id FROM ramet_tasks WHERE id IN {listed} AND kind = ? AND +state = 'failed' "
             "AND fingerprint = ? LIMIT 1",
             (values, standing.kind, print_),
         )

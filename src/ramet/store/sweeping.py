@@ -17,7 +17,7 @@ from ramet.model.transitions import PROCESSING, Change
 from ramet.store.apply import apply
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
-from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, tombstones_of
+from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
@@ -57,8 +57,9 @@ def reclaim(session: Session, limit: int, dead_workers: Collection[str] = ()) ->
 def expire(session: Session, limit: int) -> int:
     """Pending tasks past their own deadline fail. Claimed ones are judged when their attempt's outcome is known."""
     rows = session.rows(
-        f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = 'pending' AND deadline_at IS NOT NULL "
-        "AND deadline_at <= ? LIMIT ?",
+        # Left to itself SQLite takes another index, and every sweep reads the whole backlog.
+        f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_overdue WHERE state = 'pending' "
+        "AND deadline_at IS NOT NULL AND deadline_at <= ? LIMIT ?",
         (session.now, limit),
     )
     return len(_apply(session, [(Standing._make(row), ev.DeadlinePassed()) for row in rows]))
@@ -75,22 +76,33 @@ def end_overdue_lineages(session: Session, limit: int) -> int:
     return len(rows)
 
 
+FINISH_BATCH = 5_000
+
+
 def follow_ends(session: Session, limit: int) -> int:
     """End the tasks of lineages that ended, and those under a tombstone, batch by batch."""
     rows = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE sweep > 0 LIMIT 20")
-    ended = 0
-    for row in rows:
-        lineage = Lineage._make(row)
-        found = session.rows(
-            f"SELECT {LIVE_LIST} FROM ramet_live WHERE tracking_id = ? AND seq >= ? ORDER BY seq LIMIT ?",
-            (lineage.tracking_id, lineage.sweep, limit),
-        )
-        standings = [Standing._make(item) for item in found]
-        ended += len(_apply(session, _ends_of(session, lineage, standings)))
-        session.run(
-            "UPDATE ramet_lineages SET sweep = ? WHERE tracking_id = ?",
-            (standings[-1].seq + 1 if standings else 0, lineage.tracking_id),
-        )
+    return sum(_follow_end(session, Lineage._make(row), limit) for row in rows)
+
+
+def finish_ends(session: Session, lineage: Lineage) -> None:
+    """Follow the end of one lineage to its last task, now: before a revive says that the lineage runs again."""
+    while lineage.sweep > 0:
+        _follow_end(session, lineage, FINISH_BATCH)
+        lineage = lock_lineages(session, [lineage.tracking_id])[lineage.tracking_id]
+
+
+def _follow_end(session: Session, lineage: Lineage, limit: int) -> int:
+    found = session.rows(
+        f"SELECT {LIVE_LIST} FROM ramet_live WHERE tracking_id = ? AND seq >= ? ORDER BY seq LIMIT ?",
+        (lineage.tracking_id, lineage.sweep, limit),
+    )
+    standings = [Standing._make(item) for item in found]
+    ended = len(_apply(session, _ends_of(session, lineage, standings)))
+    session.run(
+        "UPDATE ramet_lineages SET sweep = ? WHERE tracking_id = ?",
+        (standings[-1].seq + 1 if standings else 0, lineage.tracking_id),
+    )
     return ended
 
 

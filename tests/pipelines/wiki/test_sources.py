@@ -49,7 +49,8 @@ async def test_a_seed_that_could_mean_two_articles_is_not_guessed() -> None:
 
 def test_close_titles_are_suggested(archipelago: ArticleSet) -> None:
     assert archipelago.suggest("Olo Iland") == ("Ollo Island",)
-    assert archipelago.suggest("qqqqq") == ()
+    assert archipelago.suggest("sound") == ("Sound of Brae",)
+    assert archipelago.suggest("  ") == archipelago.suggest("qqqqq") == ()
 
 
 async def test_links_are_mentions_unless_stated(archipelago: ArticleSet) -> None:

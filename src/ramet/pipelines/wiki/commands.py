@@ -84,10 +84,10 @@ def wiki() -> None:
     """Expand a few articles into a graph of linked articles that can be searched by meaning.
 
     \b
-      ramet wiki demo                            see it: 500 articles in about a minute
-      ramet wiki expand "Alan Turing"            start or continue an expansion
-      ramet wiki status --watch                  how far it is
-      ramet wiki search "breaking ciphers"       ask the graph
+      ramet wiki demo                         see it: 500 articles in a minute
+      ramet wiki expand "Alan Turing"         start or continue an expansion
+      ramet wiki status --watch               how far it is
+      ramet wiki search "breaking ciphers"    ask the graph
     """
 
 

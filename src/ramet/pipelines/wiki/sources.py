@@ -14,6 +14,8 @@ from ramet.pipelines.wiki.articles import Article, article_from_text
 from ramet.pipelines.wiki.errors import ArticleNotFound, SourceError, one_line
 from ramet.pipelines.wiki.links import TitleMatcher
 
+SUGGESTED_MAX = 3
+
 BUNDLED = "vital-articles"
 """The name of the bundled set, wherever a source is asked for."""
 
@@ -71,10 +73,13 @@ class ArticleSet:
         return tuple(by_key.values())
 
     def suggest(self, title: str) -> tuple[str, ...]:
-        """Up to three titles that look like `title`, for a person who mistyped one. Looks at every title."""
+        """Up to three titles that `title` is a part of, or that look like it. Looks at every title."""
         by_folded = {article.title.casefold(): article.title for article in self._articles.values()}
-        close = difflib.get_close_matches(title.casefold(), list(by_folded), n=3, cutoff=0.7)
-        return tuple(by_folded[match] for match in close)
+        wanted = " ".join(title.casefold().split())
+        whole = [folded for folded in by_folded if wanted and f" {wanted} " in f" {folded} "]
+        close = difflib.get_close_matches(wanted, list(by_folded), n=SUGGESTED_MAX, cutoff=0.7)
+        found = dict.fromkeys([*sorted(whole, key=lambda folded: (len(folded), folded)), *close])
+        return tuple(by_folded[folded] for folded in list(found)[:SUGGESTED_MAX])
 
     def _by_folded(self) -> dict[str, str]:
         if self._folded is None:

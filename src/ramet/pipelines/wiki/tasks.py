@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ramet import App, Context, InvalidKey, Limits, Outcome, TaskState, title_key
 from ramet.pipelines.wiki import tables
 from ramet.pipelines.wiki.errors import ArticleNotFound, GraphBusy, one_line
-from ramet.pipelines.wiki.expansions import Expansion, Expansions
+from ramet.pipelines.wiki.expansions import SETTLING_SECONDS, Expansion, Expansions
 from ramet.pipelines.wiki.graph import GraphLink
 from ramet.pipelines.wiki.levels import LevelPlan, Link, plan_level
 from ramet.pipelines.wiki.runs import ARTICLE, LEVEL, QUEUE, RUN_SECONDS, ArticlePayload, LevelPayload
@@ -31,6 +31,8 @@ OFFERING, OFFERED = "offering", "offered"
 LIVE = (TaskState.PENDING, TaskState.PROCESSING)
 ENDED_BADLY = (TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED, TaskState.FILTERED)
 
+NOT_FOUND = "not_found"
+"""Why an article fails that its source does not have; trying again cannot help."""
 SNOOZE_SECONDS = (1.0, 30.0)
 """Shortest and longest wait of a level for its articles."""
 BUSY_SECONDS = 5.0
@@ -60,7 +62,7 @@ async def article(ctx: Context, payload: ArticlePayload) -> Outcome | None:
     if ctx.stage is None and payload.depth == 0:
         ctx.write(tables.DISCOVER, (ctx.tracking_id, ctx.key, payload.title, 0, None))
         if payload.opens:
-            ctx.spawn(level, LevelPayload(level=0))
+            ctx.spawn(level, LevelPayload(level=0), delay_seconds=SETTLING_SECONDS)
         await ctx.checkpoint(OPENED)
     if ctx.stage != LOADED:
         try:
@@ -69,7 +71,7 @@ async def article(ctx: Context, payload: ArticlePayload) -> Outcome | None:
         except GraphBusy as error:
             return ctx.snooze(BUSY_SECONDS, str(error))
         except (ArticleNotFound, InvalidKey) as error:
-            reason = f"not_found: {one_line(error)}"
+            reason = f"{NOT_FOUND}: {one_line(error)}"
             _announce(ctx, payload)
             ctx.write(tables.FAIL, (ctx.tracking_id, ctx.key, payload.title, payload.depth, reason))
             return ctx.fail(reason)

@@ -203,8 +203,14 @@ def _stopping(articles: int, *, again: bool) -> str:
 # --- showing a run ----------------------------------------------------------------------------------------------
 
 
-def show_status(status: RunStatus, database: Path, graph: GraphCounts | None) -> RenderableType:
-    """Everything `wiki status` tells, in at most 80 columns."""
+def show_status(status: RunStatus, database: Path | None, graph: GraphCounts | None) -> RenderableType:
+    """Everything `wiki status` tells, in at most 80 columns.
+
+    Args:
+        status: what to show.
+        database: where it is, for the command that continues the run; None: do not speak of what is to come.
+        graph: what its graph holds, where it could be read.
+    """
     run = status.run
     head = Text.assemble(
         (", ".join(map(plain, run.seeds)), "bold"), "  ", (status.state, RUN_STYLES.get(status.state, "")),
@@ -215,8 +221,8 @@ def show_status(status: RunStatus, database: Path, graph: GraphCounts | None) ->
     parts: list[RenderableType] = [head, Text(place, style="dim"), Text(), _by_depth(status)]
     if graph is not None:
         parts += [Text(), Text(_graph_line(graph))]
-    if status.live:
-        parts += [Text(), Text(summary(status) if status.articles_per_second else _idle(status, database))]
+    if status.live and database is not None:
+        parts += [Text(), Text(summary(status) if _worked_on(status) else _idle(status, database))]
     if status.failures:
         parts += [Text("\nnot loaded, by reason", style="bold"), _reasons(status.failures, {})]
     if status.blocks:
@@ -246,6 +252,14 @@ def _graph_line(graph: GraphCounts) -> str:
 
 def _short(path: str) -> str:
     return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else path
+
+
+def _worked_on(status: RunStatus) -> bool:
+    """Whether somebody seems to be at work: articles are claimed, or none waits and some came just now."""
+    states = status.states
+    if states[WikiState.CLAIMED]:
+        return True
+    return status.articles_per_second is not None and not states[WikiState.DISCOVERED]
 
 
 def _idle(status: RunStatus, database: Path) -> str:

@@ -16,8 +16,7 @@ from ramet.pipelines.wiki.expanding import CONCURRENCY, View, expand, graph_for_
 from ramet.pipelines.wiki.runs import RunSettings, command_of
 from ramet.pipelines.wiki.sources import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_counts
-from ramet.pipelines.wiki.tables import WikiState
-from ramet.pipelines.wiki.tasks import app
+from ramet.pipelines.wiki.tasks import NOT_FOUND, app
 
 EXIT_UNFINISHED = 1
 
@@ -81,14 +80,14 @@ def _tell_end(wanted: Wanted, status: RunStatus, stopped: int, attribution: str)
     out = terminal.console()
     if not wanted.brief:
         counts = None if status.live else graph_counts(Path(status.run.settings.graph))
-        out.print(terminal.show_status(status, wanted.database, counts))
+        out.print(terminal.show_status(status, None, counts))
     again = terminal.plain(command_of(status.run, wanted.database))
     if status.live:
-        out.print(Text(f"\nstopped before the end; to continue:\n  {again}"))
+        out.print(Text(f"\nstopped before the end; to continue:\n  {again}"), soft_wrap=True)
     elif status.state != LineageState.FINISHED:
         out.print(Text(f"\nthe run is {status.state}; `ramet status {status.run.tracking_id}` shows its lineage"))
-    elif status.states[WikiState.FAILED]:
+    elif set(status.failures) - {NOT_FOUND}:
         retry = f"ramet retry --failed {status.run.tracking_id} --db {wanted.database}"
-        out.print(Text(f"\nto try the failed ones again: {terminal.plain(retry)}\nthen: {again}"))
+        out.print(Text(f"\nto try the failed ones again:\n  {terminal.plain(retry)}\n  {again}"), soft_wrap=True)
     if attribution and not wanted.brief:
         out.print(Text(f"\n{attribution}", style="dim"))

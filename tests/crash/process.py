@@ -1,0 +1,98 @@
+"""Real worker processes: started as a person starts them, and ended as nobody would wish."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.engine.waiting import until_now
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+class WorkerProcess:
+    """``ramet worker`` on a database, in a session of its own so that its group can be signalled."""
+
+    def __init__(self, database: Path, *options: str) -> None:
+        self._pids = database.parent / "pids"
+        self._pids.mkdir(exist_ok=True)
+        self._log = database.parent / f"worker-{len(list(database.parent.glob('worker-*.log')))}.log"
+        command = [sys.executable, "-m", "ramet.cli", "worker", "tests.crash.crash_app:app", "--db", str(database)]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [*command, *options],
+                cwd=PROJECT,
+                env={**os.environ, "RAMET_TEST_PIDS": str(self._pids), "PYTHONPATH": str(PROJECT)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.pid = self._process.pid
+
+    @property
+    def log(self) -> str:
+        """All that it said so far."""
+        return self._log.read_text(errors="replace")
+
+    def child_pid(self) -> int:
+        """The handler process that runs now; waits until there is one."""
+
+        def find() -> int | None:
+            assert self._process.poll() is None, f"the worker ended with {self._process.returncode}:\n{self.log}"
+            alive = [pid for pid in self._children() if running(pid)]
+            return max(alive, default=None)
+
+        found = until_now(find, "a handler process")
+        assert found is not None
+        return found
+
+    def _children(self) -> list[int]:
+        told = [path for path in self._pids.glob("*.pid") if path.read_text() == str(self.pid)]
+        return [int(path.stem) for path in told]
+
+    def kill(self) -> None:
+        """kill -9 of the worker; its handler process must notice by itself."""
+        children = self._children()
+        os.kill(self.pid, signal.SIGKILL)
+        assert self._process.wait() == -signal.SIGKILL, self.log
+        until_now(lambda: not any(map(running, children)), "the end of the handler process without its worker")
+
+    def kill_child(self) -> None:
+        """kill -9 of the handler process only."""
+        os.kill(self.child_pid(), signal.SIGKILL)
+
+    def send(self, number: signal.Signals, *, group: bool = False) -> None:
+        """A signal to the worker, or to both processes as a terminal does it."""
+        if group:
+            os.killpg(self.pid, number)
+        else:
+            os.kill(self.pid, number)
+
+    @property
+    def ended(self) -> bool:
+        """True when it is gone by itself."""
+        return self._process.poll() is not None
+
+    def code(self) -> int:
+        """Wait for its end; the exit status."""
+        until_now(lambda: self.ended, "the worker's end")
+        until_now(lambda: not any(map(running, self._children())), "the handler process's end")
+        return int(self._process.returncode)
+
+    def end_whatever_it_does(self) -> None:
+        """For the end of a test, in whatever state it left the worker."""
+        if self._process.poll() is None:
+            os.killpg(self.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+def running(pid: int) -> bool:
+    """False for a process that is gone, or dead and not yet collected."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

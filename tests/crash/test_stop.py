@@ -1,0 +1,142 @@
+"""A worker that is stopped past its lease and then goes on as if nothing had happened changes nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ramet import Client, Submitted
+from tests.crash.crash_app import Meeting, app
+from tests.crash.process import WorkerProcess
+from tests.engine.waiting import until
+from tests.invariants import violations
+
+WORDS = ("return", "checkpoint", "progress", "spawn_now")
+"""What the late handlers do: end, and each call that commits at once."""
+
+Dump = dict[str, list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with app.client(tmp_path / "ramet.db") as client:
+        yield client
+        assert await violations(client.store) == []
+
+
+@pytest.fixture
+def meetings(tmp_path: Path) -> list[Meeting]:
+    return [Meeting(folder=str(tmp_path), name=word) for word in WORDS]
+
+
+@contextmanager
+def worker(tmp_path: Path, lease_seconds: float) -> Iterator[WorkerProcess]:
+    process = WorkerProcess(tmp_path / "ramet.db", "--lease-seconds", str(lease_seconds))
+    try:
+        yield process
+    finally:
+        process.end_whatever_it_does()
+
+
+async def dump(client: Client) -> Dump:
+    """Every row of every table; refusals as stale are what a late worker may leave."""
+    tables = await client.read("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    rows = {name: sorted(await client.read(f"SELECT * FROM {name}"), key=repr) for (name,) in tables}
+    stale = [row for row in rows["ramet_blocks"] if "stale" in row]
+    rows["ramet_blocks"] = [row for row in rows["ramet_blocks"] if row not in stale]
+    index = [name for _, name, *_ in await client.read("PRAGMA table_info(ramet_lineages)")].index("blocks")
+    rows["ramet_lineages"] = [(*row[:index], *row[index + 1 :]) for row in rows["ramet_lineages"]]
+    assert len(rows) > 10
+    return rows
+
+
+async def begun(meetings: list[Meeting], claim: int) -> None:
+    for meeting in meetings:
+        await until(partial(meeting.read, f"began-{claim}"), f"{meeting.name} begins")
+
+
+async def stopped_past_its_lease(client: Client, process: WorkerProcess) -> list[int]:
+    """Stop worker and handler process; returns when the leases of all that they hold are over."""
+    pids = [process.pid, process.child_pid()]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    leases = await client.read("SELECT MAX(lease_until) FROM ramet_live WHERE state = 'processing'")
+    await until(lambda: time.time() > leases[0][0], "the leases lapse")
+    return pids
+
+
+async def finished(client: Client, submitted: list[Submitted], second: WorkerProcess) -> None:
+    """The second worker ends everything and then itself."""
+    results = [await client.result(item.id, timeout_seconds=60) for item in submitted]
+    assert results == ["by claim 2"] * len(submitted)
+    await until(lambda: client.store.idle(["held", "async"]), "the children end too")
+    second.send(signal.SIGTERM)
+    assert second.code() == 0, second.log
+
+
+async def goes_on(process: WorkerProcess, pids: list[int], meetings: list[Meeting]) -> list[str]:
+    """Let it go on, its handlers first, and wait until each of them has ended; how they did."""
+    for meeting in meetings:
+        meeting.put("go-1", meeting.name)
+    for pid in reversed(pids):
+        os.kill(pid, signal.SIGCONT)
+    ended = [await until(partial(meeting.read, "ended-1"), f"{meeting.name} ends") for meeting in meetings]
+    process.send(signal.SIGTERM)
+    assert process.code() == 0, process.log
+    return [str(how) for how in ended]
+
+
+@pytest.mark.crash
+async def test_a_worker_that_wakes_after_another_has_finished_its_work_changes_nothing(
+    client: Client, meetings: list[Meeting], tmp_path: Path
+) -> None:
+    submitted = await client.submit_many([("held", meeting) for meeting in meetings], one_lineage=True)
+    with worker(tmp_path, lease_seconds=2.0) as first:
+        await begun(meetings, 1)
+        pids = await stopped_past_its_lease(client, first)
+        for meeting in meetings:
+            meeting.put("go-2", "return")
+        with worker(tmp_path, lease_seconds=300.0) as second:
+            await finished(client, submitted, second)
+        before = await dump(client)
+        endings = await goes_on(first, pids, meetings)
+        assert await dump(client) == before
+    assert set(endings) <= {"returned", "ClaimLost", "CancelledError"}
+    assert "ClaimLost" in endings or "CancelledError" in endings, "a late call is refused or its handler stopped"
+
+
+@pytest.mark.crash
+async def test_a_worker_that_wakes_while_another_holds_its_work_takes_nothing_from_it(
+    client: Client, meetings: list[Meeting], tmp_path: Path
+) -> None:
+    submitted = await client.submit_many([("held", meeting) for meeting in meetings], one_lineage=True)
+    with worker(tmp_path, lease_seconds=2.0) as first:
+        await begun(meetings, 1)
+        pids = await stopped_past_its_lease(client, first)
+        with worker(tmp_path, lease_seconds=300.0) as second:
+            await begun(meetings, 2)
+            halted = [second.pid, second.child_pid()]
+            for pid in halted:
+                os.kill(pid, signal.SIGSTOP)
+            before = await dump(client)
+            await goes_on(first, pids, meetings)
+            assert await dump(client) == before, "leases and fences of the second stand as they stood"
+            for meeting in meetings:
+                meeting.put("go-2", meeting.name)
+            for pid in halted:
+                os.kill(pid, signal.SIGCONT)
+            await finished(client, submitted, second)
+    effects = await client.read("SELECT COUNT(*), COUNT(DISTINCT task) FROM crash_log WHERE effect = 'held'")
+    assert effects == [(len(meetings), len(meetings))]
+    for item in submitted:
+        history = await client.history(item.id)
+        assert history is not None
+        assert [attempt.outcome for attempt in history.attempts] == ["lost", "success"]

@@ -1,0 +1,93 @@
+"""A runner on a bench: no database and no worker, only handlers and what comes of them."""
+
+from __future__ import annotations
+
+import random
+
+from ramet import App, Client, Limits
+from ramet.engine.runner import Runner
+from ramet.engine.work import Work
+from ramet.model import events as ev
+from ramet.store.base import Settled, Settlement
+from tests.engine.waiting import until
+
+
+class Desk:
+    """Takes what a runner delivers, and answers its calls."""
+
+    def __init__(self) -> None:
+        self.delivered: list[Settlement] = []
+        self.calls: list[Settlement] = []
+        self.refuse: str | None = None
+
+    def deliver(self, settlement: Settlement) -> None:
+        self.delivered.append(settlement)
+
+    async def call(self, settlement: Settlement) -> Settled:
+        self.calls.append(settlement)
+        return Settled(settlement.seq, None if self.refuse else "processing", self.refuse)
+
+    def client(self) -> Client:
+        raise AssertionError("no handler here asks for a client")
+
+    @property
+    def events(self) -> list[ev.Event]:
+        return [item.event for item in self.delivered]
+
+
+class Bench(Desk):
+    """An app, its runner and where its outcomes go."""
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__()
+        self.app = App(limits=limits)
+        self.slots: list[int] = []
+        self.runner: Runner | None = None
+
+    def start(self, concurrency: int = 2) -> Runner:
+        self.slots = [0] * concurrency
+        self.runner = Runner(
+            self.app.registry,
+            self,
+            concurrency=concurrency,
+            lease_seconds=300.0,
+            rng=random.Random(1),
+            started=self.slots,
+        )
+        self.runner.start()
+        return self.runner
+
+    async def run(self, kind: str, payload: str = "null") -> ev.Event:
+        """The event of one task of this kind."""
+        before = len(self.delivered)
+        runner = self.runner or self.start()
+        runner.add([work(before + 1, kind, payload)])
+        await until(lambda: len(self.delivered) > before, f"the outcome of {kind}")
+        [settlement] = self.delivered[before:]
+        assert (settlement.seq, settlement.fence) == (before + 1, 5)
+        return settlement.event
+
+
+def work(seq: int, kind: str, payload: str = "null", fence: int = 5) -> Work:
+    return Work(
+        seq=seq,
+        fence=fence,
+        id=f"id-{seq}",
+        tracking_id="lineage",
+        kind=kind,
+        key="key",
+        parent_id=None,
+        payload=payload,
+        ancestry_chain="[]",
+        spawn_depth=0,
+        max_spawn_depth=10,
+        attempts=1,
+        max_attempts=4,
+        losses=0,
+        snoozes=0,
+        chain_depth=0,
+        stage=None,
+        pipeline_state=None,
+        created_at=0.0,
+        deadline_at=None,
+    )

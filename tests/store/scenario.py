@@ -1,0 +1,98 @@
+"""A run through every verb of the store, in every way that leads to a statement of its own."""
+
+from __future__ import annotations
+
+from ramet.model import events as ev
+from ramet.model.task import TaskState
+from ramet.store.base import TaskQuery
+from tests.world import EFFECTS, LEASE_SECONDS, World, checkpoint, effect, failing, hand_back, settlement, with_fence
+
+
+async def run_everything(world: World) -> None:
+    """Use every verb of the protocol at least once on a database that already has other lineages."""
+    await world.store.ensure_tables([EFFECTS])
+    await submit_and_settle(world)
+    await end_from_outside(world)
+    await ask(world)
+    world.clock.advance(10_000_000.0)
+    await world.sweep()
+    assert await world.store.prune(world.clock.now) > 0
+
+
+async def submit_and_settle(world: World) -> None:
+    roots = [world.task(f"r{n}", priority=n) for n in range(12)]
+    await world.submit(*roots, world.task("later", delay_seconds=60.0), max_tasks=20, max_fan_out=4)
+    await world.submit(*roots[:2])
+    a, b, c, d, e, f, g, h, i, j = await world.claim(10)
+    await world.store.heartbeat([(a.standing.seq, 1), (b.standing.seq, 1)], LEASE_SECONDS)
+    await world.settle(a, checkpoint(a, "one"), pipeline_state="{}", progress="{}", lower=(("max_fan_out", 3),))
+    wanted = [world.task(f"child {n}") for n in range(6)]
+    answers = [
+        settlement(a, spawns=[*wanted, world.task("r1"), world.task("r11")], writes=[effect("a")], result="1"),
+        settlement(b, failing(b)),
+        settlement(c, failing(c, "odd", "unclassified"), writes=[]),
+        settlement(d, writes=[effect("bad", 0)]),
+        settlement(e, ev.Snooze(1, 5.0)),
+        settlement(f, hand_back(f)),
+        settlement(with_fence(g, 9), spawns=[world.task("late")]),
+        settlement(h, ev.Complete(1), spawns=[world.task("huge", priority=2**70)]),
+    ]
+    await world.store.settle(answers)
+    await world.claim(1, breadth=frozenset({"default"}))
+    child = await world.claim_task(str((await world.store.tasks(TaskQuery(key="child 0"))).tasks[0].id))
+    await world.settle(child, failing(child, "odd", "unclassified"), spawns=[world.task("below")])
+    await world.store.cancel(i.id, tree=False, by="test")
+    world.clock.advance(LEASE_SECONDS)
+    await world.store.sweep()
+    assert j.standing.fence == 1
+
+
+async def end_from_outside(world: World) -> None:
+    [root, _] = await world.submit(world.task("root"), world.task("other"), tracking_id="tree")
+    claimed = await world.claim_task(root)
+    [left, right] = await world.grow(claimed, world.task("left"), world.task("right"))
+    held = await world.claim_task(right)
+    await world.store.cancel(root, tree=True, by="test")
+    await world.claim(100)
+    await world.settle(held, spawns=[world.task("never")])
+    await world.sweep()
+    await world.store.revive([left], by="test", reason="again")
+    await world.settle(await world.claim_task(left), ev.Fail(2, "no"))
+    await world.submit(tracking_id="gone", lineage_seconds=5.0)
+    await world.submit(world.task(task_seconds=1.0), tracking_id="slow")
+    await world.submit(tracking_id="cancelled")
+    await world.store.cancel_lineage("cancelled", by="test")
+    for claimed in await world.claim(100):
+        await world.settle(claimed, ev.Snooze(claimed.standing.fence, 50.0))
+    world.clock.advance(20.0)
+    await world.claim(1)
+    await world.sweep()
+    await world.store.revive([left], by="test", extend_seconds=50.0)
+    again = await world.claim_task(left)
+    await world.settle(again, failing(again, "odd", "unclassified"))
+
+
+async def ask(world: World) -> None:
+    [task_id] = [task.id for task in (await world.store.tasks(TaskQuery(limit=1))).tasks]
+    await world.store.history(task_id)
+    for states in (frozenset[TaskState](), frozenset({TaskState.PENDING}), frozenset({TaskState.FAILED})):
+        for tracking_id in (None, "line"):
+            for depth in (None, 1):
+                for kind in (None, "page"):
+                    for key, parent_id in ((None, None), ("r1", None), (None, task_id), ("r1", task_id)):
+                        await world.store.tasks(TaskQuery(tracking_id, states, kind, key, depth, parent_id, after=3))
+    for tracking_id in (None, "line"):
+        await world.store.has_live("page", "r1", tracking_id)
+        await world.store.counts(tracking_id)
+    await world.store.roots("line")
+    await world.store.child_counts([task_id])
+    await world.store.block_totals("line")
+    for filters in ({}, {"kind": "page"}, {"key": "r1"}, {"reason": "cycle"}):
+        await world.store.blocks("line", **filters)
+    await world.store.lineages()
+    await world.store.lineages(states=["running"])
+    await world.store.lineage("line")
+    await world.store.idle(["page"])
+    await world.store.next_due_at()
+    await world.store.put_setting("name", 1, "int", "what it does")
+    await world.store.settings()

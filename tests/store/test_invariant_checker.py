@@ -1,0 +1,119 @@
+"""The checker that ends every scenario finds each kind of damage, and nothing in a sound database."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ramet.store.sqlite import SqliteStore
+from tests.invariants import CHECKS, violations
+from tests.world import SettableClock, World, failing
+
+DAMAGE: list[tuple[str, str]] = [
+    ("one_place_and_one_end", "UPDATE ramet_tasks SET state = 'success', finished_at = 1.0 WHERE id = 'pending'"),
+    ("one_place_and_one_end", "DELETE FROM ramet_live WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = 'pending')"),
+    ("one_place_and_one_end", "DELETE FROM ramet_tasks WHERE id = 'pending'"),
+    ("one_place_and_one_end", "UPDATE ramet_tasks SET state = 'pending' WHERE id = 'done'"),
+    ("one_place_and_one_end", "UPDATE ramet_tasks SET finished_at = NULL WHERE id = 'done'"),
+    ("one_place_and_one_end", "UPDATE ramet_live SET spawn_depth = 7"),
+    ("counters_equal_a_recount", "UPDATE ramet_lineages SET tasks = tasks + 1"),
+    ("counters_equal_a_recount", "UPDATE ramet_lineages SET live = live + 1"),
+    ("counters_equal_a_recount", "UPDATE ramet_lineages SET failed = 0"),
+    ("counters_equal_a_recount", "UPDATE ramet_lineages SET blocks = 0"),
+    ("counters_equal_a_recount", "DELETE FROM ramet_lineages WHERE tracking_id = 'line'"),
+    ("lineage_states_follow", "UPDATE ramet_lineages SET state = 'running' WHERE tracking_id = 'over'"),
+    ("lineage_states_follow", "UPDATE ramet_lineages SET state = 'finished', ended_at = 1.0 WHERE tracking_id = 'line'"),
+    ("lineage_states_follow", "UPDATE ramet_lineages SET state = 'failed', ended_at = 1.0 WHERE tracking_id = 'line'"),
+    ("lineage_states_follow", "UPDATE ramet_lineages SET ended_at = 1.0 WHERE tracking_id = 'line'"),
+    ("nobody_is_forgotten", "UPDATE ramet_lineages SET tombstones = '{\"root\": 1}' WHERE tracking_id = 'line'"),
+    ("nobody_is_forgotten", "UPDATE ramet_live SET wait = 'lineage' WHERE state = 'pending'"),
+    ("identities_are_unique", "UPDATE ramet_tasks SET key = 'a' WHERE id IN ('pending', 'held')"),
+    ("identities_are_unique", "DELETE FROM ramet_identities WHERE key = 'a'"),
+    ("identities_are_unique", "INSERT INTO ramet_identities VALUES ('ghost', 'line', 'page', 999)"),
+    ("tree_is_sound", "UPDATE ramet_tasks SET spawn_depth = 2 WHERE id = 'done'"),
+    ("tree_is_sound", "UPDATE ramet_tasks SET ancestry_chain = '[]' WHERE id = 'done'"),
+    ("tree_is_sound", "UPDATE ramet_tasks SET ancestry_chain = '[\"x\"]' WHERE id = 'root'"),
+    ("tree_is_sound", "UPDATE ramet_tasks SET parent_id = 'nobody' WHERE id = 'done'"),
+    ("tree_is_sound", "UPDATE ramet_tasks SET parent_id = 'other' WHERE id = 'done'"),
+    ("no_cycle", "UPDATE ramet_tasks SET key = 'root' WHERE id = 'done'"),
+    ("bounds_hold", "UPDATE ramet_lineages SET max_spawn_depth = 0"),
+    ("bounds_hold", "UPDATE ramet_lineages SET max_fan_out = 1"),
+    ("bounds_hold", "UPDATE ramet_tasks SET fan_out = fan_out + 1 WHERE id = 'root'"),
+    ("bounds_hold", "PRAGMA ignore_check_constraints = 1; UPDATE ramet_lineages SET max_tasks = 2"),
+    ("every_claim_has_one_outcome", "DELETE FROM ramet_attempts"),
+    ("every_claim_has_one_outcome", "UPDATE ramet_tasks SET fence = fence + 1 WHERE id = 'done'"),
+    ("every_claim_has_one_outcome", "UPDATE ramet_live SET fence = 0 WHERE state = 'processing'"),
+    ("every_claim_has_one_outcome", "UPDATE ramet_tasks SET attempts = 9 WHERE id = 'broken'"),
+    ("every_claim_has_one_outcome", "UPDATE ramet_live SET losses = 11"),
+    ("every_claim_has_one_outcome", "UPDATE ramet_attempts SET outcome = 'odd'"),
+    ("leases_and_deadlines", "UPDATE ramet_live SET lease_until = 0.0"),
+    ("leases_and_deadlines", "UPDATE ramet_live SET worker = 'w'"),
+    ("leases_and_deadlines", "UPDATE ramet_live SET wait = 'due'"),
+    ("leases_and_deadlines", "UPDATE ramet_live SET deadline_at = 9e9"),
+    ("refusals_are_explained", "UPDATE ramet_tasks SET reason = NULL WHERE id = 'broken'"),
+    ("refusals_are_explained", "UPDATE ramet_blocks SET first_parent = 'nobody'"),
+    ("refusals_are_explained", "UPDATE ramet_blocks SET last_parent = 'other'"),
+    ("refusals_are_explained", "UPDATE ramet_blocks SET count = 0"),
+    ("refusals_are_explained", "UPDATE ramet_blocks SET payload = NULL WHERE reason = 'fan_out'"),
+    ("refusals_are_explained", "UPDATE ramet_blocks SET payload = '1' WHERE reason = 'cycle'"),
+    ("refusals_are_explained", "UPDATE ramet_blocks SET winner = NULL WHERE reason = 'cycle'"),
+    ("refusals_are_explained", "UPDATE ramet_blocks SET winner = 'done' WHERE reason = 'cycle'"),
+    ("nothing_is_orphaned", "UPDATE ramet_attempts SET tracking_id = 'elsewhere'"),
+    ("nothing_is_orphaned", "INSERT INTO ramet_checkpoints VALUES (999, 'line', '{}', NULL, 1.0)"),
+    ("nothing_is_orphaned", "UPDATE ramet_transitions SET number = number + 1"),
+]
+
+
+async def build(path: Path) -> None:
+    """A lineage ``line`` with tasks of several states and blocks, and a finished one named ``over``."""
+    clock = SettableClock()
+    store = SqliteStore(path, clock=clock, inline=True)
+    world = World(store, clock)
+    await world.submit(world.task("root", id="root"), max_fan_out=4)
+    root = await world.claim_one()
+    news = [world.task(name, id=name) for name in ("done", "broken", "cancelled", "held", "one too many")]
+    await world.settle(root, spawns=[world.task("root"), *news])
+    done, broken = await world.claim(2)
+    await world.settle(done, spawns=[world.task("a", id="pending")])
+    await world.settle(broken, failing(broken))
+    await world.store.cancel("cancelled", tree=False, by="test")
+    assert (await world.claim_one()).id == "held"
+    await world.submit(world.task("other", id="other"), tracking_id="over")
+    await world.settle(await world.claim_task("other"))
+    await world.check()
+    await store.close()
+
+
+@pytest.mark.parametrize(("check", "damage"), DAMAGE, ids=[f"{c}-{n}" for n, (c, _) in enumerate(DAMAGE)])
+async def test_damage_is_found_by_the_check_that_is_there_for_it(check: str, damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "ramet.db"
+    await build(path)
+    connection = sqlite3.connect(path)
+    for statement in damage.split("; "):
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+    store = SqliteStore(path, inline=True)
+    assert check in {line.split(":")[0] for line in await violations(store)}
+    await store.close()
+
+
+def test_every_check_is_shown_to_find_something() -> None:
+    assert {check for check, _ in DAMAGE} == {check.__name__ for check in CHECKS}
+
+
+async def test_lowered_limits_and_loose_kinds_are_taken_on_the_callers_word(tmp_path: Path) -> None:
+    clock = SettableClock()
+    store = SqliteStore(tmp_path / "ramet.db", clock=clock, inline=True)
+    world = World(store, clock)
+    await world.submit(world.task("a"))
+    [child] = await world.grow(await world.claim_one(), world.task("a", "loose"))
+    assert await violations(store, loose_kinds={"loose"}) == []
+    assert {line.split(":")[0] for line in await violations(store)} == {"no_cycle"}
+    claimed = await world.claim_task(child)
+    await world.settle(claimed, lower=(("max_spawn_depth", 0),))
+    assert await violations(store, loose_kinds={"loose"}, lowered={"line"}) == []
+    assert {line.split(":")[0] for line in await violations(store, loose_kinds={"loose"})} == {"bounds_hold"}
+    await store.close()

@@ -1,0 +1,279 @@
+"""Opening a database: forward only, by one process, and one clear line for a place that cannot keep the promises."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import ramet.store.sqlite
+from ramet.store import open_store
+from ramet.store.base import NewLineage, Store
+from ramet.store.errors import StoreError, StoreMissing, StoreNewer, StoreUnsafe
+from ramet.store.neighbours import network_file_system
+from ramet.store.schema import SCHEMA_VERSION
+from ramet.store.sqlite import SqliteStore
+from tests.world import SettableClock, World
+
+NOBODY = 65_534
+
+
+def integrity(path: Path) -> str:
+    connection = sqlite3.connect(path)
+    try:
+        return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+    finally:
+        connection.close()
+
+
+def schema(path: Path) -> list[tuple[str, str]]:
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").fetchall()
+    finally:
+        connection.close()
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+async def refused(path: Path, error: type[StoreError], match: str) -> None:
+    with pytest.raises(error, match=match) as caught:
+        open_store(path)
+    assert "\n" not in str(caught.value)
+
+
+async def submit_one(store: Store, tracking_id: str = "line") -> None:
+    world = World(store, SettableClock())
+    await world.submit(world.task("a")._replace(id=f"{tracking_id}-a"), tracking_id=tracking_id)
+
+
+async def test_a_fresh_database_has_the_schema_of_this_version(tmp_path: Path) -> None:
+    path = tmp_path / "ramet.db"
+    await open_store(path).close()
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT value FROM ramet_counters WHERE name = 'schema'").fetchone() == (SCHEMA_VERSION,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+    assert integrity(path) == "ok"
+
+
+async def test_reopening_changes_nothing_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "ramet.db"
+    store = open_store(path)
+    await submit_one(store)
+    await store.close()
+    before = schema(path)
+    again = open_store(f"sqlite:///{path}", create=False)
+    assert (await again.get("line-a")) is not None
+    await again.close()
+    assert schema(path) == before
+    assert integrity(path) == "ok"
+
+
+async def test_many_that_open_a_new_file_at_once_make_one_schema(tmp_path: Path) -> None:
+    path = tmp_path / "ramet.db"
+
+    def work(number: int) -> None:
+        async def main() -> None:
+            store = open_store(path)
+            await submit_one(store, f"line{number}")
+            await store.close()
+
+        asyncio.run(main())
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
+    store = open_store(path)
+    assert len(await store.lineages()) == 8
+    await store.close()
+    assert integrity(path) == "ok"
+
+
+async def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ramet.db"
+    store = open_store(path)
+    await submit_one(store)
+    await store.close()
+    before = schema(path)
+    broken = (*ramet.store.sqlite.MIGRATIONS, ("CREATE TABLE half (a)", "CREATE TABLE ramet_tasks (twice)"))
+    monkeypatch.setattr(ramet.store.sqlite, "MIGRATIONS", broken)
+    monkeypatch.setattr(ramet.store.sqlite, "SCHEMA_VERSION", len(broken))
+    await refused(path, StoreError, "already exists")
+    assert schema(path) == before
+    assert integrity(path) == "ok"
+
+
+async def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ramet.db"
+    await open_store(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE ramet_counters SET value = ? WHERE name = 'schema'", (SCHEMA_VERSION + 1,))
+    connection.commit()
+    connection.close()
+    before = schema(path)
+    await refused(path, StoreNewer, f"has schema {SCHEMA_VERSION + 1}, this ramet knows {SCHEMA_VERSION}: upgrade ramet")
+    assert schema(path) == before
+
+
+async def test_another_file_is_not_taken_for_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("Not a database, and not to be overwritten. " * 50)
+    before = path.read_bytes()
+    await refused(path, StoreError, "is not a readable SQLite database")
+    assert path.read_bytes() == before
+
+
+async def test_a_cut_off_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ramet.db"
+    await open_store(path).close()
+    path.write_bytes(path.read_bytes()[:6_000])
+    await refused(path, StoreError, "is not a readable SQLite database")
+
+
+async def test_a_database_of_somebody_elses_gets_our_tables_beside_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "shared.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE theirs (a)")
+    connection.execute("INSERT INTO theirs VALUES (1)")
+    connection.commit()
+    connection.close()
+    store = open_store(path)
+    assert await store.read("SELECT a FROM theirs") == [(1,)]
+    await store.close()
+
+
+async def test_a_folder_is_refused(tmp_path: Path) -> None:
+    await refused(tmp_path, StoreError, "is a folder: give the path of a database file in it")
+    assert files(tmp_path) == []
+
+
+async def test_a_missing_folder_is_refused_and_not_made(tmp_path: Path) -> None:
+    await refused(tmp_path / "no" / "ramet.db", StoreError, "the folder .*no does not exist: create it")
+    assert files(tmp_path) == []
+
+
+async def test_a_missing_database_is_not_made_where_one_was_expected(tmp_path: Path) -> None:
+    with pytest.raises(StoreMissing, match=r"no database at .*ramet\.db: submit something first"):
+        open_store(tmp_path / "ramet.db", create=False)
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("address", [":memory:", "sqlite:///:memory:", "postgresql://db/x", "mysql://db/x"])
+async def test_an_address_that_is_no_file_is_refused(address: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="give a file path"):
+        open_store(address)
+
+
+@pytest.fixture
+def everybodys_folder() -> Iterator[Path]:
+    """A folder that an ordinary user may enter; pytest's own are closed to others."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def ordinary_user() -> Iterator[None]:
+    """Permissions do not bind root: as root, this test goes on as nobody."""
+    was = os.geteuid()
+    if was == 0:
+        os.seteuid(NOBODY)
+    yield
+    os.seteuid(was)
+
+
+@pytest.fixture
+async def closed_database(everybodys_folder: Path) -> Path:
+    """A database that its user may read and not write."""
+    path = everybodys_folder / "ramet.db"
+    store = open_store(path)
+    await submit_one(store)
+    await store.close()
+    path.chmod(0o444)
+    everybodys_folder.chmod(0o555)
+    return path
+
+
+async def test_a_read_only_file_is_refused(closed_database: Path, ordinary_user: None) -> None:
+    await refused(closed_database, StoreUnsafe, "is read-only: make the file and its folder writable")
+    assert integrity_of_copy(closed_database) == "ok"
+
+
+async def test_a_new_file_in_a_read_only_folder_is_refused(closed_database: Path, ordinary_user: None) -> None:
+    await refused(closed_database.parent / "new.db", StoreError, "cannot open .*new.db: check that its folder exists")
+
+
+def integrity_of_copy(path: Path) -> str:
+    """Of a copy in memory: opening the file itself may be forbidden."""
+    connection = sqlite3.connect(f"file:{path}?immutable=1", uri=True)
+    try:
+        return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+    finally:
+        connection.close()
+
+
+MOUNTS = """\
+/dev/vda / ext4 rw 0 0
+tmpfs /tmp tmpfs rw 0 0
+server:/export /srv/nfs\\040share nfs4 rw 0 0
+/dev/vdb /srv/nfs\\040share/local xfs rw 0 0
+//server/share /mnt/cifs cifs rw 0 0
+user@host: /mnt/sshfs fuse.sshfs rw 0 0
+"""
+PLACES = [
+    ("/srv/nfs share/x", "nfs4"),
+    ("/srv/nfs share", "nfs4"),
+    ("/srv/nfs share/local/x", None),
+    ("/srv/nfs shared", None),
+    ("/mnt/cifs/a/b", "cifs"),
+    ("/mnt/sshfs", "fuse.sshfs"),
+    ("/tmp/x", None),
+    ("/elsewhere", None),
+]
+
+
+@pytest.mark.parametrize(("place", "kind"), PLACES)
+def test_the_deepest_mount_decides_about_a_network_file_system(place: str, kind: str | None, tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(MOUNTS)
+    assert network_file_system(Path(place), mounts) == kind
+    assert network_file_system(Path(place), tmp_path / "missing") is None
+
+
+async def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"/dev/vda / ext4 rw 0 0\nserver:/export {tmp_path} nfs4 rw 0 0\n")
+    monkeypatch.setattr(ramet.store.sqlite, "network_file_system", lambda path: network_file_system(path, mounts))
+    await refused(tmp_path / "ramet.db", StoreUnsafe, r"is on a network file system \(nfs4\).*use a local disk")
+    assert files(tmp_path) == ["mounts"]
+
+
+async def test_a_failing_statement_is_one_line_and_undone(tmp_path: Path) -> None:
+    for inline in (True, False):
+        store = SqliteStore(tmp_path / "ramet.db", inline=inline)
+        with pytest.raises(StoreError, match="syntax error"):
+            await store.ensure_tables(["CREATE TABLE half (a)", "CREATE TABEL b (a)"])
+        with pytest.raises(StoreError, match="no such table: half"):
+            await store.read("SELECT * FROM half")
+        await store.close()
+
+
+async def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    for inline in (True, False):
+        store = SqliteStore(tmp_path / "ramet.db", inline=inline)
+        await store.close()
+        await store.close()
+        with pytest.raises(StoreError, match="closed"):
+            await store.submit([NewLineage("line", [])])
+        with pytest.raises(StoreError, match="closed"):
+            await store.get("anything")

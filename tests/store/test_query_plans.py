@@ -1,0 +1,165 @@
+"""Every statement walks an index: none reads a whole table that grows, no claim sorts a backlog."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from ramet.model.task import NewTask
+from ramet.store.base import NewLineage
+from ramet.store.lineages import LINEAGE_LIST
+from ramet.store.schema import LIVE_LIST
+from ramet.store.sqlite import SqliteStore
+from tests.store.scenario import run_everything
+from tests.world import SettableClock, World
+
+WHOLE: dict[str, str] = {
+    "SELECT kind, state, CASE WHEN": "the distribution over a whole database (or lineage) counts every live task",
+    "SELECT kind, state, NULL, COUNT(*)": "and every ended one",
+    "SELECT 1 FROM ramet_live WHERE kind IN": "stops at the first live task that this worker serves: it reads on only "
+    "when there is none, which ends a worker that runs until idle",
+    "SELECT key, value, value_type FROM ramet_settings": "all settings are asked for, and there are a few",
+    f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until": "looks at every claim in hand, which the "
+    "workers' slots bound, not the backlog",
+    f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_by_depth": "walks the index in the order of the claim "
+    "and stops at its limit",
+    "SELECT MAX(spawn_depth)": "is one look at the end of an index",
+    f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state IN": "sorts the lineages of the states asked for by age",
+    "SELECT tracking_id FROM ramet_lineages WHERE state IN": "pruning looks at every lineage that ended",
+}
+"""Beginning of a statement that may read a whole table -> the reason."""
+
+
+class Recorded(NamedTuple):
+    """A database and the statements that ran on it."""
+
+    connection: sqlite3.Connection
+    statements: list[str]
+
+    def plan(self, sql: str) -> list[str]:
+        rows = self.connection.execute(f"EXPLAIN QUERY PLAN {sql}", (None,) * sql.count("?"))
+        return [str(row[3]) for row in rows]
+
+
+@pytest.fixture
+async def recorded(tmp_path: Path) -> AsyncIterator[Recorded]:
+    """Every distinct statement of a run through all verbs, on a database that was not empty before."""
+    statements: dict[str, None] = {}
+    clock = SettableClock()
+    path = tmp_path / "ramet.db"
+    store = SqliteStore(path, clock=clock, inline=True, hook=lambda when, sql: statements.setdefault(sql))
+    names = [f"fill{n}" for n in range(20)]
+    await store.submit(
+        [NewLineage(name, [NewTask(f"{name}-{at}", "image", f"f{at}", "null", "full") for at in range(50)])
+         for name in names]
+    )  # fmt: skip
+    await run_everything(World(store, clock))
+    await store.close()
+    connection = sqlite3.connect(path)
+    verbs = ("SELECT", "UPDATE", "DELETE", "INSERT", "WITH")
+    yield Recorded(connection, [sql for sql in statements if sql.split()[0] in verbs])
+    connection.close()
+
+
+def partial_indexes(connection: sqlite3.Connection) -> set[str]:
+    """Indexes that hold only the rows that wait for something: walking one of them from end to end is the point."""
+    tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    return {
+        row[1]
+        for table in tables
+        for row in connection.execute(f"PRAGMA index_list({table})")
+        if row[4] and row[1] not in ("ramet_tasks_by_lineage", "ramet_tasks_by_depth")
+    }
+
+
+def findings(recorded: Recorded, sql: str) -> Iterator[str]:
+    """What is wrong with the plan of one statement."""
+    if any(sql.startswith(beginning) for beginning in WHOLE):
+        return
+    waiting = partial_indexes(recorded.connection)
+    aliases = dict(re.findall(r"(?:FROM|JOIN) (ramet_\w+)(?: AS)? ([a-z]+)\b", sql))
+    tables = set(re.findall(r"ramet_\w+", sql)) | set(aliases.values())
+    for step in recorded.plan(sql):
+        scan = re.match(r"SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?", step)
+        if scan and scan[1] in tables and scan[2] not in waiting:
+            yield f"{step}: {sql}"
+        # A search that only says where to begin reads from there to the end of the table.
+        # One that gives a state and nothing else reads everything in it.
+        if re.search(r"\((?:rowid[<>]|state[<>=])\?\)", step):
+            yield f"{step}: {sql}"
+        if "AUTOMATIC" in step:
+            yield f"{step}: {sql}"
+
+
+async def test_no_statement_reads_a_whole_table(recorded: Recorded) -> None:
+    assert len(recorded.statements) > 100
+    assert [line for sql in recorded.statements for line in findings(recorded, sql)] == []
+
+
+async def test_every_exception_is_still_needed(recorded: Recorded) -> None:
+    for beginning in WHOLE:
+        assert any(sql.startswith(beginning) for sql in recorded.statements), beginning
+
+
+async def test_no_claim_sorts(recorded: Recorded) -> None:
+    claims = [sql for sql in recorded.statements if "wait IS NULL ORDER BY" in sql]
+    assert len(claims) == 2
+    for sql in claims:
+        [step] = recorded.plan(sql)
+        assert re.fullmatch(r"SEARCH ramet_live USING INDEX ramet_live_(claimable|by_depth) \(.*\)", step)
+
+
+async def test_a_page_of_tasks_is_not_sorted(recorded: Recorded) -> None:
+    pages = [sql for sql in recorded.statements if sql.startswith("SELECT t.seq FROM ramet_live t")]
+    pages += [sql for sql in recorded.statements if sql.startswith("SELECT t.seq FROM ramet_tasks t WHERE t.state")]
+    assert len(pages) > 10
+    assert [step for sql in pages for step in recorded.plan(sql) if "TEMP B-TREE" in step] == []
+
+
+ACCESS_PATHS = {
+    "(tracking_id, state)": r"SEARCH t USING COVERING INDEX ramet_tasks_by_lineage \(tracking_id=\? AND state=\?",
+    "(tracking_id, live)": r"SEARCH t USING INDEX ramet_live_by_lineage \(tracking_id=\?",
+    "(kind, key, state)": r"SEARCH i USING (COVERING INDEX \w+|PRIMARY KEY) \(key=\? AND tracking_id=\? AND kind=\?\)",
+    "(state, spawn_depth, seq)": r"SEARCH t USING COVERING INDEX ramet_tasks_by_depth \(state=\? AND spawn_depth=\? AND seq>\?\)",
+    "(live state, spawn_depth, seq)": r"SEARCH t USING COVERING INDEX ramet_live_by_depth \(state=\? AND spawn_depth=\? AND seq>\?\)",
+}
+
+
+@pytest.mark.parametrize("path", ACCESS_PATHS)
+async def test_the_access_paths_of_the_design_are_used(recorded: Recorded, path: str) -> None:
+    steps = [step for sql in recorded.statements for step in recorded.plan(sql)]
+    assert [step for step in steps if re.match(ACCESS_PATHS[path], step)]
+
+
+BAD = [
+    "SELECT id FROM ramet_tasks WHERE payload = ?",
+    "SELECT t.seq FROM ramet_tasks t WHERE t.kind = ? AND t.seq > ? ORDER BY t.seq LIMIT ?",
+    "UPDATE ramet_live SET wait = NULL WHERE worker = ?",
+    "DELETE FROM ramet_attempts WHERE worker = ?",
+    "SELECT COUNT(*) FROM ramet_tasks",
+    "SELECT seq FROM ramet_tasks WHERE state IS NOT NULL AND kind = ?",
+    "SELECT 1 FROM ramet_blocks b JOIN ramet_live l ON l.kind = b.kind WHERE b.tracking_id = ?",
+]
+
+
+@pytest.mark.parametrize("sql", BAD)
+async def test_a_statement_that_reads_a_whole_table_is_found(recorded: Recorded, sql: str) -> None:
+    assert list(findings(recorded, sql)) != []
+
+
+@pytest.mark.parametrize(
+    "index", ["ramet_live_claimable", "ramet_live_by_lineage", "ramet_tasks_by_lineage", "ramet_live_due",
+              "ramet_lineages_by_state", "ramet_lineages_swept", "ramet_tasks_children",
+              "ramet_tasks_roots"],
+)  # fmt: skip
+async def test_without_its_index_something_reads_a_whole_table(recorded: Recorded, index: str) -> None:
+    recorded.connection.execute(f"DROP INDEX {index}")
+    worse = [line for sql in recorded.statements for line in findings(recorded, sql)]
+    sorting = [sql for sql in recorded.statements if "wait IS NULL ORDER BY" in sql
+               and any("TEMP B-TREE" in step for step in recorded.plan(sql))]  # fmt: skip
+    assert worse or sorting
