@@ -11,6 +11,8 @@ from pathlib import Path
 from tests.engine.waiting import until_now
 
 PROJECT = Path(__file__).resolve().parents[2]
+_IMPORTS = os.pathsep.join([str(PROJECT), *filter(None, sys.path)])
+"""The worker imports what this process imports."""
 
 
 class WorkerProcess:
@@ -25,7 +27,7 @@ class WorkerProcess:
             self._process = subprocess.Popen(
                 [*command, *options],
                 cwd=PROJECT,
-                env={**os.environ, "RAMET_TEST_PIDS": str(self._pids), "PYTHONPATH": str(PROJECT)},
+                env={**os.environ, "RAMET_TEST_PIDS": str(self._pids), "PYTHONPATH": _IMPORTS},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from ramet.model.task import NewTask
 from ramet.store.base import NewLineage, Write
-from ramet.store.errors import StoreError
+from ramet.store.errors import StoreBusy, StoreError
 from ramet.store.session import Session
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import violations
@@ -25,10 +26,14 @@ class Gate:
     def __init__(self) -> None:
         self.commits = 0
         self.fail_commit: BaseException | None = None
+        self.fail_begin = False
         self.entered = threading.Event()
         self.opened = threading.Event()
 
     def hook(self, when: str, sql: str) -> None:
+        if sql == "BEGIN IMMEDIATE" and when == "before" and self.fail_begin:
+            self.fail_begin = False
+            raise sqlite3.OperationalError("database is locked")
         if sql == "COMMIT" and when == "before":
             if self.fail_commit is not None:
                 error, self.fail_commit = self.fail_commit, None
@@ -109,6 +114,16 @@ async def test_a_failing_verb_undoes_only_its_own_part(store: SqliteStore, gate:
     with pytest.raises(StoreError, match="no such table"):
         await store.read("SELECT * FROM mine")
     assert await violations(store) == []
+
+
+async def test_a_verb_whose_transaction_could_not_begin_is_told_so_and_never_run(
+    store: SqliteStore, gate: Gate
+) -> None:
+    gate.fail_begin = True
+    with pytest.raises(StoreBusy, match=r"another process has held .*: stop it or try again"):
+        await store.submit([lineage(1)])
+    await store.submit([lineage(2)])
+    assert {row.tracking_id for row in await store.lineages()} == {"line2"}
 
 
 class Broken(BaseException):

@@ -90,11 +90,11 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         fence,
         _EVENTS[name](*fields),
         result,
-        [NewTask(*new) for new in spawns],
-        [Write(sql, tuple(map(_value_in, parameters))) for sql, parameters in writes],
+        [NewTask(*new) for new in spawns] if spawns else (),
+        [Write(sql, tuple(map(_value_in, parameters))) for sql, parameters in writes] if writes else (),
         pipeline_state,
         progress,
-        tuple((name, value) for name, value in lower),
+        tuple((name, value) for name, value in lower) if lower else (),
     )
 
 

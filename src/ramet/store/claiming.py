@@ -82,6 +82,10 @@ def _decide(
     changes: list[Change] = []
     held_back: list[tuple[Standing, Wait]] = []
     _end_overdue(session, lineages)
+    events = {
+        tracking_id: ev.Claim(request.worker, request.lease_seconds, lineage.deadline_at)
+        for tracking_id, lineage in lineages.items()
+    }
     for standing in candidates:
         lineage = lineages[standing.tracking_id]
         if standing.ending is None and (
@@ -90,8 +94,7 @@ def _decide(
         ):
             held_back.append((standing, Wait.LINEAGE))
             continue
-        event = ev.Claim(request.worker, request.lease_seconds, lineage.deadline_at)
-        change = decide(standing, event, session.now)
+        change = decide(standing, events[standing.tracking_id], session.now)
         if isinstance(change, Change):
             changes.append(change)
         else:

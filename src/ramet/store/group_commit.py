@@ -136,7 +136,7 @@ class ThreadWriter:
         _deliver(answers)
         if woken:
             self._on_wake()
-        return following if following is not None else self._waiting.get()
+        return self._waiting.get()
 
     def _run(self, verb: Verb) -> tuple[Any, BaseException | None]:
         """One verb inside the common transaction: when it fails, only its own part is undone."""

@@ -1,0 +1,42 @@
+"""A test that skips proves nothing. In CI (`CI=true`) a skip is a failure, unless it is listed here with its reason."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+ALLOWED_IN_CI: dict[str, str] = {}
+"""Test id (or its beginning) to the reason why it may skip in CI."""
+
+_skipped: list[str] = []
+
+
+def unexpected_skips(skipped: list[str], allowed: dict[str, str]) -> list[str]:
+    """Those that no entry covers."""
+    return [name for name in skipped if not any(name.startswith(known) for known in allowed)]
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and not hasattr(report, "wasxfail"):
+        _skipped.append(report.nodeid)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    if report.skipped:
+        _skipped.append(report.nodeid)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    found = unexpected_skips(_skipped, ALLOWED_IN_CI)
+    if found and os.environ.get("CI") == "true" and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    found = unexpected_skips(_skipped, ALLOWED_IN_CI)
+    if found and os.environ.get("CI") == "true":
+        terminalreporter.section("skipped in CI without a listed reason: these count as failed", red=True)
+        for name in found:
+            terminalreporter.write_line(name)
