@@ -7,7 +7,7 @@ LOCK_TOOL = uv==0.13.9
 
 PIP_INSTALL = -m pip install --quiet --quiet --disable-pip-version-check --no-input
 PYTEST = .venv/bin/python -m pytest
-TREES = trees=; for tree in src tests benchmarks examples; do \
+TREES = trees=; for tree in src tests benchmarks examples docs; do \
 	if [ -n "$$(find $$tree -name '*.py' 2>/dev/null)" ]; then trees="$$trees $$tree"; fi; done
 
 NEED_PYTHON = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

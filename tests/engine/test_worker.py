@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -255,3 +256,23 @@ async def test_a_cancelled_worker_hands_its_claims_back(app: App, client: Client
         await run
     task = await get(client, submitted.id)
     assert (task.state, task.attempts) == ("pending", 0)
+
+
+async def test_workers_one_after_the_other_on_one_client_leave_nothing_behind(app: App, tmp_path: Path) -> None:
+    held = Held(app)
+    held.go_on.set()
+    async with app.client(tmp_path / "ramet.db") as client:
+        for number in range(3):
+            await client.submit("held", number, delay_seconds=0.05)
+            worker = await worked_off(app, client)
+            there = sorted(os.listdir(tmp_path / "ramet.db-ramet"))
+            assert there == [f"{worker.name}.lock", f"{worker.name}.sock"], "that of the present worker"
+    assert not os.path.exists(tmp_path / "ramet.db-ramet")  # noqa: ASYNC240 - a folder of this test
+    assert not [fd for fd in os.listdir("/proc/self/fd") if "ramet.db-ramet" in _target(fd)]
+
+
+def _target(fd: str) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}")
+    except OSError:
+        return ""

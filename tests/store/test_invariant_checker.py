@@ -24,7 +24,10 @@ DAMAGE: list[tuple[str, str]] = [
     ("counters_equal_a_recount", "UPDATE ramet_lineages SET blocks = 0"),
     ("counters_equal_a_recount", "DELETE FROM ramet_lineages WHERE tracking_id = 'line'"),
     ("lineage_states_follow", "UPDATE ramet_lineages SET state = 'running' WHERE tracking_id = 'over'"),
-    ("lineage_states_follow", "UPDATE ramet_lineages SET state = 'finished', ended_at = 1.0 WHERE tracking_id = 'line'"),
+    (
+        "lineage_states_follow",
+        "UPDATE ramet_lineages SET state = 'finished', ended_at = 1.0 WHERE tracking_id = 'line'",
+    ),
     ("lineage_states_follow", "UPDATE ramet_lineages SET state = 'failed', ended_at = 1.0 WHERE tracking_id = 'line'"),
     ("lineage_states_follow", "UPDATE ramet_lineages SET ended_at = 1.0 WHERE tracking_id = 'line'"),
     ("nobody_is_forgotten", "UPDATE ramet_lineages SET tombstones = '{\"root\": 1}' WHERE tracking_id = 'line'"),

@@ -123,9 +123,7 @@ async def test_every_neighbour_is_woken(store: SqliteStore, start: Start) -> Non
     assert [await neighbour.hear() for neighbour in neighbours] == ["rung"] * 3
 
 
-async def test_a_dead_or_deaf_neighbour_does_not_disturb_a_commit(
-    store: SqliteStore, start: Start, path: Path
-) -> None:
+async def test_a_dead_or_deaf_neighbour_does_not_disturb_a_commit(store: SqliteStore, start: Start, path: Path) -> None:
     neighbour = start("n")
     assert await neighbour.hear() == "ready"
     neighbour.kill()
@@ -197,6 +195,17 @@ async def test_one_that_left_in_good_order_leaves_nothing_behind(store: SqliteSt
     await other.close()
     assert files(path) == []
     other._neighbours.leave()
+
+
+async def test_joining_again_under_another_name_leaves_the_first(store: SqliteStore, path: Path) -> None:
+    for name in ("one", "two"):
+        store.join(name)
+        await store.wait_for_work(0.001)
+        assert files(path) == [f"{name}.lock", f"{name}.sock"]
+    await submit(store)
+    await store.wait_for_work(3_600.0)
+    store.close_now()
+    assert files(path) == []
 
 
 async def test_two_in_one_process_do_not_take_each_other_for_dead(store: SqliteStore, path: Path) -> None:

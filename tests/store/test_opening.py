@@ -120,7 +120,9 @@ async def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     before = schema(path)
-    await refused(path, StoreNewer, f"has schema {SCHEMA_VERSION + 1}, this ramet knows {SCHEMA_VERSION}: upgrade ramet")
+    await refused(
+        path, StoreNewer, f"has schema {SCHEMA_VERSION + 1}, this ramet knows {SCHEMA_VERSION}: upgrade ramet"
+    )
     assert schema(path) == before
 
 

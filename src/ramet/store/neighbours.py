@@ -37,7 +37,8 @@ class Neighbours:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def join(self, name: str) -> None:
-        """Be present under ``name`` until :meth:`leave` or the death of this process."""
+        """Be present under ``name``, and no other, until :meth:`leave` or the death of this process."""
+        self.leave()
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             self._name = name
@@ -69,8 +70,9 @@ class Neighbours:
 
     def ring(self) -> None:
         """Wake everybody who waits, here and in other processes."""
-        if self._loop is not None and self._rung is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._rung.set)
+        rung, loop = self._rung, self._loop  # This runs in the writer's thread too.
+        if loop is not None and rung is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(rung.set)
         try:
             names = [name for name in os.listdir(self._folder) if name.endswith(".sock")]
         except OSError:
@@ -136,14 +138,16 @@ class Neighbours:
                     self._loop.remove_reader(self._socket)
             self._socket.close()
             self._socket = None
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._rung = None
         if self._name is not None:
+            # Before the lock is released, so that nobody takes it for that of a dead worker.
             self.forget(self._name)
             self._name = None
             with contextlib.suppress(OSError):
                 self._folder.rmdir()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
 def _unlocked(path: Path) -> bool:
