@@ -49,7 +49,7 @@ class BlockRow(NamedTuple):
     kind: str
     key: str
     reason: str
-    count: int
+    count: int  # type: ignore[assignment]  # the column's name; a tuple's method of this name is not needed
     first_parent: str
     last_parent: str
     winner: str | None

@@ -49,7 +49,9 @@ class World:
         """A task somebody wants, with a fresh id."""
         number = next(self._numbers)
         new = NewTask(id=f"t{number}", kind=kind, key=key or f"key{number}", payload=f'{{"number": {number}}}')
-        return new._replace(**({"cycle_on": "kind+key"} if kind == "loose" else {}), **fields)
+        if kind == "loose":
+            new = new._replace(cycle_on="kind+key")
+        return new._replace(**fields)
 
     async def submit(self, *roots: NewTask, tracking_id: str = "line", **limits: Any) -> list[str]:
         """Start a lineage; returns the ids of its roots."""

@@ -22,7 +22,7 @@ class Backend(Protocol):
         ...
 
     def open(self, *, clock: Clock = time.time, inline: bool = False) -> Store:
-        """Open the database; ``inline`` runs verbs one after the other in the calling thread, where there is a choice."""
+        """Open the database; ``inline`` runs verbs one by one in the calling thread, where there is a choice."""
         ...
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ramet.store.base import Claimed
 from tests.world import World, settlement
 
 
-async def two_claims(world: World, **limits: int) -> tuple[Claimed, Claimed]:
+async def two_claims(world: World, **limits: Any) -> tuple[Claimed, Claimed]:
     await world.submit(world.task("first"), world.task("second"), **limits)
     first, second = await world.claim(2)
     return first, second
@@ -41,7 +43,7 @@ async def test_the_last_parent_is_the_one_that_asked_last(world: World) -> None:
     assert (block.first_parent, block.last_parent, block.count) == (first.id, second.id, 2)
 
 
-LIMITS: dict[str, dict[str, float]] = {
+LIMITS: dict[str, dict[str, Any]] = {
     "depth": {"max_spawn_depth": 0},
     "budget": {"max_tasks": 2},
     "fan_out": {"max_fan_out": 0},
@@ -95,7 +97,7 @@ async def test_blocks_are_found_by_kind_key_and_reason(world: World) -> None:
         await world.claim_one(), spawns=[world.task(key, kind) for key in ("x", "first") for kind in ("page", "image")]
     )
 
-    async def found(**filters: str) -> list[tuple[str, str, str]]:
+    async def found(**filters: Any) -> list[tuple[str, str, str]]:
         return [(b.kind, b.key, b.reason) for b in await world.store.blocks("line", **filters)]
 
     everything = await found()

@@ -1,4 +1,4 @@
-"""Two processes of eight threads each want the same thousand tasks: nothing is made twice, nothing beyond the budget."""
+"""Two processes of eight threads each want the same thousand tasks: none is made twice, none beyond the budget."""
 
 from __future__ import annotations
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ramet.model import events as ev
 from tests.world import LEASE_SECONDS, World, effect, hand_back
 
 
-async def family(world: World, **limits: float) -> dict[str, str]:
+async def family(world: World, **limits: Any) -> dict[str, str]:
     """Ids by key: a root with branches ``a`` and ``b``, leaves ``a1``, ``a2``, ``b1`` below them, and ``a11``."""
     ids = dict.fromkeys(["root"], "")
     [ids["root"]] = await world.submit(world.task("root"), **limits)

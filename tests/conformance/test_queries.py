@@ -35,8 +35,10 @@ async def populate(world: World) -> list[str]:
         for at, claimed in enumerate(await world.claim(9)):
             keys = [f"d{depth}-{at % 3}", f"d{depth}-only-{at}"]
             spawns = [world.task(key, ("page", "image")[at % 2]) for key in keys]
-            ends = [ev.Complete(claimed.standing.fence), ev.Filter(claimed.standing.fence, "x"), failing(claimed),
-                    ev.Skip(claimed.standing.fence, "x"), ev.Snooze(claimed.standing.fence, 99.0)]  # fmt: skip
+            fence = claimed.standing.fence
+            ends: list[ev.Event] = [
+                ev.Complete(fence), ev.Filter(fence, "x"), failing(claimed), ev.Skip(fence, "x"), ev.Snooze(fence, 99.0)
+            ]  # fmt: skip
             batch.append(settlement(claimed, ends[at % 5], spawns=spawns))
         for answer in await world.store.settle(batch):
             ids += [told.id for told in answer.spawns if told.id is not None]

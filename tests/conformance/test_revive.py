@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ramet.model import events as ev
@@ -9,7 +11,7 @@ from ramet.store.base import Claimed
 from ramet.store.errors import StoreError
 from tests.world import World, checkpoint, failing
 
-ENDS = {
+ENDS: dict[str, Callable[[Claimed], ev.Event]] = {
     "failed": failing,
     "filtered": lambda claimed: ev.Filter(claimed.standing.fence, "no"),
     "skipped": lambda claimed: ev.Skip(claimed.standing.fence, "no"),
@@ -119,10 +121,13 @@ async def test_a_tombstone_is_lifted_for_the_revived_subtree_alone(world: World)
     [root, _] = await world.submit(world.task("root"), world.task("beside", delay_seconds=900.0))
     [left, right] = await world.grow(await world.claim_task(root), world.task("left"), world.task("right"))
     [leaf] = await world.grow(await world.claim_task(left), world.task("leaf"))
+    held = await world.claim_task(right)
     await world.store.cancel(root, tree=True, by="ann")
     await world.sweep()
     assert await world.states(right, leaf) == ["cancelled", "cancelled"]
     assert await world.store.revive([leaf], by="ann") == [leaf]
+    late = await world.settle(held, spawns=[world.task("late")])
+    assert [told.reason for told in late.spawns] == ["cancelled"]
     claimed = await world.claim_one()
     assert claimed.id == leaf
     [child] = await world.grow(claimed, world.task("below the leaf"))
@@ -140,6 +145,26 @@ async def test_a_tombstone_that_was_lifted_can_be_set_again(world: World) -> Non
         assert await world.store.revive([leaf], by="ann") == [leaf]
     await world.run_all()
     assert await world.state(leaf) == "success"
+
+
+async def test_cancelling_a_tree_again_covers_what_was_revived_in_it(world: World) -> None:
+    [root, _] = await world.submit(world.task("root"), world.task("beside", delay_seconds=900.0))
+    [left, right] = await world.grow(await world.claim_task(root), world.task("left"), world.task("right"))
+    assert await world.store.cancel(root, tree=True, by="ann")
+    assert await world.store.revive([left, right], by="ann") == [left, right]
+    assert await world.store.cancel(root, tree=True, by="ann")
+    assert not await world.store.cancel(root, tree=True, by="ann")
+    assert await world.claim(10) == []
+    await world.sweep()
+    assert await world.states(left, right) == ["cancelled", "cancelled"]
+
+
+async def test_what_a_cancel_has_not_reached_yet_can_be_revived_at_once(world: World) -> None:
+    ids = await world.submit(world.task(), world.task())
+    await world.store.cancel_lineage("line", by="ann")
+    assert await world.store.revive(ids[:1], by="ann") == ids[:1]
+    assert await world.states(*ids) == ["pending", "cancelled"]
+    await world.run_all()
 
 
 async def test_reviving_before_the_sweep_came_leaves_nobody_waiting_for_ever(world: World) -> None:

@@ -11,7 +11,7 @@ from tests.world import World, checkpoint, failing
 
 EventOf = Callable[[int], ev.Event]
 ENDS: list[tuple[EventOf, str, str | None, str]] = [
-    (lambda f: ev.Complete(f), "success", None, "success"),
+    (ev.Complete, "success", None, "success"),
     (lambda f: ev.Complete(f, "cached"), "success", "cached", "success"),
     (lambda f: ev.Filter(f, "not ours"), "filtered", "not ours", "filtered"),
     (lambda f: ev.Skip(f, "seen"), "skipped", "seen", "skipped"),
@@ -50,7 +50,7 @@ BACK: list[tuple[EventOf, float, int, str]] = [
     (lambda f: ev.Snooze(f, 20.0, "later"), 20.0, 0, "snooze"),
     (lambda f: ev.Snooze(f, 0.01), 1.0, 0, "snooze"),
     (lambda f: ev.Continue(f, progressed=True), 0.0, 0, "continue"),
-    (lambda f: ev.HandBack(f), 0.0, 0, "returned"),
+    (ev.HandBack, 0.0, 0, "returned"),
 ]
 
 

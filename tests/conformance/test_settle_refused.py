@@ -12,14 +12,14 @@ from ramet.store.base import Claimed
 from tests.world import LEASE_SECONDS, World, effect, hand_back, with_fence
 
 EVENTS: tuple[Callable[[int], ev.Event], ...] = (
-    lambda f: ev.Complete(f),
+    ev.Complete,
     lambda f: ev.Filter(f, "late"),
     lambda f: ev.Skip(f, "late"),
     lambda f: ev.Fail(f, "late"),
     lambda f: ev.Error(f, "late", "permanent", "x", 0.5),
     lambda f: ev.Snooze(f, 5.0),
     lambda f: ev.Continue(f, progressed=True),
-    lambda f: ev.HandBack(f),
+    ev.HandBack,
     lambda f: ev.Checkpoint(f, LEASE_SECONDS, "next"),
     lambda f: ev.Progress(f, LEASE_SECONDS),
 )

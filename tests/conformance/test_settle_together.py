@@ -210,8 +210,10 @@ async def test_a_hundred_settlements_of_many_lineages_in_one_batch(world: World)
     claimed = await world.claim(100)
     batch = []
     for at, item in enumerate(claimed):
-        event = [ev.Complete(1), ev.Skip(1, "no"), failing(item), ev.Snooze(1, 9.0), hand_back(item)][at % 5]
-        batch.append(settlement(item, event, writes=[effect(item.id)] if at % 5 < 4 else [],
+        events: list[ev.Event] = [
+            ev.Complete(1), ev.Skip(1, "no"), failing(item), ev.Snooze(1, 9.0), hand_back(item),
+        ]  # fmt: skip
+        batch.append(settlement(item, events[at % 5], writes=[effect(item.id)] if at % 5 < 4 else [],
                                 spawns=[world.task(f"child of {at}")] if at % 5 == 0 else []))  # fmt: skip
     answers = await world.store.settle(batch)
     assert [answer.seq for answer in answers] == [item.standing.seq for item in claimed]

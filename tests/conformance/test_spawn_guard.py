@@ -33,7 +33,7 @@ CYCLES = [
 @pytest.mark.parametrize(("kind", "key", "wanted", "reason"), CYCLES)
 @pytest.mark.parametrize("distance", [1, 2, 4])
 async def test_no_ancestor_has_the_key_of_a_task(
-    world: World, kind: str, key: str, wanted: str, reason: str | None, distance: int
+    *, world: World, kind: str, key: str, wanted: str, reason: str | None, distance: int
 ) -> None:
     last = await descend(world, (kind, key), *(("page", f"between {n}") for n in range(1, distance)))
     assert await world.spawn(last, world.task("a", wanted)) == [reason]

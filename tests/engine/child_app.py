@@ -132,3 +132,15 @@ def leave_a_trace() -> None:
 
 
 not_an_app = object()
+
+
+def _wait_for_leave_to_start() -> None:
+    """Where a test asks for it, each process says that it is loading, and waits."""
+    folder = os.environ.get("RAMET_TEST_STARTS")
+    if folder:
+        (Path(folder) / f"start-{os.getpid()}").touch()
+        while not (Path(folder) / "start").exists():
+            time.sleep(LOOK_SECONDS)
+
+
+_wait_for_leave_to_start()

@@ -164,23 +164,25 @@ async def test_a_state_that_was_changed_without_a_checkpoint_is_not_kept(app: Ap
 # --- committed when called --------------------------------------------------------------------------------------
 
 
+def call(ctx: Any, name: str) -> Any:
+    """One of the calls that commit, with something buffered beside it."""
+    match name:
+        case "checkpoint":
+            ctx.write(WRITE, (ctx.id, "once", 1))
+            ctx.spawn("child", "from checkpoint")
+            ctx.spawn("child", "from checkpoint")
+            return ctx.checkpoint("half", {"n": 1})
+        case "progress":
+            ctx.spawn("child", "kept for the end")
+            return ctx.progress(1, 3, "one of three")
+        case _:
+            return ctx.spawn_now("child", "at once", key="now")
+
+
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "thread"])
 async def test_checkpoint_progress_and_spawn_now_commit_when_called(app: App, client: Client, plain: bool) -> None:
     calls = ["checkpoint", "progress", "spawn_now"]
     answers: list[Any] = []
-
-    def call(ctx: Any, name: str) -> Any:
-        match name:
-            case "checkpoint":
-                ctx.write(WRITE, (ctx.id, "once", 1))
-                ctx.spawn("child", "from checkpoint")
-                ctx.spawn("child", "from checkpoint")
-                return ctx.checkpoint("half", {"n": 1})
-            case "progress":
-                ctx.spawn("child", "kept for the end")
-                return ctx.progress(1, 3, "one of three")
-            case _:
-                return ctx.spawn_now("child", "at once", key="now")
 
     async def look(ctx: Any) -> tuple[Any, ...]:
         state = await client.read("SELECT pipeline_state, progress FROM ramet_checkpoints")

@@ -167,6 +167,41 @@ async def test_a_child_that_dies_during_a_drain_does_not_hold_it_up(client: Clie
     assert (told.task.state, told.task.losses) == ("pending", 1)
 
 
+@pytest.mark.parametrize("drain", [False, True])
+async def test_a_child_that_is_killed_while_it_starts_is_started_again(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drain: bool
+) -> None:
+    monkeypatch.setenv("RAMET_TEST_STARTS", str(tmp_path))
+    start = tmp_path / "start"
+    start.touch()
+    meeting = Meeting(folder=str(tmp_path), name="m")
+    submitted = await client.submit("meet", meeting)
+    worker = Worker(app, client, target=TARGET, poll_seconds=0.05, sweep_seconds=0.05)
+    run = asyncio.create_task(worker.run())
+    await until(lambda: meeting.seen("began"), "it runs")
+    start.unlink()
+    await killed(worker)
+    await until(lambda: signs(tmp_path, "start-*") == 2, "another is loading")
+    await until(lambda: worker.in_hand == 1, "a claim waits for it")
+    if drain:
+        worker.drain()
+    loading = child_of(worker).pid
+    assert loading is not None
+    os.kill(loading, signal.SIGKILL)
+    if drain:
+        async with asyncio.timeout(60):
+            await run
+        assert (await history(client, submitted.id)).task.state == "pending"
+        return
+    await until(lambda: signs(tmp_path, "start-*") == 3, "a third is loading")
+    start.touch()
+    meeting.put("go")
+    assert (await client.result(submitted.id, timeout_seconds=60))["attempt"] == 1
+    worker.stop()
+    await run
+    assert (await history(client, submitted.id)).task.losses == 1
+
+
 # --- drain, stop, lost claims -----------------------------------------------------------------------------------
 
 

@@ -87,8 +87,10 @@ async def ask(world: World) -> None:
     await world.store.roots("line")
     await world.store.child_counts([task_id])
     await world.store.block_totals("line")
-    for filters in ({}, {"kind": "page"}, {"key": "r1"}, {"reason": "cycle"}):
-        await world.store.blocks("line", **filters)
+    await world.store.blocks("line")
+    await world.store.blocks("line", kind="page")
+    await world.store.blocks("line", key="r1")
+    await world.store.blocks("line", reason="cycle")
     await world.store.lineages()
     await world.store.lineages(states=["running"])
     await world.store.lineage("line")

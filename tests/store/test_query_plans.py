@@ -121,12 +121,13 @@ async def test_a_page_of_tasks_is_not_sorted(recorded: Recorded) -> None:
     assert [step for sql in pages for step in recorded.plan(sql) if "TEMP B-TREE" in step] == []
 
 
+DEPTH_AND_SEQ = r"\(state=\? AND spawn_depth=\? AND seq>\?\)"
 ACCESS_PATHS = {
     "(tracking_id, state)": r"SEARCH t USING COVERING INDEX ramet_tasks_by_lineage \(tracking_id=\? AND state=\?",
     "(tracking_id, live)": r"SEARCH t USING INDEX ramet_live_by_lineage \(tracking_id=\?",
     "(kind, key, state)": r"SEARCH i USING (COVERING INDEX \w+|PRIMARY KEY) \(key=\? AND tracking_id=\? AND kind=\?\)",
-    "(state, spawn_depth, seq)": r"SEARCH t USING COVERING INDEX ramet_tasks_by_depth \(state=\? AND spawn_depth=\? AND seq>\?\)",
-    "(live state, spawn_depth, seq)": r"SEARCH t USING COVERING INDEX ramet_live_by_depth \(state=\? AND spawn_depth=\? AND seq>\?\)",
+    "(state, spawn_depth, seq)": rf"SEARCH t USING COVERING INDEX ramet_tasks_by_depth {DEPTH_AND_SEQ}",
+    "(live state, spawn_depth, seq)": rf"SEARCH t USING COVERING INDEX ramet_live_by_depth {DEPTH_AND_SEQ}",
 }
 
 

@@ -34,6 +34,10 @@ END_SECONDS_MAX = 5.0
 """How long a child may take to close what its handlers opened."""
 
 
+class StartCutShort(RuntimeError):
+    """The handlers' process was killed before it was ready: that says nothing about the app, and may be tried again."""
+
+
 class Supervisor(Protocol):
     """What handlers tell the worker."""
 
@@ -158,6 +162,7 @@ class ChildProcess:
 
         Raises:
             RuntimeError: the app cannot be loaded; the child has printed why.
+            StartCutShort: it was killed, or took too long, before that was known.
         """
         self._supervisor = supervisor
         self._ready = asyncio.get_running_loop().create_future()
@@ -181,7 +186,11 @@ class ChildProcess:
         try:
             await asyncio.wait_for(self._ready, READY_SECONDS_MAX)
         except (TimeoutError, ConnectionError) as error:
+            process = self._process
             await self.stop()
+            if process.returncode < 0:
+                why = f"the handler process was ended by signal {-process.returncode} while it started"
+                raise StartCutShort(why) from error
             raise RuntimeError(f"the handler process could not load {self._target}: see its message above") from error
         waiting, self._waiting = self._waiting, []
         if waiting:
@@ -231,11 +240,11 @@ class ChildProcess:
         """The child closed its end: it died, or was told to stop."""
         if self._writer is not None:
             self._writer.close()
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result([])
         if self._ready is not None and not self._ready.done():
             self._ready.set_exception(ConnectionError("the handler process ended before it was ready"))
             return
-        if self._drained is not None and not self._drained.done():
-            self._drained.set_result([])
         process, self._process = self._process, None
         if process is None:
             return

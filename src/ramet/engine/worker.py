@@ -18,7 +18,7 @@ from ramet.engine.app import App
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.client import Client
 from ramet.engine.clock import Clock, SystemClock
-from ramet.engine.handlers import ChildProcess, Handlers, InProcess
+from ramet.engine.handlers import ChildProcess, Handlers, InProcess, StartCutShort
 from ramet.engine.heartbeat import keep_alive
 from ramet.engine.ids import new_id
 from ramet.engine.maintenance import SWEEP_SECONDS, maintain
@@ -361,9 +361,15 @@ class Worker:
         self._reviving = asyncio.create_task(self._restart())
 
     async def _restart(self) -> None:
-        await self._clock.sleep(min(0.1 * 2 ** min(self._deaths, 9), RESTART_SECONDS_MAX) - 0.1)
-        try:
-            await self._handlers.start(self)
-        except RuntimeError as error:
-            log.error("%s", error)
-            self.stop()
+        while True:
+            await self._clock.sleep(min(0.1 * 2 ** min(self._deaths, 9), RESTART_SECONDS_MAX) - 0.1)
+            try:
+                await self._handlers.start(self)
+            except StartCutShort as error:
+                log.error("%s; starting another", error)
+                self._deaths += 1
+                continue
+            except RuntimeError as error:
+                log.error("%s", error)
+                self.stop()
+            return

@@ -64,13 +64,21 @@ def _only_root(session: Session, tracking_id: str, task_id: str) -> bool:
 def _bury(session: Session, tracking_id: str, task_id: str, by: str, reason: str | None) -> bool:
     lineage = lock_lineages(session, [tracking_id])[tracking_id]
     marks = tombstones_of(lineage)
-    if marks.get(task_id) == 1 or not lineage.live:
+    lifted = _lifted_below(session, marks, task_id)
+    if not lineage.live or (marks.get(task_id) == 1 and not lifted):
         return False
-    _mark(session, lineage, {**marks, task_id: 1})
+    _mark(session, lineage, {**{marked: mark for marked, mark in marks.items() if marked not in lifted}, task_id: 1})
     seq = find(session, task_id)
     assert seq is not None
     _cancel_one(session, seq, by, reason)
     return True
+
+
+def _lifted_below(session: Session, marks: dict[str, int], task_id: str) -> set[str]:
+    """Subtrees of a task that were revived: cancelling it again covers them too."""
+    seqs = [find(session, marked) for marked, mark in marks.items() if not mark]
+    parents = load_parents(session, [seq for seq in seqs if seq is not None])
+    return {below for below, _, chain, _ in parents.values() if task_id in chain}
 
 
 def _mark(session: Session, lineage: Lineage, marks: dict[str, int]) -> None:
@@ -93,6 +101,9 @@ def revive(
         seq = find(session, task_id)
         if seq is None:
             raise StoreError(f"no task {task_id}: look it up with `ramet status` or `ramet tree`")
+        [(_, tracking_id, _, _)] = load_parents(session, [seq]).values()
+        # Tasks that a cancel has not reached yet would otherwise run on in the reopened lineage.
+        finish_ends(session, lock_lineages(session, [tracking_id])[tracking_id])
         standing, print_ = _ended_standing(session, seq)
         if standing is None:
             continue
@@ -132,8 +143,6 @@ def _ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | 
 
 def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_seconds: float | None) -> None:
     lineage = lock_lineages(session, [tracking_id])[tracking_id]
-    # Tasks that a cancel has not reached yet would otherwise run on in the reopened lineage.
-    finish_ends(session, lineage)
     if extend_seconds is not None:
         session.run(
             "UPDATE ramet_lineages SET deadline_at = ? WHERE tracking_id = ?",
