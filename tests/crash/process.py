@@ -90,6 +90,8 @@ class WorkerProcess:
         if self._process.poll() is None:
             os.killpg(self.pid, signal.SIGKILL)
             self._process.wait()
+        for pid in filter(running, self._children()):
+            os.kill(pid, signal.SIGKILL)
 
 
 def running(pid: int) -> bool:

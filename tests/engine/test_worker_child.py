@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -282,3 +283,38 @@ async def test_a_worker_whose_app_cannot_be_loaded_says_why_and_claims_nothing(
     assert f"ramet: cannot load {target}: {why}\n" in capfd.readouterr().err
     task: Any = await client.get(submitted.id)
     assert (task.state, task.fence) == ("pending", 0)
+
+
+FRAGILE = """
+import os
+import signal
+from pathlib import Path
+
+from ramet import App
+
+BROKEN = Path(__file__).with_suffix(".broken")
+if BROKEN.exists():
+    raise RuntimeError("half deployed")
+app = App()
+
+
+@app.task("die")
+async def die(ctx):
+    BROKEN.touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+async def test_a_worker_whose_app_cannot_be_loaded_any_more_ends_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fragile_app.py").write_text(FRAGILE)
+    monkeypatch.syspath_prepend(tmp_path)
+    fragile = importlib.import_module("fragile_app").app
+    async with fragile.client(tmp_path / "fragile.db") as client:
+        submitted = await client.submit("die")
+        with pytest.raises(RuntimeError, match="could not load fragile_app:app"):
+            await Worker(fragile, client, target="fragile_app:app").run()
+        told = await history(client, submitted.id)
+    outcomes = [attempt.outcome for attempt in told.attempts]
+    assert (told.task.state, outcomes[0], set(outcomes[1:]) <= {"returned"}) == ("pending", "lost", True)

@@ -91,8 +91,7 @@ class Worker:
         self._heartbeat_seconds = min(heartbeat_seconds or HEARTBEAT_SECONDS, lease_seconds / 3)
         self._sweep_seconds = sweep_seconds
         self._poll_seconds = poll_seconds
-        self._until_idle = until_idle
-        self._until_ended = until_ended
+        self._until_idle, self._until_ended = until_idle, until_ended
         self._claims = ClaimsInHand()
         self._works: dict[int, Work] = {}
         self._pace = Pace(self._clock, concurrency)
@@ -107,6 +106,7 @@ class Worker:
         self._refusals = RefusalLog(self._clock)
         self._deaths, self._died_at = 0, 0.0
         self._reviving: asyncio.Task[None] | None = None
+        self._broken: RuntimeError | None = None
         self.settled = 0
         """Tasks that this worker has settled so far."""
         self._handlers = self._place(app, client, target, rng)
@@ -132,6 +132,7 @@ class Worker:
 
         Raises:
             StoreError: the database failed in a way that waiting does not mend.
+            RuntimeError: the handlers' process cannot load the app (any more).
         """
         self._store.join(self.name)
         await self._handlers.start(self)
@@ -154,6 +155,8 @@ class Worker:
                     task.result()
         finally:
             await self._shut_down(loops)
+        if self._broken is not None:
+            raise self._broken
 
     @property
     def in_hand(self) -> int:
@@ -371,5 +374,6 @@ class Worker:
                 continue
             except RuntimeError as error:
                 log.error("%s", error)
+                self._broken = error
                 self.stop()
             return
