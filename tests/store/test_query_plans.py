@@ -29,8 +29,8 @@ WHOLE: dict[str, str] = {
     f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_by_depth": "walks the index in the order of the claim "
     "and stops at its limit",
     "SELECT MAX(spawn_depth)": "is one look at the end of an index",
-    f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state IN": "sorts the lineages of the states asked for by age",
-    "SELECT tracking_id FROM ramet_lineages WHERE state IN": "pruning looks at every lineage that ended",
+    f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the newest "
+    "lineage of a state and stops at its limit",
 }
 """Beginning of a statement that may read a whole table -> the reason."""
 
@@ -155,7 +155,7 @@ async def test_a_statement_that_reads_a_whole_table_is_found(recorded: Recorded,
 
 @pytest.mark.parametrize(
     "index", ["ramet_live_claimable", "ramet_live_by_lineage", "ramet_tasks_by_lineage", "ramet_live_due",
-              "ramet_lineages_by_state", "ramet_lineages_swept", "ramet_tasks_children",
+              "ramet_lineages_ended", "ramet_lineages_swept", "ramet_tasks_children",
               "ramet_tasks_roots"],
 )  # fmt: skip
 async def test_without_its_index_something_reads_a_whole_table(recorded: Recorded, index: str) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ramet.model.lineage import Lineage
+from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import (
     LIVE,
     TERMINAL,
@@ -238,15 +238,17 @@ def lineage(session: Session, tracking_id: str) -> Lineage | None:
 
 
 def lineages(session: Session, states: Iterable[str], limit: int) -> list[Lineage]:
-    """Lineages, newest first."""
-    wanted = list(states) or ["running", "paused", "finished", "failed", "cancelled"]
-    listed, values = session.members(wanted)
-    rows = session.rows(
-        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state IN {listed} "
-        "ORDER BY created_at DESC, tracking_id LIMIT ?",
-        (values, max(1, min(limit, LIMIT_MAX))),
-    )
-    return [Lineage._make(row) for row in rows]
+    """Lineages, newest first: of each state as many as are asked for, then the newest of those."""
+    most = max(1, min(limit, LIMIT_MAX))
+    found = [
+        Lineage._make(row)
+        for state in sorted(set(states) or set(LineageState))
+        for row in session.rows(
+            f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at DESC, tracking_id LIMIT ?",
+            (str(state), most),
+        )
+    ]
+    return sorted(found, key=lambda row: (-row.created_at, row.tracking_id))[:most]
 
 
 def roots(session: Session, tracking_id: str) -> list[Task]:

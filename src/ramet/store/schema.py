@@ -37,7 +37,9 @@ _V1 = (
         sweep INTEGER NOT NULL DEFAULT 0
     )
     """,
-    "CREATE INDEX ramet_lineages_by_state ON ramet_lineages (state, deadline_at)",
+    "CREATE INDEX ramet_lineages_by_state ON ramet_lineages (state, created_at)",
+    "CREATE INDEX ramet_lineages_running ON ramet_lineages (deadline_at) WHERE state = 'running'",
+    "CREATE INDEX ramet_lineages_ended ON ramet_lineages (ended_at) WHERE ended_at IS NOT NULL",
     "CREATE INDEX ramet_lineages_swept ON ramet_lineages (tracking_id) WHERE sweep > 0",
     """
     CREATE TABLE ramet_tasks (
