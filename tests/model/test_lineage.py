@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.lineage import OPEN, Lineage, LineageState, Place, child_of, counted_out, reopened, root_of
+from ramet.model.lineage import (
+    OPEN,
+    Lineage,
+    LineageState,
+    Place,
+    child_of,
+    counted_out,
+    reopened,
+    retry_slot,
+    root_of,
+)
 from tests.model.test_guard import LINEAGE
 
 
@@ -57,3 +67,21 @@ def test_only_a_running_lineage_finishes_and_only_without_live_tasks(state: str,
 @pytest.mark.parametrize("state", list(LineageState))
 def test_revive_returns_a_lineage_to_running_and_leaves_a_pause_alone(state: LineageState) -> None:
     assert reopened(lineage(state.value)) == ("paused" if state == "paused" else "running")
+
+
+def test_retries_take_the_first_minute_that_has_room() -> None:
+    now = 600.0 + 5.0
+    row = LINEAGE._replace(retries_per_minute=2)
+    starts = []
+    for _ in range(5):
+        row, start = retry_slot(row, now)
+        starts.append(start)
+    assert starts == [None, None, 660.0, 660.0, 720.0]
+    assert retry_slot(row, 660.0 + 1.0)[1] == 720.0, "minutes already promised stay promised"
+    assert retry_slot(row, 780.0)[1] is None, "a minute that nobody used is not saved up"
+
+
+def test_even_a_bound_of_none_lets_one_retry_a_minute_through() -> None:
+    row, start = retry_slot(LINEAGE._replace(retries_per_minute=0), 0.0)
+    assert start is None
+    assert retry_slot(row, 0.0)[1] == 60.0

@@ -128,6 +128,7 @@ class Client:
             bounds.max_tasks,
             bounds.max_fan_out,
             bounds.lineage_seconds,
+            bounds.retries_per_minute,
         )
 
     # --- asking

@@ -54,6 +54,11 @@ class Lineage(NamedTuple):
     empty string when there is none."""
     sweep: int
     """0, or one more than the last task number that the sweep after an end or a tombstone has looked at."""
+    retries_per_minute: int = 600
+    retry_minute: int = 0
+    """Minute since the epoch in which the next retry would be counted; may lie ahead of now."""
+    retries: int = 0
+    """Retries counted in that minute so far."""
 
 
 class Place(NamedTuple):
@@ -73,6 +78,24 @@ def root_of(tracking_id: str) -> Place:
 def child_of(tracking_id: str, parent_id: str, ancestry_chain: tuple[str, ...], spawn_depth: int) -> Place:
     """The place of a task spawned by the given parent: same lineage, one deeper, the parent added to the chain."""
     return Place(tracking_id, parent_id, (*ancestry_chain, parent_id), spawn_depth + 1)
+
+
+RETRY_MINUTE_SECONDS = 60.0
+
+
+def retry_slot(lineage: Lineage, now: float) -> tuple[Lineage, float | None]:
+    """Count one retry against its lineage's bound per minute (DESIGN §6).
+
+    Returns:
+        The lineage with the retry counted in the first minute that has room, and when that minute begins: None for
+        the present one, else the earliest moment of the retry.
+    """
+    minute = int(now // RETRY_MINUTE_SECONDS)
+    at, used = (minute, 0) if lineage.retry_minute < minute else (lineage.retry_minute, lineage.retries)
+    if used >= max(1, lineage.retries_per_minute):
+        at, used = at + 1, 0
+    counted = lineage._replace(retry_minute=at, retries=used + 1)
+    return counted, None if at == minute else at * RETRY_MINUTE_SECONDS
 
 
 def counted_out(lineage: Lineage) -> LineageState:

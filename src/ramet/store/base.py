@@ -24,6 +24,7 @@ class NewLineage(NamedTuple):
     max_tasks: int = 100_000
     max_fan_out: int = 5_000
     lineage_seconds: float = 172_800.0
+    retries_per_minute: int = 600
 
 
 class Submitted(NamedTuple):

@@ -138,4 +138,5 @@ def _row(item: NewLineage, roots: int, now: float) -> Lineage:
         blocks=0,
         tombstones="",
         sweep=0,
+        retries_per_minute=item.retries_per_minute,
     )

@@ -34,7 +34,10 @@ _V1 = (
         cancelled INTEGER NOT NULL DEFAULT 0,
         blocks INTEGER NOT NULL DEFAULT 0,
         tombstones TEXT NOT NULL DEFAULT '',
-        sweep INTEGER NOT NULL DEFAULT 0
+        sweep INTEGER NOT NULL DEFAULT 0,
+        retries_per_minute INTEGER NOT NULL DEFAULT 600,
+        retry_minute INTEGER NOT NULL DEFAULT 0,
+        retries INTEGER NOT NULL DEFAULT 0
     )
     """,
     "CREATE INDEX ramet_lineages_by_state ON ramet_lineages (state, created_at)",

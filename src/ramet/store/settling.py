@@ -14,10 +14,10 @@ from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
 from ramet.model.limits import LOWERABLE, REPEATED_ERROR_SECONDS
-from ramet.model.lineage import OPEN, Lineage
+from ramet.model.lineage import OPEN, Lineage, retry_slot
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.model.task import Standing
-from ramet.model.transitions import Change
+from ramet.model.transitions import PENDING, Change
 from ramet.store.apply import apply
 from ramet.store.base import Settled, Settlement, SpawnAnswer
 from ramet.store.lineages import lock_lineages, tombstones_of
@@ -105,11 +105,10 @@ def _settle_accepted(
         standing = read
         if granted or item.writes:
             standing = read._replace(fan_out=read.fan_out + granted, progressed=1)
-        event = item.event
-        if type(event) is ev.Error and event.error_class == ErrorClass.UNCLASSIFIED:
-            event = replace(event, repeats=_repeated_failure(session, standing, event.fingerprint))
-        change = decide(standing, event, session.now)
-        assert isinstance(change, Change), f"a current claim refused {event}: {change}"
+        if type(item.event) is ev.Error:
+            change = _decide_error(session, standing, item.event, lineages)
+        else:
+            change = _decided(standing, item.event, session.now)
         changes.append(change)
         if item.result is not None:
             results[item.seq] = item.result
@@ -119,6 +118,30 @@ def _settle_accepted(
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
     if any(change.after.state == "pending" for change in changes):
         session.wake()
+
+
+def _decided(standing: Standing, event: ev.Event, now: float) -> Change:
+    change = decide(standing, event, now)
+    assert isinstance(change, Change), f"a current claim refused {event}: {change}"
+    return change
+
+
+def _decide_error(session: Session, standing: Standing, event: ev.Error, lineages: dict[str, Lineage]) -> Change:
+    """An error, with what only the database knows: was it seen before, has its lineage retried too often."""
+    if event.error_class == ErrorClass.UNCLASSIFIED:
+        event = replace(event, repeats=_repeated_failure(session, standing, event.fingerprint))
+    change = _decided(standing, event, session.now)
+    if change.after.state != PENDING:
+        return change
+    lineage, not_before_at = retry_slot(lineages[standing.tracking_id], session.now)
+    lineages[standing.tracking_id] = lineage
+    session.run(
+        "UPDATE ramet_lineages SET retry_minute = ?, retries = ? WHERE tracking_id = ?",
+        (lineage.retry_minute, lineage.retries, lineage.tracking_id),
+    )
+    if not_before_at is None:
+        return change
+    return _decided(standing, replace(event, not_before_at=not_before_at), session.now)
 
 
 def _refuse_spawns(session: Session, item: Settlement, lineages: dict[str, Lineage]) -> Sequence[SpawnAnswer]:
