@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -63,11 +64,39 @@ async def begun(meetings: list[Meeting], claim: int) -> None:
         await until(partial(meeting.read, f"began-{claim}"), f"{meeting.name} begins")
 
 
-async def stopped_past_its_lease(client: Client, process: WorkerProcess) -> list[int]:
-    """Stop worker and handler process; returns when the leases of all that they hold are over."""
+async def stopped(process: WorkerProcess, database: Path) -> list[int]:
+    """Stop worker and handler process, but not while they hold the file's write lock: that would stop everybody."""
     pids = [process.pid, process.child_pid()]
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+
+    def between_transactions() -> bool:
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        if writable(database):
+            return True
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+        return False
+
+    await until(between_transactions, "a moment without a transaction")
+    return pids
+
+
+def writable(database: Path) -> bool:
+    """Whether nobody holds the write lock."""
+    connection = sqlite3.connect(database, timeout=0.2, isolation_level=None)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+async def stopped_past_its_lease(client: Client, process: WorkerProcess, database: Path) -> list[int]:
+    """Stop worker and handler process; returns when the leases of all that they hold are over."""
+    pids = await stopped(process, database)
     leases = await client.read("SELECT MAX(lease_until) FROM ramet_live WHERE state = 'processing'")
     await until(lambda: time.time() > leases[0][0], "the leases lapse")
     return pids
@@ -101,7 +130,7 @@ async def test_a_worker_that_wakes_after_another_has_finished_its_work_changes_n
     submitted = await client.submit_many([("held", meeting) for meeting in meetings], one_lineage=True)
     with worker(tmp_path, lease_seconds=2.0) as first:
         await begun(meetings, 1)
-        pids = await stopped_past_its_lease(client, first)
+        pids = await stopped_past_its_lease(client, first, tmp_path / "ramet.db")
         for meeting in meetings:
             meeting.put("go-2", "return")
         with worker(tmp_path, lease_seconds=300.0) as second:
@@ -120,12 +149,10 @@ async def test_a_worker_that_wakes_while_another_holds_its_work_takes_nothing_fr
     submitted = await client.submit_many([("held", meeting) for meeting in meetings], one_lineage=True)
     with worker(tmp_path, lease_seconds=2.0) as first:
         await begun(meetings, 1)
-        pids = await stopped_past_its_lease(client, first)
+        pids = await stopped_past_its_lease(client, first, tmp_path / "ramet.db")
         with worker(tmp_path, lease_seconds=300.0) as second:
             await begun(meetings, 2)
-            halted = [second.pid, second.child_pid()]
-            for pid in halted:
-                os.kill(pid, signal.SIGSTOP)
+            halted = await stopped(second, tmp_path / "ramet.db")
             before = await dump(client)
             await goes_on(first, pids, meetings)
             assert await dump(client) == before, "leases and fences of the second stand as they stood"
