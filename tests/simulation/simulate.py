@@ -56,10 +56,12 @@ def simulate(plan: Plan, folder: Path, prepare: Callable[[SqliteStore], None] | 
         prepare: changes the fresh database before anything runs (to break it on purpose).
     """
     loop = VirtualLoop()
-    logging.getLogger("ramet").setLevel(logging.CRITICAL)
+    log = logging.getLogger("ramet")
     numbers = count(1)
     # Ids are made from chance and real time: here they count, so that a seed tells everything.
     with ExitStack() as stack:
+        stack.callback(log.setLevel, log.level)
+        log.setLevel(logging.CRITICAL)
         for module in ("client", "registry", "worker"):
             stack.enter_context(patch(f"ramet.engine.{module}.new_id", lambda: f"{next(numbers):012d}"))
         stack.enter_context(patch("ramet.engine.worker.os.getpid", lambda: 1))

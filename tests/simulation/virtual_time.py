@@ -57,8 +57,16 @@ class VirtualClock:
 
 
 def run(main: Coroutine[Any, Any, Answer], loop: VirtualLoop) -> Answer:
-    """Run to the end and close the loop."""
+    """Run to the end, cancel what is left, and close the loop."""
     try:
         return loop.run_until_complete(main)
     finally:
+        loop.run_until_complete(_cancel_the_rest())
         loop.close()
+
+
+async def _cancel_the_rest() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)

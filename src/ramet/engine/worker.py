@@ -193,8 +193,11 @@ class Worker:
         try:
             await self._handlers.stop()
         finally:
-            # What the database gives or takes at this moment must be known first, or it would be lost or sent twice.
-            async with self._asking, self._settling:
+            try:
+                # What the database gives or takes just now must be known first, or it would be lost or sent twice.
+                async with self._asking, self._settling:
+                    pass
+            finally:
                 for task in loops:
                     task.cancel()
             await asyncio.gather(*loops, return_exceptions=True)
