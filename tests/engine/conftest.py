@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from ramet import Limits
+from ramet import App, Client, Limits
 from tests.engine.bench import Bench
+from tests.invariants import violations
+
+
+@pytest.fixture
+def app() -> App:
+    return App()
+
+
+@pytest.fixture
+async def client(app: App, tmp_path: Path) -> AsyncIterator[Client]:
+    async with app.client(tmp_path / "ramet.db") as client:
+        yield client
+        assert await violations(client.store) == []
 
 
 @pytest.fixture

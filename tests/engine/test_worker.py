@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,37 +15,12 @@ from ramet import (
     Context,
     LineageState,
     SyncContext,
-    Task,
-    TaskHistory,
     Transient,
     Worker,
 )
+from tests.engine.asking import get, history
 from tests.engine.stand_ins import Greedy, Held, always
 from tests.engine.waiting import until, worked_off
-from tests.invariants import violations
-
-
-@pytest.fixture
-def app() -> App:
-    return App()
-
-
-@pytest.fixture
-async def client(app: App, tmp_path: Path) -> AsyncIterator[Client]:
-    async with app.client(tmp_path / "ramet.db") as client:
-        yield client
-        assert await violations(client.store) == []
-
-
-async def history(client: Client, task_id: str) -> TaskHistory:
-    found = await client.history(task_id)
-    assert found is not None
-    return found
-
-
-async def get(client: Client, task_id: str) -> Task:
-    return (await history(client, task_id)).task
-
 
 # --- order ------------------------------------------------------------------------------------------------------
 

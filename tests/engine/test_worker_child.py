@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from ramet import Client, TaskHistory, Worker
+from ramet import Client, Worker
 from ramet.engine import worker as worker_module
 from ramet.engine.handlers import ChildProcess
+from tests.engine.asking import history
 from tests.engine.child_app import Meeting, app
 from tests.engine.stand_ins import Greedy
 from tests.engine.waiting import until, worked_off, working
@@ -33,12 +34,6 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
 @pytest.fixture(autouse=True)
 def quick_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_module, "RESTART_SECONDS_MAX", 0.15)
-
-
-async def history(client: Client, task_id: str) -> TaskHistory:
-    found = await client.history(task_id)
-    assert found is not None
-    return found
 
 
 def signs(folder: Path, pattern: str) -> int:

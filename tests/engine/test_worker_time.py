@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from ramet import (
     App,
@@ -14,36 +10,11 @@ from ramet import (
     Context,
     Limits,
     Permanent,
-    Task,
-    TaskHistory,
     Transient,
 )
+from tests.engine.asking import get, history
 from tests.engine.stand_ins import Held, always
 from tests.engine.waiting import until, worked_off, working
-from tests.invariants import violations
-
-
-@pytest.fixture
-def app() -> App:
-    return App()
-
-
-@pytest.fixture
-async def client(app: App, tmp_path: Path) -> AsyncIterator[Client]:
-    async with app.client(tmp_path / "ramet.db") as client:
-        yield client
-        assert await violations(client.store) == []
-
-
-async def history(client: Client, task_id: str) -> TaskHistory:
-    found = await client.history(task_id)
-    assert found is not None
-    return found
-
-
-async def get(client: Client, task_id: str) -> Task:
-    return (await history(client, task_id)).task
-
 
 # --- retries, snoozes, continuations ----------------------------------------------------------------------------
 

@@ -52,17 +52,10 @@ class Kind:
         """The engine's error classes with this kind's own on top."""
         return {**ERRORS, **self.errors} if self.errors else ERRORS
 
-    def payload_json(self, payload: Any) -> str:
-        """The payload as JSON text, checked against the handler's type.
-
-        Raises:
-            pydantic.ValidationError: it does not fit the type.
-            PayloadTooLarge: it is over ``payload_bytes_max``.
-        """
-        if payload is None and self.payload is None:
+    def _json(self, typed: Any) -> str:
+        if typed is None and self.payload is None:
             return "null"
-        payload = self._typed(payload)
-        raw = to_json(payload, inf_nan_mode="strings") if self.payload is None else self.payload.dump_json(payload)
+        raw = to_json(typed, inf_nan_mode="strings") if self.payload is None else self.payload.dump_json(typed)
         if len(raw) > self.limits.payload_bytes_max:
             raise PayloadTooLarge(
                 f"the payload of {self.name} has {len(raw)} bytes, over {self.limits.payload_bytes_max}: "
@@ -79,12 +72,18 @@ class Kind:
         priority: int | None = None,
         delay_seconds: float = 0.0,
     ) -> NewTask:
-        """A task of this kind, ready to be submitted or spawned."""
-        text = self.payload_json(payload)
+        """A task of this kind, ready to be submitted or spawned.
+
+        Raises:
+            pydantic.ValidationError: the payload does not fit the handler's type.
+            PayloadTooLarge: it is over ``payload_bytes_max``.
+        """
+        typed = payload if self.payload is None else self.payload.validate_python(payload)
+        text = self._json(typed)
         if key is not None:
             key = text_key(key)
         elif self.key is not None:
-            key = text_key(self.key(self._typed(payload)))
+            key = text_key(self.key(typed))
         else:
             value = from_json(text)
             key = self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
@@ -102,9 +101,6 @@ class Kind:
             limits.max_chain_depth,
             self.cycle_on,
         )
-
-    def _typed(self, payload: Any) -> Any:
-        return payload if self.payload is None else self.payload.validate_python(payload)
 
 
 class Registry:

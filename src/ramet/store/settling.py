@@ -97,6 +97,8 @@ def _settle_accepted(
     accepted = [(at, _with_writes(session, item), standing) for at, item, standing in accepted]
     _lower_limits(session, accepted, lineages)
     spawned = _spawn_all(session, accepted, lineages)
+    # Errors count retries on these rows; each lineage is written once, however many of its tasks failed.
+    retries_before = {tracking_id: (row.retry_minute, row.retries) for tracking_id, row in lineages.items()}
     changes: list[Change] = over
     results: dict[int, str | None] = {}
     for at, item, read in accepted:
@@ -113,6 +115,7 @@ def _settle_accepted(
         if item.result is not None:
             results[item.seq] = item.result
         answers[at] = Settled(item.seq, change.after.state, None, told, change.reason)
+    _save_retries(session, lineages, retries_before)
     applied = apply(session, changes, results)
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
@@ -133,15 +136,19 @@ def _decide_error(session: Session, standing: Standing, event: ev.Error, lineage
     change = _decided(standing, event, session.now)
     if change.after.state != PENDING:
         return change
-    lineage, not_before_at = retry_slot(lineages[standing.tracking_id], session.now)
-    lineages[standing.tracking_id] = lineage
-    session.run(
-        "UPDATE ramet_lineages SET retry_minute = ?, retries = ? WHERE tracking_id = ?",
-        (lineage.retry_minute, lineage.retries, lineage.tracking_id),
-    )
+    lineages[standing.tracking_id], not_before_at = retry_slot(lineages[standing.tracking_id], session.now)
     if not_before_at is None:
         return change
     return _decided(standing, replace(event, not_before_at=not_before_at), session.now)
+
+
+def _save_retries(session: Session, lineages: dict[str, Lineage], before: dict[str, tuple[int, int]]) -> None:
+    rows = [
+        (row.retry_minute, row.retries, tracking_id)
+        for tracking_id, row in lineages.items()
+        if (row.retry_minute, row.retries) != before[tracking_id]
+    ]
+    session.run_many("UPDATE ramet_lineages SET retry_minute = ?, retries = ? WHERE tracking_id = ?", rows)
 
 
 def _refuse_spawns(session: Session, item: Settlement, lineages: dict[str, Lineage]) -> Sequence[SpawnAnswer]:
