@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from ramet.store.errors import StoreBusy, StoreError, StoreFull, StoreUnsafe
 from ramet.store.session import Row, StatementFailed
 
 BUSY_SECONDS = 30.0
+BUSY_PAUSE_SECONDS = 0.005
 SQLITE_VERSION_MIN = (3, 37, 0)
 
 Hook = Callable[[str, str], None]
@@ -29,7 +31,7 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         connection = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
         )
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_write_ahead_log(connection)
         # A submit that was answered must survive a power cut (promise I1); with batches, FULL costs next to nothing.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -65536")
@@ -41,13 +43,36 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     return connection
 
 
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Turn a new file to the write-ahead log.
+
+    Of several that do it at once SQLite refuses all but one without the time-out that every other statement has:
+    waiting might be a deadlock, so it says busy at once.
+    """
+    give_up_at = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() >= give_up_at:
+                raise
+        time.sleep(BUSY_PAUSE_SECONDS)
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """True when another connection holds the lock that this one needs."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or "locked" in str(error)
+
+
 def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     """One line that says what to do, for what the file system or another process did to us."""
     text = str(error)
     code = getattr(error, "sqlite_errorname", "") or ""
     if code.startswith("SQLITE_FULL") or "disk is full" in text:
         return StoreFull(f"the disk with {path} is full: free some space; nothing of this step was written")
-    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or "locked" in text:
+    if is_busy(error):
         return StoreBusy(f"another process has held {path} for {BUSY_SECONDS:.0f} s: stop it or try again")
     if code.startswith("SQLITE_READONLY") or "readonly" in text:
         return StoreUnsafe(f"{path} is read-only: make the file and its folder writable")
