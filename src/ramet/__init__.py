@@ -10,6 +10,7 @@ from ramet.engine.explain import Explanation
 from ramet.engine.outcome import Outcome
 from ramet.engine.registry import PayloadTooLarge, UnknownKind
 from ramet.engine.worker import Worker
+from ramet.model.acts import Act
 from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
@@ -22,6 +23,7 @@ from ramet.store.errors import LineageExists, StoreError
 __version__ = "0.1.0"
 
 __all__ = [
+    "Act",
     "App",
     "Attempt",
     "Block",

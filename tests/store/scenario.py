@@ -98,3 +98,5 @@ async def ask(world: World) -> None:
     await world.store.next_due_at()
     await world.store.put_setting("name", 1, "int", "what it does")
     await world.store.settings()
+    await world.store.acts()
+    await world.store.acts("line")

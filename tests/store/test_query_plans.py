@@ -28,6 +28,8 @@ WHOLE: dict[str, str] = {
     "workers' slots bound, not the backlog",
     f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_by_depth": "walks the index in the order of the claim "
     "and stops at its limit",
+    "SELECT seq, at, by, act, subject, tracking_id, reason, detail FROM ramet_acts WHERE seq <": "walks from the "
+    "newest act backwards and stops at its limit",
     "SELECT MAX(spawn_depth)": "is one look at the end of an index",
     f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the newest "
     "lineage of a state and stops at its limit",

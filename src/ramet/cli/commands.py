@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 import ramet
+from ramet.cli.acts import acts
 from ramet.cli.blocks import blocks
 from ramet.cli.explain import explain
 from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
@@ -143,5 +144,5 @@ def main() -> None:
     """
 
 
-for _command in (worker, submit, status, tree, explain, blocks, retry, cancel, bench):
+for _command in (worker, submit, status, tree, explain, blocks, retry, cancel, acts, bench):
     main.add_command(_command)

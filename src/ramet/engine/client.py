@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from ramet.engine.client_persons import PersonsClient
 from ramet.engine.explain import Explanation, explain
 from ramet.engine.ids import new_id
 from ramet.engine.registry import Handler, Registry
@@ -36,7 +37,7 @@ class TreeNode(NamedTuple):
     """1 when there are more children than are shown, or children below the depth asked for."""
 
 
-class Client:
+class Client(PersonsClient):
     """Submits work to a database and answers questions about it. Safe to use from many asyncio tasks at once."""
 
     def __init__(self, registry: Registry, store: Store, limits: Limits, *, tables: Sequence[str] = ()) -> None:

@@ -13,6 +13,7 @@ from ramet.model.events import Event
 from ramet.model.guard import BlockReason
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory, TaskState
+from ramet.store.base_persons import PersonsStore
 
 
 class NewLineage(NamedTuple):
@@ -158,7 +159,7 @@ class Swept(NamedTuple):
         return any(self)
 
 
-class Store(Protocol):
+class Store(PersonsStore, Protocol):
     """What the engine asks of a database. See the package's conformance tests for what each method promises."""
 
     async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:

@@ -32,11 +32,12 @@ from ramet.store.neighbours import Neighbours, network_file_system
 from ramet.store.schema import MIGRATIONS, SCHEMA_VERSION
 from ramet.store.session import Session, StatementFailed
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
+from ramet.store.verbs_persons import PersonsVerbs
 
 Answer = TypeVar("Answer")
 
 
-class SqliteStore:
+class SqliteStore(PersonsVerbs):
     """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
 
     def __init__(

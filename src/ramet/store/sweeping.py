@@ -155,6 +155,6 @@ def prune(session: Session, before: float, limit: int) -> int:
             (tracking_id,),
         )
         session.run("DELETE FROM ramet_tasks WHERE tracking_id = ? AND state IS NOT NULL", (tracking_id,))
-        for table in ("ramet_blocks", "ramet_block_counts", "ramet_lineages"):
+        for table in ("ramet_blocks", "ramet_block_counts", "ramet_acts", "ramet_lineages"):
             session.run(f"DELETE FROM {table} WHERE tracking_id = ?", (tracking_id,))
     return len(rows)
