@@ -22,7 +22,10 @@ LINES_PER_FUNCTION_MAX = 49
 LONG: dict[str, str] = {}
 """Path, or path::function, allowed to be longer -> the reason. An entry that is no longer needed fails."""
 
-SLEEPS: dict[str, str] = {}
+SLEEPS: dict[str, str] = {
+    "src/ramet/store/sqlite_session.py": "another connection turns the file to the write-ahead log, and only trying "
+    "again shows when it has",
+}
 """File under src that may call time.sleep -> the reason."""
 
 STATE_WRITER = "src/ramet/store/apply.py"
@@ -170,7 +173,13 @@ def text_files(root: Path) -> Iterator[Path]:
     """The project's own text files; environments and caches, wherever they lie, are nobody's text."""
     folders = [root / name for name in (*TREES, "docs", "requirements", ".ci", ".github")]
     for path in sorted([*root.iterdir(), *(path for folder in folders for path in folder.rglob("*"))]):
-        if path.is_file() and path.suffix in TEXT_SUFFIXES and path.parent.name != "__pycache__":
+        # In a linked worktree .git is a file, which git wrote.
+        if (
+            path.is_file()
+            and path.suffix in TEXT_SUFFIXES
+            and path.parent.name != "__pycache__"
+            and path.name != ".git"
+        ):
             yield path
 
 
