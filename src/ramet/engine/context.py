@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ramet.engine.outcome import Outcome
+from ramet.engine.outcome import Endings
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.work import Work, state_json
 from ramet.model import events as ev
@@ -193,28 +193,6 @@ class BaseContext:
                 raise ValueError(f"{name} is to be lowered to {value!r}: give a whole number of at least 0")
         self._lower += limits.items()
 
-    # --- ways to end
-
-    def filter(self, reason: str) -> Outcome:
-        """End as *filtered*: what this task is about was rejected."""
-        return Outcome("filter", reason)
-
-    def skip(self, reason: str) -> Outcome:
-        """End as *skipped*: the work need not be done."""
-        return Outcome("skip", reason)
-
-    def fail(self, reason: str) -> Outcome:
-        """End as *failed* at once, keeping what was buffered."""
-        return Outcome("fail", reason)
-
-    def snooze(self, seconds: float, reason: str | None = None) -> Outcome:
-        """Come back in so many seconds (at least 1); the attempt is given back."""
-        return Outcome("snooze", reason, seconds)
-
-    def continue_later(self) -> Outcome:
-        """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
-        return Outcome("continue")
-
     # --- for the engine
 
     def take_settlement(self, event: Callable[[int], ev.Event], **more: Any) -> Settlement:
@@ -267,8 +245,8 @@ class BaseContext:
         return settled.spawns[0]
 
 
-class Context(BaseContext):
-    """The context of an ``async def`` handler."""
+class AsyncContext(BaseContext):
+    """What commits when called, for whoever awaits it: handlers and pulled claims."""
 
     async def checkpoint(self, stage: str | None = None, state: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
         """Commit stage, state, buffered spawns and writes now; a crash resumes after it.
@@ -298,7 +276,7 @@ class Context(BaseContext):
         return await self._spawn_now(kind, payload, options)
 
 
-class SyncContext(BaseContext):
+class SyncContext(Endings, BaseContext):
     """The context of a plain ``def`` handler, which runs in a thread."""
 
     def __init__(self, *arguments: Any, loop: asyncio.AbstractEventLoop) -> None:
@@ -316,3 +294,7 @@ class SyncContext(BaseContext):
     def spawn_now(self, kind: str | Handler, payload: Any = None, **options: Any) -> SpawnAnswer:
         """See :meth:`Context.spawn_now`."""
         return asyncio.run_coroutine_threadsafe(self._spawn_now(kind, payload, options), self._loop).result()
+
+
+class Context(Endings, AsyncContext):
+    """The context of an ``async def`` handler."""

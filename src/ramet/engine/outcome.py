@@ -1,18 +1,121 @@
-"""How a handler ends other than by returning a result: values made by the context, returned by the handler.
+"""How work under a claim ends: values made by the context, and the one place that turns an end into an event.
 
-``return ctx.snooze(60)`` reads as what it is, and type checkers see that nothing runs after it.
+``return ctx.snooze(60)`` reads as what it is, and type checkers see that nothing runs after it. Workers and the pull
+API both come here with what a handler returned or raised.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
+from ramet.model import events as ev
+from ramet.model.retry import ERRORS, ErrorClass, ErrorTable, RetryAfter, classify, fingerprint
+
+ERROR_CHARACTERS_MAX = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An end that a handler chose. Make it with the context's methods."""
+    """An end other than a result. Handlers make it with their context's methods, pullers with the ones here."""
 
     event: str
     """``filter``, ``skip``, ``fail``, ``snooze`` or ``continue``."""
     reason: str | None = None
     seconds: float = 0.0
+
+    @classmethod
+    def filter(cls, reason: str) -> Outcome:
+        """End as *filtered*: what the task is about was rejected."""
+        return cls("filter", reason)
+
+    @classmethod
+    def skip(cls, reason: str) -> Outcome:
+        """End as *skipped*: the work need not be done."""
+        return cls("skip", reason)
+
+    @classmethod
+    def fail(cls, reason: str) -> Outcome:
+        """End as *failed* at once, keeping what was buffered."""
+        return cls("fail", reason)
+
+    @classmethod
+    def snooze(cls, seconds: float, reason: str | None = None) -> Outcome:
+        """Come back in so many seconds (at least 1); the attempt is given back."""
+        return cls("snooze", reason, seconds)
+
+    @classmethod
+    def continue_later(cls) -> Outcome:
+        """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
+        return cls("continue")
+
+
+class Endings:
+    """The ways in which a handler can end other than by returning its result."""
+
+    def filter(self, reason: str) -> Outcome:
+        """End as *filtered*: what this task is about was rejected."""
+        return Outcome.filter(reason)
+
+    def skip(self, reason: str) -> Outcome:
+        """End as *skipped*: the work need not be done."""
+        return Outcome.skip(reason)
+
+    def fail(self, reason: str) -> Outcome:
+        """End as *failed* at once, keeping what was buffered."""
+        return Outcome.fail(reason)
+
+    def snooze(self, seconds: float, reason: str | None = None) -> Outcome:
+        """Come back in so many seconds (at least 1); the attempt is given back."""
+        return Outcome.snooze(seconds, reason)
+
+    def continue_later(self) -> Outcome:
+        """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
+        return Outcome.continue_later()
+
+
+def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
+    """The event of an end that was chosen."""
+    reason = None if outcome.reason is None else storable(outcome.reason)
+    match outcome.event:
+        case "filter":
+            return ev.Filter(fence, reason or "filtered")
+        case "skip":
+            return ev.Skip(fence, reason or "skipped")
+        case "fail":
+            return ev.Fail(fence, reason or "failed")
+        case "snooze":
+            return ev.Snooze(fence, outcome.seconds, reason)
+        case _:
+            return ev.Continue(fence, progressed=False)
+
+
+def error_event(error: BaseException, fence: int, jitter: float, table: ErrorTable = ERRORS) -> ev.Event:
+    """The event of an exception: a snooze where a server named its time, else an error of its class (DESIGN §6)."""
+    if isinstance(error, RetryAfter):
+        return ev.Snooze(fence, error.seconds, storable(str(error)))
+    error_class = classify(error, table)
+    if isinstance(error, ValidationError) and error_class is ErrorClass.UNCLASSIFIED:
+        error_class = ErrorClass.PERMANENT
+    return told_error(type(error).__name__, str(error), error_class, fence, jitter)
+
+
+def told_error(name: str, text: str, error_class: ErrorClass, fence: int, jitter: float) -> ev.Error:
+    """The event of an error that is known by name and text.
+
+    Args:
+        name: type of the error; part of its fingerprint.
+        text: its message; cut at ``ERROR_CHARACTERS_MAX``.
+        error_class: what it says about another try.
+        fence: of the claim.
+        jitter: in [0, 1): the caller's draw for the back-off.
+    """
+    message = f"{name}: {text}" if text else name
+    print_ = fingerprint(name, text)
+    return ev.Error(fence, storable(message[:ERROR_CHARACTERS_MAX]), error_class.value, print_, jitter)
+
+
+def storable(text: str) -> str:
+    """Text that no database refuses: half a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()

@@ -10,24 +10,23 @@ import random
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Protocol
 
-from pydantic import ValidationError
 from pydantic_core import to_json
 
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncContext
-from ramet.engine.outcome import Outcome
+from ramet.engine.outcome import Outcome, error_event, outcome_event, told_error
 from ramet.engine.registry import Kind, Registry, UnknownKind
 from ramet.engine.work import Work
 from ramet.model import events as ev
-from ramet.model.retry import ErrorClass, RetryAfter, classify, fingerprint
+from ramet.model.retry import ErrorClass
 from ramet.store.base import Settlement
 
 YIELD_EVERY = 64
 """Handlers that never wait would keep the loop to themselves: a slot steps aside after so many of them."""
 OVERDUE_CHECK_SECONDS = 0.25
-ERROR_CHARACTERS_MAX = 2_000
 
 
 class Started(Protocol):
@@ -205,46 +204,19 @@ class Runner:
         if not isinstance(result, Outcome):
             text = None if result is None else to_json(result).decode()
             return context.take_settlement(ev.Complete, result=text)
-        outcome = result
-        reason = None if outcome.reason is None else _storable(outcome.reason)
-
-        def event(fence: int) -> ev.Event:
-            match outcome.event:
-                case "filter":
-                    return ev.Filter(fence, reason or "filtered")
-                case "skip":
-                    return ev.Skip(fence, reason or "skipped")
-                case "fail":
-                    return ev.Fail(fence, reason or "failed")
-                case "snooze":
-                    return ev.Snooze(fence, outcome.seconds, reason)
-                case _:
-                    return ev.Continue(fence, progressed=False)
-
-        return context.take_settlement(event)
+        return context.take_settlement(partial(outcome_event, result))
 
     def _failed(self, work: Work, kind: Kind, error: BaseException) -> Settlement:
         """An exception drops what the handler buffered since its last checkpoint."""
-        if isinstance(error, RetryAfter):
-            return Settlement(work.seq, work.fence, ev.Snooze(work.fence, error.seconds, _storable(str(error))))
-        error_class = classify(error, kind.error_table())
-        if isinstance(error, ValidationError) and error_class is ErrorClass.UNCLASSIFIED:
-            error_class = ErrorClass.PERMANENT
-        return self._error(work, type(error).__name__, str(error), error_class)
+        event = error_event(error, work.fence, self._rng.random(), kind.error_table())
+        return Settlement(work.seq, work.fence, event)
 
     def _timeout(self, work: Work) -> Settlement:
         seconds = self._registry.get(work.kind).limits.invocation_seconds
         return self._error(work, "Timeout", f"the handler ran longer than {seconds:g} s", ErrorClass.TRANSIENT)
 
     def _error(self, work: Work, name: str, text: str, error_class: ErrorClass) -> Settlement:
-        message = f"{name}: {text}" if text else name
-        event = ev.Error(
-            work.fence,
-            _storable(message[:ERROR_CHARACTERS_MAX]),
-            error_class.value,
-            fingerprint(name, text),
-            self._rng.random(),
-        )
+        event = told_error(name, text, error_class, work.fence, self._rng.random())
         return Settlement(work.seq, work.fence, event)
 
     async def _watch_overdue(self) -> None:
@@ -256,11 +228,6 @@ class Runner:
                 if slot.work is not None and slot.task is not None and now > slot.overdue_at and not slot.timed_out:
                     slot.timed_out = True
                     slot.task.cancel()
-
-
-def _storable(text: str) -> str:
-    """Text that no database refuses: half a surrogate pair becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _call(kind: Kind, context: BaseContext, arguments: tuple[Any, ...]) -> Any:
