@@ -145,14 +145,25 @@ def is_property(node: Function) -> bool:
 
 
 def class_bodies(node: ast.ClassDef, tree: ast.Module, public: set[str]) -> list[ast.stmt]:
-    """The members of a class, those of its non-public bases in the same module first."""
+    """The members of a class, those of its non-public bases first, wherever in ramet these are defined."""
     body: list[ast.stmt] = []
     for base in node.bases:
         if isinstance(base, ast.Name) and base.id not in public:
-            for found, _ in named(tree.body, base.id):
+            home = home_of(base.id, tree)
+            for found, _ in named(home.body, base.id):
                 if isinstance(found, ast.ClassDef):
-                    body += class_bodies(found, tree, public)
+                    body += class_bodies(found, home, public)
     return [*body, *node.body]
+
+
+def home_of(name: str, tree: ast.Module) -> ast.Module:
+    """The module of ramet that defines a name used in another."""
+    for node in tree.body:
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("ramet."):
+            continue
+        if name in {alias.name for alias in node.names}:
+            return module_tree(node.module or "")
+    return tree
 
 
 def class_page(node: ast.ClassDef, tree: ast.Module, public: set[str]) -> Iterator[str]:
