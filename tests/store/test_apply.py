@@ -12,10 +12,11 @@ import pytest
 from ramet.model import events as ev
 from ramet.model.lifecycle import decide
 from ramet.model.task import Standing
-from ramet.model.transitions import Change
+from ramet.model.transitions import TRANSITIONS, Change, Transition
 from ramet.store.apply import Applied, apply
 from ramet.store.session import Session
 from ramet.store.sqlite import SqliteStore
+from tests.model.samples import NOW, standing
 from tests.world import SettableClock, World, failing, hand_back
 
 
@@ -112,3 +113,17 @@ async def test_reviving_what_was_revived_meanwhile_changes_nothing(place: Place)
 
 async def test_no_changes_are_no_work(place: Place) -> None:
     assert (await place.apply()).lost == frozenset()
+
+
+@pytest.mark.parametrize("transition", [row for row in TRANSITIONS if row.fields], ids=lambda row: row.name)
+def test_a_transition_that_names_its_fields_changes_no_other(transition: Transition) -> None:
+    """Only these are written: a field that a rule began to change beside them would never reach the database."""
+    event: ev.Event = ev.Claim("w", 300.0, 9_000.0) if transition.event is ev.Claim else ev.Heartbeat(3, 600.0)
+    [state] = transition.sources
+    for ending, started_at in ((None, None), (None, 5.0), ("failed", 5.0)):
+        before = standing(state, fence=3, ending=ending, started_at=started_at, deadline_at=None, progressed=1)
+        change = decide(before, event, NOW)
+        assert isinstance(change, Change)
+        touched = {name for name in Standing._fields if getattr(before, name) != getattr(change.after, name)}
+        assert touched
+        assert touched <= set(transition.fields)

@@ -27,6 +27,8 @@ class Transition:
     targets: frozenset[str]
     recorded: bool = False
     """True when the change gets a row of its own; claims and their outcomes are told by the attempt."""
+    fields: tuple[str, ...] = ()
+    """The only fields of the standing that it touches, for those that happen all the time; empty: any."""
 
 
 class Change(NamedTuple):
@@ -58,8 +60,14 @@ def _states(*names: str) -> frozenset[str]:
 
 _ENDS = _states(FILTERED, SKIPPED, FAILED, CANCELLED)
 
-CLAIM = Transition("claim", ev.Claim, _states(PENDING), _states(PROCESSING))
-HEARTBEAT = Transition("heartbeat", ev.Heartbeat, _states(PROCESSING), _states(PROCESSING))
+CLAIM = Transition(
+    "claim",
+    ev.Claim,
+    _states(PENDING),
+    _states(PROCESSING),
+    fields=tuple("state fence lease_until worker claimed_at started_at deadline_at attempts progressed".split()),
+)
+HEARTBEAT = Transition("heartbeat", ev.Heartbeat, _states(PROCESSING), _states(PROCESSING), fields=("lease_until",))
 PROGRESS = Transition("progress", ev.Progress, _states(PROCESSING), _states(PROCESSING))
 CHECKPOINT = Transition("checkpoint", ev.Checkpoint, _states(PROCESSING), _states(PROCESSING))
 COMPLETE = Transition("complete", ev.Complete, _states(PROCESSING), _states(SUCCESS, FAILED, CANCELLED))

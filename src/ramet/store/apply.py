@@ -8,12 +8,14 @@ exclude of an ended task go the other way. A test looks for a second place.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from ramet.model.lineage import Lineage, LineageState, counted_out, reopened
-from ramet.model.task import LIVE, TERMINAL, Wait
-from ramet.model.transitions import Change
+from ramet.model.task import LIVE, TERMINAL, Standing, Wait
+from ramet.model.transitions import Change, Transition
 from ramet.store.lineages import lock_lineages
 from ramet.store.schema import LIVE_COLUMNS, LIVE_LIST
 from ramet.store.session import Session
@@ -22,11 +24,24 @@ _MUTABLE = (
     "state wait available_at fence lease_until worker claimed_at started_at deadline_at attempts losses "
     "losses_alone snoozes chain_depth progressed fan_out stage ending ending_reason bound_to"
 ).split()
-_MUTABLE_AT = tuple(LIVE_COLUMNS.index(name) for name in _MUTABLE)
 
-_MOVE = (
-    f"UPDATE ramet_live SET {', '.join(f'{name} = ?' for name in _MUTABLE)} WHERE seq = ? AND state = ? AND fence = ?"
-)
+Values = Callable[[Standing], tuple[object, ...]]
+
+
+@cache
+def _move_of(transition: Transition) -> tuple[str, Values]:
+    """The statement that moves a hot row, and what takes its values from the standing after.
+
+    A column that is written costs even when it stays the same, most of all where an index looks at it; the statement
+    of a transition that happens all the time names only what that touches.
+    """
+    columns = transition.fields or _MUTABLE
+    written = ", ".join(f"{name} = ?" for name in columns)
+    values = [LIVE_COLUMNS.index(name) for name in columns]
+    take = itemgetter(*values) if len(values) > 1 else lambda standing: (standing[values[0]],)
+    return f"UPDATE ramet_live SET {written} WHERE seq = ? AND state = ? AND fence = ?", take
+
+
 _LEAVE = "DELETE FROM ramet_live WHERE seq = ? AND state = ? AND fence = ?"
 _CLOSE = (
     "UPDATE ramet_tasks SET state = ?, reason = ?, error = ?, fingerprint = ?, result = ?, stage = ?, fence = ?, "
@@ -83,12 +98,22 @@ def enter(session: Session, rows: Sequence[Sequence[object]]) -> None:
 
 
 def _move(session: Session, moves: Sequence[Change]) -> set[int]:
-    return _guarded(
-        session,
-        _MOVE,
-        moves,
-        [(*[c.after[at] for at in _MUTABLE_AT], c.before.seq, c.before.state, c.before.fence) for c in moves],
-    )
+    lost: set[int] = set()
+    for transition, several in _by_transition(moves).items():
+        statement, values = _move_of(transition)
+        rows = [(*values(c.after), c.before.seq, c.before.state, c.before.fence) for c in several]
+        lost |= _guarded(session, statement, several, rows)
+    return lost
+
+
+def _by_transition(changes: Sequence[Change]) -> dict[Transition, Sequence[Change]]:
+    """A batch is nearly always of one kind: then it is not copied."""
+    if all(c.transition is changes[0].transition for c in changes):
+        return {changes[0].transition: changes} if changes else {}
+    parts: dict[Transition, list[Change]] = defaultdict(list)
+    for c in changes:
+        parts[c.transition].append(c)
+    return {**parts}
 
 
 def _end(session: Session, ends: Sequence[Change], results: Mapping[int, str | None]) -> set[int]:
