@@ -30,7 +30,7 @@ SLEEPS: dict[str, str] = {
 
 STATE_WRITER = "src/ramet/store/apply.py"
 UNPICKLERS = {"cloudpickle", "dill", "joblib", "jsonpickle", "marshal", "pickle", "shelve"}
-MODEL_IMPORTS = {"idna", "ramet"} | set(sys.stdlib_module_names)
+MODEL_IMPORTS = {"cronsim", "idna", "ramet"} | set(sys.stdlib_module_names)
 
 Check = Callable[[Path], Iterator[str]]
 

@@ -16,6 +16,7 @@ from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
+from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
 from ramet.store.base import SpawnAnswer, Submitted
 from ramet.store.errors import LineageExists, StoreError
@@ -43,6 +44,8 @@ __all__ = [
     "PayloadTooLarge",
     "Permanent",
     "RetryAfter",
+    "Schedule",
+    "Slot",
     "SpawnAnswer",
     "StoreError",
     "Submitted",
@@ -55,6 +58,7 @@ __all__ = [
     "TreeNode",
     "UnknownKind",
     "Worker",
+    "slot_of",
     "text_key",
     "title_key",
     "url_key",

@@ -17,7 +17,7 @@ from ramet import StoreError, __version__
 from ramet.cli import commands, main
 from tests.cli.conftest import APP, Cli
 
-OWN = {"worker", "submit", "status", "tree", "explain", "blocks", "retry", "cancel", "acts", "bench"}
+OWN = {"worker", "submit", "status", "tree", "explain", "blocks", "retry", "cancel", "acts", "schedule", "bench"}
 
 
 class RemedyError(Exception):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from ramet.engine.registry import Registry
+from ramet.engine.scheduler import tick
+from ramet.engine.schedules import Schedules
 from ramet.model import events as ev
+from ramet.model.limits import Limits
 from ramet.model.task import TaskState
 from ramet.store.base import TaskQuery
 from tests.world import EFFECTS, LEASE_SECONDS, World, checkpoint, effect, failing, hand_back, settlement, with_fence
@@ -100,3 +104,22 @@ async def ask(world: World) -> None:
     await world.store.settings()
     await world.store.acts()
     await world.store.acts("line")
+    await schedule(world)
+
+
+async def schedule(world: World) -> None:
+    """Schedules through all their verbs."""
+    schedules = Schedules(Registry(Limits()), world.store, Limits())
+    await schedules.add("page", every_seconds=60.0)
+    await schedules.add("page", every_seconds=30.0, replace=True)
+    world.clock.advance(95.0)
+    await tick(world.store, 60.0, Limits())
+    await tick(world.store, 60.0, Limits())
+    world.clock.advance(60.0)
+    await tick(world.store, 60.0, Limits())
+    await world.store.slots("page")
+    await schedules.pause("page")
+    await world.run_all()
+    await schedules.run("page")
+    await schedules.resume("page")
+    await schedules.remove("page")

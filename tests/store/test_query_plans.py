@@ -14,6 +14,7 @@ from ramet.model.task import NewTask
 from ramet.store.base import NewLineage
 from ramet.store.lineages import LINEAGE_LIST
 from ramet.store.schema import LIVE_LIST
+from ramet.store.schema_schedules import SCHEDULE_LIST
 from ramet.store.sqlite import SqliteStore
 from tests.store.scenario import run_everything
 from tests.world import SettableClock, World
@@ -30,6 +31,7 @@ WHOLE: dict[str, str] = {
     "and stops at its limit",
     "SELECT seq, at, by, act, subject, tracking_id, reason, detail FROM ramet_acts WHERE seq <": "walks from the "
     "newest act backwards and stops at its limit",
+    f"SELECT {SCHEDULE_LIST} FROM ramet_schedules ORDER BY name": "all schedules are asked for, and there are a few",
     "SELECT MAX(spawn_depth)": "is one look at the end of an index",
     f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the newest "
     "lineage of a state and stops at its limit",

@@ -15,6 +15,7 @@ from ramet.cli.blocks import blocks
 from ramet.cli.explain import explain
 from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
 from ramet.cli.persons import cancel, retry
+from ramet.cli.schedule import schedule
 from ramet.cli.status import status
 from ramet.cli.submit import submit
 from ramet.cli.tree import tree
@@ -144,5 +145,5 @@ def main() -> None:
     """
 
 
-for _command in (worker, submit, status, tree, explain, blocks, retry, cancel, acts, bench):
+for _command in (worker, submit, status, tree, explain, blocks, retry, cancel, acts, schedule, bench):
     main.add_command(_command)

@@ -88,7 +88,7 @@ def submit(
     limits = replace(PRESETS[preset] if preset else app.limits, **given)
     order = Order(kind, None, None, one_lineage, limits=limits, **options)
     _refuse_odd_pairs(order, many, text)
-    order = order._replace(payload=_payload(text)) if many is None else order._replace(many=_lines(many))
+    order = order._replace(payload=parse_payload(text)) if many is None else order._replace(many=_lines(many))
     _check(app, order)
     asyncio.run(_submit(app, order, database, wait, as_json))
 
@@ -154,7 +154,12 @@ def _json(text: str, what: str) -> Any:
         raise CliError(f"{what} is not JSON ({error}): write it like '{{\"n\": 1}}'") from error
 
 
-def _payload(text: str | None) -> Any:
+def parse_payload(text: str | None) -> Any:
+    """The JSON value given on a command line: in place, in a file (``@``) or on standard input (``-``).
+
+    Raises:
+        CliError: it cannot be read or is no JSON.
+    """
     if text is None:
         return None
     if text == "-" or text.startswith("@"):

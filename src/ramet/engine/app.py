@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ramet.engine.client import Client
 from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry
+from ramet.engine.schedules import Declared, declared
 from ramet.model.limits import BALANCED, Limits
 from ramet.model.retry import ErrorTable
 from ramet.store import open_store
@@ -40,6 +41,8 @@ class App:
         self.tables = tuple(tables)
         self.breadth = frozenset(breadth)
         self._at_end: list[Callable[[], None]] = []
+        self.schedules: list[Declared] = []
+        """What :meth:`schedule` declared; a worker stores it when it starts."""
 
     def task(
         self,
@@ -78,6 +81,49 @@ class App:
             )
             return function
 
+        return register
+
+    def schedule(
+        self,
+        cron: str | None = None,
+        *,
+        every_seconds: float | None = None,
+        kind: str | None = None,
+        payload: Any = None,
+        key: str | None = None,
+        name: str | None = None,
+        timezone: str = "UTC",
+        limits: Limits | None = None,
+        overlap: str = "skip",
+        catch_up: int = 1,
+    ) -> Callable[[Function], Function]:
+        """Start a lineage at every slot: above ``@app.task(...)``, or called with ``kind``. Without times, every
+        ``Limits.schedule_seconds`` (5 minutes). Arguments are those of :meth:`ramet.engine.schedules.Schedules.add`.
+
+        A worker stores the declaration when it starts; paused schedules stay paused, and one that a person made under
+        this name stays as it is. A schedule taken out of the app goes on until ``ramet schedule remove``.
+
+        Raises:
+            ValueError: the times cannot be read, or the name is declared twice.
+            UnknownKind: the function is no handler of this app.
+        """
+
+        def declare(kind: str) -> None:
+            wanted = declared(
+                name, kind, cron=cron, every_seconds=every_seconds, timezone=timezone, payload=payload, key=key,
+                default_seconds=self.limits.schedule_seconds, limits=limits, overlap=overlap, catch_up=catch_up,
+            )  # fmt: skip
+            if any(other.name == wanted.name for other in self.schedules):
+                raise ValueError(f"schedule {wanted.name!r} is declared twice: give one of them another name")
+            self.schedules.append(wanted)
+
+        def register(function: Function) -> Function:
+            if kind is None:
+                declare(self.registry.get(function).name)
+            return function
+
+        if kind is not None:
+            declare(kind)
         return register
 
     def at_end(self, function: Callable[[], None]) -> Callable[[], None]:

@@ -11,6 +11,7 @@ from ramet.engine.client_persons import PersonsClient
 from ramet.engine.explain import Explanation, explain
 from ramet.engine.ids import new_id
 from ramet.engine.registry import Handler, Registry
+from ramet.engine.schedules import Schedules
 from ramet.model.limits import Limits
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Task, TaskHistory, TaskState
@@ -45,6 +46,8 @@ class Client(PersonsClient):
         self.store = store
         self._limits = limits
         self._tables = tables
+        self.schedules = Schedules(registry, store, limits)
+        """Periodic triggers: add, list, pause, resume, remove, run."""
 
     async def __aenter__(self) -> Self:
         await self.ensure_tables()

@@ -25,6 +25,7 @@ from ramet.engine.maintenance import SWEEP_SECONDS, maintain
 from ramet.engine.pace import Pace
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.registry import Kind
+from ramet.engine.scheduler import keep_schedules
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.model.limits import HEARTBEAT_SECONDS, LEASE_SECONDS
@@ -81,7 +82,7 @@ class Worker:
     ) -> None:
         served = _served(app, kinds)
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[-6:]}"
-        self._store = client.store
+        self._app, self._client, self._store = app, client, client.store
         self._clock = clock or SystemClock()
         self._kinds = [kind.name for kind in served]
         self._queues = list(queues) if queues is not None else sorted({kind.queue for kind in served})
@@ -143,6 +144,7 @@ class Worker:
                 ("settle", self._settle_loop()),
                 ("heartbeat", self._heartbeat_loop()),
                 ("maintain", maintain(self._store, self._clock, self._sweep_seconds)),
+                ("schedule", self._schedule_loop()),
                 ("stop", self._stopped.wait()),
             )
         ]
@@ -347,6 +349,16 @@ class Worker:
             lease_seconds=self._lease_seconds,
             heartbeat_seconds=self._heartbeat_seconds,
             on_lost=self._lost,
+        )
+
+    def _schedule_loop(self) -> Coroutine[Any, Any, None]:
+        return keep_schedules(
+            self._store,
+            self._clock,
+            self._sweep_seconds,
+            schedules=self._client.schedules,
+            wanted=self._app.schedules,
+            limits=lambda: self._app.limits,
         )
 
     def _lost(self, seqs: frozenset[int]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ramet.model.task import Standing
 from ramet.store.schema_guard import GUARD_TABLES
+from ramet.store.schema_schedules import SCHEDULE_TABLES
 
 LIVE_COLUMNS: tuple[str, ...] = Standing._fields
 """The hot row is the standing, column for column."""
@@ -222,6 +223,7 @@ _V1 = (
     "CREATE TABLE ramet_counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
     "INSERT INTO ramet_counters (name, value) VALUES ('task', 1), ('epoch', 0), ('schema', 0)",
     *GUARD_TABLES,
+    *SCHEDULE_TABLES,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)

@@ -33,11 +33,12 @@ from ramet.store.schema import MIGRATIONS, SCHEMA_VERSION
 from ramet.store.session import Session, StatementFailed
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
 from ramet.store.verbs_persons import PersonsVerbs
+from ramet.store.verbs_schedules import ScheduleVerbs
 
 Answer = TypeVar("Answer")
 
 
-class SqliteStore(PersonsVerbs):
+class SqliteStore(PersonsVerbs, ScheduleVerbs):
     """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
 
     def __init__(

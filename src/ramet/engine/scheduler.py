@@ -1,0 +1,82 @@
+"""The schedule loop: creates the runs of slots that have come. Safe to run in every worker at once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from ramet.engine.clock import Clock
+from ramet.engine.schedules import Declared, Schedules, lineage_of_slot
+from ramet.model.limits import Limits
+from ramet.model.schedule import Schedule, Slot, plan
+from ramet.store.base import Store
+from ramet.store.base_schedules import SlotPlan
+from ramet.store.errors import StoreError
+
+log = logging.getLogger("ramet.schedule")
+
+PAUSE_SECONDS_MIN = 0.05
+
+
+async def keep_schedules(
+    store: Store,
+    clock: Clock,
+    seconds: float,
+    *,
+    schedules: Schedules,
+    wanted: Iterable[Declared],
+    limits: Callable[[], Limits],
+) -> None:
+    """Store what the app declares, then see to every schedule's slots. Runs until cancelled.
+
+    Args:
+        seconds: how often to look for schedules that somebody else made; a known slot is met on time.
+        limits: of lineages whose schedule names none.
+    """
+    left = list(wanted)
+    while True:
+        pause = seconds
+        try:
+            while left:
+                await schedules.declare(left[0])
+                left.pop(0)
+            pause = await tick(store, seconds, limits())
+        except StoreError as error:
+            # A busy or full database is tried again: a trigger that stops coming back is the worst that can happen.
+            log.warning("schedules could not be seen to: %s", error)
+        await clock.sleep(pause)
+
+
+async def tick(store: Store, seconds: float, limits: Limits) -> float:
+    """One look: take the slots that have come. Returns how long nothing more will."""
+    due = await store.due_schedules()
+    plans = [found for schedule in due.schedules if (found := _plan(schedule, due.now, limits)) is not None]
+    if plans:
+        for slot in await store.take_slots(plans):
+            _tell(slot)
+        return PAUSE_SECONDS_MIN
+    if due.next_at is None:
+        return seconds
+    return min(seconds, max(PAUSE_SECONDS_MIN, due.next_at - due.now))
+
+
+def _plan(schedule: Schedule, now: float, limits: Limits) -> SlotPlan | None:
+    """What to do about one schedule. One that cannot be read any more must not keep the others from their slots."""
+    try:
+        found = plan(schedule, now)
+        if found is None:
+            return None
+        run = [(at, lineage_of_slot(schedule, at, limits)) for at in found.run]
+    except (ValueError, TypeError) as error:
+        log.error("schedule %s cannot be planned: %s", schedule.name, error)
+        return None
+    return SlotPlan(schedule, run, found.missed, found.missed_from, found.next_at)
+
+
+def _tell(slot: Slot) -> None:
+    if slot.outcome == "run":
+        log.info("schedule %s: started %s", slot.schedule, slot.tracking_id)
+    elif slot.outcome == "missed":
+        log.warning("schedule %s: slots missed because no worker ran: %d", slot.schedule, slot.slots)
+    else:
+        log.warning("schedule %s: slot skipped, %s (%s)", slot.schedule, slot.reason, slot.tracking_id)

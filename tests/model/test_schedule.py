@@ -1,0 +1,177 @@
+"""Slots: real days on which clocks change, gaps in which nobody looked, and clocks that jump."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ramet.model.schedule import (
+    MISSED_MAX,
+    Plan,
+    Schedule,
+    Timing,
+    check_name,
+    plan,
+    slot_name,
+    slot_of,
+    slot_tracking_id,
+)
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def slots(cron: str, zone: str, start: str, count: int) -> list[str]:
+    """Wall clocks of the slots after a moment."""
+    found = islice(Timing(cron, timezone=zone).after(at(start)), count)
+    return [datetime.fromtimestamp(moment, ZoneInfo(zone)).isoformat() for moment in found]
+
+
+BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
+
+
+TRANSITIONS = [
+    # 2026-03-29 in Berlin: 02:00 is 03:00. A job inside the gap runs once, at its end.
+    ("30 2 * * *", BERLIN, "2026-03-28T12:00+01:00", ["2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"]),
+    ("0,30 2 * * *", BERLIN, "2026-03-28T12:00+01:00", ["2026-03-29T03:00:00+02:00", "2026-03-30T02:00:00+02:00"]),
+    ("*/30 * * * *", BERLIN, "2026-03-29T01:15+01:00", ["2026-03-29T01:30:00+01:00", "2026-03-29T03:00:00+02:00"]),
+    # 2026-10-25 in Berlin: 02:00 to 03:00 comes twice. A job inside runs once, one that goes by the hour twice.
+    ("30 2 * * *", BERLIN, "2026-10-24T12:00+02:00", ["2026-10-25T02:30:00+02:00", "2026-10-26T02:30:00+01:00"]),
+    ("30 2 * * *", BERLIN, "2026-10-25T02:30+02:00", ["2026-10-26T02:30:00+01:00", "2026-10-27T02:30:00+01:00"]),
+    ("30 2 * * *", BERLIN, "2026-10-25T02:10+01:00", ["2026-10-26T02:30:00+01:00", "2026-10-27T02:30:00+01:00"]),
+    ("30 * * * *", BERLIN, "2026-10-25T01:45+02:00", ["2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00"]),
+    ("30 * * * *", BERLIN, "2026-10-25T02:30+02:00", ["2026-10-25T02:30:00+01:00", "2026-10-25T03:30:00+01:00"]),
+    # 2026-03-08 and 2026-11-01 in New York.
+    ("15 2 * * *", NEW_YORK, "2026-03-07T12:00-05:00", ["2026-03-08T03:00:00-04:00", "2026-03-09T02:15:00-04:00"]),
+    ("15 1 * * *", NEW_YORK, "2026-10-31T12:00-04:00", ["2026-11-01T01:15:00-04:00", "2026-11-02T01:15:00-05:00"]),
+    # Lord Howe moves by half an hour.
+    ("15 2 * * *", LORD_HOWE, "2026-10-03T12:00+10:30", ["2026-10-04T02:30:00+11:00", "2026-10-05T02:15:00+11:00"]),
+    ("45 1 * * *", LORD_HOWE, "2026-04-04T12:00+11:00", ["2026-04-05T01:45:00+11:00", "2026-04-06T01:45:00+10:30"]),
+]
+
+
+@pytest.mark.parametrize(("cron", "zone", "start", "expected"), TRANSITIONS)
+def test_on_days_when_clocks_change_a_fixed_time_runs_once(
+    cron: str, zone: str, start: str, expected: list[str]
+) -> None:
+    assert slots(cron, zone, start, len(expected)) == expected
+
+
+@pytest.mark.parametrize("cron", ["30 2 * * *", "*/30 * * * *", "30 * * * *", "0 */2 * * *", "15 1,2,3 * * *"])
+@pytest.mark.parametrize("day", ["2026-03-28T20:00+00:00", "2026-10-24T20:00+00:00"])
+def test_from_wherever_one_looks_the_slots_are_the_same_and_later(cron: str, day: str) -> None:
+    timing, start = Timing(cron, timezone=BERLIN), at(day)
+    whole = [moment for moment in islice(timing.after(start), 200) if moment <= start + 86_400]
+    for minute in range(0, 86_400, 420):
+        following = timing.next_after(start + minute)
+        assert following == next(moment for moment in [*whole, timing.next_after(whole[-1])] if moment > start + minute)
+
+
+BAD_TIMES = [
+    ({"cron": "* * * *"}, "Wrong number of fields"),
+    ({"cron": "* * * * * *"}, "Wrong number of fields"),
+    ({"cron": "61 * * * *"}, "Bad minute"),
+    ({"cron": "0 0 30 2 *"}, "Bad day-of-month"),
+    ({"cron": ""}, "give minute, hour, day, month and weekday"),
+    ({"cron": "@often"}, "Wrong number of fields"),
+    ({"cron": "* * * * *", "timezone": "Europe/Atlantis"}, "unknown time zone 'Europe/Atlantis'"),
+    ({"cron": "* * * * *", "timezone": "../../etc/passwd"}, "unknown time zone"),
+    ({"cron": "* * * * *", "timezone": ""}, "unknown time zone"),
+    ({"every_seconds": 0.5}, "give at least 1"),
+    ({"every_seconds": float("nan")}, "give at least 1"),
+    ({"every_seconds": float("inf")}, "give at least 1"),
+    ({}, "give one of them"),
+    ({"cron": "* * * * *", "every_seconds": 5.0}, "give one of them"),
+]
+
+
+@pytest.mark.parametrize(("times", "match"), BAD_TIMES, ids=[str(times) for times, _ in BAD_TIMES])
+def test_times_that_cannot_be_read_are_refused_in_one_line(times: dict[str, object], match: str) -> None:
+    with pytest.raises(ValueError, match=match) as caught:
+        Timing(**times)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+def test_a_name_for_an_expression_is_that_expression() -> None:
+    assert list(islice(Timing("@daily").after(0.0), 2)) == [86_400.0, 172_800.0]
+    assert Timing("@Hourly").next_after(10.0) == 3_600.0
+
+
+@given(st.floats(1.0, 1e6), st.floats(0.0, 4e9))
+def test_intervals_are_multiples_and_each_follows_the_one_before(every: float, moment: float) -> None:
+    first, second = islice(Timing(every_seconds=every).after(moment), 2)
+    assert moment < first < second
+    assert first - moment <= every * 1.000001
+    assert Timing(every_seconds=every).next_after(first) == second
+
+
+def scheduled(cron: str | None = None, every: float | None = 300.0, **fields: Any) -> Schedule:
+    made = Schedule(
+        "poll", cron, None if cron else every, "UTC", "poll", "{}", None, "skip", 1, "active", "app", None,
+        0.0, 0.0, 1_000.0, 1_200.0, None, None, 0, 0, 0,
+    )  # fmt: skip
+    return made._replace(**fields)
+
+
+def test_nothing_is_due_before_the_slot_and_one_slot_is_at_it() -> None:
+    assert plan(scheduled(), 1_199.9) is None
+    assert plan(scheduled(), 1_200.0) == Plan((1_200.0,), 0, None, 1_500.0)
+    assert plan(scheduled(), 1_499.9) == Plan((1_200.0,), 0, None, 1_500.0)
+
+
+@pytest.mark.parametrize(
+    ("catch_up", "run", "missed"),
+    [(0, (), 4), (1, (2_100.0,), 3), (3, (1_500.0, 1_800.0, 2_100.0), 1), (9, (1_200.0, 1_500.0, 1_800.0, 2_100.0), 0)],
+)
+def test_of_slots_that_nobody_ran_only_the_newest_few_are_run_late(
+    catch_up: int, run: tuple[float, ...], missed: int
+) -> None:
+    found = plan(scheduled(catch_up=catch_up), 2_399.0)
+    assert found == Plan(run, missed, 1_200.0 if missed else None, 2_400.0)
+
+
+def test_without_catching_up_a_slot_is_in_time_for_a_minute() -> None:
+    assert plan(scheduled(catch_up=0), 1_260.0) == Plan((1_200.0,), 0, None, 1_500.0)
+    assert plan(scheduled(catch_up=0), 1_261.0) == Plan((), 1, 1_200.0, 1_500.0)
+
+
+@pytest.mark.parametrize("cron", ["* * * * *", "* * 1 1 *", "0 0 29 2 *", "30 2 * * 1#1"])
+def test_a_clock_set_far_forward_brings_one_slot_and_no_storm(cron: str) -> None:
+    start = at("2026-01-01T00:00:30+00:00")
+    first = Timing(cron).next_after(start)
+    now = at("2036-06-15T12:00:30+00:00")
+    found = plan(scheduled(cron, next_at=first, planned_at=start), now)
+    assert found is not None
+    assert len(found.run) == 1
+    assert found.run[0] <= now < found.next_at
+    assert found.missed <= MISSED_MAX
+    assert Timing(cron).next_after(found.run[0]) == found.next_at
+
+
+def test_a_clock_set_back_finds_its_next_slot_anew() -> None:
+    ahead = scheduled(planned_at=1e9, next_at=1e9 + 200)
+    assert plan(ahead, 1_000.0) == Plan((), 0, None, 1_200.0)
+    assert plan(ahead, 1e9 - 59) is None
+
+
+def test_a_slot_has_one_name_and_the_name_tells_the_slot() -> None:
+    moment = at("2026-10-25T02:30:00+02:00")
+    assert slot_tracking_id("poll", moment) == "poll@2026-10-25T00:30:00Z"
+    assert slot_tracking_id("poll", moment + 3_600) == "poll@2026-10-25T01:30:00Z"
+    assert slot_name(1.5) == "1970-01-01T00:00:01.500000Z"
+    assert slot_of("poll@2026-10-25T00:30:00Z") == ("poll", datetime(2026, 10, 25, 0, 30, tzinfo=UTC))
+    assert slot_of("019aa000-0000-7000-8000-000000000000") is None
+    assert slot_of("somebody@example.org") is None
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a\nb", "a@b", "x" * 201])
+def test_a_name_that_no_tracking_id_can_carry_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="a schedule cannot be called"):
+        check_name(name)
