@@ -1,4 +1,4 @@
-"""The app that ``ramet bench`` drains: one kind that does nothing.
+"""The app that ``ramet bench`` drains: kinds that do nothing, or nothing but spawn.
 
 Its process notes the processor time that it had used when the app was loaded and when it ends, in the files that the
 environment names, so that starting an interpreter is not booked on tasks.
@@ -19,7 +19,7 @@ ENDED_CPU_FILE = "RAMET_BENCH_ENDED_CPU_FILE"
 TEXT = "x" * 150
 """Makes the payload about 200 bytes, as in the measurements of other queues."""
 
-app = App(limits=Limits(max_tasks=1_000_000))
+app = App(limits=Limits(max_tasks=2_000_000, max_fan_out=2_000_000))
 
 
 class Payload(BaseModel):
@@ -32,6 +32,32 @@ class Payload(BaseModel):
 @app.task("bench.noop", key=lambda payload: str(payload.number))
 async def noop(context: Context, payload: Payload) -> None:
     """Nothing."""
+
+
+class Branch(BaseModel):
+    """A node of the spawn tree."""
+
+    place: str
+    """The numbers of the branches that lead to it."""
+    levels: int
+    """Generations that it still is to have."""
+
+
+FAN_OUT = 10
+
+
+@app.task("bench.tree", key=lambda branch: branch.place)
+async def tree(context: Context, branch: Branch) -> None:
+    """Spawn the next generation."""
+    if branch.levels:
+        for number in range(FAN_OUT):
+            context.spawn(tree, Branch(place=f"{branch.place}.{number}", levels=branch.levels - 1))
+
+
+@app.task("bench.pickup")
+async def pickup(context: Context) -> float:
+    """Tell when it began."""
+    return time.time()
 
 
 def note_cpu(variable: str) -> None:
