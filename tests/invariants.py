@@ -69,6 +69,7 @@ class Rows:
         self.fences: dict[int, list[int]] = defaultdict(list)
         self.attempts: list[tuple[int, int, str, str]] = []
         self.transitions: dict[int, list[int]] = defaultdict(list)
+        self.revived: set[int] = set()
         self.blocks: list[BlockRow] = []
         self.owned: list[tuple[str, int, str]] = []
 
@@ -91,8 +92,12 @@ class Rows:
         ):
             self.attempts.append((seq, fence, tracking_id, outcome))
             self.fences[seq].append(fence)
-        for seq, number in await store.read("SELECT seq, number FROM ramet_transitions ORDER BY seq, number"):
+        for seq, number, name in await store.read(
+            "SELECT seq, number, name FROM ramet_transitions ORDER BY seq, number"
+        ):
             self.transitions[seq].append(number)
+            if name == "revive":
+                self.revived.add(seq)
         for name in ("ramet_attempts", "ramet_transitions", "ramet_checkpoints"):
             self.owned += [(name, *row) for row in await store.read(f"SELECT seq, tracking_id FROM {name}")]
 
@@ -260,6 +265,19 @@ def every_claim_has_one_outcome(rows: Rows) -> Iterator[str]:
             yield f"attempt {fence} of task {seq} ended as {outcome}"
 
 
+def attempts_are_bounded(rows: Rows) -> Iterator[str]:
+    """I6: recounted from the outcomes, not read from the counter. A revive begins anew, a continuation as well."""
+    errors: Counter[int] = Counter()
+    for seq, _, _, outcome in sorted(rows.attempts):
+        if outcome == "continue":
+            errors[seq] = 0
+        errors[seq] += outcome == "error"
+        task = rows.tasks.get(seq)
+        bound = None if task is None or seq in rows.revived else task.max_attempts
+        if bound is not None and errors[seq] > bound:
+            yield f"task {seq} failed {errors[seq]} times in {bound} attempts"
+
+
 def leases_and_deadlines(rows: Rows) -> Iterator[str]:
     """A claim has a worker and a lease; nothing else has; no task may run longer than its lineage."""
     for standing in rows.live.values():
@@ -314,6 +332,7 @@ CHECKS = (
     no_cycle,
     bounds_hold,
     every_claim_has_one_outcome,
+    attempts_are_bounded,
     leases_and_deadlines,
     refusals_are_explained,
     nothing_is_orphaned,

@@ -5,26 +5,34 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from unittest.mock import patch
 
 from ramet.engine.app import App
 from ramet.engine.client import Client
 from ramet.engine.worker import Worker
 from ramet.store.errors import StoreError
-from ramet.store.sqlite import SqliteStore
+from tests.simulation.checks import violations
+from tests.simulation.database import MemoryStore
+from tests.simulation.doubled import DoubledWorker
 from tests.simulation.faults import Faults, FaultyStore
+from tests.simulation.people import DEEDS, People
 from tests.simulation.virtual_time import VirtualClock, VirtualLoop, run
-from tests.simulation.workload import LIMITS, TABLES, Item, make_app
+from tests.simulation.witness import Witness
+from tests.simulation.workload import KINDS, TABLES, make_app
 
 LEASE_SECONDS = 300.0
-END_SECONDS = 60_000.0
-"""Everything must be over by then: the lineages' deadlines are a third of it."""
+END_SECONDS = 80_000.0
+"""Everything must be over by then: the lineages' deadlines are a quarter of it."""
+POLL_SECONDS, SWEEP_SECONDS = 20.0, 15.0
+"""How often loops look that find nothing, most of the time. Bells wake them in between."""
+
+Prepare = Callable[[MemoryStore], None]
 
 
 @dataclass
@@ -35,104 +43,135 @@ class Plan:
     workers: int = 3
     lineages: int = 3
     crashes: int = 4
-    jumps: int = 1
+    jumps: int = 2
     faults: Faults = field(default_factory=Faults)
+    prepare: Prepare | None = None
+    """Changes the fresh database before anything runs (to break it on purpose)."""
+    trace: bool = False
 
 
 @dataclass
 class Run:
     """What a run leaves."""
 
-    path: Path
-    crashes: int
+    violations: list[str]
+    dump: list[str]
+    """The whole database as SQL."""
+    trace: list[str]
+    """One line for each verb and each deed, where that was asked for."""
+    outcomes: dict[str, int]
+    """How often attempts ended in which way."""
+    deaths: int
     seconds: float
     """Virtual seconds until everything had ended."""
 
 
-def simulate(plan: Plan, folder: Path, prepare: Callable[[SqliteStore], None] | None = None) -> Run:
-    """Run one plan in ``folder``; raises when something never ends. The same seed gives the same run.
+def simulate(plan: Plan, folder: Path) -> Run:
+    """Run one plan; raises when something never ends. The same seed gives the same run.
 
     Args:
-        prepare: changes the fresh database before anything runs (to break it on purpose).
+        folder: where the database would be, were it not in memory.
     """
     loop = VirtualLoop()
-    log = logging.getLogger("ramet")
-    numbers = count(1)
-    # Ids are made from chance and real time: here they count, so that a seed tells everything.
+    with _no_chance():
+        return run(_Simulation(plan, folder, loop).run(), loop)
+
+
+@contextmanager
+def _no_chance() -> Iterator[None]:
+    """Ids are made from chance and real time, names from the machine: here they count, so that a seed tells all."""
+    log, numbers = logging.getLogger("ramet"), count(1)
     with ExitStack() as stack:
         stack.callback(log.setLevel, log.level)
         log.setLevel(logging.CRITICAL)
-        for module in ("client", "registry", "worker"):
-            stack.enter_context(patch(f"ramet.engine.{module}.new_id", lambda: f"{next(numbers):012d}"))
+        stack.enter_context(patch("ramet.engine.ids.os.urandom", lambda size: next(numbers).to_bytes(size, "big")))
+        stack.enter_context(patch("ramet.engine.ids.time.time_ns", lambda: 0))
+        stack.enter_context(patch("ramet.engine.worker.socket.gethostname", lambda: "simulated"))
         stack.enter_context(patch("ramet.engine.worker.os.getpid", lambda: 1))
-        return run(_Simulation(plan, folder, loop).run(prepare), loop)
+        # Handlers of the workload are overdue after minutes: looking every quarter of a second is most of a run.
+        stack.enter_context(patch("ramet.engine.runner.OVERDUE_CHECK_SECONDS", 5.0))
+        yield
+
+
+class _Process(NamedTuple):
+    """A worker, its view of the database and what keeps it running."""
+
+    store: FaultyStore
+    worker: Worker
+    life: asyncio.Task[None]
 
 
 class _Simulation:
     def __init__(self, plan: Plan, folder: Path, loop: VirtualLoop) -> None:
         self._plan = plan
         self._rng = random.Random(plan.seed)
-        self._path = folder / f"seed-{plan.seed}.db"
         self._clock = VirtualClock(loop)
+        self._trace: list[str] = []
+        self._store = MemoryStore(folder, self._clock.now)
+        self._witness = Witness(self._store, self._clock.now)
         self._app: App = make_app(plan.seed)
-        self._running: list[tuple[FaultyStore, asyncio.Task[None]]] = []
-        self._crashed: list[asyncio.Task[None]] = []
-        self._stores: list[SqliteStore] = []
-        self._crashes = 0
+        self._names = count(1)
+        self._running: dict[str, _Process] = {}
+        self._others: list[asyncio.Task[None]] = []
+        self._deaths = 0
 
-    async def run(self, prepare: Callable[[SqliteStore], None] | None) -> Run:
-        store = self._open()
-        if prepare is not None:
-            prepare(store)
-        client = Client(self._app.registry, store, LIMITS, tables=TABLES)
-        await client.ensure_tables()
-        await self._submit(client)
-        self._running = [self._start() for _ in range(self._plan.workers)]
-        trouble = asyncio.create_task(self._trouble(client))
+    def _tell(self, line: str) -> None:
+        if self._plan.trace:
+            self._trace.append(f"{self._clock.monotonic():12.3f} {line}")
+
+    async def run(self) -> Run:
+        plan, store = self._plan, self._store
+        if plan.prepare is not None:
+            plan.prepare(store)
+        client = self._client("people")
+        await store.ensure_tables(TABLES)
+        people = People(client, self._rng, self._tell)
+        for _ in range(plan.workers):
+            self._start()
+        submitting = asyncio.create_task(people.submit(plan.lineages))
+        trouble = asyncio.create_task(self._trouble(people))
+        self._others += [submitting, trouble]
         try:
             async with asyncio.timeout(END_SECONDS):
-                while not await store.idle(["walk", "look"]):
-                    await asyncio.sleep(5.0)
+                await submitting
+                while not await store.idle(KINDS):
+                    await asyncio.sleep(20.0)
                     self._raise_errors()
+            return await self._result()
         finally:
-            tasks = [trouble, *self._crashed, *(task for _, task in self._running)]
+            tasks = [*self._others, *(process.life for process in self._running.values())]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            for opened in self._stores:
-                opened.close_now()
-        return Run(self._path, self._crashes, self._clock.monotonic())
+            store.close_now()
 
-    def _open(self) -> SqliteStore:
-        store = SqliteStore(self._path, clock=self._clock.now, inline=True)
-        self._stores.append(store)
-        return store
+    async def _result(self) -> Run:
+        outcomes = dict(self._store.rows("SELECT outcome, COUNT(*) FROM ramet_attempts GROUP BY outcome"))
+        found = [*self._witness.violations(), *await violations(self._store)]
+        dump = list(self._store.connection.iterdump()) if self._plan.trace else []
+        return Run(found, dump, self._trace, outcomes, self._deaths, self._clock.monotonic())
 
-    async def _submit(self, client: Client) -> None:
-        rng = self._rng
-        for _ in range(self._plan.lineages):
-            spread = rng.choice((3, 20, 200))
-            items = [
-                (rng.choice(("walk", "look")), Item(number=rng.randrange(spread), spread=spread))
-                for _ in range(rng.randrange(1, 4))
-            ]
-            await client.submit_many(items, one_lineage=True)
-
-    def _start(self) -> tuple[FaultyStore, asyncio.Task[None]]:
+    def _faulty(self, name: str) -> FaultyStore:
         rng = random.Random(self._rng.random())
-        store = FaultyStore(self._open(), rng, self._plan.faults)
-        client = Client(self._app.registry, cast(Any, store), LIMITS)
-        worker = Worker(
-            self._app,
-            client,
-            concurrency=rng.randrange(1, 6),
-            lease_seconds=LEASE_SECONDS,
-            clock=self._clock,
-            rng=rng,
-        )
-        return store, asyncio.create_task(self._live(worker, store))
+        return FaultyStore(name, self._witness, rng=rng, faults=self._plan.faults, tell=self._tell)
 
-    async def _live(self, worker: Worker, store: FaultyStore) -> None:
+    def _client(self, name: str) -> Client:
+        return Client(self._app.registry, cast(Any, self._faulty(name)), self._app.limits)
+
+    def _start(self) -> None:
+        name = f"w{next(self._names)}"
+        client = self._client(name)
+        store = cast(FaultyStore, client.store)
+        rng = random.Random(self._rng.random())
+        make = DoubledWorker if rng.random() < 0.3 else Worker
+        worker = make(
+            self._app, client, concurrency=rng.randrange(1, 6), lease_seconds=LEASE_SECONDS, clock=self._clock,
+            rng=rng, poll_seconds=POLL_SECONDS, sweep_seconds=SWEEP_SECONDS,
+        )  # fmt: skip
+        store.on_death = lambda: self._bury(name)
+        self._running[name] = _Process(store, worker, asyncio.create_task(self._live(name, worker, store)))
+
+    async def _live(self, name: str, worker: Worker, store: FaultyStore) -> None:
         """A worker that meets an error of the database outside its loops starts again, as a service would."""
         while True:
             try:
@@ -141,50 +180,53 @@ class _Simulation:
                 if store.gone:
                     return
                 await asyncio.sleep(1.0)
+            else:
+                if name in self._running:
+                    self._others.append(self._running.pop(name).life)
+                    self._start()
+                return
 
     def _raise_errors(self) -> None:
-        for _, task in self._running:
-            if task.done() and not task.cancelled():
-                task.result()
+        for life in [*self._others, *(process.life for process in self._running.values())]:
+            if life.done() and not life.cancelled():
+                life.result()
 
-    async def _trouble(self, client: Client) -> None:
+    def _bury(self, name: str) -> None:
+        """A worker's memory is gone in the middle of whatever it did; another one takes its place."""
+        if name not in self._running:
+            return
+        store, _, life = self._running.pop(name)
+        store.gone = True
+        # Not from inside the dying task itself: what a cancelled handler does last must find the process dead.
+        asyncio.get_running_loop().call_soon(life.cancel)
+        self._others.append(life)
+        self._deaths += 1
+        self._start()
+
+    async def _trouble(self, people: People) -> None:
         """Crashes, clock jumps and people, at moments that the seed chooses."""
         rng = self._rng
-        deeds = ["crash"] * self._plan.crashes + ["jump"] * self._plan.jumps + ["cancel", "tree", "revive"]
+        deeds = ["crash"] * self._plan.crashes + ["jump"] * self._plan.jumps + ["drain", "stop", *DEEDS]
         rng.shuffle(deeds)
         for deed in deeds:
-            await asyncio.sleep(rng.expovariate(1 / 120))
+            await asyncio.sleep(rng.expovariate(1 / 50))
             if deed == "crash":
                 self._crash()
+            elif deed in ("drain", "stop"):
+                name = rng.choice(sorted(self._running))
+                self._tell(f"{name} is told to {deed}")
+                getattr(self._running[name].worker, deed)()
             elif deed == "jump":
-                self._clock.offset += rng.choice((-500.0, 500.0, 2_000.0))
+                self._clock.offset += rng.choice((-500.0, -20.0, 20.0, 500.0, 2_000.0))
+                self._tell(f"the clock is {self._clock.offset:+.0f} s off")
             else:
-                await self._interfere(client, deed)
+                await people.do(deed)
 
     def _crash(self) -> None:
-        """A worker's memory is gone in the middle of whatever it did; another one takes its place."""
-        number = self._rng.randrange(len(self._running))
-        store, task = self._running[number]
-        store.gone = True
-        task.cancel()
-        self._crashed.append(task)
-        self._crashes += 1
-        self._running[number] = self._start()
-
-    async def _interfere(self, client: Client, deed: str) -> None:
-        rng = self._rng
-        page = await client.tasks(limit=1_000)
-        if not page.tasks:
-            return
-        task = rng.choice(page.tasks)
-        try:
-            if deed == "cancel":
-                await client.cancel(task.id, by="simulation")
-            elif deed == "tree":
-                await client.cancel(task.id, tree=True, by="simulation")
-            else:
-                ended = [t.id for t in page.tasks if t.state.terminal]
-                await client.revive(rng.sample(ended, min(3, len(ended))), by="simulation")
-        except StoreError:
-            # Reviving past the deadline is refused: an answer, not a fault.
-            return
+        """Now, or at one of the next statements."""
+        name = self._rng.choice(sorted(self._running))
+        if self._rng.random() < 0.5:
+            self._tell(f"{name} dies")
+            self._bury(name)
+        else:
+            self._running[name].store.die_soon()

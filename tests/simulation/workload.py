@@ -15,6 +15,10 @@ from ramet.engine.outcome import Outcome
 TABLES = ("CREATE TABLE IF NOT EXISTS effects (task_id TEXT NOT NULL, token TEXT NOT NULL, name TEXT NOT NULL)",)
 EFFECT = "INSERT INTO effects (task_id, token, name) VALUES (?, ?, ?)"
 
+KINDS = ("walk", "look")
+LOOSE = {"look"}
+"""Declares ``cycle_on="kind+key"``."""
+
 LIMITS = Limits(
     max_tasks=60,
     max_fan_out=6,
@@ -69,20 +73,20 @@ async def _act(ctx: Context, item: Item, rng: random.Random, other: str) -> Any:
         await ctx.checkpoint("half", {"attempt": ctx.attempt})
     if rng.random() < 0.2:
         await ctx.progress(1, 2, "half")
-    _fail_sometimes(rng)
+    _fail_sometimes(rng, 0.6 if item.number % 7 == 1 else 0.08)
     ctx.write(EFFECT, (ctx.id, ctx.token, "end"))
     return _end(ctx, rng)
 
 
-def _fail_sometimes(rng: random.Random) -> None:
-    draw = rng.random()
-    if draw < 0.08:
+def _fail_sometimes(rng: random.Random, transient: float) -> None:
+    if rng.random() < transient:
         raise Transient(f"busy {rng.randrange(100)}")
-    if draw < 0.12:
+    draw = rng.random()
+    if draw < 0.04:
         raise Permanent("not found")
-    if draw < 0.16:
+    if draw < 0.08:
         raise RuntimeError(f"odd {rng.randrange(100)}")
-    if draw < 0.2:
+    if draw < 0.12:
         raise RetryAfter(rng.random() * 100, "host")
 
 

@@ -1,0 +1,88 @@
+"""What people do to a running system: submit, cancel and revive, again when they got no answer."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ramet.engine.client import Client
+from ramet.model.task import Task
+from ramet.store.errors import StoreBusy, StoreError
+from tests.simulation.workload import KINDS, LIMITS, Item
+
+DEEDS = ("cancel", "tree", "lineage", "revive", "revive")
+ASK_AGAIN_SECONDS = 5.0
+
+
+class People:
+    """Everybody who is not a worker."""
+
+    def __init__(self, client: Client, rng: random.Random, tell: Callable[[str], None]) -> None:
+        self._client = client
+        self._rng = rng
+        self._tell = tell
+
+    async def submit(self, lineages: int) -> None:
+        """Lineages small and large, that live long or end by their deadline."""
+        rng = self._rng
+        for number in range(lineages):
+            spread = rng.choice((3, 20, 200))
+            items = [
+                (rng.choice(KINDS), Item(number=rng.randrange(spread), spread=spread))
+                for _ in range(rng.randrange(1, 4))
+            ]
+            limits = replace(
+                LIMITS,
+                max_tasks=rng.choice((7, 40, 40, 60)),
+                max_fan_out=rng.choice((2, 6)),
+                max_spawn_depth=rng.choice((2, 4, 4)),
+                lineage_seconds=rng.choice((700.0, 20_000.0, 20_000.0)),
+                retries_per_minute=rng.choice((1, 600)),
+            )
+            name = f"line{number}"
+            ask = partial(self._client.submit_many, items, one_lineage=True, tracking_id=name, limits=limits)
+            await self._insist(ask)
+
+    async def _insist(self, ask: Callable[[], Awaitable[Any]]) -> None:
+        """Ask until there is an answer: who got none cannot know whether it was done."""
+        while True:
+            try:
+                await ask()
+            except StoreBusy:
+                await asyncio.sleep(ASK_AGAIN_SECONDS)
+            except StoreError as error:
+                # Reviving past the deadline is refused: an answer, not a fault.
+                self._tell(f"people are told: {error}")
+                return
+            else:
+                return
+
+    async def do(self, deed: str) -> None:
+        """One deed to some task."""
+        page = await self._client.tasks(limit=1_000)
+        if not page.tasks:
+            return
+        live = [task for task in page.tasks if not task.state.terminal]
+        task = self._rng.choice(live if live and self._rng.random() < 0.7 else page.tasks)
+        client = self._client
+        match deed:
+            case "cancel":
+                await self._insist(lambda: client.cancel(task.id, by="simulation"))
+            case "tree":
+                await self._insist(lambda: client.cancel(task.id, tree=True, by="simulation"))
+            case "lineage":
+                if self._rng.random() < 0.3:
+                    await self._insist(lambda: client.cancel_lineage(task.tracking_id, by="simulation"))
+            case "revive":
+                await self._revive([other for other in page.tasks if other.state.terminal])
+            case _:
+                raise ValueError(f"nobody knows how to {deed}")
+
+    async def _revive(self, ended: list[Task]) -> None:
+        chosen = [task.id for task in self._rng.sample(ended, min(3, len(ended)))]
+        extend = self._rng.choice((None, 1_000.0))
+        await self._insist(lambda: self._client.revive(chosen, by="simulation", extend_seconds=extend))

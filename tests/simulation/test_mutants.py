@@ -1,0 +1,134 @@
+"""The simulation notices when any one guard of the engine is taken away, within a few seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ramet.model import events as ev
+from ramet.model import lifecycle
+from ramet.model.guard import Facts, Verdict, check_spawn
+from ramet.model.task import Standing
+from ramet.model.transitions import Change, Refused, Transition
+from ramet.store import claiming, creating, settling, spawning, sweeping
+from ramet.store.session import Session
+from tests.simulation.database import MemoryStore
+from tests.simulation.faults import Faults
+from tests.simulation.simulate import Plan, Prepare, simulate
+
+SEEDS = 8
+
+
+def _broken(folder: Path, prepare: Prepare | None = None) -> list[str]:
+    """What the first failing seed found: broken promises, or the error by which the engine stopped itself."""
+    for seed in range(SEEDS):
+        try:
+            plan = Plan(seed, crashes=6, jumps=8, faults=Faults(stall=0.03), prepare=prepare)
+            found = simulate(plan, folder).violations
+        except Exception as error:
+            found = [f"{type(error).__name__}: {error}"]
+        if found:
+            return found
+    return []
+
+
+def test_the_unbroken_engine_passes_those_seeds(tmp_path: Path) -> None:
+    assert _broken(tmp_path) == []
+
+
+def test_without_the_fence_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def any_fence(standing: Standing, fence: int, now: float) -> bool:
+        return standing.state == "processing" and standing.lease_until > now
+
+    monkeypatch.setattr(settling, "_current", any_fence)
+    assert _broken(tmp_path)
+
+
+def test_without_the_lease_check_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def any_lease(standing: Standing, fence: int, now: float) -> bool:
+        return standing.state == "processing" and standing.fence == fence
+
+    monkeypatch.setattr(settling, "_current", any_lease)
+    assert any("which was not current" in line for line in _broken(tmp_path))
+
+
+def test_without_the_identities_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the guard's look nor the unique index: duplicates and cycles come up."""
+
+    def no_index(store: MemoryStore) -> None:
+        store.connection.execute("DROP TABLE ramet_identities")
+        store.connection.execute("CREATE TABLE ramet_identities (key TEXT, tracking_id TEXT, kind TEXT, seq INTEGER)")
+
+    def blind(facts: Facts) -> Verdict:
+        return check_spawn(facts._replace(holders=()))
+
+    monkeypatch.setattr(spawning, "check_spawn", blind)
+    assert _broken(tmp_path, no_index)
+
+
+def test_without_the_budget_decrement_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_counted(session: Session, tracking_id: str, count: int) -> None:
+        session.run("UPDATE ramet_lineages SET live = live + ? WHERE tracking_id = ?", (count, tracking_id))
+
+    monkeypatch.setattr(spawning, "add_tasks", not_counted)
+    assert _broken(tmp_path)
+
+
+def test_a_heartbeat_that_revives_a_dead_claim_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fresh(session: Session, seqs: Any) -> dict[int, Standing]:
+        found = settling.load_standings(session, seqs)
+        return {seq: standing._replace(lease_until=session.now + 1) for seq, standing in found.items()}
+
+    monkeypatch.setattr(claiming, "load_standings", fresh)
+    assert any("a heartbeat kept fence" in line for line in _broken(tmp_path))
+
+
+def test_attempts_that_are_not_counted_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    transition, rule = lifecycle._RULES[ev.Claim]
+
+    def free(row: Transition, task: Standing, event: ev.Event, now: float) -> Change | Refused:
+        change = rule(row, task, event, now)
+        if isinstance(change, Refused):
+            return change
+        return change._replace(after=change.after._replace(attempts=min(1, change.after.attempts)))
+
+    monkeypatch.setitem(lifecycle._RULES, ev.Claim, (transition, free))
+    assert any("attempts_are_bounded" in line for line in _broken(tmp_path))
+
+
+def test_a_sweep_that_reclaims_live_leases_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reclaim = sweeping.reclaim
+
+    def too_eager(session: Session, limit: int, dead_workers: Collection[str] = ()) -> tuple[int, int]:
+        everybody = [name for (name,) in session.rows("SELECT DISTINCT worker FROM ramet_live WHERE worker > ''")]
+        return reclaim(session, limit, everybody)
+
+    monkeypatch.setattr(sweeping, "reclaim", too_eager)
+    assert any("whose lease runs" in line for line in _broken(tmp_path))
+
+
+def test_losing_what_a_crashed_worker_held_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stale claim that nobody takes back never ends."""
+    monkeypatch.setattr(sweeping, "reclaim", lambda session, limit, dead_workers=(): (0, 0))
+    assert _broken(tmp_path)
+
+
+def test_a_spawn_that_is_answered_and_not_made_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = creating.create
+
+    def forgetful(session: Session, births: Sequence[Any]) -> None:
+        create(session, births[:-1] if len(births) > 3 else births)
+
+    monkeypatch.setattr(spawning, "create", forgetful)
+    assert _broken(tmp_path)
+
+
+def test_a_refusal_that_is_not_stored_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_blocks = spawning.store_blocks
+    monkeypatch.setattr(
+        spawning, "store_blocks", lambda session, refusals, lineages: store_blocks(session, refusals[1:], lineages)
+    )
+    assert any("refusals are stored" in line for line in _broken(tmp_path))

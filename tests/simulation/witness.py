@@ -1,0 +1,102 @@
+"""What somebody beside the database saw of every answer: compared with the rows when all is over.
+
+The witness judges each answer by the promises, from the rows just before the verb, and not by the engine's code: who
+held the claim, how long its lease ran, what was acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from ramet.store.base import Claimed, Settled, Settlement, Submitted, Swept
+from tests.simulation.database import MemoryStore
+
+SWEEP_LIMIT = 500
+"""How many claims one sweep takes back at most."""
+
+Leases = dict[int, tuple[int, float]]
+"""Fence and end of the lease of every claim, by task number."""
+
+
+class Witness:
+    """Everything that was promised to somebody."""
+
+    def __init__(self, store: MemoryStore, now: Callable[[], float]) -> None:
+        self.store = store
+        self._now = now
+        self.broken: list[str] = []
+        self.granted: set[str] = set()
+        """Ids of acknowledged roots and granted spawns."""
+        self.refused = 0
+        """Spawns that were answered with a reason."""
+        self.doubtful = 0
+        """Verbs that were committed and never answered: the process died in between."""
+
+    def leases(self) -> Leases:
+        """Every claim there is."""
+        rows = self.store.rows("SELECT seq, fence, lease_until FROM ramet_live WHERE state = 'processing'")
+        return {seq: (fence, lease_until) for seq, fence, lease_until in rows}
+
+    def current(self, leases: Leases, seq: int, fence: int) -> bool:
+        """Whether a worker may still speak for a task: nobody claimed it anew, and its lease runs."""
+        return leases.get(seq, (None, 0.0))[0] == fence and leases[seq][1] > self._now()
+
+    def claimed(self, before: Leases, answer: Sequence[Claimed]) -> None:
+        for claimed in answer:
+            if claimed.standing.seq in before:
+                self.broken.append(f"task {claimed.id} was claimed while fence {before[claimed.standing.seq]} held it")
+
+    def settled(self, before: Leases, batch: Sequence[Settlement], answers: Sequence[Settled]) -> None:
+        """One accepted answer for a claim that ends it, none for a claim that is not current."""
+        held = dict(before)
+        for item, answer in zip(batch, answers, strict=True):
+            if answer.refused is None:
+                if not self.current(held, item.seq, item.fence):
+                    self.broken.append(f"task {item.seq} was settled under fence {item.fence}, which was not current")
+                if answer.state != "processing":
+                    held.pop(item.seq, None)
+            self._count(answer)
+
+    def _count(self, answer: Settled) -> None:
+        for told in answer.spawns:
+            if told.id is None:
+                self.refused += 1
+            else:
+                self.granted.add(told.id)
+                if answer.refused is not None:
+                    self.broken.append(f"{told.id} was granted to task {answer.seq}, which was refused")
+
+    def kept_alive(self, before: Leases, held: Sequence[tuple[int, int]], lost: frozenset[int]) -> None:
+        for seq, fence in held:
+            if seq not in lost and not self.current(before, seq, fence):
+                self.broken.append(f"a heartbeat kept fence {fence} of task {seq} alive, which was not current")
+
+    def swept(self, before: Leases, answer: Swept) -> None:
+        """Leases that run are nobody's business, those that do not are taken back."""
+        stale = [seq for seq, (_, lease_until) in self.leases().items() if lease_until <= self._now()]
+        if stale and answer.reclaimed + answer.poisoned < SWEEP_LIMIT:
+            self.broken.append(f"a sweep left the stale claims of tasks {stale}")
+        if not answer.reclaimed and not answer.poisoned:
+            return
+        now = self._now()
+        lost = set(self.store.rows("SELECT seq, fence FROM ramet_attempts WHERE outcome = 'lost'"))
+        for seq, (fence, lease_until) in before.items():
+            if lease_until > now and (seq, fence) in lost:
+                self.broken.append(f"a sweep took task {seq} from fence {fence}, whose lease runs")
+
+    def submitted(self, answers: Sequence[Submitted]) -> None:
+        self.granted.update(answer.id for answer in answers)
+
+    def violations(self) -> Iterator[str]:
+        """Compare what was told with what is there (promises I1, I2 and I8)."""
+        yield from self.broken
+        there = {task_id for (task_id,) in self.store.rows("SELECT id FROM ramet_tasks")}
+        yield from (f"{task_id} was acknowledged and is gone" for task_id in sorted(self.granted - there))
+        if not self.doubtful:
+            yield from (f"{task_id} is there and nobody was told" for task_id in sorted(there - self.granted))
+            [(stored,)] = self.store.rows(
+                "SELECT COALESCE((SELECT SUM(count) FROM ramet_blocks), 0) "
+                "+ COALESCE((SELECT SUM(count) FROM ramet_block_counts), 0)"
+            )
+            if stored != self.refused:
+                yield f"{self.refused} spawns were refused and {stored} refusals are stored"
