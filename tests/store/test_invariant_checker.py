@@ -51,6 +51,7 @@ DAMAGE: list[tuple[str, str]] = [
     ("every_claim_has_one_outcome", "UPDATE ramet_tasks SET attempts = 9 WHERE id = 'broken'"),
     ("every_claim_has_one_outcome", "UPDATE ramet_live SET losses = 11"),
     ("every_claim_has_one_outcome", "UPDATE ramet_attempts SET outcome = 'odd'"),
+    ("attempts_are_bounded", "UPDATE ramet_tasks SET max_attempts = 0 WHERE id = 'broken'"),
     ("leases_and_deadlines", "UPDATE ramet_live SET lease_until = 0.0"),
     ("leases_and_deadlines", "UPDATE ramet_live SET worker = 'w'"),
     ("leases_and_deadlines", "UPDATE ramet_live SET wait = 'due'"),
