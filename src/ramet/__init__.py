@@ -4,8 +4,10 @@ This module is the public API; nothing else is promised.
 """
 
 from ramet.engine.app import App
+from ramet.engine.claim import Claim, Ended, Spawn
 from ramet.engine.client import Client, TaskFailed, TreeNode
 from ramet.engine.context import ClaimLost, Context, SyncContext
+from ramet.engine.distribution import StateCount
 from ramet.engine.explain import Explanation
 from ramet.engine.outcome import Outcome
 from ramet.engine.registry import PayloadTooLarge, UnknownKind
@@ -29,9 +31,11 @@ __all__ = [
     "Attempt",
     "Block",
     "BlockReason",
+    "Claim",
     "ClaimLost",
     "Client",
     "Context",
+    "Ended",
     "ErrorClass",
     "Explanation",
     "InvalidKey",
@@ -46,7 +50,9 @@ __all__ = [
     "RetryAfter",
     "Schedule",
     "Slot",
+    "Spawn",
     "SpawnAnswer",
+    "StateCount",
     "StoreError",
     "Submitted",
     "SyncContext",

@@ -150,6 +150,22 @@ async def test_stale_claims_are_counted_as_such(world: World) -> None:
     ]
 
 
+async def test_stale_claims_are_listed_until_they_are_reclaimed(world: World) -> None:
+    for name in ("one", "two"):
+        await world.submit(world.task(), world.task(), tracking_id=name)
+    old = await world.claim(3)
+    world.clock.advance(200.0)
+    await world.claim_one()
+    world.clock.advance(99.0)
+    assert await world.store.stale() == []
+    world.clock.advance(1.0)
+    assert [task.id for task in await world.store.stale()] == [claimed.id for claimed in old]
+    assert [task.id for task in await world.store.stale("one")] == [old[0].id, old[1].id]
+    assert [task.id for task in await world.store.stale(limit=2)] == [old[0].id, old[1].id]
+    await world.sweep()
+    assert await world.store.stale() == []
+
+
 async def test_roots_and_child_counts(world: World) -> None:
     everything = await all_tasks(world, await populate(world))
     for name in ("one", "two", "three"):

@@ -88,6 +88,7 @@ async def ask(world: World) -> None:
     for tracking_id in (None, "line"):
         await world.store.has_live("page", "r1", tracking_id)
         await world.store.counts(tracking_id)
+        await world.store.stale(tracking_id)
     await world.store.roots("line")
     await world.store.child_counts([task_id])
     await world.store.block_totals("line")

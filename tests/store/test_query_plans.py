@@ -32,6 +32,8 @@ WHOLE: dict[str, str] = {
     "SELECT seq, at, by, act, subject, tracking_id, reason, detail FROM ramet_acts WHERE seq <": "walks from the "
     "newest act backwards and stops at its limit",
     f"SELECT {SCHEDULE_LIST} FROM ramet_schedules ORDER BY name": "all schedules are asked for, and there are a few",
+    "SELECT l.seq FROM ramet_live l INDEXED BY ramet_live_by_depth WHERE l.state = ? AND l.lease_until": "lists the "
+    "stale among the claims in hand, which the workers' slots bound",
     "SELECT MAX(spawn_depth)": "is one look at the end of an index",
     f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the newest "
     "lineage of a state and stops at its limit",

@@ -8,8 +8,11 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from ramet.engine.client_persons import PersonsClient
+from ramet.engine.clock import Clock, SystemClock
+from ramet.engine.distribution import StateQueries
 from ramet.engine.explain import Explanation, explain
 from ramet.engine.ids import new_id
+from ramet.engine.pull import PullVerbs
 from ramet.engine.registry import Handler, Registry
 from ramet.engine.schedules import Schedules
 from ramet.model.limits import Limits
@@ -38,12 +41,21 @@ class TreeNode(NamedTuple):
     """1 when there are more children than are shown, or children below the depth asked for."""
 
 
-class Client(PersonsClient):
+class Client(PersonsClient, PullVerbs, StateQueries):
     """Submits work to a database and answers questions about it. Safe to use from many asyncio tasks at once."""
 
-    def __init__(self, registry: Registry, store: Store, limits: Limits, *, tables: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        store: Store,
+        limits: Limits,
+        *,
+        tables: Sequence[str] = (),
+        clock: Clock | None = None,
+    ) -> None:
         self.registry = registry
         self.store = store
+        self.clock = clock or SystemClock()
         self._limits = limits
         self._tables = tables
         self.schedules = Schedules(registry, store, limits)
@@ -64,7 +76,8 @@ class Client(PersonsClient):
             await self.store.ensure_tables(self._tables)
 
     async def close(self) -> None:
-        """Release the database."""
+        """Release the database. Claims that are not settled return when their leases lapse."""
+        await self._stop_keeping()
         await self.store.close()
 
     # --- submitting

@@ -10,9 +10,12 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ramet.engine.outcome import Endings
+from pydantic_core import to_json
+
+from ramet.engine.outcome import Endings, Outcome, outcome_event
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.work import Work, state_json
 from ramet.model import events as ev
@@ -243,6 +246,14 @@ class BaseContext:
             Settlement(work.seq, work.fence, ev.Progress(work.fence, self._lease_seconds), spawns=[new])
         )
         return settled.spawns[0]
+
+
+def settlement_of(context: BaseContext, result: Any) -> Settlement:
+    """What ends a task whose handler returned this: a result, or an end that was chosen."""
+    if isinstance(result, Outcome):
+        return context.take_settlement(partial(outcome_event, result))
+    text = None if result is None else to_json(result).decode()
+    return context.take_settlement(ev.Complete, result=text)
 
 
 class AsyncContext(BaseContext):

@@ -10,14 +10,11 @@ import random
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, Protocol
 
-from pydantic_core import to_json
-
 from ramet.engine.clock import Clock, SystemClock
-from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncContext
-from ramet.engine.outcome import Outcome, error_event, outcome_event, told_error
+from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncContext, settlement_of
+from ramet.engine.outcome import error_event, told_error
 from ramet.engine.registry import Kind, Registry, UnknownKind
 from ramet.engine.work import Work
 from ramet.model import events as ev
@@ -181,7 +178,7 @@ class Runner:
             else:
                 context = self._sync_context(work, kind)
                 result = await self._in_thread(kind, context, arguments)
-            return self._ended(context, result)
+            return settlement_of(context, result)
         except asyncio.CancelledError:
             raise
         except ClaimLost:
@@ -199,12 +196,6 @@ class Runner:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(len(self._slots), thread_name_prefix="ramet handler")
         return await asyncio.get_running_loop().run_in_executor(self._threads, _call, kind, context, arguments)
-
-    def _ended(self, context: BaseContext, result: Any) -> Settlement:
-        if not isinstance(result, Outcome):
-            text = None if result is None else to_json(result).decode()
-            return context.take_settlement(ev.Complete, result=text)
-        return context.take_settlement(partial(outcome_event, result))
 
     def _failed(self, work: Work, kind: Kind, error: BaseException) -> Settlement:
         """An exception drops what the handler buffered since its last checkpoint."""

@@ -225,6 +225,10 @@ class Store(PersonsStore, ScheduleStore, Protocol):
         """List tasks."""
         ...
 
+    async def stale(self, tracking_id: str | None = None, *, limit: int = 100) -> list[Task]:
+        """Tasks whose claim outlived its lease and was not reclaimed yet, by number; at most 1,000."""
+        ...
+
     async def has_live(self, kind: str, key: str, tracking_id: str | None = None) -> bool:
         """True while a task of this kind and key is pending or processing, in one lineage or anywhere."""
         ...

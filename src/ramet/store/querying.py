@@ -150,6 +150,19 @@ def _walks(
                 yield "t.state = ? AND t.spawn_depth = ?", (state, depth)
 
 
+def stale(session: Session, tracking_id: str | None, limit: int) -> list[Task]:
+    """Claims that outlived their lease. Looks at every claim in hand, which the workers' slots bound."""
+    lineage, parameters = ("", []) if tracking_id is None else ("AND +l.tracking_id = ?", [tracking_id])
+    rows = session.rows(
+        "SELECT l.seq FROM ramet_live l INDEXED BY ramet_live_by_depth WHERE l.state = ? AND l.lease_until <= ? "
+        f"{lineage} ORDER BY l.seq LIMIT ?",
+        (TaskState.PROCESSING.value, session.now, *parameters, max(1, min(limit, LIMIT_MAX))),
+    )
+    listed, values = session.members(row[0] for row in rows)
+    found = session.rows(f"SELECT {_TASK_LIST} {_FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq", (values,))
+    return list(map(task_of, found))
+
+
 def has_live(session: Session, kind: str, key: str, tracking_id: str | None) -> bool:
     """True while a task of this kind and key is pending or processing."""
     lineage, parameters = ("", []) if tracking_id is None else ("AND i.tracking_id = ?", [tracking_id])

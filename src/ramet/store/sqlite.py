@@ -149,6 +149,9 @@ class SqliteStore(PersonsVerbs, ScheduleVerbs):
     async def tasks(self, query: TaskQuery) -> TaskPage:
         return await self._read(partial(querying.tasks, query=query))
 
+    async def stale(self, tracking_id: str | None = None, *, limit: int = 100) -> list[Task]:
+        return await self._read(partial(querying.stale, tracking_id=tracking_id, limit=limit))
+
     async def has_live(self, kind: str, key: str, tracking_id: str | None = None) -> bool:
         return await self._read(partial(querying.has_live, kind=kind, key=key, tracking_id=tracking_id))
 

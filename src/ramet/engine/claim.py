@@ -1,0 +1,359 @@
+"""A claim in the hands of a program that is no worker: what :meth:`ramet.engine.client.Client.claim` gives.
+
+A claim has everything that a handler's context has, because it is one; only its ends are calls instead of returned
+values. Whatever it asks for goes through the same Store verbs as a worker's and carries the same fence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from ramet.engine.context import AsyncContext, BaseContext, ClaimLost, Desk, settlement_of
+from ramet.engine.keeping import Keeper, Pair, heartbeat_seconds
+from ramet.engine.outcome import Outcome, error_event, told_error
+from ramet.engine.registry import Handler, Kind, Registry
+from ramet.engine.work import work_of
+from ramet.model import events as ev
+from ramet.model.retry import ErrorClass
+from ramet.model.task import NewTask, TaskState
+from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer
+from ramet.store.errors import StoreError
+
+log = logging.getLogger("ramet.pull")
+
+
+class Spawn(NamedTuple):
+    """A child that :meth:`Claim.complete` asks for; the fields are the parameters of ``ctx.spawn``."""
+
+    kind: str | Handler
+    payload: Any = None
+    key: str | None = None
+    queue: str | None = None
+    priority: int | None = None
+    delay_seconds: float = 0.0
+
+
+class Ended(NamedTuple):
+    """What became of a task whose claim ended."""
+
+    state: TaskState
+    """``pending`` when it will run again."""
+    reason: str | None
+    spawns: Sequence[SpawnAnswer] = ()
+    """The guard's answers, in the order asked."""
+
+
+class Hold(NamedTuple):
+    """What the claims of one client share."""
+
+    registry: Registry
+    desk: Desk
+    keeper: Keeper
+    jitter: Callable[[], float]
+    """Draws in [0, 1) for the back-off."""
+
+
+class BaseClaim(BaseContext):
+    """What claims of async and of plain programs have in common."""
+
+    def __init__(self, claimed: Claimed, kind: Kind, hold: Hold, lease_seconds: float, lapses_at: float) -> None:
+        super().__init__(work_of(claimed), kind, hold.registry, hold.desk, lease_seconds)
+        self._hold = hold
+        self._lapses_at = lapses_at
+        self._ending = claimed.standing.ending
+        self._over: str | None = None
+        self._lost = False
+        self._payload: Any = None
+        self._parsed = False
+
+    @property
+    def payload(self) -> Any:
+        """The payload: of the handler's type where this program registers the kind, else plain JSON values.
+
+        Raises:
+            pydantic.ValidationError: it does not fit the handler's type.
+        """
+        if not self._parsed:
+            adapter, text = self._kind.payload, self._work.payload
+            self._payload = json.loads(text) if adapter is None else adapter.validate_json(text)
+            self._parsed = True
+        return self._payload
+
+    @property
+    def fence(self) -> int:
+        """The number of this claim: grows with every claim of the task and never falls."""
+        return self._work.fence
+
+    @property
+    def lease_seconds(self) -> float:
+        """How long the claim lives without a heartbeat."""
+        return self._lease_seconds
+
+    @property
+    def ending(self) -> TaskState | None:
+        """Set when the task was ended from outside and is claimed once more to clean up; then nothing can change it."""
+        return None if self._ending is None else TaskState(self._ending)
+
+    @property
+    def lost(self) -> bool:
+        """True once a heartbeat or a verb learned that the claim is no longer this program's."""
+        return self._lost
+
+    @property
+    def over(self) -> bool:
+        """True once an outcome was accepted, or the claim is lost."""
+        return self._lost or self._over is not None
+
+    @property
+    def pair(self) -> Pair:
+        """What the store knows the claim by: the number of its task, and its fence."""
+        return self._work.seq, self._work.fence
+
+    # --- one settlement
+
+    def settlement_for(self, outcome: Any, spawns: Iterable[Spawn] = ()) -> Settlement:
+        """What a handler would settle that returned (or, for an exception, raised) this.
+
+        Raises:
+            ClaimLost: the claim is over.
+        """
+        self._check()
+        more = [self._wanted(spawn) for spawn in spawns]
+        if isinstance(outcome, BaseException):
+            event = error_event(outcome, self.fence, self._hold.jitter(), self._kind.error_table())
+            return Settlement(*self.pair, event)
+        settlement = settlement_of(self, outcome)
+        return settlement._replace(spawns=[*settlement.spawns, *more]) if more else settlement
+
+    def settled(self, answer: Settled) -> Ended:
+        """Take the store's answer to the claim's end.
+
+        Raises:
+            ClaimLost: it was refused, or the database would not take what it asked for.
+        """
+        if answer.refused is not None or answer.state is None:
+            self._lost = True
+            raise ClaimLost(_refused(self.id, answer))
+        self._over = answer.state
+        return Ended(TaskState(answer.state), answer.reason, answer.spawns)
+
+    def _check(self) -> None:
+        if self._lost:
+            raise ClaimLost(f"task {self.id}: this claim (fence {self.fence}) was lost before")
+        if self._over is not None:
+            raise ClaimLost(f"task {self.id}: this claim (fence {self.fence}) has ended already, as {self._over}")
+
+    def _wanted(self, spawn: Spawn) -> NewTask:
+        return self._registry.get(spawn.kind).new_task(
+            spawn.payload,
+            key=spawn.key,
+            queue=spawn.queue,
+            priority=spawn.priority,
+            delay_seconds=spawn.delay_seconds,
+        )
+
+    @contextmanager
+    def buffers_kept(self) -> Iterator[None]:
+        """What was buffered is there again when the block raises: the same call may be made once more."""
+        before = dict(vars(self))
+        try:
+            yield
+        except Exception:
+            vars(self).update(before)
+            raise
+
+    async def _end(self, make: Callable[[], Settlement]) -> Ended:
+        with self.buffers_kept():
+            settlement = make()
+            answer = await self._desk.call(settlement)
+        self.let_go()
+        ended = self.settled(answer)
+        kept = isinstance(settlement.event, ev.Complete | ev.Filter | ev.Skip | ev.Fail)
+        if kept and ended.state is TaskState.PENDING:
+            raise ClaimLost(f"task {self.id} is pending again, nothing of this was kept: {ended.reason}")
+        return ended
+
+    async def _call(self, settlement: Settlement) -> Settled:
+        self._check()
+        try:
+            return await super()._call(settlement)
+        except ClaimLost:
+            self._lost = True
+            self.let_go()
+            raise
+
+    # --- the verbs
+
+    async def _heartbeat(self) -> None:
+        self._check()
+        client = self._desk.client()
+        sent_at = self._hold.keeper.clock.monotonic()
+        if not await client.store.heartbeat([self.pair], self._lease_seconds):
+            self._lapses_at = sent_at + self._lease_seconds
+            return
+        self._lost = True
+        self.let_go()
+        task = await client.get(self.id)
+        now = "it was pruned" if task is None else f"it is {task.state}" + (f": {task.reason}" if task.reason else "")
+        raise ClaimLost(f"task {self.id}: the claim with fence {self.fence} is not current any more; {now}")
+
+    async def _complete(self, result: Any, spawns: Iterable[Spawn]) -> Ended:
+        return await self._end(lambda: self.settlement_for(result, spawns))
+
+    async def _fail(self, error: BaseException | str, retry: bool | None) -> Ended:
+        def make() -> Settlement:
+            if retry is None and isinstance(error, BaseException):
+                return self.settlement_for(error)
+            self._check()
+            name, text = ("Error", error) if isinstance(error, str) else (type(error).__name__, str(error))
+            classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
+            return Settlement(*self.pair, told_error(name, text, classes[retry], self.fence, self._hold.jitter()))
+
+        return await self._end(make)
+
+    async def _chosen(self, outcome: Outcome) -> Ended:
+        return await self._end(lambda: self.settlement_for(outcome))
+
+    async def _hand_back(self) -> None:
+        def make() -> Settlement:
+            self._check()
+            return Settlement(*self.pair, ev.HandBack(self.fence))
+
+        await self._end(make)
+
+    # --- keeping
+
+    async def keep_alive(self, on_lost: Callable[[], None] = lambda: None) -> None:
+        """Start heartbeats; ``on_lost`` is called when one learns that the claim is not current any more."""
+        self._check()
+        now = self._hold.keeper.clock.monotonic()
+        if self._lapses_at - now <= self._lease_seconds - heartbeat_seconds(self._lease_seconds):
+            await self._heartbeat()
+
+        def lost() -> None:
+            self._lost = True
+            on_lost()
+
+        self._hold.keeper.keep(self.pair, self._lapses_at, self._lease_seconds, lost)
+
+    def let_go(self) -> None:
+        """Stop the heartbeats."""
+        self._hold.keeper.drop(self.pair, self._lease_seconds)
+
+    async def _leave(self, error: BaseException | None) -> None:
+        """The block ended: an exception is the attempt's outcome; without any outcome the claim goes back."""
+        self.let_go()
+        if self.over:
+            return
+        try:
+            if isinstance(error, Exception):
+                await self._fail(error, None)
+            else:
+                await self._hand_back()
+        except ClaimLost as lost:
+            log.info("%s", lost)
+        except StoreError as failure:
+            log.warning("task %s could not be settled (%s): it returns when its lease lapses", self.id, failure)
+
+
+def _refused(task_id: str, answer: Settled) -> str:
+    why = answer.refused or "refused"
+    if why == "stale":
+        why = "stale: the lease expired, the task was ended from outside, or another claim holds it"
+    return f"task {task_id}: {why}" + (f" ({answer.reason})" if answer.reason else "")
+
+
+class Claim(BaseClaim, AsyncContext):
+    """A task in this program's hands, under a lease and a fence.
+
+    Everything that it asks for is refused with :class:`ClaimLost` when the claim is not current any more. In
+    ``async with`` the lease is kept by heartbeats; a lost claim cancels the block and comes out as ``ClaimLost``.
+    A block that raises has failed its task, by the error's class; one without outcome hands it back.
+    """
+
+    async def heartbeat(self) -> None:
+        """Extend the lease to ``lease_seconds`` from now.
+
+        Raises:
+            ClaimLost: with what became of the task.
+        """
+        await self._heartbeat()
+
+    async def advance(self, stage: str | None = None, data: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
+        """Commit a stage, its data (the new pipeline_state) and what was buffered; a crash resumes after it.
+
+        Raises:
+            ClaimLost: the claim is not current.
+        """
+        return await self._checkpoint(stage, data)
+
+    async def complete(self, result: Any = None, *, spawns: Iterable[Spawn] = ()) -> Ended:
+        """End as *success*, with the result, the buffered spawns and writes, and these spawns, in one transaction.
+
+        Returns:
+            The guard's answers, buffered spawns first.
+
+        Raises:
+            ClaimLost: the claim is not current, or the database refused a write; nothing was kept.
+            UnknownKind, PayloadTooLarge, pydantic.ValidationError: a spawn cannot be made; the claim goes on.
+        """
+        return await self._complete(result, spawns)
+
+    async def filter(self, reason: str) -> Ended:
+        """End as *filtered*: what the task is about was rejected. Keeps what was buffered."""
+        return await self._chosen(Outcome.filter(reason))
+
+    async def skip(self, reason: str) -> Ended:
+        """End as *skipped*: the work need not be done. Keeps what was buffered."""
+        return await self._chosen(Outcome.skip(reason))
+
+    async def fail(self, error: BaseException | str, *, retry: bool | None = None) -> Ended:
+        """The attempt failed. What was buffered since the last checkpoint is dropped.
+
+        Args:
+            error: an exception is judged as one that a handler raised (DESIGN §6), ``RetryAfter`` included.
+            retry: True tries again while attempts are left, False never; None leaves it to the error's class.
+
+        Returns:
+            ``pending`` when it will be tried again.
+        """
+        return await self._fail(error, retry)
+
+    async def snooze(self, seconds: float, reason: str | None = None) -> Ended:
+        """Back to pending for so many seconds (at least 1); the attempt is given back. Keeps what was buffered."""
+        return await self._chosen(Outcome.snooze(seconds, reason))
+
+    async def continue_later(self) -> Ended:
+        """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
+        return await self._chosen(Outcome.continue_later())
+
+    async def release(self) -> None:
+        """Hand the task back with its attempt, as if it had never been claimed. What was buffered is dropped."""
+        await self._hand_back()
+
+    async def __aenter__(self) -> Self:
+        working = asyncio.current_task()
+        assert working is not None
+        self._working = working
+        self._cancelling = working.cancelling()
+        await self.keep_alive(self._cancel_working)
+        return self
+
+    def _cancel_working(self) -> None:
+        self._working.cancel()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        cancelled_by_us = self._lost and isinstance(error, asyncio.CancelledError)
+        await self._leave(error)
+        if cancelled_by_us and self._working.uncancel() <= self._cancelling:
+            raise ClaimLost(
+                f"task {self.id}: the claim with fence {self.fence} was lost while working on it"
+            ) from error

@@ -1,0 +1,62 @@
+"""How far the work is: the state queries of a queue, over a database or one lineage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from ramet.model.task import LIVE, Task, TaskState
+from ramet.store.base import Store
+
+
+class StateCount(NamedTuple):
+    """How many tasks are in a state, and how deep they are on average."""
+
+    state: TaskState
+    tasks: int
+    mean_depth: float
+
+
+class StateQueries:
+    """The client's part for questions about all tasks at once."""
+
+    store: Store
+
+    async def distribution(self, tracking_id: str | None = None) -> list[StateCount]:
+        """Tasks by state with their mean depth, most frequent state first; states without a task are left out."""
+        tasks: dict[str, int] = defaultdict(int)
+        depths: dict[str, float] = defaultdict(float)
+        for count in await self.store.counts(tracking_id):
+            tasks[count.state] += count.tasks
+            depths[count.state] += count.tasks * count.mean_depth
+        found = [StateCount(TaskState(state), n, depths[state] / n) for state, n in tasks.items()]
+        return sorted(found, key=lambda item: (-item.tasks, item.state))
+
+    async def queue_size(self, tracking_id: str | None = None) -> int:
+        """Tasks that could be claimed at once: pending, and waiting for nothing but a worker."""
+        counts = await self.store.counts(tracking_id)
+        return sum(item.tasks for item in counts if item.state == TaskState.PENDING and item.wait is None)
+
+    async def percent_complete(self, tracking_id: str | None = None) -> float:
+        """How much of what exists has ended, 0 to 100; 100 where there is nothing.
+
+        Raises:
+            LookupError: there is no such lineage.
+        """
+        if tracking_id is not None:
+            lineage = await self.store.lineage(tracking_id)
+            if lineage is None:
+                raise LookupError(f"no lineage {tracking_id}")
+            total, live = lineage.tasks, lineage.live
+        else:
+            counts = await self.store.counts()
+            total = sum(item.tasks for item in counts)
+            live = sum(item.tasks for item in counts if TaskState(item.state) in LIVE)
+        return 100.0 * (total - live) / total if total else 100.0
+
+    async def stale(self, tracking_id: str | None = None, *, limit: int = 100) -> list[Task]:
+        """Tasks whose claim outlived its lease (:attr:`Task.lease_until`) and which nobody reclaimed yet.
+
+        A worker's next sweep reclaims them, and so does :meth:`Client.reclaim`. At most 1,000.
+        """
+        return await self.store.stale(tracking_id, limit=limit)
