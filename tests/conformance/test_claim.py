@@ -16,8 +16,9 @@ async def keys(world: World, limit: int = 100, **request: object) -> list[str]:
 
 
 async def test_higher_priority_first_then_the_older(world: World) -> None:
-    await world.submit(world.task("old"), world.task("urgent", priority=5), world.task("new"))
-    await world.submit(world.task("late"), world.task("last", priority=-1), tracking_id="second")
+    await world.submit(world.task("old"), world.task("urgent", priority=5), tracking_id="first")
+    await world.submit(world.task("new"), tracking_id="second")
+    await world.submit(world.task("late"), world.task("last", priority=-1), tracking_id="third")
     assert await keys(world) == ["urgent", "old", "new", "late", "last"]
 
 
@@ -33,11 +34,10 @@ async def test_the_order_holds_over_several_kinds_and_queues(world: World) -> No
 
 
 async def test_in_a_breadth_queue_the_smaller_depth_goes_first(world: World) -> None:
-    [root, _] = await world.submit(world.task("root"), world.task("other root", priority=-3))
-    await world.grow(await world.claim_task(root), world.task("child", priority=9))
-    await world.submit(world.task("later root"), tracking_id="second")
-    breadth = frozenset({"default"})
-    order = [await keys(world, 1, breadth=breadth) for _ in range(4)]
+    [root, _] = await world.submit(world.task("root", breadth=1), world.task("other root", priority=-3, breadth=1))
+    await world.grow(await world.claim_task(root), world.task("child", priority=9, breadth=1))
+    await world.submit(world.task("later root", priority=-4, breadth=1), tracking_id="second")
+    order = [await keys(world, 1) for _ in range(4)]
     assert order == [["other root"], ["later root"], ["child"], []]
 
 

@@ -50,7 +50,7 @@ class Walk:
             self.ids += [answer.id for answer in await self.world.store.submit([lineage])]
 
     async def claim(self) -> None:
-        self.held += await self.world.claim(self.chance.randint(1, 8), breadth=frozenset({"default"}))
+        self.held += await self.world.claim(self.chance.randint(1, 8))
 
     async def settle(self) -> None:
         chosen = [self.chance.choice(self.held) for _ in range(min(3, len(self.held)))]

@@ -28,7 +28,7 @@ async def test_no_minute_has_more_retries_than_the_lineage_may_make(world: World
 async def test_a_storm_in_one_lineage_puts_off_nothing_of_another(world: World) -> None:
     await world.submit(*(world.task() for _ in range(3)), retries_per_minute=1)
     await world.submit(world.task(), tracking_id="calm", retries_per_minute=1)
-    claims = await world.claim(10)
+    claims = sorted(await world.claim(10), key=lambda item: item.standing.seq)
     answers = await world.store.settle([settlement(c, failing(c, "busy", "transient")) for c in claims])
     assert [answer.reason for answer in answers] == [
         "retry_in: 1.000 s",

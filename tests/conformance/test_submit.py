@@ -105,5 +105,5 @@ async def test_the_lineage_deadline_counts_from_the_earliest_roots_first_availab
 async def test_task_numbers_grow_over_every_lineage(world: World) -> None:
     for name in ("a", "b", "c"):
         await world.submit(world.task(), world.task(), tracking_id=name)
-    claimed = await world.claim(10)
+    claimed = sorted(await world.claim(10), key=lambda item: item.standing.seq)
     assert [item.id for item in claimed] == ["t1", "t2", "t3", "t4", "t5", "t6"]

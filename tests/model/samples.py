@@ -24,7 +24,7 @@ def standing(state: str = "processing", **changes: Any) -> Standing:
         tracking_id="lineage",
         kind="job",
         queue="default",
-        priority=0,
+        rank=0,
         spawn_depth=2,
         state=state,
         wait=None,
@@ -50,6 +50,7 @@ def standing(state: str = "processing", **changes: Any) -> Standing:
         ending=None,
         ending_reason=None,
         bound_to=None,
+        turn=0,
     )
     return task._replace(**changes)
 

@@ -29,7 +29,7 @@ def test_a_new_task_is_pending_and_claimable_at_once() -> None:
 def test_a_new_task_carries_what_was_asked_for() -> None:
     new = NewTask("id", "job", "key", "null", "slow", 5, 0.0, None, 60.0, 1, "kind+key", 1)
     task = newborn(5, "lineage", new, 0, NOW)
-    assert (task.queue, task.priority, task.max_attempts, task.task_seconds) == ("slow", 5, None, 60.0)
+    assert (task.queue, task.rank, task.max_attempts, task.task_seconds) == ("slow", -5, None, 60.0)
     assert (task.max_chain_depth, task.on_end) == (1, 1)
 
 

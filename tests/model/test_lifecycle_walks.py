@@ -113,7 +113,7 @@ def check_change(change: Change, event: ev.Event, now: float) -> None:
         assert (after.losses, after.attempts, after.chain_depth) == (0, 0, 0)
     else:
         assert after.losses >= before.losses
-    for name in ("seq", "tracking_id", "kind", "queue", "priority", "spawn_depth", "fan_out", "task_seconds"):
+    for name in ("seq", "tracking_id", "kind", "queue", "rank", "turn", "spawn_depth", "fan_out", "task_seconds"):
         assert getattr(after, name) == getattr(before, name)
     if change.outcome is not None:
         assert before.state == "processing", "only an attempt in hand has an outcome"

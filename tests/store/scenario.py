@@ -42,7 +42,7 @@ async def submit_and_settle(world: World) -> None:
         settlement(h, ev.Complete(1), spawns=[world.task("huge", priority=2**70)]),
     ]
     await world.store.settle(answers)
-    await world.claim(1, breadth=frozenset({"default"}))
+    await world.claim(1)
     child = await world.claim_task(str((await world.store.tasks(TaskQuery(key="child 0"))).tasks[0].id))
     await world.settle(child, failing(child, "odd", "unclassified"), spawns=[world.task("below")])
     await world.store.cancel(i.id, tree=False, by="test")

@@ -27,8 +27,6 @@ WHOLE: dict[str, str] = {
     "SELECT key, value, value_type FROM ramet_settings": "all settings are asked for, and there are a few",
     f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until": "looks at every claim in hand, which the "
     "workers' slots bound, not the backlog",
-    f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_by_depth": "walks the index in the order of the claim "
-    "and stops at its limit",
     "SELECT seq, at, by, act, subject, tracking_id, reason, detail FROM ramet_acts WHERE seq <": "walks from the "
     "newest act backwards and stops at its limit",
     f"SELECT {SCHEDULE_LIST} FROM ramet_schedules ORDER BY name": "all schedules are asked for, and there are a few",
@@ -114,10 +112,10 @@ async def test_every_exception_is_still_needed(recorded: Recorded) -> None:
 
 async def test_no_claim_sorts(recorded: Recorded) -> None:
     claims = [sql for sql in recorded.statements if "wait IS NULL ORDER BY" in sql]
-    assert len(claims) == 2
+    assert len(claims) == 1
     for sql in claims:
         [step] = recorded.plan(sql)
-        assert re.fullmatch(r"SEARCH ramet_live USING INDEX ramet_live_(claimable|by_depth) \(.*\)", step)
+        assert re.fullmatch(r"SEARCH ramet_live USING INDEX ramet_live_claimable \(.*\)", step)
 
 
 async def test_a_page_of_tasks_is_not_sorted(recorded: Recorded) -> None:

@@ -23,8 +23,8 @@ VERSION = sqlite3.sqlite_version
 HOT = Standing._fields
 WIDE = (
     "seq id tracking_id parent_id kind key queue priority payload ancestry_chain spawn_depth max_attempts "
-    "max_chain_depth task_seconds on_end created_at state reason error fingerprint result stage fence attempts losses "
-    "snoozes chain_depth fan_out started_at deadline_at finished_at"
+    "max_chain_depth task_seconds on_end breadth created_at state reason error fingerprint result stage fence attempts "
+    "losses snoozes chain_depth fan_out started_at deadline_at finished_at"
 ).split()
 IDENTITY = "key tracking_id kind seq".split()
 HISTORY = "seq fence tracking_id worker claimed_at ended_at outcome reason error error_class fingerprint".split()
@@ -50,7 +50,7 @@ TABLES = (
     _table("bare_identities", IDENTITY, "key, tracking_id, kind", "WITHOUT ROWID"),
     _table("bare_attempts", HISTORY, "seq, fence", "WITHOUT ROWID"),
     "CREATE UNIQUE INDEX bare_tasks_id ON bare_tasks (id)",
-    "CREATE INDEX bare_live_claimable ON bare_live (queue, kind, priority DESC, seq) WHERE state = 'pending'",
+    "CREATE INDEX bare_live_claimable ON bare_live (queue, kind, rank, turn, seq) WHERE state = 'pending'",
     "CREATE INDEX bare_live_leased ON bare_live (lease_until) WHERE state = 'processing'",
 )
 _NEW_TASK = _insert("bare_tasks", BORN)
@@ -59,7 +59,7 @@ _NEW_IDENTITY = _insert("bare_identities", IDENTITY)
 _NEW_ATTEMPT = _insert("bare_attempts", HISTORY)
 _CLAIMABLE = (
     "SELECT seq, tracking_id, fence FROM bare_live WHERE queue = ? AND kind = ? AND state = 'pending' "
-    "ORDER BY priority DESC, seq LIMIT ?"
+    "ORDER BY rank, turn, seq LIMIT ?"
 )
 _CLAIM = (
     "UPDATE bare_live SET state = 'processing', fence = fence + 1, lease_until = ?, worker = ?, claimed_at = ?, "
@@ -145,16 +145,16 @@ def _history(rows: Sequence[tuple[int, str, int]], now: float) -> Iterator[tuple
 
 def _wide(number: int, tracking_id: str, text: str, now: float) -> tuple[object, ...]:
     payload = json.dumps({"number": number, "text": text})
-    return (number, _id(), tracking_id, None, KIND, str(number), QUEUE, 0, payload, "[]", 0, 4, 2, 7_200.0, 0, now)
+    return (number, _id(), tracking_id, None, KIND, str(number), QUEUE, 0, payload, "[]", 0, 4, 2, 7_200.0, 0, 0, now)
 
 
 def _hot(number: int, tracking_id: str, now: float) -> Standing:
     return Standing(
-        seq=number, tracking_id=tracking_id, kind=KIND, queue=QUEUE, priority=0, spawn_depth=0, state="pending",
+        seq=number, tracking_id=tracking_id, kind=KIND, queue=QUEUE, rank=0, spawn_depth=0, state="pending",
         wait=None, available_at=now, fence=0, lease_until=0.0, worker=None, claimed_at=0.0, started_at=None,
         task_seconds=7_200.0, deadline_at=None, attempts=0, max_attempts=4, losses=0, losses_alone=0, snoozes=0,
         chain_depth=0, max_chain_depth=2, progressed=0, fan_out=0, stage=None, on_end=0, ending=None,
-        ending_reason=None, bound_to=None,
+        ending_reason=None, bound_to=None, turn=number,
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ class App:
     Args:
         limits: bounds of every lineage and task, unless a kind or a submit gives stricter ones.
         tables: ``CREATE TABLE IF NOT EXISTS`` statements of your own tables, run when a database is opened.
-        breadth: queues in which tasks closer to their root run first.
+        breadth: queues in which tasks closer to their root run first. What is created from now on follows it.
     """
 
     def __init__(
@@ -37,9 +37,8 @@ class App:
         breadth: Sequence[str] = (),
     ) -> None:
         self.limits = limits
-        self.registry = Registry(limits)
+        self.registry = Registry(limits, frozenset(breadth))
         self.tables = tuple(tables)
-        self.breadth = frozenset(breadth)
         self._at_end: list[Callable[[], None]] = []
         self.schedules: list[Declared] = []
         """What :meth:`schedule` declared; a worker stores it when it starts."""

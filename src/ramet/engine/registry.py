@@ -47,6 +47,8 @@ class Kind:
     limits: Limits
     cycle_on: str
     errors: ErrorTable = field(default_factory=dict)
+    breadth: frozenset[str] = frozenset()
+    """Queues of the app in which a smaller depth goes before priority and age."""
 
     def error_table(self) -> ErrorTable:
         """The engine's error classes with this kind's own on top."""
@@ -88,26 +90,29 @@ class Kind:
             value = from_json(text)
             key = self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
         limits = self.limits
+        queue = queue or self.queue
         return NewTask(
             new_id(),
             self.name,
             key,
             text,
-            queue or self.queue,
+            queue,
             self.priority if priority is None else priority,
             delay_seconds,
             limits.max_attempts,
             limits.task_seconds,
             limits.max_chain_depth,
             self.cycle_on,
+            breadth=int(queue in self.breadth),
         )
 
 
 class Registry:
     """The kinds of an app."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, breadth: frozenset[str] = frozenset()) -> None:
         self._limits = limits
+        self._breadth = breadth
         self._kinds: dict[str, Kind] = {}
         self._by_handler: dict[Handler, Kind] = {}
 
@@ -143,6 +148,7 @@ class Registry:
             limits or self._limits,
             cycle_on,
             errors or {},
+            self._breadth,
         )
         self._kinds[name] = kind
         self._by_handler[handler] = kind
@@ -164,7 +170,7 @@ class Registry:
     def known(self, kind: str | Handler) -> Kind:
         """Like :meth:`get`, but a name nobody registered gets the app's defaults: for submitting from elsewhere."""
         if isinstance(kind, str) and kind not in self._kinds:
-            return Kind(kind, None, None, False, None, QUEUE, 0, self._limits, "key")
+            return Kind(kind, None, None, False, None, QUEUE, 0, self._limits, "key", breadth=self._breadth)
         return self.get(kind)
 
     @property

@@ -86,7 +86,6 @@ class Worker:
         self._clock = clock or SystemClock()
         self._kinds = [kind.name for kind in served]
         self._queues = list(queues) if queues is not None else sorted({kind.queue for kind in served})
-        self._breadth = app.breadth
         self._concurrency = concurrency
         self._lease_seconds = lease_seconds
         self._heartbeat_seconds = min(heartbeat_seconds or HEARTBEAT_SECONDS, lease_seconds / 3)
@@ -251,7 +250,7 @@ class Worker:
     async def _claim(self, wanted: int) -> bool:
         # The lease counts from before the request was sent (DESIGN §10).
         sent_at = self._clock.monotonic()
-        request = ClaimRequest(self.name, self._queues, self._kinds, wanted, self._lease_seconds, self._breadth)
+        request = ClaimRequest(self.name, self._queues, self._kinds, wanted, self._lease_seconds)
         try:
             async with self._asking:
                 works = [work_of(item) for item in await self._store.claim(request)]

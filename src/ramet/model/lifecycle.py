@@ -13,6 +13,7 @@ from typing import Any
 from ramet.model import events as ev
 from ramet.model import transitions as rows
 from ramet.model.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
+from ramet.model.ordering import rank_of
 from ramet.model.retry import ErrorClass, backoff_seconds
 from ramet.model.task import NewTask, Standing, Wait
 from ramet.model.transitions import (
@@ -51,7 +52,7 @@ def decide(task: Standing, event: ev.Event, now: float) -> Change | Refused:
     return rule(transition, task, event, now)
 
 
-def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: float) -> Standing:
+def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: float, *, turn: int = 0) -> Standing:
     """The standing of a task just submitted or spawned: pending, never claimed."""
     delayed = new.delay_seconds > 0
     return Standing(
@@ -59,7 +60,7 @@ def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: flo
         tracking_id=tracking_id,
         kind=new.kind,
         queue=new.queue,
-        priority=new.priority,
+        rank=rank_of(new.priority, new.breadth, spawn_depth),
         spawn_depth=spawn_depth,
         state=PENDING,
         wait=_DUE if delayed else None,
@@ -85,6 +86,7 @@ def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: flo
         ending=None,
         ending_reason=None,
         bound_to=None,
+        turn=turn,
     )
 
 

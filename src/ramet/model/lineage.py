@@ -59,6 +59,8 @@ class Lineage(NamedTuple):
     """Minute since the epoch in which the next retry would be counted; may lie ahead of now."""
     retries: int = 0
     """Retries counted in that minute so far."""
+    turns: str = ""
+    """The lineage's next turn in each class that it is ahead in (:func:`ramet.model.ordering.read_positions`)."""
 
 
 class Place(NamedTuple):

@@ -58,8 +58,8 @@ class Standing(NamedTuple):
     tracking_id: str
     kind: str
     queue: str
-    priority: int
-    """Larger runs sooner."""
+    rank: int
+    """Smaller runs sooner (:func:`ramet.model.ordering.rank_of`)."""
     spawn_depth: int
     state: str
     wait: str | None
@@ -98,6 +98,8 @@ class Standing(NamedTuple):
     ending_reason: str | None
     bound_to: str | None
     """Id of the settling task."""
+    turn: int
+    """Place among tasks of the same rank: fair between lineages (:mod:`ramet.model.ordering`)."""
 
 
 class NewTask(NamedTuple):
@@ -121,6 +123,8 @@ class NewTask(NamedTuple):
     cycle_on: str = "key"
     """``key``: no ancestor may have this key; ``kind+key``: only an ancestor of the same kind matters."""
     on_end: int = 0
+    breadth: int = 0
+    """1 in a queue in which a smaller depth goes before priority and age."""
 
 
 @dataclass(frozen=True, slots=True)

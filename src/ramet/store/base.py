@@ -94,8 +94,6 @@ class ClaimRequest(NamedTuple):
     kinds: Sequence[str]
     limit: int
     lease_seconds: float
-    breadth: frozenset[str] = frozenset()
-    """Queues in which a smaller depth goes before priority and age."""
 
 
 class Claimed(NamedTuple):

@@ -9,7 +9,7 @@ from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
-from ramet.model.transitions import PENDING, PROCESSING, Change
+from ramet.model.transitions import PROCESSING, Change
 from ramet.store.apply import apply
 from ramet.store.base import Claimed, ClaimRequest
 from ramet.store.lineages import DEADLINE_REASON, end_lineage, lock_lineages, tombstones_of
@@ -17,12 +17,13 @@ from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.settling import load_standings
 from ramet.store.spawning import load_parents
+from ramet.store.turns import advance
 
 CLAIM_LIMIT = 5_000
 
 
 def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
-    """Take up to ``request.limit`` claimable tasks, in order of priority, then age."""
+    """Take up to ``request.limit`` claimable tasks, in order of rank, then turn, then age."""
     promote_due(session)
     limit = min(request.limit, CLAIM_LIMIT)
     taken: list[Change] = []
@@ -35,6 +36,7 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
         if not held_back:
             break
         _set_aside(session, held_back)
+    advance(session, [change.before for change in taken])
     return _claimed(session, [change.after for change in taken])
 
 
@@ -49,30 +51,24 @@ def promote_due(session: Session, limit: int = 1_000) -> int:
 
 def _candidates(session: Session, request: ClaimRequest, limit: int) -> list[Standing]:
     """One ordered probe of the claim index per (queue, kind): a backlog of kinds nobody asked for costs nothing."""
-    found: list[Standing] = []
-    for queue in request.queues:
-        breadth = queue in request.breadth
-        for kind in request.kinds:
-            found += _probe(session, queue, kind, limit, breadth)
+    found = [
+        Standing._make(row)
+        for queue in request.queues
+        for kind in request.kinds
+        for row in session.rows(
+            f"SELECT {LIVE_LIST} FROM ramet_live WHERE queue = ? AND kind = ? AND state = 'pending' "
+            "AND wait IS NULL ORDER BY rank, turn, seq LIMIT ?",
+            (queue, kind, limit),
+        )
+    ]
     if len(request.queues) * len(request.kinds) > 1:
-        found.sort(key=lambda s: (s.spawn_depth if s.queue in request.breadth else 0, -s.priority, s.seq))
+        found.sort(key=claim_order)
     return found[:limit]
 
 
-def _probe(session: Session, queue: str, kind: str, limit: int, breadth: bool) -> list[Standing]:
-    if breadth:
-        rows = session.rows(
-            f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_by_depth WHERE state = ? "
-            "AND queue = ? AND kind = ? AND wait IS NULL ORDER BY spawn_depth, seq LIMIT ?",
-            (PENDING, queue, kind, limit),
-        )
-    else:
-        rows = session.rows(
-            f"SELECT {LIVE_LIST} FROM ramet_live WHERE queue = ? AND kind = ? AND state = 'pending' "
-            "AND wait IS NULL ORDER BY priority DESC, seq LIMIT ?",
-            (queue, kind, limit),
-        )
-    return [Standing._make(row) for row in rows]
+def claim_order(standing: Standing) -> tuple[int, int, int]:
+    """What goes first: rank, then turn, then age (DESIGN §10)."""
+    return standing.rank, standing.turn, standing.seq
 
 
 def _decide(

@@ -8,17 +8,19 @@ from typing import NamedTuple
 
 from ramet.model.lifecycle import newborn
 from ramet.model.lineage import Lineage, LineageState, Place, root_of
+from ramet.model.ordering import TurnClass, rank_of
 from ramet.model.task import NewTask
 from ramet.store.apply import enter
 from ramet.store.base import NewLineage, Submitted
 from ramet.store.errors import LineageExists, StoreError
 from ramet.store.lineages import insert_lineages, lock_lineages
 from ramet.store.session import Session
+from ramet.store.turns import Turns
 
 _TASK = (
     "INSERT INTO ramet_tasks (seq, id, tracking_id, parent_id, kind, key, queue, priority, payload, "
-    "ancestry_chain, spawn_depth, max_attempts, max_chain_depth, task_seconds, on_end, created_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "ancestry_chain, spawn_depth, max_attempts, max_chain_depth, task_seconds, on_end, breadth, created_at) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
 
@@ -28,6 +30,8 @@ class Birth(NamedTuple):
 
     new: NewTask
     place: Place
+    turn: int
+    """From :meth:`ramet.store.turns.Turns.take`."""
 
 
 def create(session: Session, births: Sequence[Birth]) -> None:
@@ -38,16 +42,16 @@ def create(session: Session, births: Sequence[Birth]) -> None:
     tasks, identities, standings = [], [], []
     chain: tuple[str, ...] = ()
     chain_text = "[]"
-    for seq, (new, place) in enumerate(births, first):
+    for seq, (new, place, turn) in enumerate(births, first):
         if place.ancestry_chain is not chain:
             chain, chain_text = place.ancestry_chain, json.dumps(place.ancestry_chain)
         tasks.append(
             (seq, new.id, place.tracking_id, place.parent_id, new.kind, new.key, new.queue, new.priority,
              new.payload, chain_text, place.spawn_depth, new.max_attempts, new.max_chain_depth,
-             new.task_seconds, new.on_end, now)
+             new.task_seconds, new.on_end, new.breadth, now)
         )  # fmt: skip
         identities.append((new.key, place.tracking_id, new.kind, seq))
-        standings.append(newborn(seq, place.tracking_id, new, place.spawn_depth, now))
+        standings.append(newborn(seq, place.tracking_id, new, place.spawn_depth, now, turn=turn))
     session.run_many(_IDENTITY, identities)
     session.run_many(_TASK, tasks)
     enter(session, standings)
@@ -60,6 +64,7 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
     answers: list[Submitted] = []
     births: list[Birth] = []
     rows: list[Lineage] = []
+    turns = Turns(session)
     for item in lineages:
         if item.tracking_id in present:
             # The lineage may have come earlier in this very batch.
@@ -70,32 +75,39 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
             continue
         distinct, told = _distinct(item)
         answers += told
-        births += distinct
         present[item.tracking_id] = row = _row(item, len(distinct), session.now)
-        rows.append(row)
+        births += _births(row, distinct, turns)
+        rows.append(row._replace(turns=turns.text(item.tracking_id)) if len(distinct) > 1 else row)
     insert_lineages(session, rows)
     create(session, births)
     return answers
 
 
-def _distinct(item: NewLineage) -> tuple[list[Birth], list[Submitted]]:
+def _births(row: Lineage, roots: Sequence[NewTask], turns: Turns) -> list[Birth]:
+    place = root_of(row.tracking_id)
+    return [
+        Birth(new, place, turns.take(row, TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, 0))))
+        for new in roots
+    ]
+
+
+def _distinct(item: NewLineage) -> tuple[list[NewTask], list[Submitted]]:
     """Roots with the same kind and key are one task."""
-    place = root_of(item.tracking_id)
     holders: dict[tuple[str, str], str] = {}
-    births, answers = [], []
+    distinct, answers = [], []
     for new in item.roots:
         winner = holders.setdefault((new.kind, new.key), new.id)
         answers.append(Submitted(winner, item.tracking_id, winner == new.id))
         if winner == new.id:
-            births.append(Birth(new, place))
-    if not births:
+            distinct.append(new)
+    if not distinct:
         raise StoreError("a lineage needs at least one root: give one or more tasks to submit")
-    if len(births) > item.max_tasks:
+    if len(distinct) > item.max_tasks:
         raise StoreError(
-            f"{len(births)} roots are over the lineage's max_tasks of {item.max_tasks}: raise the limit or "
+            f"{len(distinct)} roots are over the lineage's max_tasks of {item.max_tasks}: raise the limit or "
             "submit them as several lineages"
         )
-    return births, answers
+    return distinct, answers
 
 
 def _repeated(session: Session, item: NewLineage) -> list[Submitted]:

@@ -29,11 +29,14 @@ def insert_lineages(session: Session, rows: Sequence[Lineage]) -> None:
         session.run_many(f"INSERT INTO ramet_lineages ({LINEAGE_LIST}) VALUES ({marks})", rows)
 
 
-def add_tasks(session: Session, tracking_id: str, count: int) -> None:
-    """Book ``count`` new live tasks. The table's own CHECK refuses to pass ``max_tasks``: the last guard of I5."""
+def add_tasks(session: Session, tracking_id: str, count: int, turns: str) -> None:
+    """Book ``count`` new live tasks and the turns they took.
+
+    The table's own CHECK refuses to pass ``max_tasks``: the last guard of I5.
+    """
     session.run(
-        "UPDATE ramet_lineages SET tasks = tasks + ?, live = live + ? WHERE tracking_id = ?",
-        (count, count, tracking_id),
+        "UPDATE ramet_lineages SET tasks = tasks + ?, live = live + ?, turns = ? WHERE tracking_id = ?",
+        (count, count, turns, tracking_id),
     )
 
 

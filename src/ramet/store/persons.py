@@ -9,6 +9,7 @@ from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
 from ramet.model.lineage import Lineage, LineageState
+from ramet.model.ordering import TurnClass, rank_of
 from ramet.model.task import Standing
 from ramet.model.transitions import Change
 from ramet.store.apply import apply, release
@@ -18,6 +19,7 @@ from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
 from ramet.store.sweeping import finish_ends
+from ramet.store.turns import Turns
 
 
 def find(session: Session, task_id: str) -> int | None:
@@ -121,22 +123,23 @@ def revive(
 def _ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | None]:
     """The standing of an ended task, rebuilt from its wide row, and the fingerprint of its last error."""
     found = session.rows(
-        "SELECT tracking_id, kind, queue, priority, spawn_depth, state, fence, task_seconds, max_attempts, losses, "
-        "snoozes, chain_depth, max_chain_depth, fan_out, stage, on_end, fingerprint FROM ramet_tasks "
+        "SELECT tracking_id, kind, queue, priority, breadth, spawn_depth, state, fence, task_seconds, max_attempts, "
+        "losses, snoozes, chain_depth, max_chain_depth, fan_out, stage, on_end, fingerprint FROM ramet_tasks "
         "WHERE seq = ? AND state IS NOT NULL",
         (seq,),
     )
     if not found:
         return None, None
-    (tracking_id, kind, queue, priority, depth, state, fence, task_seconds, max_attempts, losses, snoozes, chain,
-     max_chain, fan_out, stage, on_end, print_) = found[0]  # fmt: skip
+    (tracking_id, kind, queue, priority, breadth, depth, state, fence, task_seconds, max_attempts, losses, snoozes,
+     chain, max_chain, fan_out, stage, on_end, print_) = found[0]  # fmt: skip
+    kin = TurnClass(queue, kind, rank_of(priority, breadth, depth))
     standing = Standing(
-        seq=seq, tracking_id=tracking_id, kind=kind, queue=queue, priority=priority, spawn_depth=depth,
+        seq=seq, tracking_id=tracking_id, kind=kind, queue=queue, rank=kin.rank, spawn_depth=depth,
         state=state, wait=None, available_at=session.now, fence=fence, lease_until=0.0, worker=None,
         claimed_at=0.0, started_at=None, task_seconds=task_seconds, deadline_at=None, attempts=0,
         max_attempts=max_attempts, losses=losses, losses_alone=0, snoozes=snoozes, chain_depth=chain,
         max_chain_depth=max_chain, progressed=0, fan_out=fan_out, stage=stage, on_end=on_end, ending=None,
-        ending_reason=None, bound_to=None,
+        ending_reason=None, bound_to=None, turn=Turns(session).level(kin),
     )  # fmt: skip
     return standing, print_
 

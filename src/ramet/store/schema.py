@@ -39,7 +39,8 @@ _V1 = (
         sweep INTEGER NOT NULL DEFAULT 0,
         retries_per_minute INTEGER NOT NULL DEFAULT 600,
         retry_minute INTEGER NOT NULL DEFAULT 0,
-        retries INTEGER NOT NULL DEFAULT 0
+        retries INTEGER NOT NULL DEFAULT 0,
+        turns TEXT NOT NULL DEFAULT ''
     )
     """,
     "CREATE INDEX ramet_lineages_by_state ON ramet_lineages (state, created_at)",
@@ -63,6 +64,7 @@ _V1 = (
         max_chain_depth INTEGER NOT NULL,
         task_seconds REAL,
         on_end INTEGER NOT NULL,
+        breadth INTEGER NOT NULL DEFAULT 0,
         created_at REAL NOT NULL,
         state TEXT,
         reason TEXT,
@@ -93,7 +95,7 @@ _V1 = (
         tracking_id TEXT NOT NULL,
         kind TEXT NOT NULL,
         queue TEXT NOT NULL,
-        priority INTEGER NOT NULL,
+        rank INTEGER NOT NULL,
         spawn_depth INTEGER NOT NULL,
         state TEXT NOT NULL CHECK (state IN ('pending', 'processing')),
         wait TEXT,
@@ -118,13 +120,14 @@ _V1 = (
         on_end INTEGER NOT NULL,
         ending TEXT,
         ending_reason TEXT,
-        bound_to TEXT
+        bound_to TEXT,
+        turn INTEGER NOT NULL
     )
     """,
     "CREATE INDEX ramet_live_by_lineage ON ramet_live (tracking_id)",
     "CREATE INDEX ramet_live_by_depth ON ramet_live (state, spawn_depth, seq)",
     """
-    CREATE INDEX ramet_live_claimable ON ramet_live (queue, kind, priority DESC, seq)
+    CREATE INDEX ramet_live_claimable ON ramet_live (queue, kind, rank, turn, seq)
         WHERE state = 'pending' AND wait IS NULL
     """,
     "CREATE INDEX ramet_live_due ON ramet_live (available_at) WHERE wait = 'due'",
@@ -220,6 +223,18 @@ _V1 = (
         updated_at REAL NOT NULL
     )
     """,
+    """
+    CREATE TABLE ramet_turns (
+        queue TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        rank INTEGER NOT NULL,
+        turn INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        moved_at REAL NOT NULL,
+        PRIMARY KEY (queue, kind, rank)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX ramet_turns_idle ON ramet_turns (moved_at)",
     "CREATE TABLE ramet_counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
     "INSERT INTO ramet_counters (name, value) VALUES ('task', 1), ('epoch', 0), ('schema', 0)",
     *GUARD_TABLES,

@@ -24,6 +24,7 @@ from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session, StatementFailed
 from ramet.store.spawning import Parent, load_parents, spawn
+from ramet.store.turns import renew
 
 
 def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]:
@@ -101,6 +102,7 @@ def _settle_accepted(
     retries_before = {tracking_id: (row.retry_minute, row.retries) for tracking_id, row in lineages.items()}
     changes: list[Change] = over
     results: dict[int, str | None] = {}
+    renewed: list[Standing] = []
     for at, item, read in accepted:
         told = spawned.get(item.seq, ())
         granted = sum(1 for answer in told if answer.id is not None)
@@ -111,6 +113,8 @@ def _settle_accepted(
             change = _decide_error(session, standing, item.event, lineages)
         else:
             change = _decided(standing, item.event, session.now)
+        if type(item.event) is ev.Continue and change.after.state == PENDING:
+            renewed.append(change.after)
         changes.append(change)
         if item.result is not None:
             results[item.seq] = item.result
@@ -118,6 +122,7 @@ def _settle_accepted(
     _save_retries(session, lineages, retries_before)
     applied = apply(session, changes, results)
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
+    renew(session, renewed)
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
     if any(change.after.state == "pending" for change in changes):
         session.wake()

@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 from ramet.model.guard import REOFFERABLE, Blocked, Facts, Holder, check_spawn
 from ramet.model.lineage import Lineage, child_of
+from ramet.model.ordering import TurnClass, rank_of
 from ramet.model.task import NewTask
 from ramet.store.base import SpawnAnswer
 from ramet.store.creating import Birth, create
 from ramet.store.lineages import add_tasks, tombstones_of
 from ramet.store.session import Session
+from ramet.store.turns import Turns
 
 
 class Parent(NamedTuple):
@@ -67,6 +69,7 @@ def spawn(
     refusals: list[Refusal] = []
     answers: list[list[SpawnAnswer]] = []
     taken: dict[str, int] = defaultdict(int)
+    turns = Turns(session)
     for parent, news in wanted:
         told, fan_out = [], parent.fan_out
         lineage = lineages[parent.tracking_id]
@@ -86,12 +89,14 @@ def spawn(
             taken[parent.tracking_id] += 1
             lineage = lineage._replace(tasks=lineage.tasks + 1, live=lineage.live + 1)
             there.append(Holder(new.id, new.kind, "pending"))
-            births.append(Birth(new, place))
+            kin = TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, place.spawn_depth))
+            births.append(Birth(new, place, turns.take(lineage, kin)))
             told.append(SpawnAnswer(new.id, new.kind, new.key))
         lineages[parent.tracking_id] = lineage
         answers.append(told)
     for tracking_id, count in sorted(taken.items()):
-        add_tasks(session, tracking_id, count)
+        add_tasks(session, tracking_id, count, turns.text(tracking_id))
+        lineages[tracking_id] = lineages[tracking_id]._replace(turns=turns.text(tracking_id))
     create(session, births)
     store_blocks(session, refusals, lineages)
     return answers

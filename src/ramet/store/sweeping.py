@@ -21,6 +21,7 @@ from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, loc
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
+from ramet.store.turns import forget_levels
 
 
 def sweep(session: Session, limit: int, dead_workers: Collection[str] = ()) -> Swept:
@@ -30,6 +31,7 @@ def sweep(session: Session, limit: int, dead_workers: Collection[str] = ()) -> S
     expired = expire(session, limit)
     ended_lineages = end_overdue_lineages(session, limit)
     ended = follow_ends(session, limit)
+    forget_levels(session)
     if due or reclaimed:
         session.wake()
     return Swept(due, reclaimed, poisoned, expired, ended_lineages, ended)

@@ -1,0 +1,86 @@
+"""Turns: how far claims have come in each class, and which turn a new task takes (docs/decisions/0013)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ramet.model.lineage import Lineage
+from ramet.model.ordering import TurnClass, read_positions, write_positions
+from ramet.model.task import Standing
+from ramet.store.session import Session
+
+LEVELS_IDLE_SECONDS = 3_600.0
+
+# A claimed task that was created after its level began shows that everybody who was waiting at that level has been
+# served: the next level begins, and newcomers queue behind those who wait for their second turn.
+_ADVANCE = (
+    "INSERT INTO ramet_turns (queue, kind, rank, turn, seq, moved_at) "
+    "SELECT ?, ?, ?, ?, value, ? FROM ramet_counters WHERE name = 'task' "
+    "ON CONFLICT (queue, kind, rank) DO UPDATE SET "
+    "turn = CASE WHEN excluded.turn > ramet_turns.turn THEN excluded.turn ELSE ramet_turns.turn + 1 END, "
+    "seq = excluded.seq, moved_at = excluded.moved_at "
+    "WHERE excluded.turn > ramet_turns.turn OR (excluded.turn = ramet_turns.turn AND ? >= ramet_turns.seq)"
+)
+
+
+class Turns:
+    """The turns given in one transaction. Reads each class's level once."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._levels: dict[TurnClass, int] = {}
+        self._positions: dict[str, dict[str, int]] = {}
+
+    def level(self, kin: TurnClass) -> int:
+        """The turn that claims have reached in this class."""
+        level = self._levels.get(kin)
+        if level is None:
+            found = self._session.rows("SELECT turn FROM ramet_turns WHERE queue = ? AND kind = ? AND rank = ?", kin)
+            level = self._levels[kin] = int(found[0][0]) if found else 0
+        return level
+
+    def take(self, lineage: Lineage, kin: TurnClass) -> int:
+        """The turn of a new task: after the lineage's last in this class, and never in the past."""
+        positions = self._positions.get(lineage.tracking_id)
+        if positions is None:
+            positions = self._positions[lineage.tracking_id] = read_positions(lineage.turns)
+        key = kin.key()
+        turn = max(positions.get(key, 0), self.level(kin))
+        positions[key] = turn + 1
+        return turn
+
+    def text(self, tracking_id: str) -> str:
+        """What the lineage's row has to remember now."""
+        return write_positions(self._positions.get(tracking_id, {}))
+
+
+def advance(session: Session, taken: Sequence[Standing]) -> None:
+    """Claims were made: move the levels of their classes."""
+    reached: dict[TurnClass, tuple[int, int]] = {}
+    for standing in taken:
+        kin = TurnClass(standing.queue, standing.kind, standing.rank)
+        place = (standing.turn, standing.seq)
+        if place > reached.get(kin, (-1, -1)):
+            reached[kin] = place
+    session.run_many(_ADVANCE, [(*kin, turn, session.now, seq) for kin, (turn, seq) in sorted(reached.items())])
+
+
+def renew(session: Session, standings: Sequence[Standing]) -> None:
+    """Tasks that begin anew (*continue*) queue behind those who wait: at the next level, for at this one they are older
+    than most."""
+    turns = Turns(session)
+    rows = []
+    for standing in standings:
+        turn = turns.level(TurnClass(standing.queue, standing.kind, standing.rank)) + 1
+        rows.append((turn, standing.seq, turn))
+    session.run_many("UPDATE ramet_live SET turn = ? WHERE seq = ? AND turn < ?", rows)
+
+
+def forget_levels(session: Session, limit: int = 100) -> None:
+    """Drop the levels of classes in which nothing waits and nothing was claimed for an hour."""
+    session.run(
+        "DELETE FROM ramet_turns WHERE (queue, kind, rank) IN (SELECT t.queue, t.kind, t.rank FROM ramet_turns t "
+        "WHERE t.moved_at <= ? AND NOT EXISTS (SELECT 1 FROM ramet_live l WHERE l.queue = t.queue "
+        "AND l.kind = t.kind AND l.rank = t.rank AND l.state = 'pending' AND l.wait IS NULL) LIMIT ?)",
+        (session.now - LEVELS_IDLE_SECONDS, limit),
+    )
