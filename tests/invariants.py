@@ -16,6 +16,7 @@ from ramet.model.limits import LOSSES_MAX
 from ramet.model.lineage import Lineage
 from ramet.model.task import Standing
 from ramet.store.base import Store
+from tests.invariants_guard import UniqueRow, shapes_equal_a_recount, unique_keys_have_their_holder
 
 TERMINAL = ("success", "filtered", "skipped", "failed", "cancelled")
 OUTCOMES = {"success", "filtered", "skipped", "error", "snooze", "continue", "lost", "returned", "ended"}
@@ -72,6 +73,8 @@ class Rows:
         self.revived: set[int] = set()
         self.blocks: list[BlockRow] = []
         self.owned: list[tuple[str, int, str]] = []
+        self.uniques: dict[tuple[str, str], UniqueRow] = {}
+        self.shapes: Counter[tuple[str, str, str]] = Counter()
 
     async def load(self, store: Store) -> None:
         async def table(name: str, fields: Any) -> list[Any]:
@@ -87,6 +90,11 @@ class Rows:
                 "SELECT key, tracking_id, kind, seq FROM ramet_identities"
             )
         ]
+        self.uniques = {(row.key, row.kind): row for row in await table("ramet_uniques", UniqueRow)}
+        for tracking_id, kind, shape, count in await store.read(
+            "SELECT tracking_id, kind, shape, count FROM ramet_shapes"
+        ):
+            self.shapes[(tracking_id, kind, shape)] = count
         for seq, fence, tracking_id, outcome in await store.read(
             "SELECT seq, fence, tracking_id, outcome FROM ramet_attempts ORDER BY seq, fence"
         ):
@@ -305,7 +313,10 @@ def refusals_are_explained(rows: Rows) -> Iterator[str]:
         if (block.payload is not None) != (BlockReason(block.reason) in REOFFERABLE):
             yield f"{name} has the payload {block.payload}"
         winner = by_id.get(block.winner) if block.winner is not None else None
-        if (winner is not None) != (block.reason in ("cycle", "in_flight", "done")):
+        if block.reason == "elsewhere":
+            if block.winner is None:
+                yield f"{name} names no holder"
+        elif (winner is not None) != (block.reason in ("cycle", "in_flight", "done")):
             yield f"{name} has the winner {block.winner}"
         if winner is not None and winner.key != block.key:
             yield f"{name} lost to {winner.id}, which works on {winner.key!r}"
@@ -328,6 +339,8 @@ CHECKS = (
     lineage_states_follow,
     nobody_is_forgotten,
     identities_are_unique,
+    unique_keys_have_their_holder,
+    shapes_equal_a_recount,
     tree_is_sound,
     no_cycle,
     bounds_hold,

@@ -19,7 +19,9 @@ TREES = ("src", "tests", "benchmarks", "examples")
 LINES_PER_FILE_MAX = 399
 LINES_PER_FUNCTION_MAX = 49
 
-LONG: dict[str, str] = {}
+LONG: dict[str, str] = {
+    "src/ramet/engine/app.py::task": "a keyword for every option of a kind, and a docstring that tells each",
+}
 """Path, or path::function, allowed to be longer -> the reason. An entry that is no longer needed fails."""
 
 SLEEPS: dict[str, str] = {

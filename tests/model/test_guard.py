@@ -13,6 +13,7 @@ from ramet.model.guard import (
     Allowed,
     Blocked,
     BlockReason,
+    Elsewhere,
     Facts,
     Holder,
     buried,
@@ -84,9 +85,12 @@ TROUBLE: list[tuple[BlockReason, dict[str, Any], dict[str, Any]]] = [
     (BlockReason.CYCLE, {}, {"holders": (Holder("root", "job", "success"),)}),
     (BlockReason.IN_FLIGHT, {}, {"holders": (Holder("other", "company", "pending"),)}),
     (BlockReason.DONE, {}, {"holders": (Holder("other", "company", "success"),)}),
+    (BlockReason.ELSEWHERE, {}, {"elsewhere": Elsewhere("far", "other", None, None)}),
     (BlockReason.BUDGET, {"tasks": 100}, {}),
     (BlockReason.FAN_OUT, {}, {"parent_fan_out": 50}),
     (BlockReason.DEADLINE, {"deadline_at": NOW}, {}),
+    (BlockReason.STOP_LIST, {}, {"stopped_by": "host example.com"}),
+    (BlockReason.TRAP, {"max_shape": 7}, {"shape": "example.com/#", "shape_count": 7}),
 ]
 """One cause for each reason, in the order of DESIGN §5: (reason, changes of the lineage, changes of the facts)."""
 
@@ -103,9 +107,9 @@ def troubled(*causes: tuple[BlockReason, dict[str, Any], dict[str, Any]]) -> Fac
 
 
 def test_the_reasons_are_those_of_the_design_in_its_order() -> None:
-    assert [reason for reason, _, _ in TROUBLE] == list(BlockReason)
+    assert [reason for reason, _, _ in TROUBLE] == [reason for reason in BlockReason if reason != "cost"]
     assert [reason.value for reason in BlockReason] == (
-        "cancelled ended stale depth cycle in_flight done budget fan_out deadline".split()
+        "cancelled ended stale depth cycle in_flight done elsewhere budget fan_out deadline cost stop_list trap".split()
     )
 
 
@@ -277,9 +281,51 @@ def test_a_duplicate_is_told_as_such_when_the_budget_is_gone_too() -> None:
     assert blocked(full).reason is BlockReason.IN_FLIGHT
 
 
+# --- over all lineages, stop list, shape
+
+
+def test_a_key_held_elsewhere_names_its_holder_and_how_that_stands() -> None:
+    live = blocked(facts(elsewhere=Elsewhere("far", "other", None, None)))
+    assert (live.winner, live.detail) == ("far", "task far of lineage other holds this unique key and is live")
+    ended = blocked(facts(elsewhere=Elsewhere("far", "other", "success", NOW + 1.0)))
+    assert ended.detail == "task far of lineage other ended as success and still holds this unique key"
+
+
+@pytest.mark.parametrize(("count", "allowed"), [(0, True), (999, True), (1_000, False), (1_001, False)])
+def test_a_lineage_spawns_exactly_max_shape_keys_of_one_shape(count: int, allowed: bool) -> None:
+    verdict = check_spawn(facts(shape="example.com/#", shape_count=count))
+    assert (verdict == Allowed()) is allowed
+    assert allowed or "max_shape" in verdict.detail  # type: ignore[union-attr]
+
+
+def test_a_kind_without_a_shape_is_never_trapped() -> None:
+    assert check_spawn(facts({"max_shape": 0}, shape_count=5)) == Allowed()
+
+
+# --- what cannot be read
+
+
+@pytest.mark.parametrize("name", ["max_spawn_depth", "tasks", "max_tasks", "max_fan_out", "max_shape", "deadline_at"])
+@pytest.mark.parametrize("value", [None, "lots", b"\x01"])
+def test_a_bound_that_cannot_be_read_counts_as_spent(name: str, value: Any) -> None:
+    verdict = blocked(facts({name: value}, shape="s"))
+    assert verdict.reason is BlockReason.BUDGET
+    assert verdict.detail == f"{name} cannot be read, so the budget counts as spent"
+
+
+def test_a_fan_out_that_cannot_be_read_counts_as_spent() -> None:
+    damaged: Any = None
+    assert blocked(facts(parent_fan_out=damaged)).reason is BlockReason.BUDGET
+
+
+def test_a_mistake_in_the_guard_itself_is_not_taken_for_a_damaged_row() -> None:
+    with pytest.raises(TypeError):
+        check_spawn(facts(ancestry_chain=None, holders=(Holder("other", "job", "pending"),)))
+
+
 # --- what follows from a reason
 
 
-def test_duplicates_are_ordinary_and_limits_can_be_offered_again() -> None:
-    assert {BlockReason.IN_FLIGHT, BlockReason.DONE} == ORDINARY
-    assert {BlockReason.DEPTH, BlockReason.BUDGET, BlockReason.FAN_OUT, BlockReason.DEADLINE} == REOFFERABLE
+def test_duplicates_are_ordinary_and_what_a_person_may_change_can_be_offered_again() -> None:
+    assert {"in_flight", "done", "elsewhere"} == ORDINARY
+    assert {"depth", "budget", "fan_out", "deadline", "cost", "stop_list", "trap"} == REOFFERABLE

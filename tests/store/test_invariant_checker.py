@@ -35,6 +35,15 @@ DAMAGE: list[tuple[str, str]] = [
     ("identities_are_unique", "UPDATE ramet_tasks SET key = 'a' WHERE id IN ('pending', 'held')"),
     ("identities_are_unique", "DELETE FROM ramet_identities WHERE key = 'a'"),
     ("identities_are_unique", "INSERT INTO ramet_identities VALUES ('ghost', 'line', 'page', 999)"),
+    ("unique_keys_have_their_holder", "DELETE FROM ramet_uniques"),
+    ("unique_keys_have_their_holder", "UPDATE ramet_uniques SET holder = 'done'"),
+    ("unique_keys_have_their_holder", "UPDATE ramet_uniques SET held_until = 1.0"),
+    ("unique_keys_have_their_holder", "UPDATE ramet_uniques SET tracking_id = 'over'"),
+    ("unique_keys_have_their_holder", "INSERT INTO ramet_uniques VALUES ('a', 'b', 'c', 999, 'line', NULL, NULL)"),
+    ("shapes_equal_a_recount", "UPDATE ramet_shapes SET count = count + 1"),
+    ("shapes_equal_a_recount", "UPDATE ramet_shapes SET shape = 'other'"),
+    ("shapes_equal_a_recount", "UPDATE ramet_shapes SET tracking_id = 'gone'"),
+    ("shapes_equal_a_recount", "UPDATE ramet_lineages SET max_shape = 0"),
     ("tree_is_sound", "UPDATE ramet_tasks SET spawn_depth = 2 WHERE id = 'done'"),
     ("tree_is_sound", "UPDATE ramet_tasks SET ancestry_chain = '[]' WHERE id = 'done'"),
     ("tree_is_sound", "UPDATE ramet_tasks SET ancestry_chain = '[\"x\"]' WHERE id = 'root'"),
@@ -78,6 +87,7 @@ async def build(path: Path) -> None:
     await world.submit(world.task("root", id="root"), max_fan_out=4)
     root = await world.claim_one()
     news = [world.task(name, id=name) for name in ("done", "broken", "cancelled", "held", "one too many")]
+    news[3] = news[3]._replace(kind="image", unique_seconds=60.0, shape="held")
     await world.settle(root, spawns=[world.task("root"), *news])
     done, broken = await world.claim(2)
     await world.settle(done, spawns=[world.task("a", id="pending")])

@@ -53,6 +53,10 @@ class App:
         limits: Limits | None = None,
         cycle_on: str = "key",
         errors: ErrorTable | None = None,
+        unique: str = "lineage",
+        unique_seconds: float | None = None,
+        trap: bool = False,
+        url: KeyOf | None = None,
     ) -> Callable[[Function], Function]:
         """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
 
@@ -65,6 +69,12 @@ class App:
             limits: instead of the app's.
             cycle_on: ``key`` refuses a child whose key an ancestor of any kind has; ``kind+key`` only of its own kind.
             errors: exception types that mean transient or permanent to this kind.
+            unique: ``lineage`` allows one task of this kind and key in each lineage; ``global`` one over all of them.
+            unique_seconds: with ``global``, how long a task that ended well still stands for its key; left out, for
+                good. One that failed does so for a day, one that a limit or a cancel ended not at all.
+            trap: refuse more than ``max_shape`` spawned keys of one shape in a lineage: for links found on pages.
+            url: from the payload, the URL that the stop list's hosts and domains are compared with, for kinds whose
+                key is none.
         """
 
         def register(function: Function) -> Function:
@@ -77,6 +87,10 @@ class App:
                 limits=limits,
                 cycle_on=cycle_on,
                 errors=errors,
+                unique=unique,
+                unique_seconds=unique_seconds,
+                trap=trap,
+                url=url,
             )
             return function
 

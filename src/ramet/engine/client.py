@@ -96,6 +96,9 @@ class Client(PersonsClient, PullVerbs, StateQueries):
     ) -> Submitted:
         """Start a lineage with one root. Durable when it returns.
 
+        Where another task holds the key of a kind with ``unique="global"``, that task is the answer (``created`` is
+        False) and no lineage is started.
+
         Args:
             kind: a registered kind or its handler; a bare name works too where the handler lives elsewhere.
             payload: fits the handler's type; JSON in the database.
@@ -105,6 +108,7 @@ class Client(PersonsClient, PullVerbs, StateQueries):
 
         Raises:
             LineageExists: another lineage has this tracking_id.
+            StoreError: the stop list covers it.
             pydantic.ValidationError, PayloadTooLarge: the payload does not fit.
         """
         new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds)
@@ -146,6 +150,7 @@ class Client(PersonsClient, PullVerbs, StateQueries):
             bounds.max_fan_out,
             bounds.lineage_seconds,
             bounds.retries_per_minute,
+            bounds.max_shape,
         )
 
     # --- asking

@@ -152,8 +152,12 @@ class BaseContext:
         queue: str | None = None,
         priority: int | None = None,
         delay_seconds: float = 0.0,
+        keep_edge: bool = False,
     ) -> None:
         """Ask for a child task. The guard decides when this task ends or reaches its next checkpoint.
+
+        With ``keep_edge`` a spawn that is refused because its task exists already leaves the edge to that task, which
+        ``ramet tree`` and ``ramet explain`` show.
 
         Raises:
             UnknownKind: nobody registered that kind.
@@ -161,7 +165,9 @@ class BaseContext:
         """
         target = self._registry.get(kind)
         self._spawns.append(
-            target.new_task(payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds)
+            target.new_task(
+                payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge
+            )
         )
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
@@ -183,7 +189,7 @@ class BaseContext:
         self._writes.append(Write(sql, tuple(parameters)))
 
     def lower(self, **limits: int) -> None:
-        """Lower the lineage's ``max_tasks``, ``max_fan_out`` or ``max_spawn_depth``; they are never raised.
+        """Lower ``max_tasks``, ``max_fan_out``, ``max_spawn_depth`` or ``max_shape`` of the lineage, never raise them.
 
         Raises:
             ValueError: another limit, or not a number of at least 0.

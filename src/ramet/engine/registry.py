@@ -12,10 +12,12 @@ from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
 from ramet.engine.ids import new_id
-from ramet.model.keys import json_key, text_key
+from ramet.model.keys import json_key, text_key, url_key
 from ramet.model.limits import Limits
 from ramet.model.retry import ERRORS, ErrorTable
+from ramet.model.shapes import shape_of
 from ramet.model.task import NewTask
+from ramet.model.uniqueness import FOR_GOOD_SECONDS
 
 Handler = Callable[..., Any]
 KeyOf = Callable[[Any], str]
@@ -49,6 +51,10 @@ class Kind:
     errors: ErrorTable = field(default_factory=dict)
     breadth: frozenset[str] = frozenset()
     """Queues of the app in which a smaller depth goes before priority and age."""
+    unique_seconds: float | None = None
+    """For ``unique="global"``: how long a key stays held after a good end."""
+    trap: bool = False
+    url: KeyOf | None = None
 
     def error_table(self) -> ErrorTable:
         """The engine's error classes with this kind's own on top."""
@@ -73,6 +79,7 @@ class Kind:
         queue: str | None = None,
         priority: int | None = None,
         delay_seconds: float = 0.0,
+        keep_edge: bool = False,
     ) -> NewTask:
         """A task of this kind, ready to be submitted or spawned.
 
@@ -104,6 +111,10 @@ class Kind:
             limits.max_chain_depth,
             self.cycle_on,
             breadth=int(queue in self.breadth),
+            unique_seconds=self.unique_seconds,
+            shape=shape_of(key) if self.trap else None,
+            url=None if self.url is None else url_key(self.url(typed)),
+            keep_edge=int(keep_edge),
         )
 
 
@@ -127,6 +138,10 @@ class Registry:
         limits: Limits | None,
         cycle_on: str,
         errors: ErrorTable | None,
+        unique: str = "lineage",
+        unique_seconds: float | None = None,
+        trap: bool = False,
+        url: KeyOf | None = None,
     ) -> Kind:
         """Register a handler.
 
@@ -137,6 +152,7 @@ class Registry:
             raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
         if cycle_on not in ("key", "kind+key"):
             raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key' or 'kind+key'")
+        window = _unique_seconds(name, unique, unique_seconds)
         kind = Kind(
             name,
             handler,
@@ -149,6 +165,9 @@ class Registry:
             cycle_on,
             errors or {},
             self._breadth,
+            window,
+            trap,
+            url,
         )
         self._kinds[name] = kind
         self._by_handler[handler] = kind
@@ -177,6 +196,19 @@ class Registry:
     def kinds(self) -> tuple[Kind, ...]:
         """All kinds, by name."""
         return tuple(self._kinds[name] for name in sorted(self._kinds))
+
+
+def _unique_seconds(name: str, unique: str, seconds: float | None) -> float | None:
+    """The freshness window of a kind; None for one whose keys are a lineage's own matter."""
+    if unique not in ("lineage", "global"):
+        raise ValueError(f"kind {name!r}: unique is {unique!r}, give 'lineage' or 'global'")
+    if seconds is None:
+        return FOR_GOOD_SECONDS if unique == "global" else None
+    if unique != "global":
+        raise ValueError(f"kind {name!r}: unique_seconds goes with unique='global'")
+    if not 0 <= seconds <= FOR_GOOD_SECONDS:
+        raise ValueError(f"kind {name!r}: unique_seconds is {seconds}, give 0 or more, or leave it out for good")
+    return float(seconds)
 
 
 def _payload_type(handler: Handler) -> TypeAdapter[Any] | None:

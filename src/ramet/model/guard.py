@@ -24,15 +24,29 @@ class BlockReason(StrEnum):
     CYCLE = "cycle"
     IN_FLIGHT = "in_flight"
     DONE = "done"
+    ELSEWHERE = "elsewhere"
     BUDGET = "budget"
     FAN_OUT = "fan_out"
     DEADLINE = "deadline"
+    COST = "cost"
+    STOP_LIST = "stop_list"
+    TRAP = "trap"
 
 
-ORDINARY = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE})
+ORDINARY = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE, BlockReason.ELSEWHERE})
 """Blocks that are everyday life in a graph; the others deserve a warning."""
-REOFFERABLE = frozenset({BlockReason.DEPTH, BlockReason.BUDGET, BlockReason.FAN_OUT, BlockReason.DEADLINE})
-"""Blocks by a limit that a person may raise: their payload is kept."""
+REOFFERABLE = frozenset(
+    {
+        BlockReason.DEPTH,
+        BlockReason.BUDGET,
+        BlockReason.FAN_OUT,
+        BlockReason.DEADLINE,
+        BlockReason.COST,
+        BlockReason.STOP_LIST,
+        BlockReason.TRAP,
+    }
+)
+"""Blocks by something that a person may change: what was wanted is kept, to be offered again."""
 
 
 class Allowed(NamedTuple):
@@ -59,6 +73,17 @@ class Holder(NamedTuple):
     state: str
 
 
+class Elsewhere(NamedTuple):
+    """The task that holds the candidate's (kind, key) over all lineages."""
+
+    id: str
+    tracking_id: str
+    state: str | None
+    """How it ended; None while it lives."""
+    held_until: float | None
+    """Until when it goes on holding, Unix seconds; None while it lives."""
+
+
 class Facts(NamedTuple):
     """Everything that the guard may look at."""
 
@@ -74,21 +99,45 @@ class Facts(NamedTuple):
     cycle_on: str
     holders: tuple[Holder, ...]
     now: float
+    elsewhere: Elsewhere | None = None
+    """For kinds with ``unique="global"``: whoever holds the key now, in whatever lineage."""
+    stopped_by: str | None = None
+    """The entry of the stop list that covers the candidate, in words."""
+    shape: str | None = None
+    """For kinds with ``trap=True``: the shape of the key (:mod:`ramet.model.shapes`)."""
+    shape_count: int = 0
+    """Tasks of this kind and shape that were spawned in the lineage so far."""
 
 
 def check_spawn(facts: Facts) -> Verdict:
     """The guard's answer: :class:`Allowed`, or :class:`Blocked` with the first reason that applies.
 
-    The caller takes identity, budget and fan-out together, and only for allowed spawns: a duplicate spends nothing.
+    The caller takes identity, global identity, budget, fan-out and shape together, and only for allowed spawns: a
+    duplicate spends nothing.
     """
-    for check in _CHECKS:
-        verdict = check(facts)
-        if verdict is not None:
-            return verdict
+    try:
+        for check in _CHECKS:
+            verdict = check(facts)
+            if verdict is not None:
+                return verdict
+    except TypeError:
+        unreadable = _unreadable(facts)
+        if not unreadable:
+            raise
+        return Blocked(BlockReason.BUDGET, f"{', '.join(unreadable)} cannot be read, so the budget counts as spent")
     return _ALLOWED
 
 
 _ALLOWED = Allowed()
+
+
+def _unreadable(facts: Facts) -> list[str]:
+    """Bounds that are no numbers: a damaged row must not lift a limit."""
+    lineage = facts.lineage
+    counts = ("max_spawn_depth", "tasks", "max_tasks", "max_fan_out", "max_shape", "deadline_at")
+    values: dict[str, object] = {name: getattr(lineage, name) for name in counts}
+    values["the parent's fan_out"] = facts.parent_fan_out
+    return [name for name, value in values.items() if not isinstance(value, int | float)]
 
 
 def buried(tombstones: Mapping[str, int], task_id: str, ancestry_chain: tuple[str, ...]) -> str | None:
@@ -143,6 +192,16 @@ def _duplicate(facts: Facts) -> Blocked | None:
     return None
 
 
+def _elsewhere(facts: Facts) -> Blocked | None:
+    holder = facts.elsewhere
+    if holder is None:
+        return None
+    where = f"task {holder.id} of lineage {holder.tracking_id}"
+    if holder.state is None:
+        return Blocked(BlockReason.ELSEWHERE, f"{where} holds this unique key and is live", holder.id)
+    return Blocked(BlockReason.ELSEWHERE, f"{where} ended as {holder.state} and still holds this unique key", holder.id)
+
+
 def _budget(facts: Facts) -> Blocked | None:
     lineage = facts.lineage
     if lineage.tasks >= lineage.max_tasks:
@@ -165,13 +224,32 @@ def _deadline(facts: Facts) -> Blocked | None:
     return None
 
 
-# "The engine in full" puts `elsewhere` after `_duplicate`, and `stop_list` and `trap` at the end (DESIGN §5).
+def _stop_list(facts: Facts) -> Blocked | None:
+    if facts.stopped_by is not None:
+        return Blocked(BlockReason.STOP_LIST, f"{facts.stopped_by} is on the stop list")
+    return None
+
+
+def _trap(facts: Facts) -> Blocked | None:
+    if facts.shape is None:
+        return None
+    if facts.shape_count >= facts.lineage.max_shape:
+        return Blocked(
+            BlockReason.TRAP,
+            f"the lineage has {facts.shape_count} keys of the shape {facts.shape}: if they are honest, raise max_shape",
+        )
+    return None
+
+
 _CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (
     _over,
     _depth,
     _cycle,
     _duplicate,
+    _elsewhere,
     _budget,
     _fan_out,
     _deadline,
+    _stop_list,
+    _trap,
 )

@@ -87,6 +87,7 @@ def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: flo
         ending_reason=None,
         bound_to=None,
         turn=turn,
+        unique_seconds=new.unique_seconds,
     )
 
 

@@ -23,7 +23,7 @@ REPEATED_ERROR_SECONDS = 86_400.0
 """How long a failure of the same (kind, key) elsewhere makes an equal error final (DESIGN §6)."""
 WARN_SHARE = 0.2
 """A limit is worth a look when this share of it is left."""
-LOWERABLE = frozenset({"max_spawn_depth", "max_tasks", "max_fan_out"})
+LOWERABLE = frozenset({"max_spawn_depth", "max_tasks", "max_fan_out", "max_shape"})
 """Limits of its lineage that a handler may lower (DESIGN §5)."""
 
 

@@ -61,6 +61,8 @@ class Lineage(NamedTuple):
     """Retries counted in that minute so far."""
     turns: str = ""
     """The lineage's next turn in each class that it is ahead in (:func:`ramet.model.ordering.read_positions`)."""
+    max_shape: int = 1_000
+    """Spawned keys of one shape, for kinds with ``trap=True``."""
 
 
 class Place(NamedTuple):

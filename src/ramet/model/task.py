@@ -100,6 +100,8 @@ class Standing(NamedTuple):
     """Id of the settling task."""
     turn: int
     """Place among tasks of the same rank: fair between lineages (:mod:`ramet.model.ordering`)."""
+    unique_seconds: float | None = None
+    """For kinds with ``unique="global"``: how long it holds its key over all lineages after a good end; else None."""
 
 
 class NewTask(NamedTuple):
@@ -125,6 +127,14 @@ class NewTask(NamedTuple):
     on_end: int = 0
     breadth: int = 0
     """1 in a queue in which a smaller depth goes before priority and age."""
+    unique_seconds: float | None = None
+    """None, or for ``unique="global"`` how long the key stays held over all lineages after a good end."""
+    shape: str | None = None
+    """For ``trap=True`` the shape of the key (:func:`ramet.model.shapes.shape_of`)."""
+    url: str | None = None
+    """What the stop list's hosts and domains are compared with, where the key itself is no URL."""
+    keep_edge: int = 0
+    """1 to keep the edge to the task that exists already, when the spawn is refused because of it."""
 
 
 @dataclass(frozen=True, slots=True)

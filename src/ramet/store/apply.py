@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ramet.model.lineage import Lineage, LineageState, counted_out, reopened
 from ramet.model.task import LIVE, TERMINAL, Standing, Wait
 from ramet.model.transitions import Change, Transition
+from ramet.store import uniqueness
 from ramet.store.lineages import lock_lineages
 from ramet.store.schema import LIVE_COLUMNS, LIVE_LIST
 from ramet.store.session import Session
@@ -89,6 +90,8 @@ def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str
     _write_attempts(session, done)
     _write_transitions(session, done)
     _count(session, done)
+    if unique := [c for c in done if c.before.unique_seconds is not None]:
+        uniqueness.follow_ends(session, unique)
     return Applied(frozenset(lost))
 
 

@@ -27,6 +27,7 @@ class NewLineage(NamedTuple):
     max_fan_out: int = 5_000
     lineage_seconds: float = 172_800.0
     retries_per_minute: int = 600
+    max_shape: int = 1_000
 
 
 class Submitted(NamedTuple):
@@ -35,7 +36,8 @@ class Submitted(NamedTuple):
     id: str
     tracking_id: str
     created: bool
-    """False when the lineage already had a task of this kind and key; ``id`` is then that task's."""
+    """False when the lineage already had a task of this kind and key, or another one holds the key of a kind with
+    ``unique="global"``; ``id`` and ``tracking_id`` are then that task's."""
 
 
 class Write(NamedTuple):
@@ -166,6 +168,7 @@ class Store(PersonsStore, ScheduleStore, Protocol):
 
         Raises:
             LineageExists: a tracking_id is taken by a lineage with other roots.
+            Stopped: the stop list covers a root.
         """
         ...
 

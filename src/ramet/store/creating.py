@@ -6,21 +6,23 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ramet.model.guard import Elsewhere
 from ramet.model.lifecycle import newborn
 from ramet.model.lineage import Lineage, LineageState, Place, root_of
 from ramet.model.ordering import TurnClass, rank_of
 from ramet.model.task import NewTask
+from ramet.store import stop_list, uniqueness
 from ramet.store.apply import enter
 from ramet.store.base import NewLineage, Submitted
-from ramet.store.errors import LineageExists, StoreError
+from ramet.store.errors import LineageExists, Stopped, StoreError
 from ramet.store.lineages import insert_lineages, lock_lineages
 from ramet.store.session import Session
 from ramet.store.turns import Turns
 
 _TASK = (
     "INSERT INTO ramet_tasks (seq, id, tracking_id, parent_id, kind, key, queue, priority, payload, "
-    "ancestry_chain, spawn_depth, max_attempts, max_chain_depth, task_seconds, on_end, breadth, created_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "ancestry_chain, spawn_depth, max_attempts, max_chain_depth, task_seconds, on_end, breadth, created_at, "
+    "unique_seconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
 
@@ -39,7 +41,7 @@ def create(session: Session, births: Sequence[Birth]) -> None:
     if not births:
         return
     first, now = session.take_numbers(len(births)), session.now
-    tasks, identities, standings = [], [], []
+    tasks, identities, standings, uniques = [], [], [], []
     chain: tuple[str, ...] = ()
     chain_text = "[]"
     for seq, (new, place, turn) in enumerate(births, first):
@@ -48,19 +50,31 @@ def create(session: Session, births: Sequence[Birth]) -> None:
         tasks.append(
             (seq, new.id, place.tracking_id, place.parent_id, new.kind, new.key, new.queue, new.priority,
              new.payload, chain_text, place.spawn_depth, new.max_attempts, new.max_chain_depth,
-             new.task_seconds, new.on_end, new.breadth, now)
+             new.task_seconds, new.on_end, new.breadth, now, new.unique_seconds)
         )  # fmt: skip
         identities.append((new.key, place.tracking_id, new.kind, seq))
         standings.append(newborn(seq, place.tracking_id, new, place.spawn_depth, now, turn=turn))
+        if new.unique_seconds is not None:
+            uniques.append((new.key, new.kind, new.id, seq, place.tracking_id))
     session.run_many(_IDENTITY, identities)
+    uniqueness.take(session, uniques)
     session.run_many(_TASK, tasks)
     enter(session, standings)
     session.wake()
 
 
+Held = dict[tuple[str, str], Elsewhere]
+
+
 def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
-    """Create lineages with their roots. Repeating a submit (same tracking_id, same roots) changes nothing."""
+    """Create lineages with their roots. Repeating a submit (same tracking_id, same roots) changes nothing.
+
+    A root whose unique key is held is answered with its holder; a lineage of which nothing is left is not created.
+    """
     present = lock_lineages(session, [item.tracking_id for item in lineages])
+    _refuse_stopped(session, [new for item in lineages if item.tracking_id not in present for new in item.roots])
+    unique = {(new.kind, new.key) for item in lineages for new in item.roots if new.unique_seconds is not None}
+    held = uniqueness.holders(session, unique) if unique else {}
     answers: list[Submitted] = []
     births: list[Birth] = []
     rows: list[Lineage] = []
@@ -73,9 +87,11 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
             rows, births = [], []
             answers += _repeated(session, item)
             continue
-        distinct, told = _distinct(item)
+        distinct, told = _distinct(item, held)
         answers += told
-        present[item.tracking_id] = row = _row(item, len(distinct), session.now)
+        if not distinct:
+            continue
+        present[item.tracking_id] = row = _row(item, distinct, session.now)
         births += _births(row, distinct, turns)
         rows.append(row._replace(turns=turns.text(item.tracking_id)) if len(distinct) > 1 else row)
     insert_lineages(session, rows)
@@ -91,17 +107,34 @@ def _births(row: Lineage, roots: Sequence[NewTask], turns: Turns) -> list[Birth]
     ]
 
 
-def _distinct(item: NewLineage) -> tuple[list[NewTask], list[Submitted]]:
-    """Roots with the same kind and key are one task."""
+def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
+    stops = stop_list.concerning(session, news)
+    for new in news if stops else ():
+        entry = stops.covers(new) if stops else None
+        if entry is not None:
+            raise Stopped(
+                f"{new.kind} {new.key!r} is not accepted, {entry} is on the stop list: leave it out, or "
+                f"`ramet stop-list remove {entry.entry_type} {entry.value}`"
+            )
+
+
+def _distinct(item: NewLineage, held: Held) -> tuple[list[NewTask], list[Submitted]]:
+    """Roots with the same kind and key are one task; ``held`` is brought up to date with the unique keys taken."""
+    if not item.roots:
+        raise StoreError("a lineage needs at least one root: give one or more tasks to submit")
     holders: dict[tuple[str, str], str] = {}
     distinct, answers = [], []
     for new in item.roots:
+        if new.unique_seconds is not None:
+            holder = held.setdefault((new.kind, new.key), Elsewhere(new.id, item.tracking_id, None, None))
+            answers.append(Submitted(holder.id, holder.tracking_id, holder.id == new.id))
+            if holder.id == new.id:
+                distinct.append(new)
+            continue
         winner = holders.setdefault((new.kind, new.key), new.id)
         answers.append(Submitted(winner, item.tracking_id, winner == new.id))
         if winner == new.id:
             distinct.append(new)
-    if not distinct:
-        raise StoreError("a lineage needs at least one root: give one or more tasks to submit")
     if len(distinct) > item.max_tasks:
         raise StoreError(
             f"{len(distinct)} roots are over the lineage's max_tasks of {item.max_tasks}: raise the limit or "
@@ -119,6 +152,11 @@ def _repeated(session: Session, item: NewLineage) -> list[Submitted]:
             "WHERE i.key = ? AND i.tracking_id = ? AND i.kind = ?",
             (new.key, item.tracking_id, new.kind),
         )
+        if not found and new.unique_seconds is not None:
+            holder = uniqueness.holders(session, [(new.kind, new.key)]).get((new.kind, new.key))
+            if holder is not None:
+                answers.append(Submitted(holder.id, holder.tracking_id, False))
+                continue
         if not found:
             raise LineageExists(
                 f"lineage {item.tracking_id} exists and has no {new.kind} {new.key!r}: "
@@ -128,8 +166,8 @@ def _repeated(session: Session, item: NewLineage) -> list[Submitted]:
     return answers
 
 
-def _row(item: NewLineage, roots: int, now: float) -> Lineage:
-    first_available_at = now + max(0.0, min(new.delay_seconds for new in item.roots))
+def _row(item: NewLineage, roots: Sequence[NewTask], now: float) -> Lineage:
+    first_available_at = now + max(0.0, min(new.delay_seconds for new in roots))
     return Lineage(
         tracking_id=item.tracking_id,
         state=LineageState.RUNNING.value,
@@ -140,8 +178,8 @@ def _row(item: NewLineage, roots: int, now: float) -> Lineage:
         max_spawn_depth=item.max_spawn_depth,
         max_tasks=item.max_tasks,
         max_fan_out=item.max_fan_out,
-        tasks=roots,
-        live=roots,
+        tasks=len(roots),
+        live=len(roots),
         success=0,
         filtered=0,
         skipped=0,
@@ -151,4 +189,5 @@ def _row(item: NewLineage, roots: int, now: float) -> Lineage:
         tombstones="",
         sweep=0,
         retries_per_minute=item.retries_per_minute,
+        max_shape=item.max_shape,
     )

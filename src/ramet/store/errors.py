@@ -27,5 +27,20 @@ class StoreBusy(StoreError):
     """Another process held the database for longer than the busy time-out."""
 
 
+class UniqueHeld(StoreError):
+    """A task cannot be revived because another one holds its unique key."""
+
+    def __init__(self, task_id: str, holder: str, tracking_id: str) -> None:
+        super().__init__(
+            f"task {task_id} cannot be revived: task {holder} of lineage {tracking_id} holds its unique key"
+        )
+        self.task_id = task_id
+        self.holder = holder
+
+
+class Stopped(StoreError):
+    """A submit asked for something that the stop list covers."""
+
+
 class LineageExists(StoreError):
     """A submit named a tracking_id that another lineage has."""

@@ -12,6 +12,7 @@ from ramet.model.lineage import Lineage, LineageState
 from ramet.model.ordering import TurnClass, rank_of
 from ramet.model.task import Standing
 from ramet.model.transitions import Change
+from ramet.store import uniqueness
 from ramet.store.apply import apply, release
 from ramet.store.errors import StoreError
 from ramet.store.lineages import end_lineage, lock_lineages, tombstones_of
@@ -97,6 +98,7 @@ def revive(
 
     Raises:
         StoreError: the lineage's deadline has passed and no extension was given, or a task id is unknown.
+        UniqueHeld: another task holds the unique key of one of them.
     """
     revived = []
     for task_id in task_ids:
@@ -112,6 +114,8 @@ def revive(
         change = decide(standing, ev.Revive(by, reason), session.now)
         if not isinstance(change, Change):
             continue
+        if standing.unique_seconds is not None:
+            uniqueness.take_again(session, seq)
         _reopen_lineage(session, standing.tracking_id, task_id, extend_seconds)
         if not apply(session, [change._replace(fingerprint=print_)]).lost:
             revived.append(task_id)
@@ -124,14 +128,15 @@ def _ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | 
     """The standing of an ended task, rebuilt from its wide row, and the fingerprint of its last error."""
     found = session.rows(
         "SELECT tracking_id, kind, queue, priority, breadth, spawn_depth, state, fence, task_seconds, max_attempts, "
-        "losses, snoozes, chain_depth, max_chain_depth, fan_out, stage, on_end, fingerprint FROM ramet_tasks "
+        "losses, snoozes, chain_depth, max_chain_depth, fan_out, stage, on_end, fingerprint, unique_seconds "
+        "FROM ramet_tasks "
         "WHERE seq = ? AND state IS NOT NULL",
         (seq,),
     )
     if not found:
         return None, None
     (tracking_id, kind, queue, priority, breadth, depth, state, fence, task_seconds, max_attempts, losses, snoozes,
-     chain, max_chain, fan_out, stage, on_end, print_) = found[0]  # fmt: skip
+     chain, max_chain, fan_out, stage, on_end, print_, unique_seconds) = found[0]  # fmt: skip
     kin = TurnClass(queue, kind, rank_of(priority, breadth, depth))
     standing = Standing(
         seq=seq, tracking_id=tracking_id, kind=kind, queue=queue, rank=kin.rank, spawn_depth=depth,
@@ -139,7 +144,7 @@ def _ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | 
         claimed_at=0.0, started_at=None, task_seconds=task_seconds, deadline_at=None, attempts=0,
         max_attempts=max_attempts, losses=losses, losses_alone=0, snoozes=snoozes, chain_depth=chain,
         max_chain_depth=max_chain, progressed=0, fan_out=fan_out, stage=stage, on_end=on_end, ending=None,
-        ending_reason=None, bound_to=None, turn=Turns(session).level(kin),
+        ending_reason=None, bound_to=None, turn=Turns(session).level(kin), unique_seconds=unique_seconds,
     )  # fmt: skip
     return standing, print_
 

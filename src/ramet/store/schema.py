@@ -40,7 +40,8 @@ _V1 = (
         retries_per_minute INTEGER NOT NULL DEFAULT 600,
         retry_minute INTEGER NOT NULL DEFAULT 0,
         retries INTEGER NOT NULL DEFAULT 0,
-        turns TEXT NOT NULL DEFAULT ''
+        turns TEXT NOT NULL DEFAULT '',
+        max_shape INTEGER NOT NULL DEFAULT 1000
     )
     """,
     "CREATE INDEX ramet_lineages_by_state ON ramet_lineages (state, created_at)",
@@ -80,7 +81,8 @@ _V1 = (
         fan_out INTEGER,
         started_at REAL,
         deadline_at REAL,
-        finished_at REAL
+        finished_at REAL,
+        unique_seconds REAL
     )
     """,
     # Every task is in exactly one of these two: a root by its lineage, any other by its parent.
@@ -121,7 +123,8 @@ _V1 = (
         ending TEXT,
         ending_reason TEXT,
         bound_to TEXT,
-        turn INTEGER NOT NULL
+        turn INTEGER NOT NULL,
+        unique_seconds REAL
     )
     """,
     "CREATE INDEX ramet_live_by_lineage ON ramet_live (tracking_id)",

@@ -18,6 +18,7 @@ from ramet.model.task import NewTask
 from ramet.store.base import SpawnAnswer
 from ramet.store.creating import Birth, create
 from ramet.store.lineages import add_tasks, tombstones_of
+from ramet.store.screening import Screen
 from ramet.store.session import Session
 from ramet.store.turns import Turns
 
@@ -65,6 +66,7 @@ def spawn(
         One list of answers per parent, in the order asked.
     """
     holders = _load_holders(session, wanted)
+    screen = Screen(session, ((parent.tracking_id, new) for parent, news in wanted for new in news))
     births: list[Birth] = []
     refusals: list[Refusal] = []
     answers: list[list[SpawnAnswer]] = []
@@ -77,10 +79,9 @@ def spawn(
         place = child_of(parent.tracking_id, parent.id, parent.ancestry_chain, parent.spawn_depth)
         for new in news:
             there = holders[(parent.tracking_id, new.key)]
-            verdict = check_spawn(
-                Facts(lineage, tombstones, parent.id, parent.ancestry_chain, parent.spawn_depth, fan_out,
-                      parent.claim_current, new.kind, new.cycle_on, tuple(there), session.now)
-            )  # fmt: skip
+            facts = Facts(lineage, tombstones, parent.id, parent.ancestry_chain, parent.spawn_depth, fan_out,
+                          parent.claim_current, new.kind, new.cycle_on, tuple(there), session.now)  # fmt: skip
+            verdict = check_spawn(facts if screen.idle else screen.look(facts, new))
             if isinstance(verdict, Blocked):
                 refusals.append(Refusal(parent, new, verdict))
                 told.append(SpawnAnswer(None, new.kind, new.key, *verdict))
@@ -89,6 +90,7 @@ def spawn(
             taken[parent.tracking_id] += 1
             lineage = lineage._replace(tasks=lineage.tasks + 1, live=lineage.live + 1)
             there.append(Holder(new.id, new.kind, "pending"))
+            screen.granted(parent.tracking_id, new)
             kin = TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, place.spawn_depth))
             births.append(Birth(new, place, turns.take(lineage, kin)))
             told.append(SpawnAnswer(new.id, new.kind, new.key))
@@ -98,6 +100,7 @@ def spawn(
         add_tasks(session, tracking_id, count, turns.text(tracking_id))
         lineages[tracking_id] = lineages[tracking_id]._replace(turns=turns.text(tracking_id))
     create(session, births)
+    screen.save(session)
     store_blocks(session, refusals, lineages)
     return answers
 

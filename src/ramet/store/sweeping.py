@@ -22,6 +22,7 @@ from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
 from ramet.store.turns import forget_levels
+from ramet.store.uniqueness import forget_expired
 
 
 def sweep(session: Session, limit: int, dead_workers: Collection[str] = ()) -> Swept:
@@ -157,6 +158,14 @@ def prune(session: Session, before: float, limit: int) -> int:
             (tracking_id,),
         )
         session.run("DELETE FROM ramet_tasks WHERE tracking_id = ? AND state IS NOT NULL", (tracking_id,))
-        for table in ("ramet_blocks", "ramet_block_counts", "ramet_acts", "ramet_lineages"):
+        for table in (
+            "ramet_blocks",
+            "ramet_block_counts",
+            "ramet_shapes",
+            "ramet_edges",
+            "ramet_acts",
+            "ramet_lineages",
+        ):
             session.run(f"DELETE FROM {table} WHERE tracking_id = ?", (tracking_id,))
+    forget_expired(session, FINISH_BATCH)
     return len(rows)

@@ -1,0 +1,101 @@
+"""The shape of a key: what endless pages that a program makes up have in common (DESIGN §5, check 8).
+
+A calendar without end, a link that adds a segment at every hop, a session id in every URL: each page has a key of its
+own, so no cycle and no duplicate is ever seen. Their shape repeats. What a generator varies is folded: digits, dates,
+ids, upper case, values of parameters, segments that repeat; what an author writes stays, so that ten thousand articles
+with names of their own have ten thousand shapes. An honest site's numbered pages fold too: that is why the bound is a
+setting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from urllib.parse import unquote
+
+from ramet.model.keys import bounded_key
+
+SEGMENTS_SHOWN_MAX = 8
+"""Deeper paths share the shape of their beginning."""
+_SEGMENTS_READ_MAX = 24
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://([^/?#]*)([^?#]*)(?:\?([^#]*))?", re.IGNORECASE)
+_MONTHS = "jan feb mar apr may jun jul aug sep sept oct nov dec january february march april june july august"
+_MONTH = "|".join(sorted([*_MONTHS.split(), "september", "october", "november", "december"], key=len, reverse=True))
+_LETTER = r"[^\W\d_]"
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_HEX = re.compile(r"(?<![^\W_])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,}(?![^\W_])")
+_TOKEN = re.compile(rf"(?<![^\W_])(?=[^\W_]*\d{_LETTER}*\d)(?=[^\W_]*{_LETTER})[^\W_]{{16,}}(?![^\W_])")
+_DIGITS = re.compile(r"\d+")
+_NAMED_MONTH = re.compile(rf"(?<=#)([-_. ])(?:{_MONTH})(?![^\W_])|(?<![^\W_])(?:{_MONTH})([-_. ])(?=#)")
+_DATE = re.compile(r"#(?:[-_.:, t]+#)+z?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@lru_cache(maxsize=4_096)
+def shape_of(key: str) -> str:
+    """The shape of a canonical key: of a URL the host, path pattern and names of parameters; of a text its pattern.
+
+    Digits and dates become ``#``, ids (UUIDs, long hexadecimal, long tokens of letters with digits) ``*``; segments
+    that repeat, alone or in a cycle, become ``(a)+``; letters are lower case; of the query only the sorted names stay.
+    Deterministic, at most ``KEY_LENGTH_MAX`` characters.
+    """
+    url = _URL.match(key)
+    if url is None:
+        return bounded_key(_path(key))
+    host, path, query = url[1], url[2], url[3]
+    names = sorted({_folded(part.partition("=")[0]) for part in query.split("&") if part}) if query else []
+    return bounded_key(f"{_host(host)}/{_path(path)}" + (f"?{'&'.join(names)}" if names else ""))
+
+
+def _host(host: str) -> str:
+    """The host; of its sub-domains what a generator varies is folded."""
+    labels = host.lower().split(".")
+    if len(labels) < 3 or labels[-1][:1].isdigit() or host.startswith("["):
+        return host.lower()
+    return ".".join([*map(_folded, labels[:-2]), *labels[-2:]])
+
+
+def _path(path: str) -> str:
+    segments = [segment for segment in path.split("/", _SEGMENTS_READ_MAX + 1) if segment]
+    cut = len(segments) > _SEGMENTS_READ_MAX
+    shown = _cycles_folded([_segment(segment) for segment in segments[:_SEGMENTS_READ_MAX]])
+    if cut or len(shown) > SEGMENTS_SHOWN_MAX:
+        shown = [*shown[:SEGMENTS_SHOWN_MAX], "..."]
+    return "/".join(shown)
+
+
+def _segment(segment: str) -> str:
+    folded = _folded(segment)
+    return "#" if re.fullmatch(_MONTH, folded) else folded
+
+
+def _folded(text: str) -> str:
+    """One segment or name, without what a generator varies."""
+    text = unquote(text, errors="replace") if "%" in text else text
+    text = _CONTROL.sub("_", text.lower())
+    text = _TOKEN.sub("*", _HEX.sub("*", _UUID.sub("*", text)))
+    return _DATE.sub("#", _NAMED_MONTH.sub(r"\1#\2", _DIGITS.sub("#", text)))
+
+
+def _cycles_folded(segments: Sequence[str]) -> list[str]:
+    """Neighbours that repeat, alone or as a group, once: a/a/a is (a)+, a/b/a/b is (a/b)+."""
+    folded, at = [], 0
+    while at < len(segments):
+        period, times = _repetition(segments, at)
+        part = "/".join(segments[at : at + period])
+        folded.append(f"({part})+" if times > 1 else part)
+        at += period * times
+    return folded
+
+
+def _repetition(segments: Sequence[str], at: int) -> tuple[int, int]:
+    """(length, times) of the shortest group that repeats from here on; (1, 1) where none does."""
+    for period in range(1, (len(segments) - at) // 2 + 1):
+        group, times = segments[at : at + period], 1
+        while segments[at + period * times : at + period * (times + 1)] == group:
+            times += 1
+        if times > 1:
+            return period, times
+    return 1, 1

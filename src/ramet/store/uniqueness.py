@@ -1,0 +1,105 @@
+"""One task per key over all lineages, for kinds with ``unique="global"`` (DESIGN §5, check 5).
+
+One row per (kind, key) names the holder. It is taken by a conditional upsert in the transaction that creates the task,
+and follows the holder's end in the transaction that ends it. A row outlives its holder's lineage: pruning that one
+does not make the work fresh again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ramet.model.guard import Elsewhere
+from ramet.model.task import TERMINAL
+from ramet.model.transitions import Change
+from ramet.model.uniqueness import held_seconds
+from ramet.store.errors import UniqueHeld
+from ramet.store.session import Session, StatementFailed
+
+# The condition is the last guard: whoever comes second changes no row.
+_TAKE = (
+    "INSERT INTO ramet_uniques (key, kind, holder, seq, tracking_id, state, held_until) "
+    "VALUES (?, ?, ?, ?, ?, NULL, NULL) ON CONFLICT (key, kind) DO UPDATE SET holder = excluded.holder, "
+    "seq = excluded.seq, tracking_id = excluded.tracking_id, state = NULL, held_until = NULL "
+    "WHERE ramet_uniques.held_until <= ?"
+)
+_OF_HOLDER = "key = (SELECT key FROM ramet_tasks WHERE seq = ?) AND kind = ? AND seq = ?"
+_HOLD = f"UPDATE ramet_uniques SET state = ?, held_until = ? WHERE {_OF_HOLDER}"
+_FREE = f"DELETE FROM ramet_uniques WHERE {_OF_HOLDER}"
+
+
+def holders(session: Session, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Elsewhere]:
+    """Who holds these (kind, key) now, in whatever lineage; free ones are absent."""
+    wanted = set(wanted)
+    listed, values = session.members(sorted({key for _, key in wanted}))
+    found = session.rows(
+        "SELECT kind, key, holder, tracking_id, state, held_until FROM ramet_uniques "
+        f"WHERE key IN {listed} AND (held_until IS NULL OR held_until > ?)",
+        (values, session.now),
+    )
+    return {(row[0], row[1]): Elsewhere(*row[2:]) for row in found if (row[0], row[1]) in wanted}
+
+
+def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> None:
+    """Take the keys of new tasks, each (key, kind, id, number, tracking_id): all of them, or the transaction fails.
+
+    Raises:
+        StatementFailed: somebody took one of them since it was looked at.
+    """
+    if tasks and session.run_many(_TAKE, [(*task, session.now) for task in tasks]) != len(tasks):
+        raise StatementFailed("a unique key was taken by another lineage in the same moment")
+
+
+def take_again(session: Session, seq: int) -> None:
+    """Take the key of a task that a person revives.
+
+    Raises:
+        UniqueHeld: another task holds it; the message names that one.
+    """
+    [(key, kind, task_id, tracking_id)] = session.rows(
+        "SELECT key, kind, id, tracking_id FROM ramet_tasks WHERE seq = ?", (seq,)
+    )
+    holder = holders(session, [(kind, key)]).get((kind, key))
+    if holder is not None and holder.id != task_id:
+        raise UniqueHeld(task_id, holder.id, holder.tracking_id)
+    _let_go(session, kind, seq)
+    take(session, [(key, kind, task_id, seq, tracking_id)])
+
+
+def _let_go(session: Session, kind: str, seq: int) -> None:
+    session.run(_FREE, (seq, kind, seq))
+
+
+def follow_ends(session: Session, changes: Sequence[Change]) -> None:
+    """Let the rows of unique tasks follow decided ends, in the transaction that applies them."""
+    held, free = [], []
+    for change in changes:
+        if change.after.state not in TERMINAL:
+            continue
+        seq, kind = change.before.seq, change.before.kind
+        seconds = held_seconds(change)
+        if seconds is None:
+            free.append((seq, kind, seq))
+            continue
+        if change.before.state in TERMINAL:
+            _take_if_free(session, seq)
+        held.append((change.after.state, session.now + seconds, seq, kind, seq))
+    session.run_many(_HOLD, held)
+    session.run_many(_FREE, free)
+
+
+def _take_if_free(session: Session, seq: int) -> None:
+    """A person excludes a task whose key may have become free, or another's: that one goes on holding it."""
+    try:
+        take_again(session, seq)
+    except UniqueHeld:
+        return
+
+
+def forget_expired(session: Session, limit: int) -> int:
+    """Delete rows whose window has passed; nobody asks for them any more."""
+    return session.run(
+        "DELETE FROM ramet_uniques WHERE (key, kind) IN "
+        "(SELECT key, kind FROM ramet_uniques WHERE held_until <= ? LIMIT ?)",
+        (session.now, limit),
+    )
