@@ -86,11 +86,11 @@ async def build(path: Path) -> None:
     world = World(store, clock)
     await world.submit(world.task("root", id="root"), max_fan_out=4)
     root = await world.claim_one()
-    news = [world.task(name, id=name) for name in ("done", "broken", "cancelled", "held", "one too many")]
-    news[3] = news[3]._replace(kind="image", unique_seconds=60.0, shape="held")
+    news = [world.task(name, id=name, shape=name) for name in ("done", "broken", "cancelled", "held", "one too many")]
+    news[3] = news[3]._replace(unique_seconds=60.0)
     await world.settle(root, spawns=[world.task("root"), *news])
     done, broken = await world.claim(2)
-    await world.settle(done, spawns=[world.task("a", id="pending")])
+    await world.settle(done, spawns=[world.task("a", id="pending", shape="a")])
     await world.settle(broken, failing(broken))
     await world.store.cancel("cancelled", tree=False, by="test")
     assert (await world.claim_one()).id == "held"
