@@ -41,7 +41,7 @@ DAMAGE: list[tuple[str, str]] = [
     ("unique_keys_have_their_holder", "UPDATE ramet_uniques SET tracking_id = 'over'"),
     ("unique_keys_have_their_holder", "INSERT INTO ramet_uniques VALUES ('a', 'b', 'c', 999, 'line', NULL, NULL)"),
     ("shapes_equal_a_recount", "UPDATE ramet_shapes SET count = count + 1"),
-    ("shapes_equal_a_recount", "UPDATE ramet_shapes SET shape = 'other'"),
+    ("shapes_equal_a_recount", "UPDATE ramet_shapes SET shape = 'other' WHERE shape = 'held'"),
     ("shapes_equal_a_recount", "UPDATE ramet_shapes SET tracking_id = 'gone'"),
     ("shapes_equal_a_recount", "UPDATE ramet_lineages SET max_shape = 0"),
     ("tree_is_sound", "UPDATE ramet_tasks SET spawn_depth = 2 WHERE id = 'done'"),
