@@ -25,7 +25,8 @@ Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Programs", ("App", "Context", "SyncContext", "Outcome", "Worker")),
-    ("Submitting and asking", ("Client", "Submitted", "SpawnAnswer", "TreeNode", "Explanation")),
+    ("Submitting and asking", ("Client", "SyncClient", "Submitted", "SpawnAnswer", "TreeNode", "Explanation")),
+    ("Taking tasks", ("Claim", "SyncClaim", "Spawn", "Ended", "StateCount")),
     ("Tasks and lineages", ("Task", "TaskState", "Attempt", "Block", "TaskHistory", "Lineage", "LineageState")),
     ("Rules", ("Limits", "PRESETS", "BlockReason", "ErrorClass", "url_key", "title_key", "text_key")),
     ("Errors to raise", ("Transient", "Permanent", "RetryAfter")),
@@ -33,13 +34,15 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 REST = "Errors to catch"
 """Where names go that no group claims."""
 
-FOR_THE_ENGINE = frozenset({"take_settlement"})
+FOR_THE_ENGINE = frozenset(
+    {"take_settlement", "settlement_for", "settled", "buffers_kept", "keep_alive", "let_go", "take"}
+)
 """Methods without an underscore that are nevertheless none of a user's business."""
 
-HANDED_OUT = frozenset({"Client", "Context", "SyncContext", "TaskFailed"})
+HANDED_OUT = frozenset({"Claim", "Client", "SyncClaim", "SyncClient", "Context", "SyncContext", "TaskFailed"})
 """Classes that users are given and never construct."""
 
-TWINS = {"SyncContext": "Context"}
+TWINS = {"SyncContext": "Context", "SyncClient": "Client", "SyncClaim": "Claim"}
 """Classes that are told in full under another name, and here only where they differ."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

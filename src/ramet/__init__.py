@@ -11,6 +11,8 @@ from ramet.engine.distribution import StateCount
 from ramet.engine.explain import Explanation
 from ramet.engine.outcome import Outcome
 from ramet.engine.registry import PayloadTooLarge, UnknownKind
+from ramet.engine.sync_claim import SyncClaim
+from ramet.engine.sync_client import SyncClient
 from ramet.engine.worker import Worker
 from ramet.model.acts import Act
 from ramet.model.guard import BlockReason
@@ -55,6 +57,8 @@ __all__ = [
     "StateCount",
     "StoreError",
     "Submitted",
+    "SyncClaim",
+    "SyncClient",
     "SyncContext",
     "Task",
     "TaskFailed",

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from ramet.engine.client import Client
 from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry
 from ramet.engine.schedules import Declared, declared
+from ramet.engine.sync_client import SyncClient
 from ramet.model.limits import BALANCED, Limits
 from ramet.model.retry import ErrorTable
 from ramet.store import open_store
@@ -160,6 +161,14 @@ class App:
             StoreError: the database cannot be opened; one line says what to do.
         """
         return Client(self.registry, open_store(database, create=create), self.limits, tables=self.tables)
+
+    def sync_client(self, database: str | Path = DATABASE, *, create: bool = True) -> SyncClient:
+        """Like :meth:`client`, for programs without an event loop. Close it, or use it in ``with``.
+
+        Raises:
+            StoreError: the database cannot be opened; one line says what to do.
+        """
+        return SyncClient(self.client(database, create=create))
 
     def run(self, database: str | Path = DATABASE, **options: Any) -> None:
         """Work in this process until nothing live is left: for scripts. A service runs ``ramet worker``.

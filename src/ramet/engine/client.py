@@ -93,6 +93,7 @@ class Client(PersonsClient, PullVerbs, StateQueries):
         delay_seconds: float = 0.0,
         tracking_id: str | None = None,
         limits: Limits | None = None,
+        connection: Any = None,
     ) -> Submitted:
         """Start a lineage with one root. Durable when it returns.
 
@@ -105,6 +106,8 @@ class Client(PersonsClient, PullVerbs, StateQueries):
             key: instead of the kind's own key function.
             tracking_id: names the lineage; submitting the same again changes nothing.
             limits: of this lineage.
+            connection: your own connection to the same database, in a transaction that you began: the task exists
+                if and when you commit. On SQLite a ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.
 
         Raises:
             LineageExists: another lineage has this tracking_id.
@@ -112,7 +115,7 @@ class Client(PersonsClient, PullVerbs, StateQueries):
             pydantic.ValidationError, PayloadTooLarge: the payload does not fit.
         """
         new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds)
-        [answer] = await self.store.submit([self._lineage([new], tracking_id, limits)])
+        [answer] = await self._submit([self._lineage([new], tracking_id, limits)], connection)
         return answer
 
     async def submit_many(
@@ -122,8 +125,11 @@ class Client(PersonsClient, PullVerbs, StateQueries):
         one_lineage: bool = False,
         tracking_id: str | None = None,
         limits: Limits | None = None,
+        connection: Any = None,
     ) -> list[Submitted]:
         """Start many roots at once, all or none: a lineage each, or with ``one_lineage`` all in one.
+
+        ``connection`` as for :meth:`submit`.
 
         Returns:
             One answer per item. Roots of one lineage with the same kind and key are one task.
@@ -132,10 +138,15 @@ class Client(PersonsClient, PullVerbs, StateQueries):
         if not news:
             return []
         if one_lineage:
-            return await self.store.submit([self._lineage(news, tracking_id, limits)])
+            return await self._submit([self._lineage(news, tracking_id, limits)], connection)
         if tracking_id is not None:
             raise ValueError("tracking_id names one lineage: give one_lineage=True with it")
-        return await self.store.submit([self._lineage([new], None, limits) for new in news])
+        return await self._submit([self._lineage([new], None, limits) for new in news], connection)
+
+    async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[Submitted]:
+        if connection is not None:
+            return self.store.submit_within(connection, lineages)
+        return await self.store.submit(lineages)
 
     def _new(self, kind: str | Handler, payload: Any, **options: Any) -> NewTask:
         return self.registry.known(kind).new_task(payload, **options)

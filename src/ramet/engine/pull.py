@@ -7,9 +7,9 @@ import logging
 import os
 import random
 import socket
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from ramet.engine.claim import BaseClaim, Claim, Ended, Hold
 from ramet.engine.clock import Clock
@@ -23,6 +23,8 @@ from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement, Store
 from ramet.store.errors import StoreError
 
 log = logging.getLogger("ramet.pull")
+
+AnyClaim = TypeVar("AnyClaim", bound=BaseClaim)
 
 SETTLE_BATCH = 1_000
 LOOK_SECONDS = 1.0
@@ -87,6 +89,19 @@ class PullVerbs:
         Raises:
             ValueError: no kind, or a number that makes no sense.
         """
+        return await self.take(Claim, kinds, n, queues=queues, lease_seconds=lease_seconds, wait_seconds=wait_seconds)
+
+    async def take(
+        self,
+        make: Callable[[Claimed, Kind, Hold, float, float], AnyClaim],
+        kinds: str | Handler | Iterable[str | Handler],
+        n: int,
+        *,
+        queues: Sequence[str] | None,
+        lease_seconds: float,
+        wait_seconds: float,
+    ) -> list[AnyClaim]:
+        """:meth:`claim`, for any type of claim."""
         wanted = [kinds] if isinstance(kinds, str) or callable(kinds) else list(kinds)
         if not wanted or n < 1 or not lease_seconds > 0:
             raise ValueError("claim needs at least one kind, n of at least 1 and lease_seconds over 0")
@@ -100,7 +115,7 @@ class PullVerbs:
             claimed = await self._claimed(request)
             left = give_up_at - self.clock.monotonic()
             if claimed or left <= 0:
-                return [self._in_hand(item, lease_seconds, sent_at + lease_seconds) for item in claimed]
+                return [self._in_hand(make, item, lease_seconds, sent_at + lease_seconds) for item in claimed]
             await self.store.wait_for_work(min(left, LOOK_SECONDS))
 
     async def _claimed(self, request: ClaimRequest) -> list[Claimed]:
@@ -117,12 +132,18 @@ class PullVerbs:
         if pairs:
             await self.store.settle([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in pairs])
 
-    def _in_hand(self, claimed: Claimed, lease_seconds: float, lapses_at: float) -> Claim:
+    def _in_hand(
+        self,
+        make: Callable[[Claimed, Kind, Hold, float, float], AnyClaim],
+        claimed: Claimed,
+        lease_seconds: float,
+        lapses_at: float,
+    ) -> AnyClaim:
         if self._hold is None:
             desk = cast(Desk, _Directly(self))
             keeper = Keeper(self.store, self.clock)
             self._hold = Hold(_AnyKind(self.registry), desk, keeper, _JITTER.random)
-        return Claim(claimed, self.registry.known(claimed.standing.kind), self._hold, lease_seconds, lapses_at)
+        return make(claimed, self.registry.known(claimed.standing.kind), self._hold, lease_seconds, lapses_at)
 
     def _name(self) -> str:
         """By what name the rows say who holds a claim."""

@@ -172,6 +172,17 @@ class Store(PersonsStore, ScheduleStore, Protocol):
         """
         ...
 
+    def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        """:meth:`submit` in a transaction that the caller began on its own connection to the same database.
+
+        It runs in the caller's thread, takes effect if and when the caller commits, and wakes nobody: workers look
+        again within their poll interval.
+
+        Raises:
+            StoreError: the connection is not to this database, or has no open transaction.
+        """
+        ...
+
     async def claim(self, request: ClaimRequest) -> list[Claimed]:
         """Take up to ``limit`` tasks, each under a new fence and lease."""
         ...

@@ -34,6 +34,7 @@ from ramet.store.session import Session, StatementFailed
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
 from ramet.store.verbs_persons import PersonsVerbs
 from ramet.store.verbs_schedules import ScheduleVerbs
+from ramet.store.within import run_within
 
 Answer = TypeVar("Answer")
 
@@ -61,6 +62,7 @@ class SqliteStore(PersonsVerbs, ScheduleVerbs):
         """
         _check_place(path, create)
         self.path = path
+        self._clock = clock
         self._connection = connect(path)
         try:
             session = SqliteSession(self._connection, clock, hook)
@@ -104,6 +106,9 @@ class SqliteStore(PersonsVerbs, ScheduleVerbs):
 
     async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:
         return await self._write(partial(creating.submit, lineages=lineages))
+
+    def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        return run_within(connection, self.path, self._clock, partial(creating.submit, lineages=lineages))
 
     async def claim(self, request: ClaimRequest) -> list[Claimed]:
         return await self._write(partial(claiming.claim, request=request))

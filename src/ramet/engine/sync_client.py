@@ -1,0 +1,202 @@
+"""The client for programs without an event loop: scripts, notebooks, Django views.
+
+Every method is made from the async client's by :func:`blocking`, so that the two cannot differ in name, parameters or
+answer; type checkers see the same signatures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial, wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from ramet.engine.claim import BaseClaim
+from ramet.engine.client import Client
+from ramet.engine.registry import Handler
+from ramet.engine.sync_claim import SyncClaim
+from ramet.model.limits import LEASE_SECONDS
+from ramet.model.task import Block, Task
+
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
+
+
+def blocking(
+    method: Callable[Concatenate[Client, Parameters], Coroutine[Any, Any, Answer]],
+) -> Callable[Concatenate[SyncClient, Parameters], Answer]:
+    """The method of :class:`SyncClient` that waits for the answer of this method of :class:`Client`."""
+
+    @wraps(method)
+    def call(self: SyncClient, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
+        coroutine = method(self.asynchronous, *args, **kwargs)
+        if kwargs.get("connection") is not None:
+            return _in_this_thread(coroutine)
+        return self.wait_for(coroutine)
+
+    return call
+
+
+def _in_this_thread(coroutine: Coroutine[Any, Any, Answer]) -> Answer:
+    """Run what never waits: a verb on the caller's own connection, which belongs to the caller's thread."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        answer: Answer = stop.value
+        return answer
+    coroutine.close()
+    raise AssertionError("a verb on the caller's own connection waited for something")
+
+
+class SyncClient:
+    """:class:`~ramet.engine.client.Client` without ``await``. Safe to use from many threads at once.
+
+    It runs an event loop in a thread of its own, so it works inside a running loop's thread too (a notebook), where
+    it blocks that loop while it waits. Make one per process: after a fork, open another. Close it, or use it in
+    ``with``.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.asynchronous = client
+        """The client that does the work; its coroutines go to :meth:`wait_for`."""
+        self._process = os.getpid()
+        self._loop: asyncio.AbstractEventLoop | None = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, args=(self._loop,), name="ramet client", daemon=True)
+        self._thread.start()
+
+    @staticmethod
+    def _serve(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+        finally:
+            loop.close()
+
+    def wait_for(self, coroutine: Coroutine[Any, Any, Answer]) -> Answer:
+        """Run a coroutine in the client's loop and wait for its answer; Ctrl-C cancels it.
+
+        Raises:
+            RuntimeError: the client is closed, was opened before a fork, or is called from its own loop.
+        """
+        loop, why = self._loop, None
+        if loop is None:
+            why = "the client is closed: open another"
+        elif self._process != os.getpid():
+            why = "the client was opened before this process was forked: open one in each process"
+        elif threading.current_thread() is self._thread:
+            why = "called from the client's own event loop: await the method of client.asynchronous there"
+        if loop is None or why is not None:
+            coroutine.close()
+            raise RuntimeError(why)
+        waiting = asyncio.run_coroutine_threadsafe(coroutine, loop)
+        try:
+            return waiting.result()
+        except BaseException:
+            waiting.cancel()
+            raise
+
+    def close(self) -> None:
+        """Release the database and end the loop. Claims that are not settled return when their leases lapse."""
+        if self._loop is None or self._process != os.getpid():
+            return
+        self.wait_for(self.asynchronous.close())
+        loop, self._loop = self._loop, None
+        loop.call_soon_threadsafe(loop.stop)
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        self.ensure_tables()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    ensure_tables = blocking(Client.ensure_tables)
+
+    submit = blocking(Client.submit)
+    submit_many = blocking(Client.submit_many)
+
+    get = blocking(Client.get)
+    history = blocking(Client.history)
+    tasks = blocking(Client.tasks)
+    has_live = blocking(Client.has_live)
+    lineage = blocking(Client.lineage)
+    lineages = blocking(Client.lineages)
+    counts = blocking(Client.counts)
+    distribution = blocking(Client.distribution)
+    queue_size = blocking(Client.queue_size)
+    percent_complete = blocking(Client.percent_complete)
+    stale = blocking(Client.stale)
+    block_totals = blocking(Client.block_totals)
+    acts = blocking(Client.acts)
+    read = blocking(Client.read)
+    tree = blocking(Client.tree)
+    roots = blocking(Client.roots)
+    child_counts = blocking(Client.child_counts)
+    explain = blocking(Client.explain)
+    wait = blocking(Client.wait)
+    result = blocking(Client.result)
+
+    cancel = blocking(Client.cancel)
+    cancel_lineage = blocking(Client.cancel_lineage)
+    revive = blocking(Client.revive)
+
+    settle_many = blocking(Client.settle_many)
+    reclaim = blocking(Client.reclaim)
+
+    def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
+        """See :meth:`ramet.engine.client.Client.blocks`."""
+        return self.wait_for(self.asynchronous.blocks(tracking_id, limit=limit, **filters))
+
+    def all_tasks(self, **filters: Any) -> Iterator[Task]:
+        """Every task that :meth:`tasks` would list, page after page."""
+        after: int | None = 0
+        while after is not None:
+            page = self.tasks(**filters, limit=1_000, after=after)
+            yield from page.tasks
+            after = page.next_after
+
+    def claim(
+        self,
+        kinds: str | Handler | Iterable[str | Handler],
+        n: int = 1,
+        *,
+        queues: Sequence[str] | None = None,
+        lease_seconds: float = LEASE_SECONDS,
+        wait_seconds: float = 0.0,
+    ) -> list[SyncClaim]:
+        """See :meth:`ramet.engine.client.Client.claim`."""
+        return self.wait_for(
+            self.asynchronous.take(
+                partial(SyncClaim, self.wait_for),
+                kinds,
+                n,
+                queues=queues,
+                lease_seconds=lease_seconds,
+                wait_seconds=wait_seconds,
+            )
+        )
+
+    @contextmanager
+    def keep(self, claims: Iterable[BaseClaim]) -> Iterator[None]:
+        """See :meth:`ramet.engine.client.Client.keep`."""
+        keeping = self.asynchronous.keep(claims)
+        self.wait_for(_entered(keeping))
+        try:
+            yield
+        finally:
+            self.wait_for(_left(keeping))
+
+
+async def _entered(keeping: Any) -> None:
+    await keeping.__aenter__()
+
+
+async def _left(keeping: Any) -> None:
+    await keeping.__aexit__(None, None, None)
