@@ -354,7 +354,7 @@ async def test_the_state_queries_of_a_queue(client: Client, clock: SettableClock
         await client.percent_complete("nowhere")
     [held] = await client.claim("page")
     clock.advance(301)
-    [stale] = await client.stale(tracking_id)
+    [stale] = await client.stale(held.tracking_id)
     assert (stale.key, stale.spawn_depth, stale.lease_until) == (held.key, 0, clock.now - 1)
     assert await client.stale("another") == []
     await client.reclaim()
