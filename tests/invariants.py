@@ -17,6 +17,7 @@ from ramet.model.lineage import Lineage
 from ramet.model.task import Standing
 from ramet.store.base import Store
 from tests.invariants_guard import UniqueRow, shapes_equal_a_recount, unique_keys_have_their_holder
+from tests.invariants_money import money
 
 TERMINAL = ("success", "filtered", "skipped", "failed", "cancelled")
 OUTCOMES = {"success", "filtered", "skipped", "error", "snooze", "continue", "lost", "returned", "ended"}
@@ -128,7 +129,8 @@ async def violations(
     await rows.load(store)
     if clock_set_back:
         rows.fences = defaultdict(list, {seq: sorted(fences) for seq, fences in rows.fences.items()})
-    return [f"{check.__name__}: {line}" for check in CHECKS for line in check(rows)]
+    found = [f"{check.__name__}: {line}" for check in CHECKS for line in check(rows)]
+    return found + [f"money: {line}" for line in await money(store, rows.lineages)]
 
 
 def one_place_and_one_end(rows: Rows) -> Iterator[str]:

@@ -9,12 +9,14 @@ from ramet.engine.client import Client, TaskFailed, TreeNode
 from ramet.engine.context import ClaimLost, Context, SyncContext
 from ramet.engine.distribution import StateCount
 from ramet.engine.explain import Explanation
+from ramet.engine.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
 from ramet.engine.registry import PayloadTooLarge, UnknownKind
 from ramet.engine.sync_claim import SyncClaim
 from ramet.engine.sync_client import SyncClient
 from ramet.engine.worker import Worker
 from ramet.model.acts import Act
+from ramet.model.cost import Costs
 from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
@@ -37,6 +39,8 @@ __all__ = [
     "ClaimLost",
     "Client",
     "Context",
+    "CostRefused",
+    "Costs",
     "Ended",
     "ErrorClass",
     "Explanation",
@@ -49,6 +53,7 @@ __all__ = [
     "PRESETS",
     "PayloadTooLarge",
     "Permanent",
+    "Reservation",
     "RetryAfter",
     "Schedule",
     "Slot",
@@ -60,6 +65,7 @@ __all__ = [
     "SyncClaim",
     "SyncClient",
     "SyncContext",
+    "SyncReservation",
     "Task",
     "TaskFailed",
     "TaskHistory",

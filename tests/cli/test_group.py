@@ -17,7 +17,9 @@ from ramet import StoreError, __version__
 from ramet.cli import commands, main
 from tests.cli.conftest import APP, Cli
 
-OWN = {"worker", "submit", "status", "tree", "explain", "blocks", "retry", "cancel", "acts", "schedule", "bench"}
+OWN = {
+    "worker", "submit", "status", "tree", "explain", "blocks", "retry", "cancel", "acts", "costs", "schedule", "bench",
+}  # fmt: skip
 
 
 class RemedyError(Exception):

@@ -111,6 +111,16 @@ async def clumsy(ctx: Context, bed: Bed) -> None:
     ctx.write("INSERT INTO nowhere VALUES (1)")
 
 
+@app.task("buyer", key=key_of)
+async def buyer(ctx: Context, bed: Bed) -> None:
+    """Pays for seeds: what a crash leaves open counts as spent."""
+    kept = await ctx.reserve(5)
+    await kept.settle(int(bed.name[-1]))
+    await ctx.reserve(1)
+    ctx.charge(2)
+    leave(ctx, "end")
+
+
 @app.task("compost", key=key_of)
 async def compost(ctx: Context, bed: Bed) -> None:
     """Its children would run long after everything else: the gardener cancels them."""
@@ -149,6 +159,7 @@ async def sow(client: Client) -> None:
         new("gardener").new_task(Bed(name="ann")),
         new("compost").new_task(Bed(name="heap")),
         new("leaf").new_task(Bed(name="weed"), delay_seconds=LONG),
+        *(new("buyer").new_task(Bed(name=f"buyer {number}")) for number in range(2)),
         *(new(kind).new_task(Bed(name=f"{kind} {number}")) for kind in KINDS for number in range(6)),
     ]
     neighbour = [new("leaf").new_task(Bed(name=f"far {number}"), delay_seconds=LONG) for number in range(14)]

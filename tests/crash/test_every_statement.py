@@ -45,7 +45,9 @@ WRITES = (
     "UPDATE ramet_tasks SET state = NULL", "UPDATE ramet_counters", "UPDATE ramet_lineages SET tasks",
     "UPDATE ramet_lineages SET live", "UPDATE ramet_lineages SET state", "UPDATE ramet_lineages SET tombstones",
     "UPDATE ramet_lineages SET sweep", "UPDATE ramet_lineages SET max_fan_out", "UPDATE ramet_lineages SET blocks",
-    "DELETE FROM ramet_live",
+    "DELETE FROM ramet_live", "INSERT INTO ramet_reservations", "INSERT INTO ramet_spend",
+    "UPDATE ramet_lineages SET reserved", "UPDATE ramet_lineages SET spent", "UPDATE ramet_spend SET reserved",
+    "UPDATE ramet_spend SET spent", "UPDATE ramet_reservations SET actual", "UPDATE ramet_reservations SET closed_at",
 )  # fmt: skip
 
 

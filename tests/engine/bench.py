@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from ramet import App, Client, Limits
 from ramet.engine.runner import Runner
@@ -26,6 +27,9 @@ class Desk:
     async def call(self, settlement: Settlement) -> Settled:
         self.calls.append(settlement)
         return Settled(settlement.seq, None if self.refuse else "processing", self.refuse)
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        raise AssertionError("no handler here has an errand")
 
     def client(self) -> Client:
         raise AssertionError("no handler here asks for a client")

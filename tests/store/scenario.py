@@ -6,6 +6,7 @@ from ramet.engine.registry import Registry
 from ramet.engine.scheduler import tick
 from ramet.engine.schedules import Schedules
 from ramet.model import events as ev
+from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.limits import Limits
 from ramet.model.task import TaskState
 from ramet.store.base import TaskQuery
@@ -16,6 +17,7 @@ async def run_everything(world: World) -> None:
     """Use every verb of the protocol at least once on a database that already has other lineages."""
     await world.store.ensure_tables([EFFECTS])
     await submit_and_settle(world)
+    await spend(world)
     await end_from_outside(world)
     await ask(world)
     world.clock.advance(10_000_000.0)
@@ -49,6 +51,20 @@ async def submit_and_settle(world: World) -> None:
     world.clock.advance(LEASE_SECONDS)
     await world.store.sweep()
     assert j.standing.fence == 1
+
+
+async def spend(world: World) -> None:
+    await world.store.put_setting("cost.day_max", 1_000, "int", "")
+    [dear] = await world.submit(tracking_id="dear", max_cost=100)
+    claimed = await world.claim_task(dear)
+    held = [ReserveRequest(f"reserved {n}", claimed.standing.seq, claimed.standing.fence, 60) for n in range(3)]
+    await world.store.reserve(held)
+    await world.store.settle_reserved([Actual(held[0].id, 70), Actual("nobody", 1)])
+    await world.settle(claimed, checkpoint(claimed), charge=Charge("charge", 5))
+    await world.store.reserve(held)
+    await world.settle(claimed)
+    await world.store.costs()
+    await world.store.costs("dear")
 
 
 async def end_from_outside(world: World) -> None:

@@ -12,6 +12,7 @@ import click
 import ramet
 from ramet.cli.acts import acts
 from ramet.cli.blocks import blocks
+from ramet.cli.costs import costs
 from ramet.cli.explain import explain
 from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
 from ramet.cli.persons import cancel, retry
@@ -145,5 +146,5 @@ def main() -> None:
     """
 
 
-for _command in (worker, submit, status, tree, explain, blocks, retry, cancel, acts, schedule, bench):
+for _command in (worker, submit, status, tree, explain, blocks, retry, cancel, acts, costs, schedule, bench):
     main.add_command(_command)

@@ -58,7 +58,7 @@ class _Supervised:
         self._database = database
         self._client: Client | None = None
         self._delivered: list[Settlement] = []
-        self._calls: dict[int, asyncio.Future[Settled]] = {}
+        self._calls: dict[int, asyncio.Future[Any]] = {}
         self._number = 0
 
     def send(self, message: list[Any]) -> None:
@@ -87,19 +87,25 @@ class _Supervised:
             self.send(["done", [settlement_out(Settlement(item.seq, item.fence, event))]])
 
     async def call(self, settlement: Settlement) -> Settled:
+        return settled_in(await self._asked("call", settlement_out(settlement)))
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        return await self._asked("ask", errand, arguments)
+
+    async def _asked(self, what: str, *message: Any) -> Any:
         self._number += 1
         number = self._number
-        answer: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._calls[number] = answer
-        self.send(["call", number, settlement_out(settlement)])
+        self.send([what, number, *message])
         try:
             return await answer
         finally:
             del self._calls[number]
 
-    def answered(self, number: int, settled: Settled) -> None:
+    def answered(self, number: int, answer: Any) -> None:
         if number in self._calls and not self._calls[number].done():
-            self._calls[number].set_result(settled)
+            self._calls[number].set_result(answer)
 
     def failed(self, number: int, why: str) -> None:
         if number in self._calls and not self._calls[number].done():
@@ -137,7 +143,7 @@ async def _serve(
             case ["run", works]:
                 runner.add([Work(*work) for work in works])
             case ["settled", number, row]:
-                port.answered(number, settled_in(row))
+                port.answered(number, row)
             case ["failed", number, why]:
                 port.failed(number, why)
             case ["cancel", seqs]:

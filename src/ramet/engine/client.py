@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from ramet.engine.client_cost import CostClient
 from ramet.engine.client_persons import PersonsClient
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.distribution import StateQueries
@@ -41,7 +42,7 @@ class TreeNode(NamedTuple):
     """1 when there are more children than are shown, or children below the depth asked for."""
 
 
-class Client(PersonsClient, PullVerbs, StateQueries):
+class Client(PersonsClient, CostClient, PullVerbs, StateQueries):
     """Submits work to a database and answers questions about it. Safe to use from many asyncio tasks at once."""
 
     def __init__(
@@ -162,6 +163,7 @@ class Client(PersonsClient, PullVerbs, StateQueries):
             bounds.lineage_seconds,
             bounds.retries_per_minute,
             bounds.max_shape,
+            bounds.max_cost,
         )
 
     # --- asking

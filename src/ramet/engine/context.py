@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_core import to_json
 
+from ramet.engine.ids import new_id
+from ramet.engine.money import Reservation, SyncReservation, reserve
 from ramet.engine.outcome import Endings, Outcome, outcome_event
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.work import Work, state_json
 from ramet.model import events as ev
+from ramet.model.cost import Charge, amount_of
 from ramet.model.limits import LOWERABLE
 from ramet.model.task import NewTask
 from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
@@ -41,6 +44,10 @@ class Desk(Protocol):
         """Settle one thing now and wait until it is durable."""
         ...
 
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        """Run an errand of :mod:`ramet.engine.errands`; arguments and answer are JSON values."""
+        ...
+
     def client(self) -> Client:
         """A client for reading."""
         ...
@@ -58,6 +65,7 @@ class BaseContext:
         self._spawns: list[NewTask] = []
         self._writes: list[Write] = []
         self._lower: list[tuple[str, int]] = []
+        self._charged: int | None = None
         self._stage = work.stage
         self._pipeline_state: dict[str, Any] | None = None
 
@@ -202,6 +210,14 @@ class BaseContext:
                 raise ValueError(f"{name} is to be lowered to {value!r}: give a whole number of at least 0")
         self._lower += limits.items()
 
+    def charge(self, nano_dollars: int) -> None:
+        """Book money that was spent without a reservation; commits with the task. Counts as progress.
+
+        Raises:
+            ValueError: not a whole number of nano-dollars.
+        """
+        self._charged = (self._charged or 0) + amount_of(nano_dollars, "to be charged are")
+
     # --- for the engine
 
     def take_settlement(self, event: Callable[[int], ev.Event], **more: Any) -> Settlement:
@@ -214,9 +230,10 @@ class BaseContext:
             spawns=self._spawns,
             writes=self._writes,
             lower=tuple(self._lower),
+            charge=None if self._charged is None else Charge(new_id(), self._charged),
             **more,
         )
-        self._spawns, self._writes, self._lower = [], [], []
+        self._spawns, self._writes, self._lower, self._charged = [], [], [], None
         return settlement
 
     async def _call(self, settlement: Settlement) -> Settled:
@@ -252,6 +269,12 @@ class BaseContext:
             Settlement(work.seq, work.fence, ev.Progress(work.fence, self._lease_seconds), spawns=[new])
         )
         return settled.spawns[0]
+
+    async def _reserve(self, nano_dollars: int) -> Reservation:
+        answer = await reserve(self._desk, self._work, nano_dollars)
+        if isinstance(answer, str):
+            raise ClaimLost(f"task {self.id}: {answer}")
+        return answer
 
 
 def settlement_of(context: BaseContext, result: Any) -> Settlement:
@@ -292,6 +315,19 @@ class AsyncContext(BaseContext):
         """
         return await self._spawn_now(kind, payload, options)
 
+    async def reserve(self, nano_dollars: int) -> Reservation:
+        """Keep money for a call before making it; commits at once. Settle it afterwards.
+
+        Args:
+            nano_dollars: upper bound of the price; cap the call's output so that it holds.
+
+        Raises:
+            CostRefused: the ceiling of the lineage, the UTC day or the database has no room.
+            ClaimLost: the claim is not this handler's any more.
+            ValueError: not a whole number of nano-dollars.
+        """
+        return await self._reserve(nano_dollars)
+
 
 class SyncContext(Endings, BaseContext):
     """The context of a plain ``def`` handler, which runs in a thread."""
@@ -311,6 +347,11 @@ class SyncContext(Endings, BaseContext):
     def spawn_now(self, kind: str | Handler, payload: Any = None, **options: Any) -> SpawnAnswer:
         """See :meth:`Context.spawn_now`."""
         return asyncio.run_coroutine_threadsafe(self._spawn_now(kind, payload, options), self._loop).result()
+
+    def reserve(self, nano_dollars: int) -> SyncReservation:
+        """See :meth:`Context.reserve`."""
+        kept = asyncio.run_coroutine_threadsafe(self._reserve(nano_dollars), self._loop).result()
+        return SyncReservation(kept, self._loop)
 
 
 class Context(Endings, AsyncContext):

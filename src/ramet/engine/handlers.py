@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ramet.engine.clock import Clock
@@ -47,6 +47,10 @@ class Supervisor(Protocol):
 
     async def call(self, settlement: Settlement) -> Settled:
         """A running handler wants something settled now."""
+        ...
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        """A handler wants an errand of :mod:`ramet.engine.errands` run."""
         ...
 
     def died(self, running: frozenset[int], why: str) -> None:
@@ -124,6 +128,10 @@ class InProcess:
     async def call(self, settlement: Settlement) -> Settled:
         assert self._supervisor is not None
         return await self._supervisor.call(settlement)
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        assert self._supervisor is not None
+        return await self._supervisor.ask(errand, *arguments)
 
     def client(self) -> Client:
         return self._client
@@ -211,9 +219,9 @@ class ChildProcess:
             case ["done", rows]:
                 self._supervisor.outcomes([settlement_in(row) for row in rows])
             case ["call", number, row]:
-                answering = asyncio.create_task(self._answer(number, settlement_in(row)))
-                self._calls.add(answering)
-                answering.add_done_callback(self._calls.discard)
+                self._answer_later(number, self._supervisor.call(settlement_in(row)))
+            case ["ask", number, errand, arguments]:
+                self._answer_later(number, self._supervisor.ask(errand, *arguments))
             case ["drained", rows]:
                 if self._drained is not None and not self._drained.done():
                     self._drained.set_result([(seq, fence) for seq, fence in rows])
@@ -223,13 +231,16 @@ class ChildProcess:
             case _:
                 raise ValueError(f"the handler process sent {message!r:.200}")
 
-    async def _answer(self, number: int, settlement: Settlement) -> None:
-        assert self._supervisor is not None
+    def _answer_later(self, number: int, work: Coroutine[Any, Any, Any]) -> None:
+        answering = asyncio.create_task(self._answer(number, work))
+        self._calls.add(answering)
+        answering.add_done_callback(self._calls.discard)
+
+    async def _answer(self, number: int, work: Coroutine[Any, Any, Any]) -> None:
         try:
-            settled = await self._supervisor.call(settlement)
-            self._send(["settled", number, settled])
+            self._send(["settled", number, await work])
         except Exception as error:
-            log.warning("a call of task %s failed: %s", settlement.seq, error)
+            log.warning("a handler's call failed: %s", error)
             self._send(["failed", number, f"{type(error).__name__}: {error}"])
 
     def _send(self, message: list[Any]) -> None:

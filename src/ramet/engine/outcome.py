@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from ramet.engine.money import CostRefused
 from ramet.model import events as ev
 from ramet.model.retry import ERRORS, ErrorClass, ErrorTable, RetryAfter, classify, fingerprint
 
@@ -95,6 +96,10 @@ def error_event(error: BaseException, fence: int, jitter: float, table: ErrorTab
     """The event of an exception: a snooze where a server named its time, else an error of its class (DESIGN §6)."""
     if isinstance(error, RetryAfter):
         return ev.Snooze(fence, error.seconds, storable(str(error)))
+    if isinstance(error, CostRefused):
+        if error.retry_seconds is None:
+            return ev.Fail(fence, str(error))
+        return ev.Snooze(fence, error.retry_seconds, str(error))
     error_class = classify(error, table)
     if isinstance(error, ValidationError) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.PERMANENT

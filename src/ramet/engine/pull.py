@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 from ramet.engine.claim import BaseClaim, Claim, Ended, Hold
 from ramet.engine.clock import Clock
 from ramet.engine.context import ClaimLost, Desk
+from ramet.engine.errands import run_errand
 from ramet.engine.ids import new_id
 from ramet.engine.keeping import Keeper, Pair
 from ramet.engine.registry import Handler, Kind, Registry
@@ -51,6 +52,9 @@ class _Directly:
     async def call(self, settlement: Settlement) -> Settled:
         [settled] = await self._verbs.store.settle([settlement])
         return settled
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        return await run_errand(self._verbs.store, errand, arguments)
 
     def client(self) -> Any:
         return self._verbs

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json, to_json
 
 from ramet.model import events as ev
+from ramet.model.cost import Charge
 from ramet.model.guard import BlockReason
 from ramet.model.task import NewTask
 from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer, Write
@@ -84,7 +85,7 @@ def settlement_out(item: Settlement) -> list[Any]:
 
 def settlement_in(row: Sequence[Any]) -> Settlement:
     """A settlement from JSON values."""
-    seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower = row
+    seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge = row
     return Settlement(
         seq,
         fence,
@@ -95,6 +96,7 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         pipeline_state,
         progress,
         tuple((name, value) for name, value in lower) if lower else (),
+        None if charge is None else Charge(*charge),
     )
 
 

@@ -18,6 +18,7 @@ from ramet.engine.app import App
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.client import Client
 from ramet.engine.clock import Clock, SystemClock
+from ramet.engine.errands import run_errand
 from ramet.engine.handlers import ChildProcess, Handlers, InProcess, StartCutShort
 from ramet.engine.heartbeat import keep_alive
 from ramet.engine.ids import new_id
@@ -300,6 +301,10 @@ class Worker:
         if settled.state != "processing":
             self._let_go([(settlement.seq, settlement.fence)])
         return settled
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        """A handler wants something of the database beside its settlements (see :mod:`ramet.engine.errands`)."""
+        return await run_errand(self._store, errand, arguments)
 
     async def _settle_loop(self) -> None:
         while True:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from ramet.model.cost import dollars
 from ramet.model.lineage import OPEN, Lineage
 from ramet.model.task import LIVE
 
@@ -31,6 +32,8 @@ class BlockReason(StrEnum):
     COST = "cost"
     STOP_LIST = "stop_list"
     TRAP = "trap"
+    RESERVE = "reserve"
+    """No spawn: a task asked for money that a ceiling did not leave. Stored under the task's own kind and key."""
 
 
 ORDINARY = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE, BlockReason.ELSEWHERE})
@@ -107,6 +110,8 @@ class Facts(NamedTuple):
     """For kinds with ``trap=True``: the shape of the key (:mod:`ramet.model.shapes`)."""
     shape_count: int = 0
     """Tasks of this kind and shape that were spawned in the lineage so far."""
+    max_attempts: int | None = 4
+    """Of the candidate."""
 
 
 def check_spawn(facts: Facts) -> Verdict:
@@ -224,6 +229,15 @@ def _deadline(facts: Facts) -> Blocked | None:
     return None
 
 
+def _cost(facts: Facts) -> Blocked | None:
+    most, spent = facts.lineage.max_cost, facts.lineage.spent
+    if most is not None and 0 < spent >= most:
+        return Blocked(BlockReason.COST, f"the lineage has spent {dollars(spent)} of {dollars(most)}")
+    if most is None and facts.max_attempts is None:
+        return Blocked(BlockReason.COST, "a task without max_attempts needs a lineage with max_cost")
+    return None
+
+
 def _stop_list(facts: Facts) -> Blocked | None:
     if facts.stopped_by is not None:
         return Blocked(BlockReason.STOP_LIST, f"{facts.stopped_by} is on the stop list")
@@ -250,6 +264,7 @@ _CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (
     _budget,
     _fan_out,
     _deadline,
+    _cost,
     _stop_list,
     _trap,
 )

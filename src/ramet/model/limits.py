@@ -58,6 +58,8 @@ class Limits:
     invocation_items: int = 1_000
     max_attempts: int | None = 4
     """One run and three retries."""
+    max_cost: int | None = None
+    """Nano-dollars that a lineage may spend and reserve together."""
     payload_bytes_max: int = 262_144
     pipeline_state_bytes_max: int = 1_048_576
 

@@ -63,6 +63,14 @@ class Lineage(NamedTuple):
     """The lineage's next turn in each class that it is ahead in (:func:`ramet.model.ordering.read_positions`)."""
     max_shape: int = 1_000
     """Spawned keys of one shape, for kinds with ``trap=True``."""
+    max_cost: int | None = None
+    """Ceiling of ``spent + reserved``, nano-dollars; None for no ceiling."""
+    spent: int = 0
+    """Nano-dollars booked, open reservations of ended tasks included (DESIGN §1, I2)."""
+    reserved: int = 0
+    """Nano-dollars that live tasks keep for calls under way."""
+    under_reserved: int = 0
+    """Nano-dollars that were spent beyond what had been reserved: the only way past the ceiling."""
 
 
 class Place(NamedTuple):

@@ -17,6 +17,7 @@ from ramet.model.lineage import Lineage, LineageState, counted_out, reopened
 from ramet.model.task import LIVE, TERMINAL, Standing, Wait
 from ramet.model.transitions import Change, Transition
 from ramet.store import uniqueness
+from ramet.store.costs import close_open
 from ramet.store.lineages import lock_lineages
 from ramet.store.schema import LIVE_COLUMNS, LIVE_LIST
 from ramet.store.session import Session
@@ -216,10 +217,18 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
     if not deltas:
         return
     lineages = lock_lineages(session, deltas)
+    _close_reservations(session, changes, lineages)
     for tracking_id, counts in deltas.items():
         row = lineages[tracking_id]
         row = row._replace(**{name: getattr(row, name) + by for name, by in counts.items()})
         _write_counts(session, row, tracking_id in revived)
+
+
+def _close_reservations(session: Session, changes: Sequence[Change], lineages: Mapping[str, Lineage]) -> None:
+    """Only tasks of lineages that have money reserved can have left a reservation open."""
+    if any(row.reserved for row in lineages.values()):
+        ended = [c for c in changes if c.before.state in LIVE and c.after.state in TERMINAL]
+        close_open(session, [c.before.seq for c in ended if lineages[c.before.tracking_id].reserved])
 
 
 def _write_counts(session: Session, row: Lineage, revived: bool) -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from ramet.model.cost import Charge
 from ramet.model.events import Event
 from ramet.model.guard import BlockReason
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory, TaskState
+from ramet.store.base_cost import CostStore
 from ramet.store.base_persons import PersonsStore
 from ramet.store.base_schedules import ScheduleStore
 
@@ -28,6 +30,7 @@ class NewLineage(NamedTuple):
     lineage_seconds: float = 172_800.0
     retries_per_minute: int = 600
     max_shape: int = 1_000
+    max_cost: int | None = None
 
 
 class Submitted(NamedTuple):
@@ -63,6 +66,7 @@ class Settlement(NamedTuple):
     """JSON text shown to people."""
     lower: tuple[tuple[str, int], ...] = ()
     """Lineage limits to lower first, as (name, value); a value above the present one changes nothing."""
+    charge: Charge | None = None
 
 
 class SpawnAnswer(NamedTuple):
@@ -160,7 +164,7 @@ class Swept(NamedTuple):
         return any(self)
 
 
-class Store(PersonsStore, ScheduleStore, Protocol):
+class Store(PersonsStore, CostStore, ScheduleStore, Protocol):
     """What the engine asks of a database. See the package's conformance tests for what each method promises."""
 
     async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:

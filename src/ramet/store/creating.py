@@ -135,6 +135,8 @@ def _distinct(item: NewLineage, held: Held) -> tuple[list[NewTask], list[Submitt
         answers.append(Submitted(winner, item.tracking_id, winner == new.id))
         if winner == new.id:
             distinct.append(new)
+    if item.max_cost is None and any(new.max_attempts is None for new in item.roots):
+        raise StoreError("max_attempts=None needs a ceiling on what the lineage may cost: give max_cost")
     if len(distinct) > item.max_tasks:
         raise StoreError(
             f"{len(distinct)} roots are over the lineage's max_tasks of {item.max_tasks}: raise the limit or "
@@ -190,4 +192,5 @@ def _row(item: NewLineage, roots: Sequence[NewTask], now: float) -> Lineage:
         sweep=0,
         retries_per_minute=item.retries_per_minute,
         max_shape=item.max_shape,
+        max_cost=item.max_cost,
     )

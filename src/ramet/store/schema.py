@@ -8,6 +8,7 @@ writing (docs/decisions/0003). Both dialects share this text; types are chosen s
 from __future__ import annotations
 
 from ramet.model.task import Standing
+from ramet.store.schema_cost import COST_TABLES
 from ramet.store.schema_guard import GUARD_TABLES
 from ramet.store.schema_schedules import SCHEDULE_TABLES
 
@@ -41,12 +42,18 @@ _V1 = (
         retry_minute INTEGER NOT NULL DEFAULT 0,
         retries INTEGER NOT NULL DEFAULT 0,
         turns TEXT NOT NULL DEFAULT '',
-        max_shape INTEGER NOT NULL DEFAULT 1000
+        max_shape INTEGER NOT NULL DEFAULT 1000,
+        max_cost INTEGER,
+        spent INTEGER NOT NULL DEFAULT 0 CHECK (spent >= 0),
+        reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0),
+        under_reserved INTEGER NOT NULL DEFAULT 0,
+        CHECK (max_cost IS NULL OR spent + reserved <= max_cost + under_reserved)
     )
     """,
     "CREATE INDEX ramet_lineages_by_state ON ramet_lineages (state, created_at)",
     "CREATE INDEX ramet_lineages_running ON ramet_lineages (deadline_at) WHERE state = 'running'",
     "CREATE INDEX ramet_lineages_ended ON ramet_lineages (ended_at) WHERE ended_at IS NOT NULL",
+    "CREATE INDEX ramet_lineages_by_cost ON ramet_lineages ((spent + reserved)) WHERE spent + reserved > 0",
     "CREATE INDEX ramet_lineages_swept ON ramet_lineages (tracking_id) WHERE sweep > 0",
     """
     CREATE TABLE ramet_tasks (
@@ -242,6 +249,7 @@ _V1 = (
     "INSERT INTO ramet_counters (name, value) VALUES ('task', 1), ('epoch', 0), ('schema', 0)",
     *GUARD_TABLES,
     *SCHEDULE_TABLES,
+    *COST_TABLES,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)

@@ -20,6 +20,7 @@ from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change
 from ramet.store.apply import apply
 from ramet.store.base import Settled, Settlement, SpawnAnswer
+from ramet.store.costs import book_charges
 from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session, StatementFailed
@@ -97,6 +98,7 @@ def _settle_accepted(
 ) -> None:
     accepted = [(at, _with_writes(session, item), standing) for at, item, standing in accepted]
     _lower_limits(session, accepted, lineages)
+    _charge(session, accepted, lineages)
     spawned = _spawn_all(session, accepted, lineages)
     # Errors count retries on these rows; each lineage is written once, however many of its tasks failed.
     retries_before = {tracking_id: (row.retry_minute, row.retries) for tracking_id, row in lineages.items()}
@@ -107,7 +109,7 @@ def _settle_accepted(
         told = spawned.get(item.seq, ())
         granted = sum(1 for answer in told if answer.id is not None)
         standing = read
-        if granted or item.writes:
+        if granted or item.writes or item.charge is not None:
             standing = read._replace(fan_out=read.fan_out + granted, progressed=1)
         if type(item.event) is ev.Error:
             change = _decide_error(session, standing, item.event, lineages)
@@ -126,6 +128,18 @@ def _settle_accepted(
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
     if any(change.after.state == "pending" for change in changes):
         session.wake()
+
+
+def _charge(
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], lineages: dict[str, Lineage]
+) -> None:
+    charges = [
+        (item.seq, item.fence, standing.tracking_id, item.charge)
+        for _, item, standing in accepted
+        if item.charge is not None
+    ]
+    if charges:
+        book_charges(session, charges, lineages)
 
 
 def _decided(standing: Standing, event: ev.Event, now: float) -> Change:
@@ -184,6 +198,14 @@ def _lineage_end(session: Session, standing: Standing, lineage: Lineage) -> ev.L
         if grave is not None:
             return ev.LineageEnded("cancelled", f"cancel_tree: {grave}")
     return None
+
+
+def claim_refusal(session: Session, standing: Standing | None, fence: int, lineage: Lineage | None) -> str | None:
+    """Why a claim may not ask for anything any more, as settle would say; None for a current one."""
+    if standing is None or lineage is None or not _current(standing, fence, session.now):
+        return "stale"
+    end = _lineage_end(session, standing, lineage)
+    return None if end is None else end.state
 
 
 def _with_writes(session: Session, item: Settlement) -> Settlement:

@@ -80,7 +80,8 @@ def spawn(
         for new in news:
             there = holders[(parent.tracking_id, new.key)]
             facts = Facts(lineage, tombstones, parent.id, parent.ancestry_chain, parent.spawn_depth, fan_out,
-                          parent.claim_current, new.kind, new.cycle_on, tuple(there), session.now)  # fmt: skip
+                          parent.claim_current, new.kind, new.cycle_on, tuple(there), session.now,
+                          max_attempts=new.max_attempts)  # fmt: skip
             verdict = check_spawn(facts if screen.idle else screen.look(facts, new))
             if isinstance(verdict, Blocked):
                 refusals.append(Refusal(parent, new, verdict))

@@ -32,6 +32,7 @@ from ramet.store.neighbours import Neighbours, network_file_system
 from ramet.store.schema import MIGRATIONS, SCHEMA_VERSION
 from ramet.store.session import Session, StatementFailed
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
+from ramet.store.verbs_cost import CostVerbs
 from ramet.store.verbs_persons import PersonsVerbs
 from ramet.store.verbs_schedules import ScheduleVerbs
 from ramet.store.within import run_within
@@ -39,7 +40,7 @@ from ramet.store.within import run_within
 Answer = TypeVar("Answer")
 
 
-class SqliteStore(PersonsVerbs, ScheduleVerbs):
+class SqliteStore(PersonsVerbs, CostVerbs, ScheduleVerbs):
     """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
 
     def __init__(

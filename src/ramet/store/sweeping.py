@@ -158,6 +158,8 @@ def prune(session: Session, before: float, limit: int) -> int:
             (tracking_id,),
         )
         session.run("DELETE FROM ramet_tasks WHERE tracking_id = ? AND state IS NOT NULL", (tracking_id,))
+        # What is not settled yet stays: money that was spent is booked whenever somebody tells (promise I2).
+        session.run("DELETE FROM ramet_reservations WHERE tracking_id = ? AND settled_at IS NOT NULL", (tracking_id,))
         for table in (
             "ramet_blocks",
             "ramet_block_counts",

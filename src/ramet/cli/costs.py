@@ -1,0 +1,69 @@
+"""``ramet costs``: what was spent and reserved, under which ceilings."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Console
+
+from ramet import Client, Costs
+from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.show import console, emit, number, plain, table
+from ramet.model.cost import dollars
+
+
+@click.command(short_help="What was spent and reserved.")
+@click.argument("tracking_id", required=False)
+@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="The dearest so many.")
+@database_option
+@json_option
+def costs(*, tracking_id: str | None, limit: int, database: str, as_json: bool) -> None:
+    """Money spent and reserved: today (UTC), in all, and by lineage; of one lineage also by kind and task.
+
+    What a task left open when it ended counts as spent until its call is settled. JSON has whole nano-dollars.
+    """
+
+    async def question(client: Client) -> Costs:
+        if tracking_id is not None:
+            await lineage_of(client, tracking_id)
+        return await client.costs(tracking_id, limit=limit)
+
+    found = ask(database, question)
+    if as_json:
+        emit(found)
+        return
+    screen = console()
+    _print_sums(screen, found)
+    if found.kinds:
+        _print_parts(screen, found)
+    if not any(lineage.spent or lineage.reserved for lineage in found.lineages):
+        screen.print("\nnothing was spent" + (" by this lineage" if tracking_id else ""))
+
+
+def _ceiling(most: int | None) -> str:
+    return "-" if most is None else dollars(most)
+
+
+def _print_sums(screen: Console, found: Costs) -> None:
+    made = table("*of", ">spent", ">reserved", ">ceiling", ">beyond what was reserved")
+    for name, ceiling in (("today (UTC)", found.day), ("all lineages", found.total)):
+        made.add_row(name, dollars(ceiling.spent), dollars(ceiling.reserved), _ceiling(ceiling.most), "")
+    for row in found.lineages:
+        over = dollars(row.under_reserved) if row.under_reserved else ""
+        made.add_row(plain(row.tracking_id), dollars(row.spent), dollars(row.reserved), _ceiling(row.max_cost), over)
+    screen.print(made)
+
+
+def _print_parts(screen: Console, found: Costs) -> None:
+    made = table("*kind", ">calls", ">spent", ">reserved")
+    for kind in found.kinds:
+        made.add_row(plain(kind.kind), number(kind.calls), dollars(kind.spent), dollars(kind.reserved))
+    screen.print()
+    screen.print(made)
+    made = table("task", "kind", "*key", ">calls", ">spent", ">reserved")
+    for task in found.tasks:
+        made.add_row(
+            task.task_id, plain(task.kind), plain(task.key), number(task.calls), dollars(task.spent),
+            dollars(task.reserved),
+        )  # fmt: skip
+    screen.print()
+    screen.print(made)

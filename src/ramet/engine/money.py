@@ -1,0 +1,92 @@
+"""Money in a handler's hands: reserve before a call, settle after it (DESIGN §8).
+
+A reservation is an upper bound, so what is called must have its output capped. An actual cost above it is booked in
+full and told in the log; it is the only way past a ceiling.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from ramet.engine.ids import new_id
+from ramet.model.cost import Booked, Reserved, amount_of, dollars
+from ramet.model.guard import BlockReason
+
+if TYPE_CHECKING:
+    from ramet.engine.context import Desk
+    from ramet.engine.work import Work
+
+log = logging.getLogger("ramet.cost")
+
+
+class CostRefused(Exception):
+    """A ceiling leaves no room for what was to be reserved: do not make the call.
+
+    A handler that lets it through is put off where asking again makes sense (its attempt is given back), and fails
+    with reason ``cost`` where it never will.
+    """
+
+    def __init__(self, detail: str, retry_seconds: float | None) -> None:
+        super().__init__(f"cost: {detail}")
+        self.retry_seconds = retry_seconds
+        """When there may be room; None when there never will be."""
+
+
+class Reservation:
+    """Money kept for one call. Settle it when the price is known; until then its whole amount counts."""
+
+    def __init__(self, desk: Desk, reservation_id: str, amount: int, task_id: str) -> None:
+        self._desk = desk
+        self.id = reservation_id
+        self.amount = amount
+        """Nano-dollars."""
+        self._task_id = task_id
+
+    async def settle(self, actual: int) -> None:
+        """Book what the call cost, nano-dollars; 0 when it was not made. Never refused, and twice is once.
+
+        Raises:
+            ValueError: not a whole number of nano-dollars.
+            StoreError: the database could not be written; settle again.
+        """
+        amount = amount_of(actual, "the actual cost is")
+        booked = Booked(*await self._desk.ask("settle_reserved", self.id, amount))
+        if booked.actual is None:
+            log.warning("reservation %s of task %s was pruned: %s are not booked", self.id, self._task_id,
+                        dollars(amount))  # fmt: skip
+        elif booked.over and booked.actual == amount:
+            log.warning("a call of task %s cost %s, %s more than reserved: cap its output or reserve more",
+                        self._task_id, dollars(amount), dollars(booked.over))  # fmt: skip
+
+
+class SyncReservation:
+    """See :class:`Reservation`; for plain handlers, which run in a thread."""
+
+    def __init__(self, reservation: Reservation, loop: asyncio.AbstractEventLoop) -> None:
+        self._reservation = reservation
+        self._loop = loop
+        self.id = reservation.id
+        self.amount = reservation.amount
+
+    def settle(self, actual: int) -> None:
+        """See :meth:`Reservation.settle`."""
+        asyncio.run_coroutine_threadsafe(self._reservation.settle(actual), self._loop).result()
+
+
+async def reserve(desk: Desk, work: Work, nano_dollars: int) -> Reservation | str:
+    """Reserve for a claim; the reason when the claim is not current any more.
+
+    Raises:
+        CostRefused: a ceiling has no room.
+        ValueError: not a whole number of nano-dollars.
+    """
+    amount = amount_of(nano_dollars, "to be reserved are")
+    reservation_id = new_id()
+    answer = Reserved(*await desk.ask("reserve", reservation_id, work.seq, work.fence, amount))
+    if answer.refused == BlockReason.COST:
+        raise CostRefused(answer.detail, answer.retry_seconds)
+    if answer.refused is not None:
+        return answer.refused
+    return Reservation(desk, reservation_id, amount, work.id)

@@ -1,0 +1,186 @@
+"""Money: what may be reserved under which ceiling, and what a refusal says (DESIGN §1 I2 and I5, §8).
+
+Amounts are whole nano-dollars (a thousand millionth of a dollar), so that sums are exact. A reservation is the upper
+bound of a call's price: what was reserved and what was spent together never pass a ceiling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+NANO_DOLLARS = 1_000_000_000
+"""One dollar."""
+AMOUNT_MAX = 10**18
+"""No single amount is larger: a thousand million dollars. Sums of them stay within what databases count in."""
+DAY_SECONDS = 86_400.0
+SETTLING_SECONDS = 10.0
+"""How long a task is put off that would have room once others have settled what they reserved."""
+DAY_SETTING = "cost.day_max"
+GLOBAL_SETTING = "cost.global_max"
+ALL_DAYS = -1
+"""Stands in the place of a day for the sums over all of them."""
+
+
+class ReserveRequest(NamedTuple):
+    """Money that a claim wants to be kept for it."""
+
+    id: str
+    """Chosen by whoever asks, so that asking again after a lost answer reserves once."""
+    seq: int
+    fence: int
+    amount: int
+    """Upper bound of what will be spent, nano-dollars."""
+
+
+class Reserved(NamedTuple):
+    """The answer to one request."""
+
+    id: str
+    refused: str | None = None
+    """None when the money is reserved; ``cost``, or why the claim is no longer current."""
+    detail: str = ""
+    retry_seconds: float | None = None
+    """When asking again makes sense; None when it never will."""
+
+
+class Actual(NamedTuple):
+    """What a reserved call really cost."""
+
+    id: str
+    amount: int
+    """Nano-dollars."""
+
+
+class Booked(NamedTuple):
+    """What is booked for a reservation after it was settled."""
+
+    id: str
+    actual: int | None
+    """Nano-dollars; what the first settle said, whoever settles again. None when nobody knows this reservation."""
+    over: int = 0
+    """By how much it exceeded what was reserved."""
+
+
+class Charge(NamedTuple):
+    """Money that was spent without a reservation; booked when the task's next settlement commits."""
+
+    id: str
+    amount: int
+    """Nano-dollars."""
+
+
+class Ceiling(NamedTuple):
+    """One of the sums that bound a reservation."""
+
+    name: str
+    """``lineage``, ``day`` or ``global``."""
+    spent: int
+    reserved: int
+    most: int | None
+    """None when there is no such ceiling."""
+
+
+class LineageCost(NamedTuple):
+    """What a lineage cost, nano-dollars."""
+
+    tracking_id: str
+    spent: int
+    reserved: int
+    max_cost: int | None
+    under_reserved: int
+
+
+class KindCost(NamedTuple):
+    """What the tasks of a kind cost in a lineage, nano-dollars."""
+
+    kind: str
+    calls: int
+    """Reservations and charges."""
+    spent: int
+    reserved: int
+
+
+class TaskCost(NamedTuple):
+    """What one task cost, nano-dollars."""
+
+    task_id: str
+    kind: str
+    key: str
+    calls: int
+    spent: int
+    reserved: int
+
+
+class Costs(NamedTuple):
+    """Sums of a database, and of one lineage where it was asked for."""
+
+    day: Ceiling
+    """Of the present UTC day."""
+    total: Ceiling
+    lineages: tuple[LineageCost, ...] = ()
+    """Those that cost something, the dearest first."""
+    kinds: tuple[KindCost, ...] = ()
+    tasks: tuple[TaskCost, ...] = ()
+    """The dearest first."""
+
+
+def amount_of(nano_dollars: object, what: str) -> int:
+    """The amount, checked.
+
+    Raises:
+        ValueError: it is not a whole number of nano-dollars in range.
+    """
+    if type(nano_dollars) is not int or not 0 <= nano_dollars <= AMOUNT_MAX:
+        raise ValueError(
+            f"{what} {nano_dollars!r}: give a whole number of nano-dollars from 0 to {AMOUNT_MAX} "
+            f"(one dollar is {NANO_DOLLARS})"
+        )
+    return nano_dollars
+
+
+def day_of(now: float) -> int:
+    """The UTC day of a moment, days since the epoch."""
+    return int(now // DAY_SECONDS)
+
+
+def dollars(nano_dollars: int) -> str:
+    """The amount in dollars, to the last digit that is not 0 but at least to the cent."""
+    sign, whole = "-" if nano_dollars < 0 else "", abs(nano_dollars)
+    cents = f"{whole % NANO_DOLLARS:09d}"
+    return f"{sign}${whole // NANO_DOLLARS:,}.{cents[:2]}{cents[2:].rstrip('0')}"
+
+
+def refusal(amount: int, ceilings: Sequence[Ceiling], now: float) -> tuple[str, float | None] | None:
+    """Why an amount cannot be reserved, and when to ask again; None when every ceiling has room.
+
+    A ceiling of the day has room again tomorrow, one whose room is only reserved may have it soon; where an amount
+    never fits, waiting for another ceiling would be in vain.
+    """
+    found: list[tuple[float, str]] = []
+    for name, spent, reserved, most in ceilings:
+        if most is None or spent + reserved + amount <= most:
+            continue
+        left = dollars(most - spent - reserved) if most > spent + reserved else "nothing"
+        detail = (
+            f"the ceiling of the {name} is {dollars(most)}: {dollars(spent)} spent, {dollars(reserved)} reserved, "
+            f"{left} left, {dollars(amount)} wanted"
+        )
+        found.append((_again(name, spent + amount, amount, most, now), detail))
+    if not found:
+        return None
+    seconds, detail = max(found)
+    return detail, None if seconds == float("inf") else seconds
+
+
+def _again(name: str, least: int, amount: int, most: int, now: float) -> float:
+    """Seconds until there may be room: infinite when there never will be.
+
+    Args:
+        least: what would be spent if everybody else gave back what is reserved.
+    """
+    if least <= most:
+        return SETTLING_SECONDS
+    if name == "day" and amount <= most:
+        return (day_of(now) + 1) * DAY_SECONDS - now
+    return float("inf")

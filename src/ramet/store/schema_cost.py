@@ -1,0 +1,35 @@
+"""Tables of money; part of version 1 of the schema. Amounts are nano-dollars."""
+
+from __future__ import annotations
+
+COST_TABLES = (
+    # One row per reservation, and one per settlement that charged: a charge is a reservation settled at once.
+    # A task that ends closes what it left open: that counts as spent until somebody settles it.
+    """
+    CREATE TABLE ramet_reservations (
+        id TEXT PRIMARY KEY,
+        tracking_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        fence INTEGER NOT NULL,
+        day INTEGER NOT NULL,
+        amount INTEGER NOT NULL CHECK (amount >= 0),
+        actual INTEGER CHECK (actual >= 0),
+        reserved_at REAL NOT NULL,
+        closed_at REAL,
+        settled_at REAL
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX ramet_reservations_by_lineage ON ramet_reservations (tracking_id, seq)",
+    """
+    CREATE INDEX ramet_reservations_open ON ramet_reservations (seq)
+        WHERE settled_at IS NULL AND closed_at IS NULL
+    """,
+    # Day -1 is the sum over all days.
+    """
+    CREATE TABLE ramet_spend (
+        day INTEGER PRIMARY KEY,
+        spent INTEGER NOT NULL CHECK (spent >= 0),
+        reserved INTEGER NOT NULL CHECK (reserved >= 0)
+    )
+    """,
+)

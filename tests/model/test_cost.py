@@ -1,0 +1,71 @@
+"""Ceilings: what fits, what a refusal says, and when asking again makes sense."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ramet.model.cost import AMOUNT_MAX, DAY_SECONDS, SETTLING_SECONDS, Ceiling, amount_of, dollars, refusal
+
+NOON = 20_000 * DAY_SECONDS + DAY_SECONDS / 2
+
+
+def ceiling(name: str = "lineage", spent: int = 0, reserved: int = 0, most: int | None = 100) -> Ceiling:
+    return Ceiling(name, spent, reserved, most)
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.one_of(st.none(), st.integers(0, 100)))
+def test_an_amount_fits_exactly_while_everything_together_stays_at_or_under_the_ceiling(
+    spent: int, reserved: int, amount: int, most: int | None
+) -> None:
+    refused = refusal(amount, [ceiling("lineage", spent, reserved, most)], NOON)
+    assert (refused is None) == (most is None or spent + reserved + amount <= most)
+
+
+def test_room_that_is_only_reserved_may_come_back_soon() -> None:
+    assert refusal(60, [ceiling(spent=10, reserved=50)], NOON) == (
+        "the ceiling of the lineage is $0.0000001: $0.00000001 spent, $0.00000005 reserved, $0.00000004 left, "
+        "$0.00000006 wanted",
+        SETTLING_SECONDS,
+    )
+
+
+@pytest.mark.parametrize("name", ["lineage", "global"])
+def test_room_that_is_spent_never_comes_back(name: str) -> None:
+    refused = refusal(60, [ceiling(name, spent=50)], NOON)
+    assert refused is not None
+    assert refused[1] is None
+
+
+def test_a_day_has_room_again_tomorrow_unless_the_amount_never_fits() -> None:
+    refused = refusal(60, [ceiling("day", spent=50)], NOON)
+    assert refused is not None
+    assert refused[1] == DAY_SECONDS / 2
+    refused = refusal(101, [ceiling("day")], NOON)
+    assert refused is not None
+    assert refused[1] is None
+
+
+def test_of_several_ceilings_the_one_that_holds_longest_speaks() -> None:
+    bounds = [ceiling("day", spent=60), ceiling("global", spent=60), ceiling(reserved=60)]
+    refused = refusal(60, bounds, NOON)
+    assert refused is not None
+    assert refused[0].startswith("the ceiling of the global")
+    assert refused[1] is None
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.0, True, "1", None, AMOUNT_MAX + 1])
+def test_an_amount_is_a_whole_number_of_nano_dollars(wrong: object) -> None:
+    with pytest.raises(ValueError, match=r"to be reserved are .*: give a whole number of nano-dollars"):
+        amount_of(wrong, "to be reserved are")
+    assert amount_of(AMOUNT_MAX, "x") == AMOUNT_MAX
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(0, "$0.00"), (1, "$0.000000001"), (1_500_000_000, "$1.50"), (12_345_678_900_000_000, "$12,345,678.90"),
+     (-10_000_000, "-$0.01")],
+)  # fmt: skip
+def test_amounts_are_written_in_dollars_to_the_last_digit(amount: int, text: str) -> None:
+    assert dollars(amount) == text
