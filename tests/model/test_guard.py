@@ -89,6 +89,7 @@ TROUBLE: list[tuple[BlockReason, dict[str, Any], dict[str, Any]]] = [
     (BlockReason.BUDGET, {"tasks": 100}, {}),
     (BlockReason.FAN_OUT, {}, {"parent_fan_out": 50}),
     (BlockReason.DEADLINE, {"deadline_at": NOW}, {}),
+    (BlockReason.COST, {"max_cost": 10, "spent": 10}, {}),
     (BlockReason.STOP_LIST, {}, {"stopped_by": "host example.com"}),
     (BlockReason.TRAP, {"max_shape": 7}, {"shape": "example.com/#", "shape_count": 7}),
 ]
@@ -107,9 +108,10 @@ def troubled(*causes: tuple[BlockReason, dict[str, Any], dict[str, Any]]) -> Fac
 
 
 def test_the_reasons_are_those_of_the_design_in_its_order() -> None:
-    assert [reason for reason, _, _ in TROUBLE] == [reason for reason in BlockReason if reason != "cost"]
+    # A refused reservation is stored as a block, and the guard of spawns never says it.
+    assert [reason for reason, _, _ in TROUBLE] == [reason for reason in BlockReason if reason != BlockReason.RESERVE]
     assert [reason.value for reason in BlockReason] == (
-        "cancelled ended stale depth cycle in_flight done elsewhere budget fan_out deadline cost stop_list trap".split()
+        "cancelled ended stale depth cycle in_flight done elsewhere budget fan_out deadline cost stop_list trap reserve".split()
     )
 
 
