@@ -27,6 +27,7 @@ BALANCED_NUMBERS: dict[str, Any] = {
     "invocation_seconds": 10 * 60.0,
     "invocation_items": 1_000,
     "max_attempts": 4,
+    "max_cost": None,
     "payload_bytes_max": 256 * 1_024,
     "pipeline_state_bytes_max": 1_024 * 1_024,
 }
