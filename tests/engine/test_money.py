@@ -183,6 +183,6 @@ async def test_a_pulled_claim_reserves_and_settles(app: App, client: Client) -> 
     await call.settle(25)
     claim.charge(7)
     with pytest.raises(CostRefused, match="ceiling of the lineage"):
-        await claim.reserve(69)
+        await claim.reserve(76)
     await claim.complete()
     assert await sums(client, submitted.tracking_id) == (32, 0, 0)
