@@ -76,6 +76,8 @@ class Rows:
         self.owned: list[tuple[str, int, str]] = []
         self.uniques: dict[tuple[str, str], UniqueRow] = {}
         self.shapes: Counter[tuple[str, str, str]] = Counter()
+        self.demands: list[Any] = []
+        self.firing: list[Any] = []
 
     async def load(self, store: Store) -> None:
         async def table(name: str, fields: Any) -> list[Any]:
@@ -107,6 +109,8 @@ class Rows:
             self.transitions[seq].append(number)
             if name == "revive":
                 self.revived.add(seq)
+        self.demands = await store.read("SELECT kind, key, count, demands, demands_seen FROM ramet_blocks")
+        self.firing = await store.read("SELECT tracking_id, pattern FROM ramet_alerts WHERE state = 'firing'")
         for name in ("ramet_attempts", "ramet_transitions", "ramet_checkpoints"):
             self.owned += [(name, *row) for row in await store.read(f"SELECT seq, tracking_id FROM {name}")]
 
@@ -335,6 +339,16 @@ def nothing_is_orphaned(rows: Rows) -> Iterator[str]:
             yield f"transitions of task {seq} are numbered {numbers}"
 
 
+def alerts_are_told_once(rows: Rows) -> Iterator[str]:
+    """One alert fires per lineage and pattern; a refusal is at most one demand, and the first is none."""
+    for (tracking_id, pattern), count in Counter(rows.firing).items():
+        if count > 1:
+            yield f"{count} alerts {pattern} fire for lineage {tracking_id!r}"
+    for kind, key, count, demands, seen in rows.demands:
+        if not 0 <= seen <= demands < count:
+            yield f"block {kind} {key!r} of {count} refusals has {demands} demands, {seen} seen"
+
+
 CHECKS = (
     one_place_and_one_end,
     counters_equal_a_recount,
@@ -351,4 +365,5 @@ CHECKS = (
     leases_and_deadlines,
     refusals_are_explained,
     nothing_is_orphaned,
+    alerts_are_told_once,
 )

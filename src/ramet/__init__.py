@@ -16,6 +16,7 @@ from ramet.engine.sync_claim import SyncClaim
 from ramet.engine.sync_client import SyncClient
 from ramet.engine.worker import Worker
 from ramet.model.acts import Act
+from ramet.model.alerts import Alert
 from ramet.model.cost import Costs
 from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Act",
+    "Alert",
     "App",
     "Attempt",
     "Block",

@@ -83,3 +83,10 @@ def marked(name: str) -> bool:
 @app.task("bare")
 async def bare(context: Context) -> None:
     """Takes no payload."""
+
+
+@app.task("greedy", key=lambda payload: payload.text)
+async def greedy(context: Context, payload: Text) -> None:
+    """Wants itself at every attempt, and fails in a way that is tried again."""
+    await context.spawn_now("greedy", payload)
+    raise Transient("again")

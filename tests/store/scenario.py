@@ -6,6 +6,7 @@ from ramet.engine.registry import Registry
 from ramet.engine.scheduler import tick
 from ramet.engine.schedules import Schedules
 from ramet.model import events as ev
+from ramet.model.alerts import MonitorLimits
 from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.limits import Limits
 from ramet.model.task import TaskState
@@ -140,3 +141,32 @@ async def schedule(world: World) -> None:
     await schedules.run("page")
     await schedules.resume("page")
     await schedules.remove("page")
+    await look(world)
+
+
+async def look(world: World) -> None:
+    """A look of the monitor that finds something of everything, and one after which all is resolved."""
+    await world.store.put_alert_thresholds({"image": 5, "loose": None})
+    [held, storm] = await world.submit(world.task("a"), world.task("b"), tracking_id="odd", retries_per_minute=1)
+    for task_id in (held, storm):
+        claimed = await world.claim_task(task_id)
+        for _ in range(4):
+            world.clock.advance(1.0)
+            await world.spawn(claimed, world.task(claimed.key), world.task(f"of {claimed.key}"))
+        if task_id == storm:
+            await world.settle(claimed, failing(claimed, "busy", "transient"))
+    again = await world.claim(10, kinds=("page",))
+    await world.store.settle([settlement(item, failing(item, "busy", "transient")) for item in again])
+    world.clock.advance(5.0)
+    await world.sweep()
+    held_again = await world.claim(10)
+    world.clock.advance(LEASE_SECONDS + 100.0)
+    limits = MonitorLimits(depth_max=0)
+    while (await world.store.look(limits, force=True)).more:
+        pass
+    for tracking_id in (None, "odd"):
+        for firing in (True, False):
+            assert await world.store.alerts(firing=firing, tracking_id=tracking_id)
+    world.clock.advance(4_000.0)
+    await world.store.look(limits)
+    assert held_again

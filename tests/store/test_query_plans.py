@@ -32,6 +32,12 @@ WHOLE: dict[str, str] = {
     f"SELECT {SCHEDULE_LIST} FROM ramet_schedules ORDER BY name": "all schedules are asked for, and there are a few",
     "SELECT l.seq FROM ramet_live l INDEXED BY ramet_live_by_depth WHERE l.state = ? AND l.lease_until": "lists the "
     "stale among the claims in hand, which the workers' slots bound",
+    "SELECT name, at, number FROM ramet_monitor": "has one row for each source of the monitor",
+    "SELECT kind, demands FROM ramet_alert_thresholds": "has one row for each kind that set its own",
+    "SELECT t.id, l.kind, l.lease_until, l.worker": "looks at every claim in hand, once a look",
+    "SELECT a.id, a.pattern": "all that fire, those first in which nothing happened for longest",
+    "SELECT id, pattern, tracking_id, subject, evidence, severity, first_at, last_at, resolved_at, state, count "
+    "FROM ramet_alerts": "walks from the newest alert backwards, or those that fire: one per lineage and pattern",
     "SELECT MAX(spawn_depth)": "is one look at the end of an index",
     f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the newest "
     "lineage of a state and stops at its limit",
@@ -160,7 +166,8 @@ async def test_a_statement_that_reads_a_whole_table_is_found(recorded: Recorded,
 @pytest.mark.parametrize(
     "index", ["ramet_live_claimable", "ramet_live_by_lineage", "ramet_tasks_by_lineage", "ramet_live_due",
               "ramet_lineages_ended", "ramet_lineages_swept", "ramet_tasks_children",
-              "ramet_tasks_roots"],
+              "ramet_tasks_roots", "ramet_transitions_revives", "ramet_attempts_storms",
+              "ramet_blocks_unseen"],
 )  # fmt: skip
 async def test_without_its_index_something_reads_a_whole_table(recorded: Recorded, index: str) -> None:
     recorded.connection.execute(f"DROP INDEX {index}")

@@ -11,6 +11,7 @@ import click
 
 import ramet
 from ramet.cli.acts import acts
+from ramet.cli.alerts import alerts
 from ramet.cli.blocks import blocks
 from ramet.cli.costs import costs
 from ramet.cli.explain import explain
@@ -146,5 +147,5 @@ def main() -> None:
     """
 
 
-for _command in (worker, submit, status, tree, explain, blocks, retry, cancel, acts, costs, schedule, bench):
+for _command in (worker, submit, status, tree, explain, blocks, retry, cancel, acts, alerts, costs, schedule, bench):
     main.add_command(_command)

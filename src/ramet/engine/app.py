@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ramet.engine.client import Client
 from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry
@@ -40,6 +40,7 @@ class App:
         self.limits = limits
         self.registry = Registry(limits, frozenset(breadth))
         self.tables = tuple(tables)
+        self.alert_thresholds: dict[str, int | None] = {}
         self._at_end: list[Callable[[], None]] = []
         self.schedules: list[Declared] = []
         """What :meth:`schedule` declared; a worker stores it when it starts."""
@@ -58,6 +59,7 @@ class App:
         unique_seconds: float | None = None,
         trap: bool = False,
         url: KeyOf | None = None,
+        alert_over: int | Literal["default"] | None = "default",
     ) -> Callable[[Function], Function]:
         """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
 
@@ -76,7 +78,12 @@ class App:
             trap: refuse more than ``max_shape`` spawned keys of one shape in a lineage: for links found on pages.
             url: from the payload, the URL that the stop list's hosts and domains are compared with, for kinds whose
                 key is none.
+            alert_over: the monitor tells when a task of a lineage is wanted more often than so many times, instead of
+                the setting ``monitor.demands_max``; None: never.
         """
+
+        if alert_over != "default":
+            self.alert_thresholds[kind] = alert_over
 
         def register(function: Function) -> Function:
             self.registry.add(

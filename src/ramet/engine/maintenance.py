@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from ramet.engine.clock import Clock
+from ramet.engine.monitor import Monitor
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
 
@@ -13,11 +15,22 @@ log = logging.getLogger("ramet.maintenance")
 SWEEP_SECONDS = 5.0
 
 
-async def maintain(store: Store, clock: Clock, seconds: float = SWEEP_SECONDS) -> None:
-    """Sweep, again at once while there is more to do, else every so often. Runs until cancelled."""
+async def maintain(
+    store: Store, clock: Clock, seconds: float = SWEEP_SECONDS, thresholds: Mapping[str, int | None] | None = None
+) -> None:
+    """Sweep, again at once while there is more to do, else every so often. Runs until cancelled.
+
+    Every few minutes it lets the monitor look; ``thresholds`` are what kinds declared to it.
+    """
+    monitor = Monitor(store, clock, thresholds)
+    declared = False
     while True:
         try:
+            if not declared:
+                await monitor.declare()
+                declared = True
             swept = await store.sweep()
+            await monitor.look_when_due()
         except StoreError as error:
             # A busy or full database is tried again: giving up here would leave stale claims for ever.
             log.warning("maintenance could not run: %s", error)

@@ -87,6 +87,7 @@ class Worker:
         self._clock = clock or SystemClock()
         self._kinds = [kind.name for kind in served]
         self._queues = list(queues) if queues is not None else sorted({kind.queue for kind in served})
+        self._alert_thresholds = app.alert_thresholds
         self._concurrency = concurrency
         self._lease_seconds = lease_seconds
         self._heartbeat_seconds = min(heartbeat_seconds or HEARTBEAT_SECONDS, lease_seconds / 3)
@@ -143,8 +144,8 @@ class Worker:
                 ("claim", self._claim_loop()),
                 ("settle", self._settle_loop()),
                 ("heartbeat", self._heartbeat_loop()),
-                ("maintain", maintain(self._store, self._clock, self._sweep_seconds)),
                 ("schedule", self._schedule_loop()),
+                ("maintain", maintain(self._store, self._clock, self._sweep_seconds, self._alert_thresholds)),
                 ("stop", self._stopped.wait()),
             )
         ]

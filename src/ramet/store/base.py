@@ -15,6 +15,7 @@ from ramet.model.guard import BlockReason
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory, TaskState
 from ramet.store.base_cost import CostStore
+from ramet.store.base_monitor import MonitorStore
 from ramet.store.base_persons import PersonsStore
 from ramet.store.base_schedules import ScheduleStore
 
@@ -164,7 +165,7 @@ class Swept(NamedTuple):
         return any(self)
 
 
-class Store(PersonsStore, CostStore, ScheduleStore, Protocol):
+class Store(PersonsStore, CostStore, ScheduleStore, MonitorStore, Protocol):
     """What the engine asks of a database. See the package's conformance tests for what each method promises."""
 
     async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ramet.model.task import Standing
 from ramet.store.schema_cost import COST_TABLES
 from ramet.store.schema_guard import GUARD_TABLES
+from ramet.store.schema_monitor import MONITOR_TABLES
 from ramet.store.schema_schedules import SCHEDULE_TABLES
 
 LIVE_COLUMNS: tuple[str, ...] = Standing._fields
@@ -211,6 +212,9 @@ _V1 = (
         payload TEXT,
         first_at REAL NOT NULL,
         last_at REAL NOT NULL,
+        watched_parent TEXT,
+        demands INTEGER NOT NULL DEFAULT 0,
+        demands_seen INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (tracking_id, kind, key, reason)
     ) WITHOUT ROWID
     """,
@@ -250,6 +254,7 @@ _V1 = (
     *GUARD_TABLES,
     *SCHEDULE_TABLES,
     *COST_TABLES,
+    *MONITOR_TABLES,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)

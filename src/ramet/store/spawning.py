@@ -17,6 +17,7 @@ from ramet.model.ordering import TurnClass, rank_of
 from ramet.model.task import NewTask
 from ramet.store.base import SpawnAnswer
 from ramet.store.creating import Birth, create
+from ramet.store.demands import DEMANDED
 from ramet.store.lineages import add_tasks, tombstones_of
 from ramet.store.screening import Screen
 from ramet.store.session import Session
@@ -129,7 +130,7 @@ def _load_holders(session: Session, wanted: Sequence[tuple[Parent, Sequence[NewT
 _BLOCK = (
     "INSERT INTO ramet_blocks (tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, "
     "payload, first_at, last_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT (tracking_id, kind, key, reason) DO UPDATE SET count = ramet_blocks.count + 1, "
+    f"ON CONFLICT (tracking_id, kind, key, reason) DO UPDATE SET {DEMANDED}, count = ramet_blocks.count + 1, "
     "last_parent = excluded.last_parent, last_at = excluded.last_at"
 )
 _BLOCK_COUNT = (

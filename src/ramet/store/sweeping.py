@@ -18,6 +18,7 @@ from ramet.store.apply import apply
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
+from ramet.store.monitoring import prune_alerts
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
@@ -166,8 +167,10 @@ def prune(session: Session, before: float, limit: int) -> int:
             "ramet_shapes",
             "ramet_edges",
             "ramet_acts",
+            "ramet_alerts",
             "ramet_lineages",
         ):
             session.run(f"DELETE FROM {table} WHERE tracking_id = ?", (tracking_id,))
     forget_expired(session, FINISH_BATCH)
+    prune_alerts(session, before, limit)
     return len(rows)

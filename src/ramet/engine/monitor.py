@@ -1,0 +1,70 @@
+"""The monitor: looks for suspicious patterns every few minutes and tells what it found (DESIGN §2, alert).
+
+It is a part of the maintenance loop and safe in every worker at once: whoever comes first does the look, the others
+see that it is done. It changes no task; it only writes alerts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from ramet.engine.clock import Clock
+from ramet.model.alerts import Alert, MonitorLimits
+from ramet.store.base import Store
+from ramet.store.base_monitor import Looked
+
+log = logging.getLogger("ramet.monitor")
+
+ASK_SECONDS = 60.0
+"""How often a worker asks whether a look is due, at most; the database knows when the last one was."""
+
+
+def monitor_limits(settings: Mapping[str, Any]) -> MonitorLimits:
+    """The limits from the stored settings ``monitor.<name>``; one that is missing or no number has its default."""
+    given = {}
+    for name, default in MonitorLimits()._asdict().items():
+        value = settings.get(f"monitor.{name}")
+        if isinstance(value, (int, float)) and value >= 0:
+            given[name] = type(default)(value)
+    return MonitorLimits(**given)
+
+
+class Monitor:
+    """One worker's part in the looks of all."""
+
+    def __init__(self, store: Store, clock: Clock, thresholds: Mapping[str, int | None] | None = None) -> None:
+        """Nothing is read before :meth:`look_when_due` is called for the first time a minute later."""
+        self._store = store
+        self._clock = clock
+        self._thresholds = dict(thresholds or {})
+        self._ask_at = clock.monotonic() + ASK_SECONDS
+
+    async def declare(self) -> None:
+        """Store what kinds declared, so that every worker and the command line judge alike."""
+        if self._thresholds:
+            await self._store.put_alert_thresholds(self._thresholds)
+
+    async def look_when_due(self) -> None:
+        """Look when the last look of any worker is long enough ago; costs nothing in between.
+
+        Raises:
+            StoreError: the database cannot be used; the look is tried again later.
+        """
+        if self._clock.monotonic() < self._ask_at:
+            return
+        limits = monitor_limits(await self._store.settings())
+        self._ask_at = self._clock.monotonic() + min(ASK_SECONDS, limits.seconds)
+        looked = Looked(ran=False, more=True)
+        while looked.more:
+            looked = await self._store.look(limits)
+            for alert in looked.fired:
+                log.warning("alert %s: %s", alert.pattern, alert.subject, extra=_fields(alert))
+            for alert in looked.resolved:
+                log.info("alert %s resolved: %s", alert.pattern, alert.subject, extra=_fields(alert))
+            await self._clock.sleep(0)
+
+
+def _fields(alert: Alert) -> dict[str, Any]:
+    return {"tracking_id": alert.tracking_id, "alert_id": alert.id, "severity": alert.severity}

@@ -1,0 +1,202 @@
+"""What looks wrong in a lineage although nothing was broken: the rules of the monitor (DESIGN §2, alert).
+
+The guard refuses a loop; the monitor tells that somebody keeps asking for one. A *demand* for a key is one wish for
+work on it: the task that was granted, each refusal of a parent that asks again, each revive. What a handler asks for
+in one settlement is one wish, however often it says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from ramet.model.guard import BlockReason
+
+WORST_MAX = 20
+"""Keys (or tasks) that an alert names."""
+
+LINKS = frozenset({BlockReason.IN_FLIGHT.value, BlockReason.DONE.value, "elsewhere"})
+"""Refusals because the wish was granted to somebody already."""
+
+
+class Pattern(StrEnum):
+    """What the monitor knows to look for."""
+
+    POSSIBLE_LOOP = "possible_loop"
+    """One kind and key of a lineage is wanted again and again."""
+    POSSIBLE_CYCLE = "possible_cycle"
+    """One key of a lineage is wanted again and again, whatever the kind."""
+    DEEP_SPAWN = "deep_spawn"
+    """Tasks are deeper than a lineage of this kind should grow."""
+    RETRY_STORM = "retry_storm"
+    """Retries of a lineage were put off, because a minute had its fill of them."""
+    LOST_LEASE = "lost_lease"
+    """Tasks have been processing for a while without a live lease, and nobody took them back."""
+
+
+CRITICAL_FACTOR = 10
+LOST_LEASE_GRACE_SECONDS = 60.0
+"""Maintenance takes a stale task back within seconds; after a minute nobody is doing it."""
+
+
+class MonitorLimits(NamedTuple):
+    """When the monitor looks and what it tolerates. Each is a setting ``monitor.<name>``."""
+
+    seconds: float = 300.0
+    """Between two looks, over all workers."""
+    demands_max: int = 3
+    """Demands for one kind and key of a lineage that are not worth an alert. A kind may set its own."""
+    key_demands_max: int = 2
+    """Demands for one key of a lineage, whatever the kind, that are not worth an alert."""
+    depth_max: int = 8
+    """Largest spawn_depth that is not worth an alert."""
+    quiet_seconds: float = 3_600.0
+    """An alert is resolved when nothing new was found for so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One finding: at most one is firing per (lineage, pattern). It resolves by itself."""
+
+    id: int
+    pattern: str
+    """A :class:`Pattern`."""
+    tracking_id: str | None
+    """None where it is about no lineage."""
+    subject: str
+    """The worst of it, in words."""
+    evidence: Any
+    """A JSON object: ``limit``, and ``worst``, at most 20 entries, the worst first."""
+    severity: str
+    """``warning`` or ``critical``."""
+    first_at: float
+    last_at: float
+    """When the monitor last found something new."""
+    resolved_at: float | None
+    state: str
+    """``firing`` or ``resolved``."""
+    count: int
+    """Looks that found something new."""
+
+
+class KindDemand(NamedTuple):
+    """Who wanted one kind and key of a lineage, and how often."""
+
+    kind: str
+    key: str
+    spawned: int
+    """1 when there is such a task, else 0."""
+    handed_on: bool
+    """Its parent works on the same key: a stage of the same work, or a kind that declares it."""
+    blocked: Mapping[str, int]
+    """Refusals that count, by reason."""
+    revived: int
+
+    @property
+    def total(self) -> int:
+        """Demands for this kind and key."""
+        return self.spawned + sum(self.blocked.values()) + self.revived
+
+
+class Finding(NamedTuple):
+    """Something over its limit."""
+
+    pattern: Pattern
+    tracking_id: str
+    entry: dict[str, Any]
+    """``name`` tells entries of one alert apart, ``weight`` orders them; the rest is for people."""
+
+
+Thresholds = Mapping[str, int | None]
+"""A kind's own largest number of demands; None: it is never alerted about."""
+
+
+def judge_key(
+    tracking_id: str, demands: Sequence[KindDemand], limits: MonitorLimits, thresholds: Thresholds
+) -> list[Finding]:
+    """What is over a limit among all demands for one key of a lineage.
+
+    A kind that sets its own threshold is judged by it, and so is a key that this kind takes part in; a kind that is
+    never alerted about counts nowhere. Tasks that were handed on by a task of the same key count once with it.
+    """
+    counted = [one for one in demands if thresholds.get(one.kind, 0) is not None]
+    found = []
+    for one in counted:
+        limit = thresholds.get(one.kind, limits.demands_max)
+        if limit is not None and one.total > limit:
+            found.append(Finding(Pattern.POSSIBLE_LOOP, tracking_id, _entry(one.kind, one.key, [one], limit)))
+    total = sum(one.total - (one.spawned if one.handed_on else 0) for one in counted)
+    own = [limit for one in counted if (limit := thresholds.get(one.kind)) is not None]
+    limit = max([limits.key_demands_max, *own])
+    if counted and total > limit:
+        entry = _entry(", ".join(sorted(one.kind for one in counted)), counted[0].key, counted, limit)
+        found.append(Finding(Pattern.POSSIBLE_CYCLE, tracking_id, entry))
+    return found
+
+
+def _entry(kind: str, key: str, demands: Iterable[KindDemand], limit: int) -> dict[str, Any]:
+    blocked: dict[str, int] = {}
+    spawned = revived = 0
+    for one in demands:
+        spawned, revived = spawned + one.spawned, revived + one.revived
+        for reason, count in one.blocked.items():
+            blocked[reason] = blocked.get(reason, 0) + count
+    total = spawned + revived + sum(blocked.values())
+    return {
+        "name": f"{kind} {key}",
+        "weight": total,
+        "limit": limit,
+        "kind": kind,
+        "key": key,
+        "spawned": spawned,
+        "blocked": blocked,
+        "revived": revived,
+    }
+
+
+def merge_worst(before: Sequence[Mapping[str, Any]], found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The worst entries of both, the newer of two with one name, heaviest first."""
+    by_name = {str(entry["name"]): dict(entry) for entry in before}
+    by_name.update((str(entry["name"]), dict(entry)) for entry in found)
+    return sorted(by_name.values(), key=lambda entry: (-entry["weight"], entry["name"]))[:WORST_MAX]
+
+
+def severity_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
+    """Critical is a wish repeated ten times as often as tolerated, and work that nobody holds."""
+    if pattern is Pattern.LOST_LEASE:
+        return "critical"
+    if pattern in (Pattern.POSSIBLE_LOOP, Pattern.POSSIBLE_CYCLE) and any(
+        entry["weight"] > CRITICAL_FACTOR * max(1, entry["limit"]) for entry in worst
+    ):
+        return "critical"
+    return "warning"
+
+
+def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
+    """The worst entry in words."""
+    entry = worst[0]
+    match pattern:
+        case Pattern.POSSIBLE_LOOP | Pattern.POSSIBLE_CYCLE:
+            return f"{entry['kind']} {entry['key']} was wanted {entry['weight']} times (tolerated: {entry['limit']})"
+        case Pattern.DEEP_SPAWN:
+            return f"task {entry['name']} ({entry['kind']}) is at spawn_depth {entry['weight']}, over {entry['limit']}"
+        case Pattern.RETRY_STORM:
+            return f"{entry['weight']} retries were put off: a minute may have {entry['limit']}"
+        case Pattern.LOST_LEASE:
+            return f"task {entry['name']} ({entry['kind']}) is processing without a lease for {entry['weight']} s"
+
+
+def resolved(alert: Alert, lineage_state: str | None, now: float, limits: MonitorLimits, *, lost_leases: bool) -> bool:
+    """Whether the condition of a firing alert is gone.
+
+    A lineage's alert goes when nothing new was found for ``quiet_seconds``, a look after its lineage ended, and when
+    the lineage was pruned. A look finds at once whether leases are lost.
+    """
+    if alert.pattern == Pattern.LOST_LEASE:
+        return not lost_leases
+    if lineage_state is None:
+        return True
+    quiet = now - alert.last_at
+    return quiet >= limits.quiet_seconds or (lineage_state not in ("running", "paused") and quiet >= limits.seconds)

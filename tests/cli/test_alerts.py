@@ -1,0 +1,59 @@
+"""``ramet alerts``: nothing when nothing is wrong; what, where and how bad when something is."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cli.conftest import Cli
+
+
+def loop(cli: Cli) -> str:
+    """A lineage in which one task wants itself four times."""
+    _, tracking_id = cli.submit("greedy", {"text": "\x1b[31mred"})
+    cli.work()
+    return tracking_id
+
+
+def test_nothing_fires_when_nothing_is_wrong(cli: Cli) -> None:
+    cli.submit("node", {"name": "a", "depth": 2})
+    cli.work()
+    assert cli.good("alerts") == "no alert fires\n"
+    assert cli.good("alerts", "--all") == "no alerts\n"
+    assert cli.good("alerts", "check") == "no alert fires\n"
+    assert cli.documents("alerts") == []
+
+
+def test_a_check_tells_what_fires_and_ends_with_status_1(cli: Cli) -> None:
+    tracking_id = loop(cli)
+    checked = cli.run("alerts", "check")
+    assert (checked.exit_code, checked.stderr) == (1, "")
+    assert "possible_loop" in checked.stdout
+    assert f"lineage {tracking_id}" in checked.stdout
+    assert "greedy \\x1b[31mred was wanted 5 times (tolerated: 3)" in checked.stdout
+    assert "\x1b" not in checked.stdout
+    assert cli.good("alerts") == checked.stdout
+    assert cli.good("alerts", "--lineage", tracking_id, "--all") == checked.stdout
+
+
+def test_an_alert_as_json_has_its_evidence(cli: Cli) -> None:
+    tracking_id = loop(cli)
+    cli.run("alerts", "check")
+    loops = {alert["pattern"]: alert for alert in cli.documents("alerts")}
+    assert set(loops) == {"possible_loop", "possible_cycle"}
+    found = loops["possible_loop"]
+    assert (found["tracking_id"], found["state"], found["count"]) == (tracking_id, "firing", 1)
+    assert found["evidence"]["worst"][0]["blocked"] == {"cycle": 4}
+    checked = cli.run("alerts", "check", "--json")
+    assert [json.loads(line) for line in checked.stdout.splitlines()] == cli.documents("alerts")
+
+
+def test_the_database_may_be_named_before_or_after_check(cli: Cli) -> None:
+    loop(cli)
+    before = cli.run("alerts", "--db", str(cli.database), "check", database=False)
+    assert before.exit_code == 1
+    assert before.stdout == cli.run("alerts", "check").stdout
+
+
+def test_a_lineage_that_is_not_there_is_one_line(cli: Cli) -> None:
+    loop(cli)
+    assert "no lineage nowhere" in cli.bad("alerts", "--lineage", "nowhere")
