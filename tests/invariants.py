@@ -40,6 +40,7 @@ class TaskRow(NamedTuple):
     losses: int | None
     fan_out: int | None
     finished_at: float | None
+    on_end: int
 
     @property
     def chain(self) -> tuple[str, ...]:
@@ -182,7 +183,8 @@ def lineage_states_follow(rows: Rows) -> Iterator[str]:
             yield f"{name} has nothing to run"
         if lineage.state == "finished" and lineage.live:
             yield f"{name} is not finished"
-        if lineage.state in ("failed", "cancelled") and lineage.live and not lineage.sweep:
+        ending = sum(1 for row in rows.live.values() if row.tracking_id == lineage.tracking_id and row.ending)
+        if lineage.state in ("failed", "cancelled") and lineage.live > ending and not lineage.sweep:
             yield f"{name} has nobody to end its tasks"
         if (lineage.ended_at is None) != (lineage.state in ("running", "paused")):
             yield f"{name} ended at {lineage.ended_at}"
@@ -197,7 +199,7 @@ def nobody_is_forgotten(rows: Rows) -> Iterator[str]:
         if task is None or lineage is None:
             continue
         grave = buried(rows.marks(lineage), task.id, task.chain)
-        if grave is not None and not lineage.sweep:
+        if grave is not None and not lineage.sweep and standing.ending is None:
             yield f"task {task.id} is under the tombstone {grave}, and no sweep will come"
         if standing.wait == "lineage" and lineage.state == "running" and grave is None:
             yield f"task {task.id} waits for its lineage, which runs: nobody will wake it"
@@ -268,7 +270,7 @@ def every_claim_has_one_outcome(rows: Rows) -> Iterator[str]:
         running = stand.state == "processing"
         if stand.fence is None or (running and not stand.fence):
             yield f"task {task.id} ({stand.state}) has fence {stand.fence}"
-        elif rows.fences[task.seq] != list(range(1, stand.fence + (0 if running else 1))):
+        elif not _fences_told(rows.fences[task.seq], stand.fence - running, gaps=bool(task.on_end)):
             yield f"task {task.id} ({stand.state}) has fence {stand.fence} and outcomes of {rows.fences[task.seq]}"
         if task.max_attempts is not None and (stand.attempts or 0) > task.max_attempts:
             yield f"task {task.id} made {stand.attempts} attempts of {task.max_attempts}"
@@ -277,6 +279,12 @@ def every_claim_has_one_outcome(rows: Rows) -> Iterator[str]:
     for seq, fence, _, outcome in rows.attempts:
         if outcome not in OUTCOMES:
             yield f"attempt {fence} of task {seq} ended as {outcome}"
+
+
+def _fences_told(told: list[int], ended: int, *, gaps: bool) -> bool:
+    """Every claim that ended is told once; a task that is marked as ending takes a fence without a claim."""
+    every = list(range(1, ended + 1))
+    return told == every or (gaps and len(set(told)) == len(told) and set(told) <= set(every))
 
 
 def attempts_are_bounded(rows: Rows) -> Iterator[str]:
@@ -288,6 +296,8 @@ def attempts_are_bounded(rows: Rows) -> Iterator[str]:
         errors[seq] += outcome == "error"
         task = rows.tasks.get(seq)
         bound = None if task is None or seq in rows.revived else task.max_attempts
+        if bound is not None and task is not None and task.on_end:
+            bound += 1  # the on_end handler may fail too
         if bound is not None and errors[seq] > bound:
             yield f"task {seq} failed {errors[seq]} times in {bound} attempts"
 
@@ -299,7 +309,8 @@ def leases_and_deadlines(rows: Rows) -> Iterator[str]:
         if held != (standing.worker is not None) or held != (standing.lease_until > 0) or (held and standing.wait):
             yield f"{standing.state} task {standing.seq}: worker {standing.worker}, lease {standing.lease_until}"
         lineage = rows.lineages.get(standing.tracking_id)
-        if lineage and standing.deadline_at is not None and standing.deadline_at > lineage.deadline_at:
+        late = lineage and standing.deadline_at is not None and standing.deadline_at > lineage.deadline_at
+        if lineage and late and standing.ending is None:
             yield f"task {standing.seq} may run until {standing.deadline_at}, its lineage until {lineage.deadline_at}"
 
 

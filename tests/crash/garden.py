@@ -111,6 +111,18 @@ async def clumsy(ctx: Context, bed: Bed) -> None:
     ctx.write("INSERT INTO nowhere VALUES (1)")
 
 
+@app.task("tidy", key=key_of)
+async def tidy(ctx: Context, bed: Bed) -> Outcome:
+    """Waits until the gardener cancels it."""
+    return ctx.snooze(LONG)
+
+
+@app.on_end(tidy)
+async def tidy_up(ctx: Context, bed: Bed) -> None:
+    """Leaves nothing: a crash in it is the end of the task as well."""
+    await ctx.progress(1, 1, f"{ctx.ending}")
+
+
 @app.task("buyer", key=key_of)
 async def buyer(ctx: Context, bed: Bed) -> None:
     """Pays for seeds: what a crash leaves open counts as spent."""
@@ -136,6 +148,10 @@ async def gardener(ctx: Context, bed: Bed) -> Outcome | None:
     if any(not heap.state.terminal for heap in heaps):
         return ctx.snooze(5)
     await ctx.client.cancel(heaps[0].id, tree=True, by="gardener")
+    for task in await found(ctx.client, "tidy"):
+        if not task.snoozes:
+            return ctx.snooze(5)
+        await ctx.client.cancel(task.id, by="gardener")
     [weed] = (await ctx.client.tasks(kind="leaf", key="weed")).tasks
     await ctx.client.cancel(weed.id, by="gardener")
     await ctx.client.cancel_lineage("neighbour", by="gardener")
@@ -158,6 +174,7 @@ async def sow(client: Client) -> None:
         new("plant").new_task(Bed(name="bed", width=4)),
         new("gardener").new_task(Bed(name="ann")),
         new("compost").new_task(Bed(name="heap")),
+        new("tidy").new_task(Bed(name="shed")),
         new("leaf").new_task(Bed(name="weed"), delay_seconds=LONG),
         *(new("buyer").new_task(Bed(name=f"buyer {number}")) for number in range(2)),
         *(new(kind).new_task(Bed(name=f"{kind} {number}")) for kind in KINDS for number in range(6)),

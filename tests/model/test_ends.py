@@ -126,7 +126,8 @@ WHATEVER: list[ev.Event] = [
 @pytest.mark.parametrize(("event", "into"), list(product(WHATEVER, ("failed", "cancelled"))))
 def test_after_its_last_handler_a_task_ends_as_it_was_ending_whatever_that_one_says(event: ev.Event, into: str) -> None:
     change = changed(ending(into=into), event)
-    assert (change.after.state, change.reason) == (into, "because")
+    wrong = change.error or ("lease_expired" if change.outcome == "lost" else None)
+    assert (change.after.state, change.reason) == (into, f"because; on_end: {wrong}" if wrong else "because")
     assert (change.after.ending, change.after.ending_reason, change.after.attempts) == (None, None, 4)
     assert change.outcome is not None
 
@@ -136,6 +137,8 @@ def test_the_last_handler_is_kept_alive_and_handed_back_like_any_other() -> None
     after = changed(ending(), ev.HandBack(FENCE)).after
     assert (after.state, after.ending, after.attempts) == ("pending", "cancelled", 4)
     assert changed(after, claim()).after.state == "processing"
+    later = changed(ending(), ev.HandBack(FENCE, 30.0)).after
+    assert (later.wait, later.available_at, later.deadline_at) == ("due", NOW + 30.0, NOW + ENDING_SECONDS)
 
 
 @pytest.mark.parametrize("state", ["pending", "processing"])

@@ -147,6 +147,23 @@ class App:
             declare(kind)
         return register
 
+    def on_end(self, kind: str | Handler) -> Callable[[Function], Function]:
+        """Register what runs once when a limit or a person ends a task of this kind, to cancel at a provider, say.
+
+        The function has the parameters of a handler, ``call_seconds`` of time, and spawns nothing. It runs when the
+        task's own handler ever ran; the task is failed or cancelled whatever comes of it (DESIGN §4). Tasks created
+        from now on have it.
+
+        Raises:
+            UnknownKind: register the kind's handler first.
+        """
+
+        def register(function: Function) -> Function:
+            self.registry.set_on_end(kind, function)
+            return function
+
+        return register
+
     def at_end(self, function: Callable[[], None]) -> Callable[[], None]:
         """Register a function that closes what handlers opened; called where they ran, when that ends in good order.
 

@@ -66,7 +66,6 @@ class BaseClaim(BaseContext):
         super().__init__(work_of(claimed), kind, hold.registry, hold.desk, lease_seconds)
         self._hold = hold
         self._lapses_at = lapses_at
-        self._ending = claimed.standing.ending
         self._over: str | None = None
         self._lost = False
         self._payload: Any = None
@@ -94,11 +93,6 @@ class BaseClaim(BaseContext):
     def lease_seconds(self) -> float:
         """How long the claim lives without a heartbeat."""
         return self._lease_seconds
-
-    @property
-    def ending(self) -> TaskState | None:
-        """Set when the task was ended from outside and is claimed once more to clean up; then nothing can change it."""
-        return None if self._ending is None else TaskState(self._ending)
 
     @property
     def lost(self) -> bool:

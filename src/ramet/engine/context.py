@@ -23,7 +23,7 @@ from ramet.engine.work import Work, state_json
 from ramet.model import events as ev
 from ramet.model.cost import Charge, amount_of
 from ramet.model.limits import LOWERABLE
-from ramet.model.task import NewTask
+from ramet.model.task import NewTask, TaskState
 from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
 
 if TYPE_CHECKING:
@@ -127,6 +127,20 @@ class BaseContext:
         return self._work.deadline_at
 
     @property
+    def ending(self) -> TaskState | None:
+        """In an ``on_end`` handler, what the task ends as: failed or cancelled. None in every other."""
+        return None if self._work.ending is None else TaskState(self._work.ending)
+
+    @property
+    def ending_reason(self) -> str | None:
+        """In an ``on_end`` handler, why the task ends."""
+        return self._work.ending_reason
+
+    def _may_spawn(self) -> None:
+        if self._work.ending is not None:
+            raise ValueError(f"task {self.id} is ending ({self._work.ending_reason}): an on_end handler spawns nothing")
+
+    @property
     def token(self) -> str:
         """An idempotency token for calls to the outside: changes with every claim (promise I2)."""
         return f"{self._work.id}:{self._work.fence}"
@@ -171,6 +185,7 @@ class BaseContext:
             UnknownKind: nobody registered that kind.
             PayloadTooLarge: keep the large part elsewhere.
         """
+        self._may_spawn()
         target = self._registry.get(kind)
         self._spawns.append(
             target.new_task(
@@ -263,6 +278,7 @@ class BaseContext:
         await self._call(Settlement(work.seq, work.fence, ev.Progress(work.fence, self._lease_seconds), progress=text))
 
     async def _spawn_now(self, kind: str | Handler, payload: Any, options: dict[str, Any]) -> SpawnAnswer:
+        self._may_spawn()
         new = self._registry.get(kind).new_task(payload, **options)
         work = self._work
         settled = await self._call(

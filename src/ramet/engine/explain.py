@@ -31,6 +31,9 @@ async def explain(store: Store, task_id: str) -> Explanation | None:
 def headline(history: TaskHistory, lineage: Lineage, when: Callable[[float], str] = "{:.0f}".format) -> str:
     """One sentence that says why a task is where it is; ``when`` writes moments (Unix seconds) for the reader."""
     task = history.task
+    # Of a live task only an end that has begun has a reason.
+    if task.reason is not None and task.state is TaskState.PENDING:
+        return f"it is ending ({task.reason}): a worker with the on_end handler of {task.kind!r} takes it once more"
     if task.state is TaskState.PROCESSING:
         until = when(task.lease_until or 0.0)
         return f"worker {task.worker} holds it (claim {task.fence}) under a lease until {until}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -55,6 +55,16 @@ class Kind:
     """For ``unique="global"``: how long a key stays held after a good end."""
     trap: bool = False
     url: KeyOf | None = None
+    on_end: Handler | None = None
+    """Runs once when a limit or a person ends a task of this kind."""
+
+    def at_end(self) -> Kind | None:
+        """This kind as its ``on_end`` handler runs it, one call limit long; None when there is no such handler."""
+        if self.on_end is None:
+            return None
+        is_async, payload = inspect.iscoroutinefunction(self.on_end), _payload_type(self.on_end)
+        limits = replace(self.limits, invocation_seconds=self.limits.call_seconds)
+        return replace(self, handler=self.on_end, is_async=is_async, payload=payload, limits=limits)
 
     def error_table(self) -> ErrorTable:
         """The engine's error classes with this kind's own on top."""
@@ -110,6 +120,7 @@ class Kind:
             limits.task_seconds,
             limits.max_chain_depth,
             self.cycle_on,
+            on_end=int(self.on_end is not None),
             breadth=int(queue in self.breadth),
             unique_seconds=self.unique_seconds,
             shape=shape_of(key) if self.trap else None,
@@ -172,6 +183,21 @@ class Registry:
         self._kinds[name] = kind
         self._by_handler[handler] = kind
         return kind
+
+    def set_on_end(self, kind: str | Handler, handler: Handler) -> None:
+        """Give a registered kind its ``on_end`` handler; tasks created from now on have it.
+
+        Raises:
+            UnknownKind: nobody registered that kind.
+            ValueError: it has one already.
+        """
+        found = self.get(kind)
+        if found.on_end is not None:
+            raise ValueError(f"kind {found.name!r} has two on_end handlers: leave one of them out")
+        _payload_type(handler)
+        self._kinds[found.name] = changed = replace(found, on_end=handler)
+        if found.handler is not None:
+            self._by_handler[found.handler] = changed
 
     def get(self, kind: str | Handler) -> Kind:
         """The kind of this name or handler.

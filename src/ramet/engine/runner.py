@@ -18,6 +18,7 @@ from ramet.engine.outcome import error_event, told_error
 from ramet.engine.registry import Kind, Registry, UnknownKind
 from ramet.engine.work import Work
 from ramet.model import events as ev
+from ramet.model.limits import ENDING_RETRY_SECONDS
 from ramet.model.retry import ErrorClass
 from ramet.store.base import Settlement
 
@@ -165,6 +166,11 @@ class Runner:
         except UnknownKind as error:
             # The app that this process loaded is not the one that its supervisor has.
             return self._error(work, type(error).__name__, str(error), ErrorClass.UNCLASSIFIED)
+        if work.ending is not None:
+            last = kind.at_end()
+            if last is None:
+                return Settlement(work.seq, work.fence, ev.HandBack(work.fence, ENDING_RETRY_SECONDS))
+            kind = last
         slot.overdue_at = self._clock.monotonic() + kind.limits.invocation_seconds
         context: BaseContext
         try:
@@ -203,7 +209,8 @@ class Runner:
         return Settlement(work.seq, work.fence, event)
 
     def _timeout(self, work: Work) -> Settlement:
-        seconds = self._registry.get(work.kind).limits.invocation_seconds
+        limits = self._registry.get(work.kind).limits
+        seconds = limits.invocation_seconds if work.ending is None else limits.call_seconds
         return self._error(work, "Timeout", f"the handler ran longer than {seconds:g} s", ErrorClass.TRANSIENT)
 
     def _error(self, work: Work, name: str, text: str, error_class: ErrorClass) -> Settlement:

@@ -46,6 +46,8 @@ class Work(NamedTuple):
     pipeline_state: str | None
     created_at: float
     deadline_at: float | None
+    ending: str | None = None
+    ending_reason: str | None = None
 
 
 def work_of(claimed: Claimed) -> Work:
@@ -55,6 +57,7 @@ def work_of(claimed: Claimed) -> Work:
         s.seq, s.fence, claimed.id, s.tracking_id, s.kind, claimed.key, claimed.parent_id, claimed.payload,
         claimed.ancestry_chain, s.spawn_depth, claimed.max_spawn_depth, s.attempts, s.max_attempts, s.losses,
         s.snoozes, s.chain_depth, s.stage, claimed.pipeline_state, claimed.created_at, s.deadline_at,
+        s.ending, s.ending_reason,
     )  # fmt: skip
 
 

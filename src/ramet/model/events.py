@@ -123,6 +123,8 @@ class HandBack:
     """A prefetched claim whose handler never started is returned."""
 
     fence: int
+    delay_seconds: float = 0.0
+    """Above 0, nobody claims it before: this worker cannot do it, another one may."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ _NOTHING: dict[str, Any] = {}
 def _ended(row: Transition, task: Standing, state: str, fields: dict[str, Any] = _NOTHING, **told: Any) -> Change:
     """The task is over. One that was *ending* becomes what it was ending as, whatever its last handler said."""
     if task.ending is not None:
-        state, told["reason"] = task.ending, task.ending_reason
+        state, told["reason"] = task.ending, _both_reasons(task, told)
     after = task._replace(
         state=state,
         wait=None,
@@ -153,6 +153,12 @@ def _ended(row: Transition, task: Standing, state: str, fields: dict[str, Any] =
         **fields,
     )
     return Change(task, after, row, **told)
+
+
+def _both_reasons(task: Standing, told: dict[str, Any]) -> str | None:
+    """Why it was to end, and what went wrong with its ``on_end`` handler, where anything did."""
+    wrong = told.get("error") or (told.get("reason") if told.get("outcome") == "lost" else None)
+    return task.ending_reason if wrong is None else f"{task.ending_reason or task.ending}; on_end: {wrong}"
 
 
 def _again(
@@ -254,7 +260,15 @@ def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now:
 
 
 def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) -> Change:
-    after = task._replace(state=PENDING, lease_until=0.0, worker=None, attempts=_given_back(task))
+    available_at = now + event.delay_seconds if event.delay_seconds > 0 else task.available_at
+    after = task._replace(
+        state=PENDING,
+        wait=_DUE if event.delay_seconds > 0 else None,
+        available_at=available_at,
+        lease_until=0.0,
+        worker=None,
+        attempts=_given_back(task),
+    )
     return Change(task, after, row, outcome="returned", reason="handed_back")
 
 

@@ -18,6 +18,8 @@ LOSSES_MAX = 10
 SNOOZE_SECONDS_MIN = 1.0
 ENDING_SECONDS = 3_600.0
 """How long a task that is ending stays claimable for its ``on_end`` handler; after that it ends without (I6)."""
+ENDING_RETRY_SECONDS = 30.0
+"""How long a worker that lacks a kind's ``on_end`` handler leaves an ending task to others."""
 BACKOFF_SECONDS_MAX = 3_600.0
 REPEATED_ERROR_SECONDS = 86_400.0
 """How long a failure of the same (kind, key) elsewhere makes an equal error final (DESIGN §6)."""

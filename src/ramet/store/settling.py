@@ -256,7 +256,8 @@ def _spawn_all(
         return {}
     parents = load_parents(session, [item.seq for item, _ in asking])
     wanted = [
-        (Parent(*parents[item.seq], fan_out=standing.fan_out, claim_current=True), item.spawns)
+        # A task that is ending has a claim for its on_end handler only, which spawns nothing.
+        (Parent(*parents[item.seq], fan_out=standing.fan_out, claim_current=standing.ending is None), item.spawns)
         for item, standing in asking
     ]
     told = spawn(session, wanted, lineages)
