@@ -84,7 +84,11 @@ class Rows:
         async def table(name: str, fields: Any) -> list[Any]:
             return [fields._make(row) for row in await store.read(f"SELECT {', '.join(fields._fields)} FROM {name}")]
 
-        self.lineages = {row.tracking_id: row for row in await table("ramet_lineages", Lineage)}
+        offsets = dict(await store.read("SELECT name, paused_seconds FROM ramet_queues"))
+        self.lineages = {
+            row.tracking_id: row._replace(deadline_at=row.deadline_at + offsets.get(row.queue, 0.0))
+            for row in await table("ramet_lineages", Lineage)
+        }
         self.tasks = {row.seq: row for row in await table("ramet_tasks", TaskRow)}
         self.live = {row.seq: row for row in await table("ramet_live", Standing)}
         self.blocks = await table("ramet_blocks", BlockRow)
@@ -309,8 +313,10 @@ def leases_and_deadlines(rows: Rows) -> Iterator[str]:
         if held != (standing.worker is not None) or held != (standing.lease_until > 0) or (held and standing.wait):
             yield f"{standing.state} task {standing.seq}: worker {standing.worker}, lease {standing.lease_until}"
         lineage = rows.lineages.get(standing.tracking_id)
-        late = lineage and standing.deadline_at is not None and standing.deadline_at > lineage.deadline_at
-        if lineage and late and standing.ending is None:
+        # A task that is ending has an hour of its own; one of another queue than its lineage's has that queue's clock.
+        if not lineage or standing.ending is not None or standing.queue != lineage.queue:
+            continue
+        if standing.deadline_at is not None and standing.deadline_at > lineage.deadline_at + 0.001:
             yield f"task {standing.seq} may run until {standing.deadline_at}, its lineage until {lineage.deadline_at}"
 
 

@@ -22,6 +22,7 @@ from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
+from ramet.model.pausing import Queue
 from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
@@ -56,6 +57,7 @@ __all__ = [
     "PayloadTooLarge",
     "Permanent",
     "Reservation",
+    "Queue",
     "RetryAfter",
     "Schedule",
     "Slot",

@@ -18,8 +18,21 @@ from ramet.cli import commands, main
 from tests.cli.conftest import APP, Cli
 
 OWN = {
-    "worker", "submit", "status", "tree", "explain", "blocks", "retry", "cancel", "acts", "costs", "schedule", "bench",
-}  # fmt: skip
+    "worker",
+    "submit",
+    "status",
+    "tree",
+    "explain",
+    "blocks",
+    "retry",
+    "cancel",
+    "pause",
+    "resume",
+    "acts",
+    "costs",
+    "schedule",
+    "bench",
+}
 
 
 class RemedyError(Exception):

@@ -20,6 +20,7 @@ async def run_everything(world: World) -> None:
     await submit_and_settle(world)
     await spend(world)
     await end_from_outside(world)
+    await flow_control(world)
     await ask(world)
     world.clock.advance(10_000_000.0)
     await world.sweep()
@@ -91,6 +92,22 @@ async def end_from_outside(world: World) -> None:
     await world.store.revive([left], by="test", extend_seconds=50.0)
     again = await world.claim_task(left)
     await world.settle(again, failing(again, "odd", "unclassified"))
+
+
+async def flow_control(world: World) -> None:
+    """Pause and resume, alone and both at once."""
+    await world.submit(*(world.task() for _ in range(3)), tracking_id="held")
+    await world.store.pause_lineage("held", by="test", reason="why")
+    await world.store.pause_queue("default", by="test")
+    await world.claim(5)
+    world.clock.advance(5.0)
+    await world.sweep()
+    await world.store.resume_lineage("held", by="test")
+    await world.store.resume_queue("default", by="test")
+    await world.store.pause_lineage("held", by="test")
+    await world.claim(5)
+    await world.store.cancel_lineage("held", by="test")
+    await world.store.queues()
 
 
 async def ask(world: World) -> None:

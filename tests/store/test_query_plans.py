@@ -38,6 +38,9 @@ WHOLE: dict[str, str] = {
     "SELECT a.id, a.pattern": "all that fire, those first in which nothing happened for longest",
     "SELECT id, pattern, tracking_id, subject, evidence, severity, first_at, last_at, resolved_at, state, count "
     "FROM ramet_alerts": "walks from the newest alert backwards, or those that fire: one per lineage and pattern",
+    "SELECT seq FROM ramet_live INDEXED BY ramet_live_by_depth WHERE state = 'processing'": "looks at every claim in "
+    "hand, which the workers' slots bound",
+    "SELECT name, concurrency, explicit, paused_at": "all queues are asked for, and there are a few",
     "SELECT MAX(spawn_depth)": "is one look at the end of an index",
     f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the newest "
     "lineage of a state and stops at its limit",

@@ -16,6 +16,7 @@ from ramet.cli.blocks import blocks
 from ramet.cli.costs import costs
 from ramet.cli.explain import explain
 from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
+from ramet.cli.pausing import pause, resume
 from ramet.cli.persons import cancel, retry
 from ramet.cli.schedule import schedule
 from ramet.cli.status import status
@@ -147,5 +148,21 @@ def main() -> None:
     """
 
 
-for _command in (worker, submit, status, tree, explain, blocks, retry, cancel, acts, alerts, costs, schedule, bench):
+for _command in (
+    worker,
+    submit,
+    status,
+    tree,
+    explain,
+    blocks,
+    retry,
+    cancel,
+    pause,
+    resume,
+    acts,
+    alerts,
+    costs,
+    schedule,
+    bench,
+):
     main.add_command(_command)

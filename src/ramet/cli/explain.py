@@ -70,7 +70,7 @@ def _print_task(screen: Console, found: Explanation) -> None:
     task, now = found.history.task, time.time()
     prose(screen, Text.assemble(("task ", "dim"), task.id, "  ", styled_state(task.state)))
     prose(screen, Text(f"{plain(task.kind)} {plain(task.key)}", style="bold"))
-    answer = headline(found.history, found.lineage, when=lambda when: moment(when, now))
+    answer = headline(found.history, found.lineage, found.hindrance, when=lambda when: moment(when, now))
     prose(screen, answer)
     for line in _notes(found, now):
         prose(screen, line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import click
@@ -11,8 +12,9 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from ramet import Client, Lineage, TaskState
+from ramet import Client, Lineage, Queue, TaskState
 from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.pausing import paused
 from ramet.cli.show import at, console, counted, emit, jsonable, number, plain, relative, short, styled_state, table
 from ramet.model.lineage import OPEN, LineageState
 from ramet.store.base import KindCount
@@ -32,6 +34,7 @@ class Look(NamedTuple):
     counts: list[KindCount]
     lineages: list[Lineage]
     more_lineages: bool
+    queues: Sequence[Queue] = ()
 
     def total(self, *states: TaskState) -> int:
         """Tasks in these states; in all of them when none is named."""
@@ -67,6 +70,7 @@ class Look(NamedTuple):
             "counts": jsonable(self.counts),
             "lineages": jsonable(self.lineages),
             "more_lineages": self.more_lineages,
+            "queues": jsonable(self.queues),
         }
 
 
@@ -107,7 +111,9 @@ async def take_look(client: Client, database: str, tracking_id: str | None, limi
             ended = [state.value for state in LineageState if state not in OPEN]
             lineages += await client.lineages(states=ended, limit=limit + 1 - len(lineages))
         more = len(lineages) > limit
-    return Look(database, tracking_id, now, await client.counts(tracking_id), lineages[:limit] or lineages[:0], more)
+    queues = await client.queues()
+    counts = await client.counts(tracking_id)
+    return Look(database, tracking_id, now, counts, lineages[:limit] or lineages[:0], more, queues)
 
 
 # --- watching
@@ -168,6 +174,7 @@ def rendered(look: Look) -> Group:
     stale = look.held("stale", TaskState.PROCESSING)
     if stale:
         parts.append(Text(f"{counted(stale, 'claim')} stale: the next sweep of a worker reclaims them", style="red"))
+    parts += [Text(line, style="yellow") for line in paused(look.queues, look.lineages, look.now)]
     if look.counts:
         parts += [Text(), _kinds(look)]
     if look.lineages:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from ramet.engine.client_cost import CostClient
+from ramet.engine.client_flow import FlowClient
 from ramet.engine.client_monitor import MonitorClient
 from ramet.engine.client_persons import PersonsClient
 from ramet.engine.clock import Clock, SystemClock
@@ -43,7 +44,7 @@ class TreeNode(NamedTuple):
     """1 when there are more children than are shown, or children below the depth asked for."""
 
 
-class Client(PersonsClient, CostClient, PullVerbs, StateQueries, MonitorClient):
+class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, MonitorClient):
     """Submits work to a database and answers questions about it. Safe to use from many asyncio tasks at once."""
 
     def __init__(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ramet.engine.hindrance import Sentence, hindrance, said
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Task, TaskHistory, TaskState, Wait
 from ramet.store.base import Store
@@ -16,6 +17,8 @@ class Explanation(NamedTuple):
     headline: str
     history: TaskHistory
     lineage: Lineage
+    hindrance: Sentence | None = None
+    """What else holds a pending task back: a pause, a limit, a resource, nobody who serves its kind."""
 
 
 async def explain(store: Store, task_id: str) -> Explanation | None:
@@ -25,10 +28,16 @@ async def explain(store: Store, task_id: str) -> Explanation | None:
         return None
     lineage = await store.lineage(history.task.tracking_id)
     assert lineage is not None, "every task has its lineage's row"
-    return Explanation(headline(history, lineage), history, lineage)
+    held = await hindrance(store, history.task, lineage)
+    return Explanation(headline(history, lineage, held), history, lineage, held)
 
 
-def headline(history: TaskHistory, lineage: Lineage, when: Callable[[float], str] = "{:.0f}".format) -> str:
+def headline(
+    history: TaskHistory,
+    lineage: Lineage,
+    held: Sentence | None = None,
+    when: Callable[[float], str] = "{:.0f}".format,
+) -> str:
     """One sentence that says why a task is where it is; ``when`` writes moments (Unix seconds) for the reader."""
     task = history.task
     # Of a live task only an end that has begun has a reason.
@@ -38,7 +47,7 @@ def headline(history: TaskHistory, lineage: Lineage, when: Callable[[float], str
         until = when(task.lease_until or 0.0)
         return f"worker {task.worker} holds it (claim {task.fence}) under a lease until {until}"
     if task.state is TaskState.PENDING:
-        return _waiting(task, history, lineage, when)
+        return said(held, when) if held is not None else _waiting(task, history, lineage, when)
     reason = f": {task.reason}" if task.reason else ""
     error = f" ({task.error})" if task.error and task.error != task.reason else ""
     return f"it ended as {task.state}{reason}{error}"

@@ -16,6 +16,8 @@ LOSSES_ALONE_MAX = 3
 LOSSES_MAX = 10
 """Leases lost in any company, after which a task counts as poison (DESIGN §10)."""
 SNOOZE_SECONDS_MIN = 1.0
+PAUSE_SECONDS_MAX = 30 * 86_400.0
+"""A pause stops clocks for so long at most; then they run again (DESIGN §8)."""
 ENDING_SECONDS = 3_600.0
 """How long a task that is ending stays claimable for its ``on_end`` handler; after that it ends without (I6)."""
 ENDING_RETRY_SECONDS = 30.0

@@ -71,6 +71,11 @@ class Lineage(NamedTuple):
     """Nano-dollars that live tasks keep for calls under way."""
     under_reserved: int = 0
     """Nano-dollars that were spent beyond what had been reserved: the only way past the ceiling."""
+    queue: str = "default"
+    """The queue of its first root: while that is paused, the lineage's clock stands still."""
+    paused_at: float | None = None
+    paused_by: str | None = None
+    paused_reason: str | None = None
 
 
 class Place(NamedTuple):

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ramet.model.lineage import Lineage, LineageState, counted_out, reopened
-from ramet.model.task import LIVE, TERMINAL, Standing, Wait
+from ramet.model.task import LIVE, TERMINAL, Standing
 from ramet.model.transitions import Change, Transition
 from ramet.store import uniqueness
 from ramet.store.costs import close_open
@@ -246,9 +246,23 @@ def _write_counts(session: Session, row: Lineage, revived: bool) -> None:
     )  # fmt: skip
 
 
+RELEASE_BATCH = 10_000
+
+
 def release(session: Session, tracking_id: str) -> int:
-    """Let the tasks of a lineage be claimed again that were set aside because it was not running."""
-    return session.run(
-        "UPDATE ramet_live SET wait = NULL WHERE tracking_id = ? AND wait = ?",
-        (tracking_id, Wait.LINEAGE.value),
+    """Let the tasks of a lineage be claimed again that were set aside because it was not running.
+
+    Of very many the sweep frees the rest, batch by batch.
+    """
+    rows = session.rows(
+        "SELECT seq FROM ramet_live WHERE tracking_id = ? AND wait = 'lineage' LIMIT ?", (tracking_id, RELEASE_BATCH)
     )
+    if len(rows) == RELEASE_BATCH:
+        session.run("UPDATE ramet_lineages SET sweep = 1 WHERE tracking_id = ? AND sweep = 0", (tracking_id,))
+    return free(session, [seq for (seq,) in rows])
+
+
+def free(session: Session, seqs: Sequence[int]) -> int:
+    """These tasks wait for their lineage no longer."""
+    listed, values = session.members(seqs)
+    return session.run(f"UPDATE ramet_live SET wait = NULL WHERE seq IN {listed} AND wait = 'lineage'", (values,))

@@ -15,6 +15,7 @@ from ramet.model.guard import BlockReason
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory, TaskState
 from ramet.store.base_cost import CostStore
+from ramet.store.base_flow import FlowStore
 from ramet.store.base_monitor import MonitorStore
 from ramet.store.base_persons import PersonsStore
 from ramet.store.base_schedules import ScheduleStore
@@ -158,6 +159,8 @@ class Swept(NamedTuple):
     expired: int = 0
     lineages_ended: int = 0
     ended: int = 0
+    followed: int = 0
+    """Live tasks that the follow-up of an end, a tombstone or a resume has looked at."""
 
     @property
     def changed(self) -> bool:
@@ -165,7 +168,7 @@ class Swept(NamedTuple):
         return any(self)
 
 
-class Store(PersonsStore, CostStore, ScheduleStore, MonitorStore, Protocol):
+class Store(FlowStore, PersonsStore, CostStore, ScheduleStore, MonitorStore, Protocol):
     """What the engine asks of a database. See the package's conformance tests for what each method promises."""
 
     async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:

@@ -20,6 +20,8 @@ from ramet.store.spawning import load_parents
 from ramet.store.turns import advance
 
 CLAIM_LIMIT = 5_000
+SET_ASIDE_ROUNDS = 10
+"""How often one claim looks again behind tasks that it had to set aside, so that no transaction lasts for long."""
 
 
 def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
@@ -27,15 +29,18 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
     promote_due(session)
     limit = min(request.limit, CLAIM_LIMIT)
     taken: list[Change] = []
-    while len(taken) < limit:
-        candidates = _candidates(session, request, limit - len(taken))
+    queues = _open_queues(session, request.queues)
+    for _ in range(SET_ASIDE_ROUNDS):
+        candidates = _candidates(session, request._replace(queues=queues), limit - len(taken))
         changes, held_back = _decide(session, request, candidates)
         apply(session, changes)
         taken += changes
         # What cannot run steps aside, so that it is looked at once and holds back nobody at the next claims.
-        if not held_back:
+        if not held_back or len(taken) == limit:
             break
         _set_aside(session, held_back)
+    else:
+        session.wake()  # There may be work behind what was set aside: whoever looks next goes on from there.
     advance(session, [change.before for change in taken])
     return _claimed(session, [change.after for change in taken])
 
@@ -47,6 +52,12 @@ def promote_due(session: Session, limit: int = 1_000) -> int:
         "WHERE wait = 'due' AND available_at <= ? ORDER BY available_at LIMIT ?)",
         (session.now, limit),
     )
+
+
+def _open_queues(session: Session, queues: Sequence[str]) -> Sequence[str]:
+    """Those of the queues that are not paused."""
+    paused = session.rows("SELECT name FROM ramet_queues WHERE paused_seconds > 0 AND paused_at IS NOT NULL")
+    return [name for name in queues if (name,) not in paused] if paused else queues
 
 
 def _candidates(session: Session, request: ClaimRequest, limit: int) -> list[Standing]:

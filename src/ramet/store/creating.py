@@ -193,4 +193,5 @@ def _row(item: NewLineage, roots: Sequence[NewTask], now: float) -> Lineage:
         retries_per_minute=item.retries_per_minute,
         max_shape=item.max_shape,
         max_cost=item.max_cost,
+        queue=item.roots[0].queue,
     )

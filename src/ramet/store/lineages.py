@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
+from ramet.model.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage import Lineage, LineageState
+from ramet.store.clocks import effective, queue_offsets, stood_still, stopped_since, stored_deadlines
 from ramet.store.session import Session
 
 LINEAGE_LIST = ", ".join(Lineage._fields)
@@ -13,20 +15,25 @@ DEADLINE_REASON = "lineage_deadline"
 
 
 def lock_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Lineage]:
-    """The named lineage rows, held until the transaction ends, by tracking_id. Unknown ids are absent."""
+    """The named lineage rows, held until the transaction ends, by tracking_id. Unknown ids are absent.
+
+    Deadlines are by the clock on the wall, whatever pauses there were (:mod:`ramet.store.clocks`).
+    """
     listed, values = session.members(sorted(set(tracking_ids)))
     found = session.rows(
         f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id IN {listed} ORDER BY tracking_id",
         (values,),
     )
-    return {row[0]: Lineage._make(row) for row in found}
+    return {row.tracking_id: row for row in effective(session, [Lineage._make(row) for row in found])}
 
 
 def insert_lineages(session: Session, rows: Sequence[Lineage]) -> None:
     """Create lineage rows."""
     if rows:
         marks = ", ".join("?" * len(Lineage._fields))
-        session.run_many(f"INSERT INTO ramet_lineages ({LINEAGE_LIST}) VALUES ({marks})", rows)
+        session.run_many(
+            f"INSERT INTO ramet_lineages ({LINEAGE_LIST}) VALUES ({marks})", stored_deadlines(session, rows)
+        )
 
 
 def add_tasks(session: Session, tracking_id: str, count: int, turns: str) -> None:
@@ -42,6 +49,7 @@ def add_tasks(session: Session, tracking_id: str, count: int, turns: str) -> Non
 
 def end_lineage(session: Session, tracking_id: str, state: LineageState, reason: str) -> bool:
     """Flip an open lineage row. From this commit on nothing of it is claimed, settled or spawned."""
+    _end_pause(session, tracking_id)
     return (
         session.run(
             "UPDATE ramet_lineages SET state = ?, reason = ?, ended_at = ?, sweep = 1 WHERE tracking_id = ? "
@@ -50,6 +58,26 @@ def end_lineage(session: Session, tracking_id: str, state: LineageState, reason:
         )
         > 0
     )
+
+
+def _end_pause(session: Session, tracking_id: str) -> None:
+    """A pause that ends with its lineage gives the unused time back, for whoever revives a task of it."""
+    paused = session.rows(
+        "SELECT paused_at FROM ramet_lineages WHERE tracking_id = ? AND state = 'paused'", (tracking_id,)
+    )
+    if paused:
+        session.run(
+            "UPDATE ramet_lineages SET deadline_at = deadline_at - ?, paused_at = NULL, paused_by = NULL, "
+            "paused_reason = NULL WHERE tracking_id = ?",
+            (PAUSE_SECONDS_MAX - stopped_since(paused[0][0], session.now), tracking_id),
+        )
+
+
+def extended_deadline(session: Session, lineage: Lineage, seconds: float) -> float:
+    """The deadline to store so that a lineage has at least ``seconds`` from now, its pauses apart."""
+    unused = 0.0 if lineage.paused_at is None else PAUSE_SECONDS_MAX - stopped_since(lineage.paused_at, session.now)
+    wanted_at = session.now + seconds + unused - stood_still(session).get(lineage.queue, 0.0)
+    return max(wanted_at, lineage.deadline_at - queue_offsets(session).get(lineage.queue, 0.0))
 
 
 def tombstones_of(lineage: Lineage) -> dict[str, int]:

@@ -15,7 +15,7 @@ from ramet.model.transitions import Change
 from ramet.store import uniqueness
 from ramet.store.apply import apply, release
 from ramet.store.errors import StoreError
-from ramet.store.lineages import end_lineage, lock_lineages, tombstones_of
+from ramet.store.lineages import end_lineage, extended_deadline, lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
@@ -154,7 +154,7 @@ def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_sec
     if extend_seconds is not None:
         session.run(
             "UPDATE ramet_lineages SET deadline_at = ? WHERE tracking_id = ?",
-            (max(lineage.deadline_at, session.now + extend_seconds), tracking_id),
+            (extended_deadline(session, lineage, extend_seconds), tracking_id),
         )
     elif session.now >= lineage.deadline_at:
         raise StoreError(f"the deadline of lineage {tracking_id} has passed: give --extend SECONDS to revive its tasks")

@@ -18,6 +18,7 @@ from ramet.model.task import (
     TransitionRecord,
 )
 from ramet.store.base import KindCount, TaskPage, TaskQuery
+from ramet.store.clocks import effective
 from ramet.store.lineages import LINEAGE_LIST
 from ramet.store.session import Row, Session
 
@@ -247,7 +248,7 @@ def block_totals(session: Session, tracking_id: str) -> dict[tuple[str, str], in
 def lineage(session: Session, tracking_id: str) -> Lineage | None:
     """One lineage row."""
     found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id = ?", (tracking_id,))
-    return Lineage._make(found[0]) if found else None
+    return effective(session, [Lineage._make(found[0])])[0] if found else None
 
 
 def lineages(session: Session, states: Iterable[str], limit: int) -> list[Lineage]:
@@ -261,7 +262,7 @@ def lineages(session: Session, states: Iterable[str], limit: int) -> list[Lineag
             (str(state), most),
         )
     ]
-    return sorted(found, key=lambda row: (-row.created_at, row.tracking_id))[:most]
+    return effective(session, sorted(found, key=lambda row: (-row.created_at, row.tracking_id))[:most])
 
 
 def roots(session: Session, tracking_id: str) -> list[Task]:

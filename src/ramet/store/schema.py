@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ramet.model.task import Standing
 from ramet.store.schema_cost import COST_TABLES
+from ramet.store.schema_flow import FLOW_TABLES
 from ramet.store.schema_guard import GUARD_TABLES
 from ramet.store.schema_monitor import MONITOR_TABLES
 from ramet.store.schema_schedules import SCHEDULE_TABLES
@@ -48,11 +49,16 @@ _V1 = (
         spent INTEGER NOT NULL DEFAULT 0 CHECK (spent >= 0),
         reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0),
         under_reserved INTEGER NOT NULL DEFAULT 0,
+        queue TEXT NOT NULL DEFAULT 'default',
+        paused_at REAL,
+        paused_by TEXT,
+        paused_reason TEXT,
+        paused_sums TEXT NOT NULL DEFAULT '{}',
         CHECK (max_cost IS NULL OR spent + reserved <= max_cost + under_reserved)
     )
     """,
     "CREATE INDEX ramet_lineages_by_state ON ramet_lineages (state, created_at)",
-    "CREATE INDEX ramet_lineages_running ON ramet_lineages (deadline_at) WHERE state = 'running'",
+    "CREATE INDEX ramet_lineages_open ON ramet_lineages (deadline_at, queue) WHERE state IN ('running', 'paused')",
     "CREATE INDEX ramet_lineages_ended ON ramet_lineages (ended_at) WHERE ended_at IS NOT NULL",
     "CREATE INDEX ramet_lineages_by_cost ON ramet_lineages ((spent + reserved)) WHERE spent + reserved > 0",
     "CREATE INDEX ramet_lineages_swept ON ramet_lineages (tracking_id) WHERE sweep > 0",
@@ -146,6 +152,7 @@ _V1 = (
     CREATE INDEX ramet_live_overdue ON ramet_live (deadline_at)
         WHERE state = 'pending' AND deadline_at IS NOT NULL
     """,
+    "CREATE INDEX ramet_live_set_aside ON ramet_live (tracking_id) WHERE wait = 'lineage'",
     "CREATE INDEX ramet_live_bound ON ramet_live (bound_to) WHERE bound_to IS NOT NULL",
     # Promise I4 by constraint: one task per (tracking_id, kind, key) until the lineage is pruned. Key first, so that
     # the same index answers "who in this lineage has this key, whatever the kind" and "is this key live anywhere".
@@ -251,6 +258,7 @@ _V1 = (
     "CREATE INDEX ramet_turns_idle ON ramet_turns (moved_at)",
     "CREATE TABLE ramet_counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
     "INSERT INTO ramet_counters (name, value) VALUES ('task', 1), ('epoch', 0), ('schema', 0)",
+    *FLOW_TABLES,
     *GUARD_TABLES,
     *SCHEDULE_TABLES,
     *COST_TABLES,

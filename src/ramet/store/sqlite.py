@@ -33,6 +33,7 @@ from ramet.store.schema import MIGRATIONS, SCHEMA_VERSION
 from ramet.store.session import Session, StatementFailed
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
 from ramet.store.verbs_cost import CostVerbs
+from ramet.store.verbs_flow import FlowVerbs
 from ramet.store.verbs_monitor import MonitorVerbs
 from ramet.store.verbs_persons import PersonsVerbs
 from ramet.store.verbs_schedules import ScheduleVerbs
@@ -41,7 +42,7 @@ from ramet.store.within import run_within
 Answer = TypeVar("Answer")
 
 
-class SqliteStore(PersonsVerbs, CostVerbs, ScheduleVerbs, MonitorVerbs):
+class SqliteStore(FlowVerbs, PersonsVerbs, CostVerbs, ScheduleVerbs, MonitorVerbs):
     """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
 
     def __init__(

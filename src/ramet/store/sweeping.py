@@ -11,12 +11,14 @@ from collections.abc import Collection, Sequence
 from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
+from ramet.model.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage import Lineage, LineageState
-from ramet.model.task import Standing
+from ramet.model.task import Standing, Wait
 from ramet.model.transitions import PROCESSING, Change
-from ramet.store.apply import apply
+from ramet.store.apply import apply, free
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
+from ramet.store.clocks import queue_offsets
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
 from ramet.store.monitoring import prune_alerts
 from ramet.store.schema import LIVE_LIST
@@ -32,11 +34,11 @@ def sweep(session: Session, limit: int, dead_workers: Collection[str] = ()) -> S
     reclaimed, poisoned = reclaim(session, limit, dead_workers)
     expired = expire(session, limit)
     ended_lineages = end_overdue_lineages(session, limit)
-    ended = follow_ends(session, limit)
+    ended, followed = follow_ends(session, limit)
     forget_levels(session)
     if due or reclaimed:
         session.wake()
-    return Swept(due, reclaimed, poisoned, expired, ended_lineages, ended)
+    return Swept(due, reclaimed, poisoned, expired, ended_lineages, ended, followed)
 
 
 def reclaim(session: Session, limit: int, dead_workers: Collection[str] = ()) -> tuple[int, int]:
@@ -58,24 +60,37 @@ def reclaim(session: Session, limit: int, dead_workers: Collection[str] = ()) ->
     return again, len(changes) - again
 
 
+_HELD_QUEUES = "SELECT name FROM ramet_queues WHERE paused_seconds > 0 AND paused_at > ?"
+
+
 def expire(session: Session, limit: int) -> int:
     """Pending tasks past their own deadline fail. Claimed ones are judged when their attempt's outcome is known."""
+    # In a paused queue a task that is ending cannot have its last handler now.
+    paused = [name for (name,) in session.rows(_HELD_QUEUES, (session.now - PAUSE_SECONDS_MAX,))]
+    listed, values = session.members(paused)
     rows = session.rows(
         # Left to itself SQLite takes another index, and every sweep reads the whole backlog.
         f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_overdue WHERE state = 'pending' "
-        "AND deadline_at IS NOT NULL AND deadline_at <= ? LIMIT ?",
-        (session.now, limit),
+        f"AND deadline_at IS NOT NULL AND deadline_at <= ? AND (ending IS NULL OR queue NOT IN {listed}) LIMIT ?",
+        (session.now, values, limit),
     )
     return len(_apply(session, [(Standing._make(row), ev.DeadlinePassed()) for row in rows]))
 
 
+_OVERDUE = "SELECT tracking_id FROM ramet_lineages INDEXED BY ramet_lineages_open WHERE state IN ('running', 'paused')"
+
+
 def end_overdue_lineages(session: Session, limit: int) -> int:
     """Lineages past their deadline fail: the row first, in this transaction; their tasks follow."""
+    offsets = queue_offsets(session)
+    listed, values = session.members(sorted(offsets))
     rows = session.rows(
-        "SELECT tracking_id FROM ramet_lineages INDEXED BY ramet_lineages_running "
-        "WHERE state = 'running' AND deadline_at <= ? LIMIT ?",
-        (session.now, limit),
+        f"{_OVERDUE} AND deadline_at <= ? AND queue NOT IN {listed} LIMIT ?", (session.now, values, limit)
     )
+    for queue, seconds in sorted(offsets.items()):
+        rows += session.rows(
+            f"{_OVERDUE} AND deadline_at <= ? AND queue = ? LIMIT ?", (session.now - seconds, queue, limit)
+        )
     for (tracking_id,) in rows:
         end_lineage(session, tracking_id, LineageState.FAILED, DEADLINE_REASON)
     return len(rows)
@@ -84,10 +99,15 @@ def end_overdue_lineages(session: Session, limit: int) -> int:
 FINISH_BATCH = 5_000
 
 
-def follow_ends(session: Session, limit: int) -> int:
-    """End the tasks of lineages that ended, and those under a tombstone, batch by batch."""
+def follow_ends(session: Session, limit: int) -> tuple[int, int]:
+    """End the tasks of lineages that ended, and those under a tombstone, batch by batch; free those of resumed ones.
+
+    Returns:
+        How many ended, and how many were looked at.
+    """
     rows = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE sweep > 0 LIMIT 20")
-    return sum(_follow_end(session, Lineage._make(row), limit) for row in rows)
+    told = [_follow_end(session, Lineage._make(row), limit) for row in rows]
+    return sum(ended for ended, _ in told), sum(followed for _, followed in told)
 
 
 def finish_ends(session: Session, lineage: Lineage) -> None:
@@ -97,18 +117,21 @@ def finish_ends(session: Session, lineage: Lineage) -> None:
         lineage = lock_lineages(session, [lineage.tracking_id])[lineage.tracking_id]
 
 
-def _follow_end(session: Session, lineage: Lineage, limit: int) -> int:
+def _follow_end(session: Session, lineage: Lineage, limit: int) -> tuple[int, int]:
     found = session.rows(
         f"SELECT {LIVE_LIST} FROM ramet_live WHERE tracking_id = ? AND seq >= ? ORDER BY seq LIMIT ?",
         (lineage.tracking_id, lineage.sweep, limit),
     )
     standings = [Standing._make(item) for item in found]
     ended = len(_apply(session, _ends_of(session, lineage, standings)))
+    if lineage.state == LineageState.RUNNING:
+        free(session, [s.seq for s in standings if s.wait == Wait.LINEAGE])
+        session.wake()
     session.run(
         "UPDATE ramet_lineages SET sweep = ? WHERE tracking_id = ?",
         (standings[-1].seq + 1 if standings else 0, lineage.tracking_id),
     )
-    return ended
+    return ended, len(standings)
 
 
 def _ends_of(session: Session, lineage: Lineage, standings: Sequence[Standing]) -> list[tuple[Standing, ev.Event]]:
