@@ -56,7 +56,7 @@ class BlockRow(NamedTuple):
     first_parent: str
     last_parent: str
     winner: str | None
-    payload: str | None
+    wanted: str | None
 
 
 class Rows:
@@ -333,8 +333,8 @@ def refusals_are_explained(rows: Rows) -> Iterator[str]:
                 yield f"{name} was asked for by {parent_id}, which is not of its lineage"
         if block.count < 1:
             yield f"{name} happened {block.count} times"
-        if (block.payload is not None) != (BlockReason(block.reason) in REOFFERABLE):
-            yield f"{name} has the payload {block.payload}"
+        if (block.wanted is not None) != (BlockReason(block.reason) in REOFFERABLE):
+            yield f"{name} keeps {block.wanted}"
         winner = by_id.get(block.winner) if block.winner is not None else None
         if block.reason == "elsewhere":
             if block.winner is None:

@@ -25,8 +25,10 @@ from ramet.model.lineage import Lineage, LineageState
 from ramet.model.pausing import Queue
 from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
+from ramet.model.stop_list import InvalidEntry, StopEntry
 from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
 from ramet.store.base import SpawnAnswer, Submitted
+from ramet.store.base_persons import Reoffered
 from ramet.store.errors import LineageExists, StoreError
 
 __version__ = "0.1.0"
@@ -47,6 +49,7 @@ __all__ = [
     "Ended",
     "ErrorClass",
     "Explanation",
+    "InvalidEntry",
     "InvalidKey",
     "Limits",
     "Lineage",
@@ -58,12 +61,14 @@ __all__ = [
     "Permanent",
     "Reservation",
     "Queue",
+    "Reoffered",
     "RetryAfter",
     "Schedule",
     "Slot",
     "Spawn",
     "SpawnAnswer",
     "StateCount",
+    "StopEntry",
     "StoreError",
     "Submitted",
     "SyncClaim",

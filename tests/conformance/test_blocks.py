@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ramet.store.base import Claimed
+from ramet.store.blocks import wanted_task
 from tests.world import World, settlement
 
 
@@ -52,14 +53,15 @@ LIMITS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("reason", LIMITS)
-async def test_the_payload_is_kept_where_a_person_may_raise_the_limit(world: World, reason: str) -> None:
+async def test_what_was_wanted_is_kept_whole_where_a_person_may_raise_the_limit(world: World, reason: str) -> None:
     await world.submit(world.task("first"), world.task("second"), **LIMITS[reason])
     first, _ = await world.claim(2)
     world.clock.advance(50.0)
-    told = await world.spawn(first, world.task("x", payload='{"keep": "me"}'), world.task("first"))
+    new = world.task("x", payload='{"keep": "me"}', priority=3, delay_seconds=1.5, queue="q", max_attempts=None)
+    told = await world.spawn(first, new, world.task("first"))
     assert told[0] == reason
-    stored = await world.store.read("SELECT reason, payload FROM ramet_blocks ORDER BY key DESC")
-    assert stored[0] == (reason, '{"keep": "me"}')
+    stored = await world.store.read("SELECT reason, wanted FROM ramet_blocks ORDER BY key DESC")
+    assert (stored[0][0], wanted_task(stored[0][1])) == (reason, new)
     if told[1] == "cycle":
         assert stored[1] == ("cycle", None)
 

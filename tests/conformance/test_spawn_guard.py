@@ -198,3 +198,13 @@ async def test_the_tracking_fields_of_a_child_come_from_its_parent(world: World)
     assert (child.tracking_id, child.parent_id, child.spawn_depth) == ("line", last.id, 3)
     assert child.ancestry_chain == ("t1", "t2", "t3")
     assert (child.priority, child.queue, child.available_at) == (3, "q", world.clock.now + 60.0)
+
+
+@pytest.mark.parametrize("name", ["max_tasks", "max_fan_out", "max_spawn_depth"])
+async def test_a_limit_that_cannot_be_read_counts_as_spent(world: World, name: str) -> None:
+    await world.submit(world.task("root"))
+    claimed = await world.claim_one()
+    await world.store.ensure_tables([f"UPDATE ramet_lineages SET {name} = 'lots'"])
+    answer = await world.settle(claimed, spawns=[world.task("a")])
+    assert (answer.state, [told.reason for told in answer.spawns]) == ("success", ["budget"])
+    await world.store.ensure_tables([f"UPDATE ramet_lineages SET {name} = 10"])

@@ -13,7 +13,7 @@ from ramet.model import lifecycle
 from ramet.model.guard import Facts, Verdict, check_spawn
 from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused, Transition
-from ramet.store import claiming, creating, settling, spawning, sweeping
+from ramet.store import blocks, claiming, creating, settling, spawning, sweeping
 from ramet.store.session import Session
 from tests.simulation.database import MemoryStore
 from tests.simulation.faults import Faults
@@ -127,7 +127,7 @@ def test_a_spawn_that_is_answered_and_not_made_is_found(tmp_path: Path, monkeypa
 
 
 def test_a_refusal_that_is_not_stored_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store_blocks = spawning.store_blocks
+    store_blocks = blocks.store_blocks
     monkeypatch.setattr(
         spawning, "store_blocks", lambda session, refusals, lineages: store_blocks(session, refusals[1:], lineages)
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ramet.engine.registry import Registry
 from ramet.engine.scheduler import tick
 from ramet.engine.schedules import Schedules
@@ -21,6 +23,7 @@ async def run_everything(world: World) -> None:
     await spend(world)
     await end_from_outside(world)
     await flow_control(world)
+    await guard(world)
     await ask(world)
     world.clock.advance(10_000_000.0)
     await world.sweep()
@@ -108,6 +111,34 @@ async def flow_control(world: World) -> None:
     await world.claim(5)
     await world.store.cancel_lineage("held", by="test")
     await world.store.queues()
+
+
+async def guard(world: World) -> None:
+    unique: dict[str, Any] = {"unique_seconds": 50.0, "keep_edge": 1, "shape": "s"}
+    await world.store.stop("domain", "stopped.example", by="test")
+    await world.store.stop("pattern", "stopped:*", by="test")
+    [first, gone] = await world.submit(world.task("u", **unique), world.task("v", **unique), tracking_id="uniques")
+    await world.store.cancel(gone, tree=False, by="test")
+    await world.store.revive([gone], by="test")
+    await world.submit(world.task("u", **unique), world.task("asks"), tracking_id="asks", max_fan_out=1)
+    asking = await world.claim_task(str((await world.store.tasks(TaskQuery(key="asks"))).tasks[0].id))
+    wanted = [world.task(key, **unique) for key in ("u", "w", "x", "https://a.stopped.example/", "stopped:a", "w")]
+    await world.settle(asking, failing(asking, error_class="transient"), spawns=wanted)
+    await world.settle(await world.claim_task(first))
+    await world.store.cancel_lineage("asks", by="test")
+    await world.store.exclude([first, gone, asking.id], by="test")
+    await world.submit(world.task("full"), tracking_id="full", max_fan_out=1)
+    full = await world.claim_task(str((await world.store.tasks(TaskQuery(key="full"))).tasks[0].id))
+    await world.settle(full, spawns=[world.task("one"), world.task("two"), world.task("three")])
+    await world.run_all()
+    await world.store.raise_limits("full", {"max_fan_out": 5}, by="test", extend_seconds=1e6)
+    page = await world.store.reoffer("full", by="test", limit=1)
+    await world.store.reoffer("full", by="test", after=page.after)
+    await world.run_all()
+    await world.store.stop_list()
+    await world.store.edges("asks", [asking.id])
+    await world.store.unstop("pattern", "stopped:*", by="test")
+    await world.store.unstop("domain", "stopped.example", by="test")
 
 
 async def ask(world: World) -> None:

@@ -30,6 +30,9 @@ WARN_SHARE = 0.2
 LOWERABLE = frozenset({"max_spawn_depth", "max_tasks", "max_fan_out", "max_shape"})
 """Limits of its lineage that a handler may lower (DESIGN §5)."""
 
+RAISABLE = LOWERABLE | {"retries_per_minute", "max_cost"}
+"""Limits of a lineage that a person may raise while it exists (DESIGN §5); its deadline may be put off too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

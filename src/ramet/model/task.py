@@ -211,6 +211,9 @@ class Block:
     """Id of the task that holds the identity, where there is one."""
     first_at: float
     last_at: float
+    reoffered_at: float | None = None
+    """When a person offered it again and it was created, or a task for it was there; None until then."""
+    reoffered_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,3 +237,5 @@ class TaskHistory:
     transitions: tuple[TransitionRecord, ...] = ()
     blocks: tuple[Block, ...] = field(default=())
     """Spawns that this task asked for and did not get."""
+    links: tuple[str, ...] = ()
+    """Ids of existing tasks that it asked for with ``keep_edge``."""

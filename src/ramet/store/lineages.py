@@ -80,6 +80,14 @@ def extended_deadline(session: Session, lineage: Lineage, seconds: float) -> flo
     return max(wanted_at, lineage.deadline_at - queue_offsets(session).get(lineage.queue, 0.0))
 
 
+def reopen_lineage(session: Session, tracking_id: str) -> None:
+    """Let an ended lineage run again, because a person gave it something to run."""
+    session.run(
+        "UPDATE ramet_lineages SET state = ?, reason = NULL, ended_at = NULL WHERE tracking_id = ?",
+        (LineageState.RUNNING.value, tracking_id),
+    )
+
+
 def tombstones_of(lineage: Lineage) -> dict[str, int]:
     """Marks of cancelled subtrees by task id. Lineages without any pay only for an empty string."""
     return dict(json.loads(lineage.tombstones)) if lineage.tombstones else {}

@@ -124,6 +124,25 @@ def revive(
     return revived
 
 
+def exclude(session: Session, task_ids: Sequence[str], by: str, reason: str | None) -> list[str]:
+    """Skip tasks for good that are pending, failed or cancelled; their identity stays taken.
+
+    Raises:
+        StoreError: a task id is unknown.
+    """
+    excluded = []
+    for task_id in task_ids:
+        seq = find(session, task_id)
+        if seq is None:
+            raise StoreError(f"no task {task_id}: look it up with `ramet status` or `ramet tree`")
+        live = session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq = ?", (seq,))
+        standing = Standing._make(live[0]) if live else _ended_standing(session, seq)[0]
+        change = None if standing is None else decide(standing, ev.Exclude(by, reason), session.now)
+        if isinstance(change, Change) and not apply(session, [change]).lost:
+            excluded.append(task_id)
+    return excluded
+
+
 def _ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | None]:
     """The standing of an ended task, rebuilt from its wide row, and the fingerprint of its last error."""
     found = session.rows(

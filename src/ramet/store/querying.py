@@ -19,6 +19,7 @@ from ramet.model.task import (
 )
 from ramet.store.base import KindCount, TaskPage, TaskQuery
 from ramet.store.clocks import effective
+from ramet.store.edges import edges
 from ramet.store.lineages import LINEAGE_LIST
 from ramet.store.session import Row, Session
 
@@ -213,10 +214,14 @@ def history(session: Session, task_id: str) -> TaskHistory | None:
         tuple(Attempt(*row) for row in attempts),
         tuple(TransitionRecord(*row) for row in transitions),
         tuple(Block(*row) for row in refused),
+        tuple(edges(session, task.tracking_id, [task_id]).get(task_id, ())),
     )
 
 
-_BLOCK_LIST = "tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, first_at, last_at"
+_BLOCK_LIST = (
+    "tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, first_at, last_at, "
+    "reoffered_at, reoffered_by"
+)
 _BLOCK_FILTERS = frozenset({"kind", "key", "reason"})
 
 

@@ -8,11 +8,12 @@ from ramet.model.cost import ALL_DAYS, Ceiling, Reserved, ReserveRequest, day_of
 from ramet.model.guard import Blocked, BlockReason
 from ramet.model.lineage import Lineage
 from ramet.model.task import NewTask
+from ramet.store.blocks import Parent, Refusal, store_blocks
 from ramet.store.costs import INSERT, ceilings, ensure_days
 from ramet.store.lineages import lock_lineages
 from ramet.store.session import Session
 from ramet.store.settling import claim_refusal, load_standings
-from ramet.store.spawning import Parent, Refusal, load_parents, store_blocks
+from ramet.store.spawning import load_parents
 
 NO_CEILING = 2**62
 

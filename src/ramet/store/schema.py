@@ -216,12 +216,14 @@ _V1 = (
         first_parent TEXT NOT NULL,
         last_parent TEXT NOT NULL,
         winner TEXT,
-        payload TEXT,
+        wanted TEXT,
         first_at REAL NOT NULL,
         last_at REAL NOT NULL,
         watched_parent TEXT,
         demands INTEGER NOT NULL DEFAULT 0,
         demands_seen INTEGER NOT NULL DEFAULT 0,
+        reoffered_at REAL,
+        reoffered_by TEXT,
         PRIMARY KEY (tracking_id, kind, key, reason)
     ) WITHOUT ROWID
     """,

@@ -20,11 +20,12 @@ from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change
 from ramet.store.apply import apply
 from ramet.store.base import Settled, Settlement, SpawnAnswer
+from ramet.store.blocks import Parent
 from ramet.store.costs import book_charges
 from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session, StatementFailed
-from ramet.store.spawning import Parent, load_parents, spawn
+from ramet.store.spawning import load_parents, spawn
 from ramet.store.turns import renew
 
 

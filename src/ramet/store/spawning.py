@@ -9,39 +9,19 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from ramet.model.guard import REOFFERABLE, Blocked, Facts, Holder, check_spawn
+from ramet.model.guard import Blocked, Facts, Holder, check_spawn
 from ramet.model.lineage import Lineage, child_of
 from ramet.model.ordering import TurnClass, rank_of
 from ramet.model.task import NewTask
 from ramet.store.base import SpawnAnswer
+from ramet.store.blocks import Parent, Refusal, store_blocks
 from ramet.store.creating import Birth, create
-from ramet.store.demands import DEMANDED
+from ramet.store.edges import keep_edges
 from ramet.store.lineages import add_tasks, tombstones_of
 from ramet.store.screening import Screen
 from ramet.store.session import Session
 from ramet.store.turns import Turns
-
-
-class Parent(NamedTuple):
-    """A task that asks for spawns."""
-
-    id: str
-    tracking_id: str
-    ancestry_chain: tuple[str, ...]
-    spawn_depth: int
-    fan_out: int
-    claim_current: bool
-
-
-class Refusal(NamedTuple):
-    """A blocked spawn, to be stored."""
-
-    parent: Parent
-    new: NewTask
-    blocked: Blocked
-
 
 Holders = dict[tuple[str, str], list[Holder]]
 
@@ -60,51 +40,70 @@ def spawn(
     session: Session,
     wanted: Sequence[tuple[Parent, Sequence[NewTask]]],
     lineages: dict[str, Lineage],
+    *,
+    record: bool = True,
 ) -> list[list[SpawnAnswer]]:
     """Decide and create spawns; ``lineages`` is brought up to date with what they took.
+
+    Args:
+        record: False leaves refusals unrecorded: a person who offers blocks again is no handler that asks again.
 
     Returns:
         One list of answers per parent, in the order asked.
     """
-    holders = _load_holders(session, wanted)
-    screen = Screen(session, ((parent.tracking_id, new) for parent, news in wanted for new in news))
-    births: list[Birth] = []
-    refusals: list[Refusal] = []
-    answers: list[list[SpawnAnswer]] = []
-    taken: dict[str, int] = defaultdict(int)
-    turns = Turns(session)
-    for parent, news in wanted:
-        told, fan_out = [], parent.fan_out
+    batch = _Batch(session, wanted)
+    answers = [batch.decide(parent, news, lineages) for parent, news in wanted]
+    for tracking_id, count in sorted(batch.taken.items()):
+        turns = batch.turns.text(tracking_id)
+        add_tasks(session, tracking_id, count, turns)
+        lineages[tracking_id] = lineages[tracking_id]._replace(turns=turns)
+    create(session, batch.births)
+    batch.screen.save(session)
+    if record:
+        store_blocks(session, batch.refusals, lineages)
+    keep_edges(session, batch.refusals)
+    return answers
+
+
+class _Batch:
+    """The decisions of one transaction; each sees what those before it took."""
+
+    def __init__(self, session: Session, wanted: Sequence[tuple[Parent, Sequence[NewTask]]]) -> None:
+        self.births: list[Birth] = []
+        self.refusals: list[Refusal] = []
+        self.taken: dict[str, int] = defaultdict(int)
+        """New tasks by lineage."""
+        self.turns = Turns(session)
+        self.screen = Screen(session, ((parent.tracking_id, new) for parent, news in wanted for new in news))
+        self._holders = _load_holders(session, wanted)
+        self._now = session.now
+
+    def decide(self, parent: Parent, news: Sequence[NewTask], lineages: dict[str, Lineage]) -> list[SpawnAnswer]:
+        """The guard's answers to one parent."""
+        told, fan_out, screen = [], parent.fan_out, self.screen
         lineage = lineages[parent.tracking_id]
         tombstones = tombstones_of(lineage)
         place = child_of(parent.tracking_id, parent.id, parent.ancestry_chain, parent.spawn_depth)
         for new in news:
-            there = holders[(parent.tracking_id, new.key)]
+            there = self._holders[(parent.tracking_id, new.key)]
             facts = Facts(lineage, tombstones, parent.id, parent.ancestry_chain, parent.spawn_depth, fan_out,
-                          parent.claim_current, new.kind, new.cycle_on, tuple(there), session.now,
+                          parent.claim_current, new.kind, new.cycle_on, tuple(there), self._now,
                           max_attempts=new.max_attempts)  # fmt: skip
             verdict = check_spawn(facts if screen.idle else screen.look(facts, new))
             if isinstance(verdict, Blocked):
-                refusals.append(Refusal(parent, new, verdict))
+                self.refusals.append(Refusal(parent, new, verdict))
                 told.append(SpawnAnswer(None, new.kind, new.key, *verdict))
                 continue
             fan_out += 1
-            taken[parent.tracking_id] += 1
+            self.taken[parent.tracking_id] += 1
             lineage = lineage._replace(tasks=lineage.tasks + 1, live=lineage.live + 1)
             there.append(Holder(new.id, new.kind, "pending"))
             screen.granted(parent.tracking_id, new)
             kin = TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, place.spawn_depth))
-            births.append(Birth(new, place, turns.take(lineage, kin)))
+            self.births.append(Birth(new, place, self.turns.take(lineage, kin)))
             told.append(SpawnAnswer(new.id, new.kind, new.key))
         lineages[parent.tracking_id] = lineage
-        answers.append(told)
-    for tracking_id, count in sorted(taken.items()):
-        add_tasks(session, tracking_id, count, turns.text(tracking_id))
-        lineages[tracking_id] = lineages[tracking_id]._replace(turns=turns.text(tracking_id))
-    create(session, births)
-    screen.save(session)
-    store_blocks(session, refusals, lineages)
-    return answers
+        return told
 
 
 def _load_holders(session: Session, wanted: Sequence[tuple[Parent, Sequence[NewTask]]]) -> Holders:
@@ -123,69 +122,3 @@ def _load_holders(session: Session, wanted: Sequence[tuple[Parent, Sequence[NewT
         ):
             holders[(tracking_id, key)].append(Holder(task_id, kind, state))
     return holders
-
-
-# --- stored refusals (promise I8) -------------------------------------------------------------------------------
-
-_BLOCK = (
-    "INSERT INTO ramet_blocks (tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, "
-    "payload, first_at, last_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?) "
-    f"ON CONFLICT (tracking_id, kind, key, reason) DO UPDATE SET {DEMANDED}, count = ramet_blocks.count + 1, "
-    "last_parent = excluded.last_parent, last_at = excluded.last_at"
-)
-_BLOCK_COUNT = (
-    "INSERT INTO ramet_block_counts (tracking_id, parent_id, kind, reason, count) VALUES (?, ?, ?, ?, 1) "
-    "ON CONFLICT (tracking_id, parent_id, kind, reason) DO UPDATE SET count = ramet_block_counts.count + 1"
-)
-
-
-def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[str, Lineage]) -> None:
-    """One row per (lineage, kind, key, reason), at most as many as the lineage may have tasks; then counters."""
-    if not refusals:
-        return
-    by_lineage: dict[str, list[Refusal]] = defaultdict(list)
-    for refusal in refusals:
-        by_lineage[refusal.parent.tracking_id].append(refusal)
-    for tracking_id, several in by_lineage.items():
-        known = _known_blocks(session, tracking_id, several)
-        lineage = lineages[tracking_id]
-        room = lineage.max_tasks - lineage.blocks
-        rows, overflow = [], []
-        for item in several:
-            name = (item.new.kind, item.new.key, item.blocked.reason.value)
-            if name not in known:
-                if room <= 0:
-                    overflow.append((tracking_id, item.parent.id, item.new.kind, item.blocked.reason.value))
-                    continue
-                known.add(name)
-                room -= 1
-            rows.append(_block_row(item, session.now))
-        session.run_many(_BLOCK, rows)
-        session.run_many(_BLOCK_COUNT, overflow)
-        stored = lineage.max_tasks - room
-        if stored != lineage.blocks:
-            session.run("UPDATE ramet_lineages SET blocks = ? WHERE tracking_id = ?", (stored, tracking_id))
-            lineages[tracking_id] = lineage._replace(blocks=stored)
-
-
-def _known_blocks(session: Session, tracking_id: str, several: Sequence[Refusal]) -> set[tuple[str, str, str]]:
-    known: set[tuple[str, str, str]] = set()
-    for kind in {item.new.kind for item in several}:
-        listed, values = session.members({item.new.key for item in several if item.new.kind == kind})
-        known.update(
-            (kind, key, reason)
-            for key, reason in session.rows(
-                f"SELECT key, reason FROM ramet_blocks WHERE tracking_id = ? AND kind = ? AND key IN {listed}",
-                (tracking_id, kind, values),
-            )
-        )
-    return known
-
-
-def _block_row(item: Refusal, now: float) -> tuple[object, ...]:
-    parent, new, blocked = item
-    payload = new.payload if blocked.reason in REOFFERABLE else None
-    return (
-        parent.tracking_id, new.kind, new.key, blocked.reason.value, blocked.detail, parent.id, parent.id,
-        blocked.winner, payload, now, now,
-    )  # fmt: skip

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from ramet.model.acts import Act
-from ramet.store import acts
+from ramet.model.lineage import Lineage
+from ramet.model.stop_list import StopEntry
+from ramet.store import acts, edges, persons, raising, reoffering, stop_list
+from ramet.store.base_persons import Cursor, Reoffered
 from ramet.store.verbs import Verbs
 
 
@@ -14,3 +18,60 @@ class PersonsVerbs(Verbs):
 
     async def acts(self, tracking_id: str | None = None, *, limit: int = 100, before: int | None = None) -> list[Act]:
         return await self._read(partial(acts.acts, tracking_id=tracking_id, limit=limit, before=before))
+
+    async def exclude(self, task_ids: Sequence[str], *, by: str, reason: str | None = None) -> list[str]:
+        return await self._write(partial(persons.exclude, task_ids=task_ids, by=by, reason=reason))
+
+    async def raise_limits(
+        self,
+        tracking_id: str,
+        limits: Mapping[str, int],
+        *,
+        by: str,
+        reason: str | None = None,
+        extend_seconds: float | None = None,
+    ) -> Lineage:
+        return await self._write(
+            partial(
+                raising.raise_limits,
+                tracking_id=tracking_id,
+                limits=limits,
+                extend_seconds=extend_seconds,
+                by=by,
+                reason=reason,
+            )
+        )
+
+    async def reoffer(
+        self,
+        tracking_id: str,
+        *,
+        by: str,
+        reasons: Collection[str] = (),
+        reason: str | None = None,
+        limit: int = 1_000,
+        after: Cursor | None = None,
+    ) -> Reoffered:
+        return await self._write(
+            partial(
+                reoffering.reoffer,
+                tracking_id=tracking_id,
+                reasons=reasons,
+                by=by,
+                reason=reason,
+                limit=limit,
+                after=after,
+            )
+        )
+
+    async def edges(self, tracking_id: str, parent_ids: Sequence[str]) -> dict[str, list[str]]:
+        return await self._read(partial(edges.edges, tracking_id=tracking_id, parent_ids=parent_ids))
+
+    async def stop_list(self) -> list[StopEntry]:
+        return await self._read(stop_list.entries)
+
+    async def stop(self, entry_type: str, value: str, *, by: str, reason: str | None = None) -> tuple[StopEntry, bool]:
+        return await self._write(partial(stop_list.add, entry_type=entry_type, value=value, by=by, reason=reason))
+
+    async def unstop(self, entry_type: str, value: str, *, by: str, reason: str | None = None) -> bool:
+        return await self._write(partial(stop_list.remove, entry_type=entry_type, value=value, by=by, reason=reason))

@@ -1,0 +1,115 @@
+"""Stored refusals of the guard (promise I8), and what they keep so that a person can offer them again."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ramet.model.guard import REOFFERABLE, Blocked
+from ramet.model.lineage import Lineage
+from ramet.model.task import NewTask
+from ramet.store.demands import DEMANDED
+from ramet.store.session import Session
+
+
+class Parent(NamedTuple):
+    """A task that asks for spawns."""
+
+    id: str
+    tracking_id: str
+    ancestry_chain: tuple[str, ...]
+    spawn_depth: int
+    fan_out: int
+    claim_current: bool
+
+
+class Refusal(NamedTuple):
+    """A blocked spawn, to be stored."""
+
+    parent: Parent
+    new: NewTask
+    blocked: Blocked
+
+
+def wanted_text(new: NewTask) -> str:
+    """A wanted task, whole, as JSON text."""
+    return json.dumps(new._asdict(), ensure_ascii=False, separators=(",", ":"))
+
+
+def wanted_task(text: str) -> NewTask:
+    """A wanted task from its JSON text; fields that came later have their defaults, those that went are left out."""
+    return NewTask(**{name: value for name, value in json.loads(text).items() if name in NewTask._fields})
+
+
+_BLOCK = (
+    "INSERT INTO ramet_blocks (tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, "
+    "wanted, first_at, last_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?) "
+    f"ON CONFLICT (tracking_id, kind, key, reason) DO UPDATE SET {DEMANDED}, count = ramet_blocks.count + 1, "
+    "last_parent = excluded.last_parent, last_at = excluded.last_at"
+)
+_BLOCK_COUNT = (
+    "INSERT INTO ramet_block_counts (tracking_id, parent_id, kind, reason, count) VALUES (?, ?, ?, ?, 1) "
+    "ON CONFLICT (tracking_id, parent_id, kind, reason) DO UPDATE SET count = ramet_block_counts.count + 1"
+)
+
+
+def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[str, Lineage]) -> None:
+    """One row per (lineage, kind, key, reason), at most as many as the lineage may have tasks; then counters."""
+    if not refusals:
+        return
+    by_lineage: dict[str, list[Refusal]] = defaultdict(list)
+    for refusal in refusals:
+        by_lineage[refusal.parent.tracking_id].append(refusal)
+    for tracking_id, several in by_lineage.items():
+        known = _known_blocks(session, tracking_id, several)
+        lineage = lineages[tracking_id]
+        room = _room(lineage)
+        rows, overflow, fresh = [], [], 0
+        for item in several:
+            name = (item.new.kind, item.new.key, item.blocked.reason.value)
+            if name not in known:
+                if fresh >= room:
+                    overflow.append((tracking_id, item.parent.id, item.new.kind, item.blocked.reason.value))
+                    continue
+                known.add(name)
+                fresh += 1
+            rows.append(_block_row(item, session.now))
+        session.run_many(_BLOCK, rows)
+        session.run_many(_BLOCK_COUNT, overflow)
+        if fresh:
+            stored = lineage.blocks + fresh
+            session.run("UPDATE ramet_lineages SET blocks = ? WHERE tracking_id = ?", (stored, tracking_id))
+            lineages[tracking_id] = lineage._replace(blocks=stored)
+
+
+def _room(lineage: Lineage) -> int:
+    """How many more rows the lineage may have; none when its budget cannot be read."""
+    try:
+        return lineage.max_tasks - lineage.blocks
+    except TypeError:
+        return 0
+
+
+def _known_blocks(session: Session, tracking_id: str, several: Sequence[Refusal]) -> set[tuple[str, str, str]]:
+    known: set[tuple[str, str, str]] = set()
+    for kind in {item.new.kind for item in several}:
+        listed, values = session.members({item.new.key for item in several if item.new.kind == kind})
+        known.update(
+            (kind, key, reason)
+            for key, reason in session.rows(
+                f"SELECT key, reason FROM ramet_blocks WHERE tracking_id = ? AND kind = ? AND key IN {listed}",
+                (tracking_id, kind, values),
+            )
+        )
+    return known
+
+
+def _block_row(item: Refusal, now: float) -> tuple[object, ...]:
+    parent, new, blocked = item
+    wanted = wanted_text(new) if blocked.reason in REOFFERABLE else None
+    return (
+        parent.tracking_id, new.kind, new.key, blocked.reason.value, blocked.detail, parent.id, parent.id,
+        blocked.winner, wanted, now, now,
+    )  # fmt: skip

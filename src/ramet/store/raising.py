@@ -1,0 +1,62 @@
+"""Raising the limits of a lineage that exists: a person's act, recorded (DESIGN §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ramet.model.limits import RAISABLE
+from ramet.model.lineage import Lineage
+from ramet.store.acts import record_act
+from ramet.store.errors import StoreError
+from ramet.store.lineages import extended_deadline, lock_lineages
+from ramet.store.session import Session
+
+
+def raise_limits(
+    session: Session,
+    tracking_id: str,
+    *,
+    limits: Mapping[str, int],
+    extend_seconds: float | None,
+    by: str,
+    reason: str | None,
+) -> Lineage:
+    """Raise limits, put off the deadline, or both; all or nothing. See the protocol."""
+    unknown = sorted(set(limits) - RAISABLE)
+    if unknown:
+        raise StoreError(f"{', '.join(unknown)} cannot be raised for a lineage: give {', '.join(sorted(RAISABLE))}")
+    lineage = lock_lineages(session, [tracking_id]).get(tracking_id)
+    if lineage is None:
+        raise StoreError(f"no lineage {tracking_id}: `ramet status` lists them")
+    detail: dict[str, list[float]] = {}
+    for name, value in sorted(limits.items()):
+        present: int | None = getattr(lineage, name)
+        if present is None or value < present:
+            told = "without bound" if present is None else present
+            raise StoreError(f"{name} of lineage {tracking_id} is {told} already: give more, a limit is only raised")
+        if value > present:
+            detail[name] = [present, value]
+    for name, (_, raised) in detail.items():
+        session.run(f"UPDATE ramet_lineages SET {name} = ? WHERE tracking_id = ?", (raised, tracking_id))
+    if extend_seconds is not None:
+        session.run(
+            "UPDATE ramet_lineages SET deadline_at = ? WHERE tracking_id = ?",
+            (extended_deadline(session, lineage, extend_seconds), tracking_id),
+        )
+    after = lock_lineages(session, [tracking_id])[tracking_id]
+    if after.deadline_at > lineage.deadline_at:
+        detail["deadline_at"] = [lineage.deadline_at, after.deadline_at]
+        _follow_deadline(session, tracking_id, lineage.deadline_at, after.deadline_at)
+    if detail:
+        record_act(session, by=by, act="raise_limits", subject=tracking_id, tracking_id=tracking_id, reason=reason,
+                   detail=detail)  # fmt: skip
+    return after
+
+
+def _follow_deadline(session: Session, tracking_id: str, before: float, after: float) -> None:
+    """Tasks that the old deadline had cut short get the time that is theirs, up to the new one."""
+    session.run(
+        "UPDATE ramet_live SET deadline_at = CASE WHEN task_seconds IS NULL OR started_at + task_seconds > ? THEN ? "
+        "ELSE started_at + task_seconds END WHERE tracking_id = ? AND deadline_at = ? AND ending IS NULL",
+        (after, after, tracking_id, before),
+    )

@@ -1,0 +1,165 @@
+"""Offering blocked spawns again, after a person raised what had blocked them (DESIGN §5).
+
+A spawn is offered as a child of the first parent that asked for it, with that one's ancestry and depth, and goes
+through the whole guard. The parent's claim need not be current: a person asks, not the parent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from ramet.model.guard import REOFFERABLE, BlockReason
+from ramet.model.lineage import OPEN, Lineage, LineageState
+from ramet.store.acts import record_act
+from ramet.store.apply import release
+from ramet.store.base import SpawnAnswer
+from ramet.store.base_persons import Cursor, Reoffered
+from ramet.store.blocks import Parent, wanted_task
+from ramet.store.errors import StoreError
+from ramet.store.lineages import lock_lineages, reopen_lineage
+from ramet.store.session import Row, Session
+from ramet.store.spawning import load_parents, spawn
+from ramet.store.sweeping import finish_ends
+
+THERE_ALREADY = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE, BlockReason.ELSEWHERE})
+REOFFER_MAX = 1_000
+
+
+class Offer(NamedTuple):
+    """A stored block that is offered again."""
+
+    kind: str
+    key: str
+    reason: str
+    parents: tuple[str, str]
+    wanted: str
+
+
+def reoffer(
+    session: Session,
+    tracking_id: str,
+    *,
+    reasons: Collection[str],
+    by: str,
+    reason: str | None,
+    limit: int,
+    after: Cursor | None,
+) -> Reoffered:
+    """Offer a page of blocks again. See the protocol."""
+    refused = sorted(set(reasons) - REOFFERABLE)
+    if refused:
+        can = ", ".join(sorted(REOFFERABLE))
+        raise StoreError(f"blocks by {', '.join(refused)} cannot be offered again: name {can}")
+    lineage = _open_to_persons(session, tracking_id)
+    offers = _offers(session, tracking_id, reasons or REOFFERABLE, max(1, min(limit, REOFFER_MAX)), after)
+    told = _offer(session, lineage, offers)
+    result = _booked(session, lineage, told, by, reason)
+    last = offers[-1] if offers else None
+    return result._replace(after=(last.kind, last.key, last.reason) if last else None)
+
+
+def _open_to_persons(session: Session, tracking_id: str) -> Lineage:
+    """The lineage as the guard is to see it: a finished or failed one would run again if something passed."""
+    lineage = lock_lineages(session, [tracking_id]).get(tracking_id)
+    if lineage is None:
+        raise StoreError(f"no lineage {tracking_id}: `ramet status` lists them")
+    if lineage.state == LineageState.CANCELLED:
+        raise StoreError(f"lineage {tracking_id} was cancelled: revive a task of it first, with `ramet retry`")
+    if session.now >= lineage.deadline_at:
+        raise StoreError(
+            f"the deadline of lineage {tracking_id} has passed: "
+            f"put it off first, with `ramet lineage raise {tracking_id} --extend SECONDS`"
+        )
+    finish_ends(session, lineage)
+    return lock_lineages(session, [tracking_id])[tracking_id]
+
+
+def _offers(
+    session: Session, tracking_id: str, reasons: Collection[str], limit: int, after: Cursor | None
+) -> list[Offer]:
+    listed, values = session.members(sorted(str(reason) for reason in reasons))
+    where = ""
+    behind: tuple[str, ...] = ()
+    if after is not None:
+        where, behind = " AND (kind, key, reason) > (?, ?, ?)", tuple(after)
+    rows = session.rows(
+        "SELECT kind, key, reason, first_parent, last_parent, wanted FROM ramet_blocks WHERE tracking_id = ? "
+        f"AND wanted IS NOT NULL AND reoffered_at IS NULL AND reason IN {listed}{where} "
+        "ORDER BY kind, key, reason LIMIT ?",
+        (tracking_id, values, *behind, limit),
+    )
+    return [Offer(kind, key, reason, (first, last), wanted) for kind, key, reason, first, last, wanted in rows]
+
+
+def _offer(session: Session, lineage: Lineage, offers: Sequence[Offer]) -> list[tuple[Offer, SpawnAnswer | None]]:
+    """The guard's answers; None where no parent is known any more."""
+    parents = _parents(session, {name for offer in offers for name in offer.parents})
+    told: list[tuple[Offer, SpawnAnswer | None]] = []
+    seen = lineage if lineage.state in OPEN else lineage._replace(state=LineageState.RUNNING.value)
+    lineages = {lineage.tracking_id: seen}
+    grouped: dict[int, list[Offer]] = {}
+    for offer in offers:
+        seq = next((parents[name][0] for name in offer.parents if name in parents), None)
+        if seq is None:
+            told.append((offer, None))
+        else:
+            grouped.setdefault(seq, []).append(offer)
+    by_seq = dict(parents.values())
+    asked = [(by_seq[seq], [wanted_task(offer.wanted) for offer in group]) for seq, group in grouped.items()]
+    for (seq, group), answers in zip(grouped.items(), spawn(session, asked, lineages, record=False), strict=True):
+        told += zip(group, answers, strict=True)
+        _count_children(session, seq, sum(answer.id is not None for answer in answers))
+    return told
+
+
+def _parents(session: Session, ids: Collection[str]) -> dict[str, tuple[int, Parent]]:
+    """Number and facts of the tasks that asked, by id. Their claims need not be current: a person asks."""
+    listed, values = session.members(sorted(ids))
+    rows = session.rows(
+        "SELECT t.id, t.seq, COALESCE(l.fan_out, t.fan_out) FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
+        f"WHERE t.id IN {listed}",
+        (values,),
+    )
+    about = load_parents(session, [seq for _, seq, _ in rows])
+    return {task_id: (seq, Parent(*about[seq], fan_out, True)) for task_id, seq, fan_out in rows}
+
+
+def _count_children(session: Session, seq: int, granted: int) -> None:
+    if granted and not session.run("UPDATE ramet_live SET fan_out = fan_out + ? WHERE seq = ?", (granted, seq)):
+        session.run("UPDATE ramet_tasks SET fan_out = fan_out + ? WHERE seq = ?", (granted, seq))
+
+
+def _booked(
+    session: Session,
+    lineage: Lineage,
+    told: Sequence[tuple[Offer, SpawnAnswer | None]],
+    by: str,
+    reason: str | None,
+) -> Reoffered:
+    """Mark what need not be offered again, reopen the lineage where something was created, record the act."""
+    created = [answer.id for _, answer in told if answer is not None and answer.id is not None]
+    marked: list[Row] = []
+    still: Counter[str] = Counter()
+    for offer, answer in told:
+        if answer is None:
+            still["parent_unknown"] += 1
+        elif answer.id is not None or answer.reason in THERE_ALREADY:
+            marked.append((session.now, by, lineage.tracking_id, offer.kind, offer.key, offer.reason))
+        elif answer.reason is not None:
+            still[answer.reason.value] += 1
+    session.run_many(
+        "UPDATE ramet_blocks SET reoffered_at = ?, reoffered_by = ? "
+        "WHERE tracking_id = ? AND kind = ? AND key = ? AND reason = ?",
+        marked,
+    )
+    if created and lineage.state not in OPEN:
+        reopen_lineage(session, lineage.tracking_id)
+        release(session, lineage.tracking_id)
+    there = len(marked) - len(created)
+    if told:
+        detail = {"created": len(created), "there_already": there, "still_blocked": dict(still)}
+        record_act(session, by=by, act="reoffer", subject=lineage.tracking_id, tracking_id=lineage.tracking_id,
+                   reason=reason, detail=detail)  # fmt: skip
+    return Reoffered(tuple(created), there, dict(still))
