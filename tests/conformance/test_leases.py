@@ -159,3 +159,39 @@ async def test_idle_says_whether_tasks_of_these_kinds_are_live(world: World) -> 
     assert not await world.store.idle(["page"])
     await world.settle(claimed)
     assert await world.store.idle(["page"])
+
+
+async def test_claims_below_a_cancelled_task_are_told_as_lost_before_any_sweep(world: World) -> None:
+    [root] = await world.submit(world.task("root"))
+    parent = await world.claim_one()
+    below, _ = await world.grow(parent, world.task("below"), world.task("other"))
+    [other_root] = await world.submit(world.task("root"), tracking_id="other line")
+    held = [(item.standing.seq, item.standing.fence) for item in await world.claim(3)]
+    assert await world.store.heartbeat(held, LEASE_SECONDS) == frozenset()
+    await world.store.cancel(below, tree=True, by="test")
+    [lost] = await world.store.heartbeat(held, LEASE_SECONDS)
+    assert lost == held[0][0]
+    await world.store.cancel(root, tree=True, by="test")
+    assert len(await world.store.heartbeat(held, LEASE_SECONDS)) == 2, "both below the root, none of another lineage"
+    assert await world.state(other_root) == "processing"
+    await world.sweep()
+
+
+async def test_ends_from_outside_are_counted_and_no_other(world: World) -> None:
+    ids = await world.submit(*(world.task() for _ in range(5)))
+    claimed = await world.claim(2)
+    quiet = await world.store.ends()
+    await world.settle(claimed[0])
+    assert await world.store.cancel(ids[3], tree=False, by="test")
+    assert await world.store.ends() == quiet, "nobody has these in hand"
+    seen = [quiet]
+    assert await world.store.cancel(ids[1], tree=False, by="test")
+    seen.append(await world.store.ends())
+    assert await world.store.cancel(ids[2], tree=True, by="test")
+    seen.append(await world.store.ends())
+    assert await world.store.cancel_lineage("line", by="test")
+    seen.append(await world.store.ends())
+    assert sorted(set(seen)) == seen
+    assert not await world.store.cancel_lineage("line", by="test")
+    assert await world.store.ends() == seen[-1]
+    await world.sweep()

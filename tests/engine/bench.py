@@ -13,16 +13,31 @@ from ramet.store.base import Settled, Settlement
 from tests.engine.waiting import until
 
 
+class Noted(list[int]):
+    """What a supervisor could see: the number of the task in each slot."""
+
+    def note(self, slot: int, seq: int, fence: int) -> None:
+        assert fence
+        self[slot] = seq
+
+    def free(self, slot: int) -> None:
+        self[slot] = 0
+
+
 class Desk:
     """Takes what a runner delivers, and answers its calls."""
 
     def __init__(self) -> None:
         self.delivered: list[Settlement] = []
         self.calls: list[Settlement] = []
+        self.ended: list[tuple[int, int]] = []
         self.refuse: str | None = None
 
     def deliver(self, settlement: Settlement) -> None:
         self.delivered.append(settlement)
+
+    def stopped(self, claim: tuple[int, int]) -> None:
+        self.ended.append(claim)
 
     async def call(self, settlement: Settlement) -> Settled:
         self.calls.append(settlement)
@@ -45,11 +60,11 @@ class Bench(Desk):
     def __init__(self, limits: Limits) -> None:
         super().__init__()
         self.app = App(limits=limits)
-        self.slots: list[int] = []
+        self.slots = Noted()
         self.runner: Runner | None = None
 
     def start(self, concurrency: int = 2) -> Runner:
-        self.slots = [0] * concurrency
+        self.slots = Noted([0] * concurrency)
         self.runner = Runner(
             self.app.registry,
             self,

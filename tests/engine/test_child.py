@@ -50,6 +50,7 @@ def test_the_process_says_in_one_line_why_it_cannot_begin(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child, "_leave_signals_to_the_supervisor", lambda: None)
+    monkeypatch.setattr(child, "_die_with_the_supervisor", lambda: None)
     for target, why in (
         ("tests.engine.broken_app:app", "RuntimeError: this module is broken on purpose"),
         ("tests.engine.nowhere:app", "ValueError: no module 'tests.engine.nowhere': give the app as module:attribute"),

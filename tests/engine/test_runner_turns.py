@@ -113,9 +113,10 @@ async def test_a_cancelled_handler_is_told_and_delivers_nothing(bench: Bench) ->
     runner = bench.start(concurrency=2)
     runner.add([work(number, "wait") for number in (101, 102, 103)])
     await until(lambda: 102 in bench.slots, "two running")
-    runner.cancel(frozenset({102, 103}))
+    runner.cancel({(102, 5), (103, 5)})
     await until(lambda: told, "the cancelled handler's end")
     assert told == [102], "103 had not begun"
+    await until(lambda: sorted(bench.ended) == [(102, 5), (103, 5)], "both are reported")
     assert bench.slots == [101, 0]
     assert await bench.run("quick") == ev.Complete(5)
     assert len(bench.delivered) == 1
@@ -141,7 +142,7 @@ async def test_a_handler_that_resists_its_cancellation_is_not_listened_to(bench:
     runner = bench.start(concurrency=1)
     runner.add([work(100, "stubborn")])
     await until(lambda: bench.slots == [100], "it runs")
-    runner.cancel(frozenset({100}))
+    runner.cancel({(100, 5)})
     await until(resisted.is_set, "its answer")
     assert await bench.run("quick") == ev.Complete(5), "the slot goes on"
     assert len(bench.delivered) == 1

@@ -12,9 +12,8 @@ import pytest
 
 from ramet import App, ClaimLost, Client, Context, StoreError, Worker
 from ramet.engine.clock import SystemClock
-from ramet.engine.worker import HEALTHY_SECONDS
 from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement
-from tests.engine.stand_ins import Greedy, Hands, Held
+from tests.engine.stand_ins import Greedy, Held
 from tests.engine.waiting import until, worked_off, working
 from tests.invariants import violations
 
@@ -360,28 +359,3 @@ async def test_a_settlement_that_is_on_its_way_when_the_worker_ends_is_not_sent_
     assert (await get(client, submitted.id)).state == "success"
     assert await client.blocks(submitted.tracking_id) == [], "the child was not refused: it exists"
     assert troubled.done.count("settle") == 1
-
-
-# --- the handlers' process --------------------------------------------------------------------------------------
-
-
-async def test_restarts_of_the_handler_process_slow_down_and_recover(
-    app: App, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Held(app)
-    clock, pauses = Hands(), list[float]()
-    worker = Worker(app, client, clock=clock)
-
-    async def start(supervisor: Any) -> None: ...
-
-    async def sleep(seconds: float) -> None:
-        pauses.append(round(seconds, 3))
-
-    monkeypatch.setattr(worker._handlers, "start", start)
-    monkeypatch.setattr(clock, "sleep", sleep)
-    for after in (1.0, 1.0, 1.0, HEALTHY_SECONDS, 1.0):
-        clock.at += after
-        worker.died(frozenset(), "the handler process ended")
-        assert worker._reviving is not None
-        await worker._reviving
-    assert pauses == [0.1, 0.3, 0.7, 0.1, 0.3]

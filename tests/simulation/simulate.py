@@ -166,7 +166,7 @@ class _Simulation:
         make = DoubledWorker if rng.random() < 0.3 else Worker
         worker = make(
             self._app, client, concurrency=rng.randrange(1, 6), lease_seconds=LEASE_SECONDS, clock=self._clock,
-            rng=rng, poll_seconds=POLL_SECONDS, sweep_seconds=SWEEP_SECONDS,
+            rng=rng, poll_seconds=POLL_SECONDS, sweep_seconds=SWEEP_SECONDS, ends_seconds=POLL_SECONDS,
         )  # fmt: skip
         store.on_death = lambda: self._bury(name)
         self._running[name] = _Process(store, worker, asyncio.create_task(self._live(name, worker, store)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +102,9 @@ def test_attempts_that_are_not_counted_are_found(tmp_path: Path, monkeypatch: py
 def test_a_sweep_that_reclaims_live_leases_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reclaim = sweeping.reclaim
 
-    def too_eager(session: Session, limit: int, dead_workers: Collection[str] = ()) -> tuple[int, int]:
-        everybody = [name for (name,) in session.rows("SELECT DISTINCT worker FROM ramet_live WHERE worker > ''")]
+    def too_eager(session: Session, limit: int, dead_workers: object) -> tuple[int, int]:
+        rows = session.rows("SELECT DISTINCT worker FROM ramet_live WHERE worker > ''")
+        everybody = {str(name): None for (name,) in rows}
         return reclaim(session, limit, everybody)
 
     monkeypatch.setattr(sweeping, "reclaim", too_eager)

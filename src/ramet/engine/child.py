@@ -1,14 +1,14 @@
 """The handler process: loads the app, runs handlers, and asks its supervisor for everything durable.
 
-Started by :class:`ramet.engine.handlers.ChildProcess`. It ends when the supervisor's end of the socket closes, so no
-handler outlives its worker.
+Started by :class:`ramet.engine.child_process.ChildProcess`. It ends when the supervisor's end of the socket
+closes, so no handler outlives its worker.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import importlib
-import mmap
 import os
 import random
 import signal
@@ -18,14 +18,15 @@ from typing import Any
 
 from ramet.engine import logs
 from ramet.engine.app import App
+from ramet.engine.child_process import BLOCKED_AT_START
 from ramet.engine.client import Client
-from ramet.engine.handlers import BLOCKED_AT_START
 from ramet.engine.runner import Runner
 from ramet.engine.work import FRAME_HEAD, Work, frame, settled_in, settlement_out, unframe
 from ramet.model import events as ev
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.store import StoreError, open_store
 from ramet.store.base import Settled, Settlement
+from ramet.store.slots import Slots
 
 
 def load_app(target: str) -> App:
@@ -86,6 +87,9 @@ class _Supervised:
             event = ev.Error(item.fence, message, ErrorClass.UNCLASSIFIED.value, print_, jitter=1.0)
             self.send(["done", [settlement_out(Settlement(item.seq, item.fence, event))]])
 
+    def stopped(self, claim: tuple[int, int]) -> None:
+        self.send(["stopped", [claim]])
+
     async def call(self, settlement: Settlement) -> Settled:
         return settled_in(await self._asked("call", settlement_out(settlement)))
 
@@ -118,7 +122,7 @@ class _Supervised:
 
 
 async def _serve(
-    app: App, database: str, link: socket.socket, slots: mmap.mmap, *, concurrency: int, lease_seconds: float
+    app: App, database: str, link: socket.socket, slots: Slots, *, concurrency: int, lease_seconds: float
 ) -> None:
     reader, writer = await asyncio.open_connection(sock=link)
     port = _Supervised(writer, app, database)
@@ -128,7 +132,8 @@ async def _serve(
         concurrency=concurrency,
         lease_seconds=lease_seconds,
         rng=random.Random(),
-        started=memoryview(slots).cast("q"),
+        started=slots,
+        patient=True,
     )
     runner.start()
     port.send(["ready"])
@@ -146,8 +151,8 @@ async def _serve(
                 port.answered(number, row)
             case ["failed", number, why]:
                 port.failed(number, why)
-            case ["cancel", seqs]:
-                runner.cancel(frozenset(seqs))
+            case ["cancel", claims]:
+                runner.cancel([(seq, fence) for seq, fence in claims])
             case ["end"]:
                 await runner.stop()
                 app.end()
@@ -167,9 +172,23 @@ def _leave_signals_to_the_supervisor() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED_AT_START)
 
 
+PR_SET_PDEATHSIG = 1
+
+
+def _die_with_the_supervisor() -> None:
+    """Where the system can do that: a handler that holds the interpreter would not see the link close."""
+    if sys.platform != "linux":
+        return
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 def main(arguments: list[str]) -> int:
     """Run until the supervisor goes away."""
     target, database, link_fd, slots_fd, concurrency, lease = arguments
+    _die_with_the_supervisor()
     _leave_signals_to_the_supervisor()
     logs.inherit()
     try:
@@ -177,8 +196,9 @@ def main(arguments: list[str]) -> int:
     except Exception as error:
         sys.stderr.write(f"ramet: cannot load {target}: {type(error).__name__}: {error}\n")
         return 2
-    slots = mmap.mmap(int(slots_fd), 0)
-    link = socket.socket(fileno=int(link_fd))
+    slots, link = Slots(int(slots_fd)), socket.socket(fileno=int(link_fd))
+    for handle in (int(slots_fd), int(link_fd)):
+        os.set_inheritable(handle, False)  # A program that a handler starts must not hold the link open.
     asyncio.run(_serve(app, database, link, slots, concurrency=int(concurrency), lease_seconds=float(lease)))
     return 0
 

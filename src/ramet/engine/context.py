@@ -68,6 +68,7 @@ class BaseContext:
         self._charged: int | None = None
         self._stage = work.stage
         self._pipeline_state: dict[str, Any] | None = None
+        self._cancelled = False
 
     # --- who am I
 
@@ -139,6 +140,15 @@ class BaseContext:
     def _may_spawn(self) -> None:
         if self._work.ending is not None:
             raise ValueError(f"task {self.id} is ending ({self._work.ending_reason}): an on_end handler spawns nothing")
+
+    @property
+    def cancelled(self) -> bool:
+        """True once this handler is to stop: its task was ended, its claim is lost, or its time is over.
+
+        An ``async def`` handler is cancelled where it awaits; a plain function asks here, between its steps. One that
+        does not end within some seconds is ended with its process.
+        """
+        return self._cancelled
 
     @property
     def token(self) -> str:
@@ -234,6 +244,10 @@ class BaseContext:
         self._charged = (self._charged or 0) + amount_of(nano_dollars, "to be charged are")
 
     # --- for the engine
+
+    def cancel(self) -> None:
+        """Tell the handler to stop."""
+        self._cancelled = True
 
     def take_settlement(self, event: Callable[[int], ev.Event], **more: Any) -> Settlement:
         """Everything buffered so far, under the given event."""

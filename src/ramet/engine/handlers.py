@@ -1,45 +1,27 @@
-"""Where handlers run, as the supervisor sees it: in its own loop, or in a child process that may die alone."""
+"""Where handlers run, as the supervisor sees it. Here: in its own loop. In processes of their own: ``pool.py``."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import mmap
-import os
 import random
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ramet.engine.clock import Clock
 from ramet.engine.runner import Runner
-from ramet.engine.work import FRAME_HEAD, Work, frame, settlement_in, unframe
+from ramet.engine.work import Work
 from ramet.store.base import Settled, Settlement
 
 if TYPE_CHECKING:
     from ramet.engine.app import App
     from ramet.engine.client import Client
 
-log = logging.getLogger("ramet.worker")
-
-SLOT_BYTES = 8
-READY_SECONDS_MAX = 60.0
-BLOCKED_AT_START = frozenset({signal.SIGINT, signal.SIGHUP, signal.SIGTERM})
-"""Held back while a child starts, until it has said that it leaves them to the supervisor."""
-END_SECONDS_MAX = 5.0
-"""How long a child may take to close what its handlers opened."""
-
-
-class StartCutShort(RuntimeError):
-    """The handlers' process was killed before it was ready: that says nothing about the app, and may be tried again."""
+Claim = tuple[int, int]
+"""Number of the task and fence."""
 
 
 class Supervisor(Protocol):
-    """What handlers tell the worker."""
+    """What the worker is told by the place where its handlers run, and what it may be asked there."""
 
     def outcomes(self, settlements: Sequence[Settlement]) -> None:
         """Tasks ended."""
@@ -53,8 +35,28 @@ class Supervisor(Protocol):
         """A handler wants an errand of :mod:`ramet.engine.errands` run."""
         ...
 
-    def died(self, running: frozenset[int], why: str) -> None:
-        """The handlers' process is gone; these tasks were in its slots."""
+    def lost(self, claims: Sequence[Claim], *, alone: bool) -> None:
+        """The process that ran these is gone. ``alone``: it ran nothing else."""
+        ...
+
+    def hand_back(self, claims: Sequence[Claim]) -> None:
+        """These were not begun, or could not end through no fault of theirs: they keep their attempt."""
+        ...
+
+    def stopped(self, claims: Sequence[Claim]) -> None:
+        """The handlers of these lost claims run no more."""
+        ...
+
+    def broken(self, error: RuntimeError) -> None:
+        """No handler can be run any more."""
+        ...
+
+    def work(self, claim: Claim) -> Work | None:
+        """What a claim in hand is about; None when it is not in hand."""
+        ...
+
+    def unsettled(self) -> list[Claim]:
+        """The claims in hand whose outcome is not known."""
         ...
 
 
@@ -69,12 +71,17 @@ class Handlers(Protocol):
         """Run these, as slots become free."""
         ...
 
-    def cancel(self, seqs: frozenset[int]) -> None:
-        """Stop these: their claims are lost."""
+    def cancel(self, claims: Sequence[Claim]) -> None:
+        """Stop these, which are lost; each is reported as stopped, once."""
         ...
 
-    async def drain(self) -> list[tuple[int, int]]:
-        """Begin nothing more; returns (seq, fence) of what was not begun."""
+    @property
+    def set_aside(self) -> int:
+        """Claims that wait for their turn beside the others and must not keep the worker from claiming more."""
+        ...
+
+    async def drain(self) -> list[Claim]:
+        """Begin nothing more; returns what was not begun."""
         ...
 
     async def stop(self) -> None:
@@ -83,10 +90,13 @@ class Handlers(Protocol):
 
 
 class InProcess:
-    """Handlers in the worker's own event loop: for embedding, tests and debugging."""
+    """Handlers in the worker's own event loop: for embedding, tests and debugging.
+
+    Nothing can be ended by force here: kinds with ``process=True`` and tasks on probation run like all others.
+    """
 
     def __init__(
-        self, app: App, client: Client, *, concurrency: int, lease_seconds: float, rng: random.Random, clock: Clock
+        self, app: App, client: Client, concurrency: int, lease_seconds: float, rng: random.Random, clock: Clock
     ) -> None:
         self._app = app
         self._client = client
@@ -103,10 +113,14 @@ class InProcess:
     def run(self, works: Sequence[Work]) -> None:
         self._runner.add(works)
 
-    def cancel(self, seqs: frozenset[int]) -> None:
-        self._runner.cancel(seqs)
+    def cancel(self, claims: Sequence[Claim]) -> None:
+        self._runner.cancel(claims)
 
-    async def drain(self) -> list[tuple[int, int]]:
+    @property
+    def set_aside(self) -> int:
+        return 0
+
+    async def drain(self) -> list[Claim]:
         return [(work.seq, work.fence) for work in self._runner.take_unstarted()]
 
     async def stop(self) -> None:
@@ -125,6 +139,10 @@ class InProcess:
         assert self._supervisor is not None
         self._supervisor.outcomes(delivered)
 
+    def stopped(self, claim: Claim) -> None:
+        assert self._supervisor is not None
+        self._supervisor.stopped([claim])
+
     async def call(self, settlement: Settlement) -> Settled:
         assert self._supervisor is not None
         return await self._supervisor.call(settlement)
@@ -135,174 +153,3 @@ class InProcess:
 
     def client(self) -> Client:
         return self._client
-
-
-class ChildProcess:
-    """Handlers in a child process, started afresh (never forked) and spoken to in JSON frames over a socket pair.
-
-    The child writes the number of the task in each slot into shared memory before it runs it, so that after its death
-    the supervisor knows which tasks were running, and which never began.
-    """
-
-    def __init__(self, target: str, database: str, *, concurrency: int, lease_seconds: float) -> None:
-        self._target = target
-        self._database = database
-        self._concurrency = concurrency
-        self._lease_seconds = lease_seconds
-        self._process: subprocess.Popen[bytes] | None = None
-        self._writer: asyncio.StreamWriter | None = None
-        self._listening: asyncio.Task[None] | None = None
-        self._slots: mmap.mmap | None = None
-        self._supervisor: Supervisor | None = None
-        self._drained: asyncio.Future[list[tuple[int, int]]] | None = None
-        self._ready: asyncio.Future[None] | None = None
-        self._calls: set[asyncio.Task[None]] = set()
-        self._waiting: list[Work] = []
-        """Claimed while there was no child to take them."""
-
-    @property
-    def pid(self) -> int | None:
-        """The child's process id."""
-        return None if self._process is None else self._process.pid
-
-    async def start(self, supervisor: Supervisor) -> None:
-        """Start the child and wait until it has loaded the app.
-
-        Raises:
-            RuntimeError: the app cannot be loaded; the child has printed why.
-            StartCutShort: it was killed, or took too long, before that was known.
-        """
-        self._supervisor = supervisor
-        self._ready = asyncio.get_running_loop().create_future()
-        ours, theirs = socket.socketpair()
-        shared = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the two processes
-        shared.truncate(self._concurrency * SLOT_BYTES)
-        self._slots = mmap.mmap(shared.fileno(), self._concurrency * SLOT_BYTES)
-        command = [sys.executable, "-m", "ramet.engine.child", self._target, self._database]
-        command += [str(n) for n in (theirs.fileno(), shared.fileno(), self._concurrency, self._lease_seconds)]
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_AT_START)
-        try:
-            self._process = subprocess.Popen(  # noqa: ASYNC220 - our own interpreter and module
-                command, pass_fds=(theirs.fileno(), shared.fileno()), stdin=subprocess.DEVNULL, env=_child_environment()
-            )
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        theirs.close()
-        shared.close()
-        reader, self._writer = await asyncio.open_connection(sock=ours)
-        self._listening = asyncio.create_task(self._listen(reader))
-        try:
-            await asyncio.wait_for(self._ready, READY_SECONDS_MAX)
-        except (TimeoutError, ConnectionError) as error:
-            process = self._process
-            await self.stop()
-            if process.returncode < 0:
-                why = f"the handler process was ended by signal {-process.returncode} while it started"
-                raise StartCutShort(why) from error
-            raise RuntimeError(f"the handler process could not load {self._target}: see its message above") from error
-        waiting, self._waiting = self._waiting, []
-        if waiting:
-            self.run(waiting)
-
-    async def _listen(self, reader: asyncio.StreamReader) -> None:
-        try:
-            while True:
-                head = await reader.readexactly(FRAME_HEAD)
-                body = await reader.readexactly(int.from_bytes(head, "big"))
-                self._heard(unframe(body))
-        except (asyncio.IncompleteReadError, ConnectionError):
-            self._gone()
-
-    def _heard(self, message: list[Any]) -> None:
-        assert self._supervisor is not None
-        match message:
-            case ["done", rows]:
-                self._supervisor.outcomes([settlement_in(row) for row in rows])
-            case ["call", number, row]:
-                self._answer_later(number, self._supervisor.call(settlement_in(row)))
-            case ["ask", number, errand, arguments]:
-                self._answer_later(number, self._supervisor.ask(errand, *arguments))
-            case ["drained", rows]:
-                if self._drained is not None and not self._drained.done():
-                    self._drained.set_result([(seq, fence) for seq, fence in rows])
-            case ["ready"]:
-                assert self._ready is not None
-                self._ready.set_result(None)
-            case _:
-                raise ValueError(f"the handler process sent {message!r:.200}")
-
-    def _answer_later(self, number: int, work: Coroutine[Any, Any, Any]) -> None:
-        answering = asyncio.create_task(self._answer(number, work))
-        self._calls.add(answering)
-        answering.add_done_callback(self._calls.discard)
-
-    async def _answer(self, number: int, work: Coroutine[Any, Any, Any]) -> None:
-        try:
-            self._send(["settled", number, await work])
-        except Exception as error:
-            log.warning("a handler's call failed: %s", error)
-            self._send(["failed", number, f"{type(error).__name__}: {error}"])
-
-    def _send(self, message: list[Any]) -> None:
-        if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(frame(message))
-
-    def _gone(self) -> None:
-        """The child closed its end: it died, or was told to stop."""
-        if self._writer is not None:
-            self._writer.close()
-        if self._drained is not None and not self._drained.done():
-            self._drained.set_result([])
-        if self._ready is not None and not self._ready.done():
-            self._ready.set_exception(ConnectionError("the handler process ended before it was ready"))
-            return
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()  # It may have closed its end and live on; nothing of it is wanted any more.
-        code = process.wait()
-        assert self._slots is not None
-        numbers = memoryview(self._slots).cast("q")
-        running = frozenset(number for number in numbers if number)
-        numbers.release()
-        assert self._supervisor is not None
-        self._supervisor.died(running, f"the handler process ended with {code}")
-
-    def run(self, works: Sequence[Work]) -> None:
-        if self._process is None or self._ready is None or not self._ready.done():
-            self._waiting += works
-        else:
-            self._send(["run", works])
-
-    def cancel(self, seqs: frozenset[int]) -> None:
-        self._waiting = [work for work in self._waiting if work.seq not in seqs]
-        self._send(["cancel", sorted(seqs)])
-
-    async def drain(self) -> list[tuple[int, int]]:
-        waiting, self._waiting = [(work.seq, work.fence) for work in self._waiting], []
-        if self._process is None:
-            return waiting
-        self._drained = asyncio.get_running_loop().create_future()
-        self._send(["drain"])
-        return waiting + await self._drained
-
-    async def stop(self) -> None:
-        """Ask the child to end, and kill it when it does not. What it ran is not settled by it any more."""
-        process, self._process = self._process, None
-        if process is not None:
-            self._send(["end"])
-            try:
-                await asyncio.to_thread(process.wait, END_SECONDS_MAX)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                await asyncio.to_thread(process.wait)
-        if self._listening is not None:
-            self._listening.cancel()
-        if self._writer is not None:
-            self._writer.close()
-
-
-def _child_environment() -> dict[str, str]:
-    """The child must find the app where this process found it, working directory included."""
-    path = os.pathsep.join(item or os.getcwd() for item in sys.path)
-    return {**os.environ, "PYTHONPATH": path}

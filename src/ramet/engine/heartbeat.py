@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -23,14 +24,18 @@ async def keep_alive(
     lease_seconds: float,
     heartbeat_seconds: float,
     on_lost: Callable[[frozenset[int]], None],
+    hurry: asyncio.Event | None = None,
 ) -> None:
     """Extend leases every ``heartbeat_seconds``; give up a claim whose lease may have lapsed. Runs until cancelled.
+
+    ``hurry`` asks for a round at once.
 
     A failed heartbeat says nothing about the claims: it is tried again while their leases run.
     """
     pause = heartbeat_seconds
+    hurry = hurry or asyncio.Event()
     while True:
-        await clock.sleep(pause)
+        await _sleep(clock, pause, hurry)
         pause = heartbeat_seconds
         lapsed = claims.lapsed(clock.monotonic())
         if lapsed:
@@ -52,3 +57,32 @@ async def keep_alive(
             still = frozenset(seq for seq, fence in part if seq in lost and claims.holds(seq, fence))
             if still:
                 on_lost(still)
+
+
+async def _sleep(clock: Clock, seconds: float, hurry: asyncio.Event) -> None:
+    waiting = asyncio.create_task(hurry.wait())
+    sleeping = asyncio.create_task(clock.sleep(seconds))
+    try:
+        await asyncio.wait({waiting, sleeping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        sleeping.cancel()
+    hurry.clear()
+
+
+async def watch_ends(store: Store, claims: ClaimsInHand, clock: Clock, seconds: float, hurry: asyncio.Event) -> None:
+    """Ask for heartbeats at once when a task was ended from outside (cancelled, say). Runs until cancelled.
+
+    A look is one small read, so a handler is told soon without heartbeats that are as frequent; they remain the truth.
+    """
+    seen: int | None = None
+    while True:
+        try:
+            if claims or seen is None:
+                ends = await store.ends()
+                if seen is not None and ends != seen:
+                    hurry.set()
+                seen = ends
+        except StoreError as error:
+            log.debug("could not ask for ends: %s", error)
+        await clock.sleep(seconds)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncContext, settlement_of
 from ramet.engine.outcome import error_event, told_error
 from ramet.engine.registry import Kind, Registry, UnknownKind
+from ramet.engine.threads import Threads
 from ramet.engine.work import Work
 from ramet.model import events as ev
 from ramet.model.limits import ENDING_RETRY_SECONDS
@@ -28,11 +29,23 @@ OVERDUE_CHECK_SECONDS = 0.25
 
 
 class Started(Protocol):
-    """Somewhere to note which task is in which slot: a list, or memory shared with the supervisor."""
+    """Where it is noted which claim is in which slot: memory that a supervisor can read when this process died."""
 
-    def __setitem__(self, slot: int, seq: int, /) -> None:
-        """Note it; 0 is free."""
+    def note(self, slot: int, seq: int, fence: int) -> None:
+        """A handler begins."""
         ...
+
+    def free(self, slot: int) -> None:
+        """It has ended."""
+        ...
+
+
+class Unnoted:
+    """Nobody would read it."""
+
+    def note(self, slot: int, seq: int, fence: int) -> None: ...
+
+    def free(self, slot: int) -> None: ...
 
 
 class Port(Desk, Protocol):
@@ -42,11 +55,26 @@ class Port(Desk, Protocol):
         """A task's outcome."""
         ...
 
+    def stopped(self, claim: tuple[int, int]) -> None:
+        """A cancelled claim has no handler that runs, any more or at all."""
+        ...
+
+
+class _Thread:
+    """A plain handler that runs; its slot may go on without it."""
+
+    __slots__ = ("abandoned", "ended")
+
+    def __init__(self) -> None:
+        self.ended = False
+        self.abandoned = False
+        """Its claim is lost and its slot does not wait for it."""
+
 
 class _Slot:
     """What one slot is doing."""
 
-    __slots__ = ("cancelled", "overdue_at", "task", "timed_out", "work")
+    __slots__ = ("cancelled", "context", "overdue_at", "task", "thread", "timed_out", "work")
 
     def __init__(self) -> None:
         self.work: Work | None = None
@@ -54,10 +82,21 @@ class _Slot:
         self.overdue_at = 0.0
         self.timed_out = False
         self.cancelled = False
+        self.thread: _Thread | None = None
+        self.context: BaseContext | None = None
+
+    def begin(self, work: Work) -> None:
+        """Nothing of the last task is left."""
+        self.work, self.timed_out, self.cancelled, self.thread = work, False, False, None
 
 
 class Runner:
-    """A set of slots over one registry."""
+    """A set of slots over one registry.
+
+    A coroutine can be ended by its cancellation; a thread cannot. Where somebody can end this whole process
+    (``patient``), the slot of a thread that was told to stop stays taken until the thread has ended. Where nobody can,
+    the slot goes on without it.
+    """
 
     def __init__(
         self,
@@ -69,6 +108,7 @@ class Runner:
         rng: random.Random,
         clock: Clock | None = None,
         started: Started | None = None,
+        patient: bool = False,
     ) -> None:
         self._registry = registry
         self._port = port
@@ -78,10 +118,10 @@ class Runner:
         self._queue: deque[Work] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._slots = [_Slot() for _ in range(concurrency)]
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads = Threads()
+        self._patient = patient
         self._watch: asyncio.Task[None] | None = None
-        self._started: Started = [0] * concurrency if started is None else started
-        """Number of the task in each slot, 0 when free; a supervisor reads it when this process died."""
+        self._started: Started = started or Unnoted()
 
     def start(self) -> None:
         """Start the slots in the running loop."""
@@ -103,13 +143,28 @@ class Runner:
         self._queue.clear()
         return works
 
-    def cancel(self, seqs: frozenset[int]) -> None:
-        """Stop handlers whose claims are lost; what they would deliver is dropped."""
-        self._queue = deque(work for work in self._queue if work.seq not in seqs)
+    def cancel(self, claims: Collection[tuple[int, int]]) -> None:
+        """Stop the handlers of lost claims; what they would deliver is dropped. Each is reported as stopped, once."""
+        wanted = set(claims)
+        self._queue = deque(work for work in self._queue if (work.seq, work.fence) not in wanted)
         for slot in self._slots:
-            if slot.work is not None and slot.work.seq in seqs and slot.task is not None:
+            if slot.work is not None and (slot.work.seq, slot.work.fence) in wanted and slot.task is not None:
+                wanted.remove((slot.work.seq, slot.work.fence))
                 slot.cancelled = True
-                slot.task.cancel()
+                self._tell(slot)
+        for claim in sorted(wanted):
+            self._port.stopped(claim)
+
+    def _tell(self, slot: _Slot) -> None:
+        """Tell a handler to stop, in the way that it can hear."""
+        if slot.context is not None:
+            slot.context.cancel()
+        if slot.thread is not None and self._patient:
+            return
+        if slot.thread is not None and slot.cancelled:
+            slot.thread.abandoned = not slot.thread.ended
+        if slot.task is not None:
+            slot.task.cancel()
 
     @property
     def busy(self) -> bool:
@@ -125,8 +180,7 @@ class Runner:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.stop()
 
     async def _serve(self, number: int, slot: _Slot) -> None:
         in_a_row = 0
@@ -137,12 +191,12 @@ class Runner:
                 self._idle.append(waiter)
                 await waiter
             work = self._queue.popleft()
-            slot.work, slot.timed_out, slot.cancelled = work, False, False
-            self._started[number] = work.seq
+            slot.begin(work)
+            self._started.note(number, work.seq, work.fence)
             try:
                 settlement = await self._run(work, slot)
                 if not slot.cancelled:
-                    self._port.deliver(settlement)
+                    self._port.deliver(self._timeout(work) if slot.timed_out and slot.thread else settlement)
             except asyncio.CancelledError:
                 if slot.task is None:
                     raise
@@ -153,8 +207,10 @@ class Runner:
                     text = "the handler let a cancellation through that was not its own"
                     self._port.deliver(self._error(work, "CancelledError", text, ErrorClass.UNCLASSIFIED))
             finally:
-                slot.work = None
-                self._started[number] = 0
+                slot.work, slot.context = None, None
+                self._started.free(number)
+            if slot.cancelled and not (slot.thread and slot.thread.abandoned):
+                self._port.stopped((work.seq, work.fence))
             in_a_row += 1
             if in_a_row >= YIELD_EVERY:
                 in_a_row = 0
@@ -178,12 +234,14 @@ class Runner:
             if kind.payload is not None:
                 arguments = (kind.payload.validate_json(work.payload),)
             if kind.is_async:
-                context = Context(work, kind, self._registry, self._port, self._lease_seconds)
+                slot.context = context = Context(work, kind, self._registry, self._port, self._lease_seconds)
                 assert kind.handler is not None
                 result = await kind.handler(context, *arguments)
             else:
-                context = self._sync_context(work, kind)
-                result = await self._in_thread(kind, context, arguments)
+                slot.context = context = self._sync_context(work, kind)
+                slot.thread = thread = _Thread()
+                ended = partial(self._thread_ended, work, thread)
+                result = await self._threads.run(partial(_call, kind, context, arguments), ended)
             return settlement_of(context, result)
         except asyncio.CancelledError:
             raise
@@ -198,10 +256,10 @@ class Runner:
         loop = asyncio.get_running_loop()
         return SyncContext(work, kind, self._registry, self._port, self._lease_seconds, loop=loop)
 
-    async def _in_thread(self, kind: Kind, context: BaseContext, arguments: tuple[Any, ...]) -> Any:
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(len(self._slots), thread_name_prefix="ramet handler")
-        return await asyncio.get_running_loop().run_in_executor(self._threads, _call, kind, context, arguments)
+    def _thread_ended(self, work: Work, thread: _Thread) -> None:
+        thread.ended = True
+        if thread.abandoned:
+            self._port.stopped((work.seq, work.fence))
 
     def _failed(self, work: Work, kind: Kind, error: BaseException) -> Settlement:
         """An exception drops what the handler buffered since its last checkpoint."""
@@ -209,9 +267,7 @@ class Runner:
         return Settlement(work.seq, work.fence, event)
 
     def _timeout(self, work: Work) -> Settlement:
-        limits = self._registry.get(work.kind).limits
-        seconds = limits.invocation_seconds if work.ending is None else limits.call_seconds
-        return self._error(work, "Timeout", f"the handler ran longer than {seconds:g} s", ErrorClass.TRANSIENT)
+        return timed_out(work, limit_seconds(self._registry.get(work.kind), work), self._rng.random())
 
     def _error(self, work: Work, name: str, text: str, error_class: ErrorClass) -> Settlement:
         event = told_error(name, text, error_class, work.fence, self._rng.random())
@@ -225,7 +281,18 @@ class Runner:
             for slot in self._slots:
                 if slot.work is not None and slot.task is not None and now > slot.overdue_at and not slot.timed_out:
                     slot.timed_out = True
-                    slot.task.cancel()
+                    self._tell(slot)
+
+
+def limit_seconds(kind: Kind, work: Work) -> float:
+    """How long one call of a handler may take; the last one, of an ``on_end`` handler, no longer than one call."""
+    return kind.limits.invocation_seconds if work.ending is None else kind.limits.call_seconds
+
+
+def timed_out(work: Work, seconds: float, jitter: float) -> Settlement:
+    """The settlement of a task whose handler ran past its invocation limit."""
+    text = f"the handler ran longer than {seconds:g} s"
+    return Settlement(work.seq, work.fence, told_error("Timeout", text, ErrorClass.TRANSIENT, work.fence, jitter))
 
 
 def _call(kind: Kind, context: BaseContext, arguments: tuple[Any, ...]) -> Any:

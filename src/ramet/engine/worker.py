@@ -15,15 +15,17 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from ramet.engine.app import App
+from ramet.engine.child_process import ChildPlan
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.client import Client
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.errands import run_errand
-from ramet.engine.handlers import ChildProcess, Handlers, InProcess, StartCutShort
-from ramet.engine.heartbeat import keep_alive
+from ramet.engine.handlers import Claim, Handlers, InProcess
+from ramet.engine.heartbeat import keep_alive, watch_ends
 from ramet.engine.ids import new_id
 from ramet.engine.maintenance import SWEEP_SECONDS, maintain
 from ramet.engine.pace import Pace
+from ramet.engine.pool import Pool
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.registry import Kind
 from ramet.engine.scheduler import keep_schedules
@@ -37,9 +39,10 @@ log = logging.getLogger("ramet.worker")
 
 SETTLE_BATCH = 1_000
 POLL_SECONDS = 1.0
-RESTART_SECONDS_MAX = 30.0
-HEALTHY_SECONDS = 300.0
-"""A handler process that lived so long did not die of its start: the next one may begin at once."""
+SET_ASIDE_MAX = 1_000
+"""So many claims that wait for a probation child do not keep the worker from claiming others."""
+ENDS_SECONDS = 0.5
+"""How soon a handler whose task was ended from outside is told."""
 
 
 def _served(app: App, kinds: Sequence[str] | None) -> Sequence[Kind]:
@@ -76,6 +79,7 @@ class Worker:
         heartbeat_seconds: float | None = None,
         sweep_seconds: float = SWEEP_SECONDS,
         poll_seconds: float = POLL_SECONDS,
+        ends_seconds: float = ENDS_SECONDS,
         until_idle: bool = False,
         until_ended: str | None = None,
         clock: Clock | None = None,
@@ -93,6 +97,7 @@ class Worker:
         self._heartbeat_seconds = min(heartbeat_seconds or HEARTBEAT_SECONDS, lease_seconds / 3)
         self._sweep_seconds = sweep_seconds
         self._poll_seconds = poll_seconds
+        self._ends_seconds = ends_seconds
         self._until_idle, self._until_ended = until_idle, until_ended
         self._claims = ClaimsInHand()
         self._works: dict[int, Work] = {}
@@ -106,26 +111,19 @@ class Worker:
         self._asking, self._settling = asyncio.Lock(), asyncio.Lock()
         """Held while the database claims or settles for this worker."""
         self._refusals = RefusalLog(self._clock)
-        self._deaths, self._died_at = 0, 0.0
-        self._reviving: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
+        """Set when a task was ended from outside: heartbeats at once."""
         self._broken: RuntimeError | None = None
         self.settled = 0
         """Tasks that this worker has settled so far."""
-        self._handlers = self._place(app, client, target, rng)
-
-    def _place(self, app: App, client: Client, target: str | None, rng: random.Random | None) -> Handlers:
-        """Where the handlers run."""
+        rng = rng or random.Random()
+        self._handlers: Handlers
         if target is None:
-            return InProcess(
-                app,
-                client,
-                concurrency=self._concurrency,
-                lease_seconds=self._lease_seconds,
-                rng=rng or random.Random(),
-                clock=self._clock,
-            )
-        path = str(getattr(client.store, "path", ""))
-        return ChildProcess(target, path, concurrency=self._concurrency, lease_seconds=self._lease_seconds)
+            self._handlers = InProcess(app, client, concurrency, lease_seconds, rng, self._clock)
+        else:
+            path = str(getattr(client.store, "path", ""))
+            plan = ChildPlan(target, path, lease_seconds, self.name, client.store.slots_folder)
+            self._handlers = Pool(app.registry, plan, concurrency, rng)
 
     # --- the supervisor's life
 
@@ -144,6 +142,7 @@ class Worker:
                 ("claim", self._claim_loop()),
                 ("settle", self._settle_loop()),
                 ("heartbeat", self._heartbeat_loop()),
+                ("ends", watch_ends(self._store, self._claims, self._clock, self._ends_seconds, self._hurry)),
                 ("schedule", self._schedule_loop()),
                 ("maintain", maintain(self._store, self._clock, self._sweep_seconds, self._alert_thresholds)),
                 ("stop", self._stopped.wait()),
@@ -182,7 +181,7 @@ class Worker:
         if self._draining.is_set():
             unstarted = await self._handlers.drain()
             log.info("draining: %d tasks run on, %d go back", len(self._claims) - len(unstarted), len(unstarted))
-            self._hand_back(unstarted)
+            self.hand_back(unstarted)
         while self._claims and not any(task.done() for task in others):
             self._room.clear()
             waiting = asyncio.create_task(self._room.wait())
@@ -190,9 +189,6 @@ class Worker:
             waiting.cancel()
 
     async def _shut_down(self, loops: Sequence[asyncio.Task[Any]]) -> None:
-        if self._reviving is not None:
-            self._reviving.cancel()
-            await asyncio.gather(self._reviving, return_exceptions=True)
         try:
             await self._handlers.stop()
         finally:
@@ -207,7 +203,7 @@ class Worker:
             await self._hand_all_back()
 
     async def _hand_all_back(self) -> None:
-        self._hand_back(self._claims.pairs())
+        self.hand_back(self._claims.pairs())
         try:
             while self._outcomes:
                 await self._settle_batch()
@@ -215,15 +211,11 @@ class Worker:
             log.warning("%d claims could not be handed back (%s): they return when their leases lapse",
                         len(self._claims), error)  # fmt: skip
 
-    def _hand_back(self, pairs: Sequence[tuple[int, int]]) -> None:
-        held = [(seq, fence) for seq, fence in pairs if self._claims.holds(seq, fence)]
-        self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in held])
-
     # --- claiming
 
     async def _claim_loop(self) -> None:
         while not self._draining.is_set():
-            wanted = self._pace.wanted(len(self._claims))
+            wanted = self._pace.wanted(max(0, len(self._claims) - min(self._handlers.set_aside, SET_ASIDE_MAX)))
             if not wanted:
                 self._room.clear()
                 await self._room.wait()
@@ -353,7 +345,8 @@ class Worker:
             self._clock,
             lease_seconds=self._lease_seconds,
             heartbeat_seconds=self._heartbeat_seconds,
-            on_lost=self._lost,
+            on_lost=self._give_up,
+            hurry=self._hurry,
         )
 
     def _schedule_loop(self) -> Coroutine[Any, Any, None]:
@@ -366,34 +359,39 @@ class Worker:
             limits=lambda: self._app.limits,
         )
 
-    def _lost(self, seqs: frozenset[int]) -> None:
-        self._handlers.cancel(seqs)
-        self._let_go(self._claims.pairs(sorted(seqs)))
+    def _give_up(self, seqs: frozenset[int]) -> None:
+        """These claims are not this worker's any more."""
+        claims = self._claims.pairs(sorted(seqs))
+        self._let_go(claims)
+        self._handlers.cancel(claims)
 
-    def died(self, running: frozenset[int], why: str) -> None:
-        """The handlers' process is gone. What ran is lost; what had not begun goes back with its attempt."""
-        now = self._clock.monotonic()
-        self._deaths = self._deaths + 1 if now - self._died_at < HEALTHY_SECONDS else 1
-        self._died_at = now
-        log.error("%s while running %d tasks; starting another", why, len(running))
-        settling = {item.seq for item in self._outcomes}
-        held = [(seq, fence) for seq, fence in self._claims.pairs() if seq not in settling]
-        lost = [Settlement(seq, fence, ev.LeaseExpired(worker_dead=True)) for seq, fence in held if seq in running]
-        self._queue_outcomes(lost)
-        self._hand_back([(seq, fence) for seq, fence in held if seq not in running])
-        self._reviving = asyncio.create_task(self._restart())
+    # --- what the place where handlers run tells and asks
 
-    async def _restart(self) -> None:
-        while True:
-            await self._clock.sleep(min(0.1 * 2 ** min(self._deaths, 9), RESTART_SECONDS_MAX) - 0.1)
-            try:
-                await self._handlers.start(self)
-            except StartCutShort as error:
-                log.error("%s; starting another", error)
-                self._deaths += 1
-                continue
-            except RuntimeError as error:
-                log.error("%s", error)
-                self._broken = error
-                self.stop()
-            return
+    def work(self, claim: Claim) -> Work | None:
+        """What a claim in hand is about; None when it is not in hand."""
+        work = self._works.get(claim[0])
+        return work if work is not None and work.fence == claim[1] else None
+
+    def unsettled(self) -> list[Claim]:
+        """The claims in hand whose outcome is not known."""
+        settling = {(item.seq, item.fence) for item in self._outcomes}
+        return [claim for claim in self._claims.pairs() if claim not in settling]
+
+    def lost(self, claims: Sequence[Claim], *, alone: bool) -> None:
+        """The process that ran these is gone."""
+        event = ev.LeaseExpired(alone=alone, worker_dead=True)
+        self._queue_outcomes([Settlement(seq, fence, event) for seq, fence in claims if self._claims.holds(seq, fence)])
+
+    def hand_back(self, claims: Sequence[Claim]) -> None:
+        """These go back with their attempts."""
+        held = [(seq, fence) for seq, fence in claims if self._claims.holds(seq, fence)]
+        self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in held])
+
+    def stopped(self, claims: Sequence[Claim]) -> None:
+        """The handlers of these claims run no more; one that is in hand nevertheless goes back."""
+        self.hand_back(claims)
+
+    def broken(self, error: RuntimeError) -> None:
+        """No handler can be run any more: this worker ends with the reason."""
+        self._broken = error
+        self.stop()

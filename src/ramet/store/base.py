@@ -7,6 +7,7 @@ Requests and answers are plain values; nothing of a dialect shows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ramet.model.cost import Charge
@@ -206,6 +207,13 @@ class Store(FlowStore, PersonsStore, CostStore, ScheduleStore, MonitorStore, Pro
         """Extend the leases of ``(seq, fence)`` claims; returns the numbers of those that are lost."""
         ...
 
+    async def ends(self) -> int:
+        """A number that grows whenever a task in hand, a tree or a lineage is ended from outside.
+
+        A worker that sees it grow asks for its claims at once, with :meth:`heartbeat`.
+        """
+        ...
+
     async def sweep(self, *, limit: int = 500) -> Swept:
         """One round of maintenance: due, stale, overdue, ended. Safe in any number of workers at once."""
         ...
@@ -299,6 +307,12 @@ class Store(FlowStore, PersonsStore, CostStore, ScheduleStore, MonitorStore, Pro
 
     async def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a SELECT on a pipeline's own tables."""
+        ...
+
+    @property
+    def slots_folder(self) -> Path | None:
+        """Where a worker that joined keeps what its handlers run (:mod:`ramet.store.slots`), so that a sweep after
+        its death can tell that from what was only fetched; None where there is no such place."""
         ...
 
     def join(self, worker: str) -> None:

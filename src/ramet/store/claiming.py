@@ -157,7 +157,11 @@ def heartbeat(session: Session, held: Sequence[tuple[int, int]], lease_seconds: 
         if standing is None or standing.state != PROCESSING or standing.lease_until <= session.now:
             lost.add(seq)
             continue
-        if standing.ending is None and lineages[standing.tracking_id].state in ("failed", "cancelled"):
+        lineage = lineages[standing.tracking_id]
+        if standing.ending is None and (
+            lineage.state in ("failed", "cancelled")
+            or (lineage.tombstones and _buried(session, standing, tombstones_of(lineage)))
+        ):
             lost.add(seq)
             continue
         change = decide(standing, ev.Heartbeat(fence, lease_seconds), session.now)

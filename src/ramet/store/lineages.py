@@ -50,14 +50,19 @@ def add_tasks(session: Session, tracking_id: str, count: int, turns: str) -> Non
 def end_lineage(session: Session, tracking_id: str, state: LineageState, reason: str) -> bool:
     """Flip an open lineage row. From this commit on nothing of it is claimed, settled or spawned."""
     _end_pause(session, tracking_id)
-    return (
-        session.run(
-            "UPDATE ramet_lineages SET state = ?, reason = ?, ended_at = ?, sweep = 1 WHERE tracking_id = ? "
-            "AND state IN ('running', 'paused')",
-            (state.value, reason, session.now, tracking_id),
-        )
-        > 0
+    flipped = session.run(
+        "UPDATE ramet_lineages SET state = ?, reason = ?, ended_at = ?, sweep = 1 WHERE tracking_id = ? "
+        "AND state IN ('running', 'paused')",
+        (state.value, reason, session.now, tracking_id),
     )
+    if flipped:
+        count_end(session)
+    return flipped > 0
+
+
+def count_end(session: Session) -> None:
+    """Something was ended from outside: workers that have it in hand look at their claims at once."""
+    session.run("UPDATE ramet_counters SET value = value + 1 WHERE name = 'ends'")
 
 
 def _end_pause(session: Session, tracking_id: str) -> None:

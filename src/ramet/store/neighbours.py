@@ -15,6 +15,8 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
+from ramet.store.slots import left_running
+
 try:
     import fcntl
 
@@ -65,8 +67,17 @@ class Neighbours:
 
     def forget(self, name: str) -> None:
         """Remove what a dead worker left, once none of its claims is left."""
-        for ending in ("lock", "sock"):
-            (self._folder / f"{name}.{ending}").unlink(missing_ok=True)
+        for path in self._folder.glob(f"{name}.*"):
+            path.unlink(missing_ok=True)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where a dead worker's slots are looked for; None where the system cannot tell who is dead."""
+        return self._folder if LOCKS else None
+
+    def last_running(self, names: Sequence[str]) -> dict[str, frozenset[tuple[int, int]] | None]:
+        """What these dead workers ran when they died, by name; None where they left no word about that."""
+        return {name: left_running(self._folder, name) for name in names}
 
     def ring(self) -> None:
         """Wake everybody who waits, here and in other processes."""

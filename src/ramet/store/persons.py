@@ -11,11 +11,11 @@ from ramet.model.lifecycle import decide
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.ordering import TurnClass, rank_of
 from ramet.model.task import Standing
-from ramet.model.transitions import Change
+from ramet.model.transitions import PROCESSING, Change
 from ramet.store import uniqueness
 from ramet.store.apply import apply, release
 from ramet.store.errors import StoreError
-from ramet.store.lineages import end_lineage, extended_deadline, lock_lineages, tombstones_of
+from ramet.store.lineages import count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
@@ -53,7 +53,10 @@ def _cancel_one(session: Session, seq: int, by: str, reason: str | None) -> bool
     if not rows:
         return False
     why = f"cancelled by {by}" + (f": {reason}" if reason else "")
-    change = decide(Standing._make(rows[0]), ev.Cancel(by, why), session.now)
+    standing = Standing._make(rows[0])
+    if standing.state == PROCESSING:
+        count_end(session)
+    change = decide(standing, ev.Cancel(by, why), session.now)
     return isinstance(change, Change) and not apply(session, [change]).lost
 
 
@@ -71,6 +74,7 @@ def _bury(session: Session, tracking_id: str, task_id: str, by: str, reason: str
     if not lineage.live or (marks.get(task_id) == 1 and not lifted):
         return False
     _mark(session, lineage, {**{marked: mark for marked, mark in marks.items() if marked not in lifted}, task_id: 1})
+    count_end(session)
     seq = find(session, task_id)
     assert seq is not None
     _cancel_one(session, seq, by, reason)

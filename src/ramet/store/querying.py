@@ -307,6 +307,12 @@ def counts(session: Session, tracking_id: str | None) -> list[KindCount]:
 _READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "string": str, "json": json.loads}
 
 
+def ends(session: Session) -> int:
+    """How often something was ended from outside."""
+    [(value,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'ends'")
+    return int(value)
+
+
 def settings(session: Session) -> dict[str, Any]:
     """All stored settings, typed by their ``value_type``."""
     rows = session.rows("SELECT key, value, value_type FROM ramet_settings ORDER BY key")

@@ -122,9 +122,14 @@ class SqliteStore(FlowVerbs, PersonsVerbs, CostVerbs, ScheduleVerbs, MonitorVerb
     async def heartbeat(self, held: Sequence[tuple[int, int]], lease_seconds: float) -> frozenset[int]:
         return await self._write(partial(claiming.heartbeat, held=held, lease_seconds=lease_seconds))
 
+    async def ends(self) -> int:
+        return await self._read(querying.ends)
+
     async def sweep(self, *, limit: int = 500) -> Swept:
         dead = self._neighbours.dead()
-        swept = await self._write(partial(sweeping.sweep, limit=limit, dead_workers=dead))
+        swept = await self._write(
+            partial(sweeping.sweep, limit=limit, dead_workers=self._neighbours.last_running(dead))
+        )
         if not swept.reclaimed and not swept.poisoned:
             for name in dead:
                 self._neighbours.forget(name)
@@ -213,6 +218,10 @@ class SqliteStore(FlowVerbs, PersonsVerbs, CostVerbs, ScheduleVerbs, MonitorVerb
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
         await self._neighbours.wait(timeout_seconds)
+
+    @property
+    def slots_folder(self) -> Path | None:
+        return self._neighbours.folder
 
     def join(self, worker: str) -> None:
         self._neighbours.join(worker)

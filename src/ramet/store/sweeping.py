@@ -6,7 +6,7 @@ model decide, and changes only what still stands as it was read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ramet.model import events as ev
 from ramet.model.guard import buried
@@ -27,11 +27,14 @@ from ramet.store.spawning import load_parents
 from ramet.store.turns import forget_levels
 from ramet.store.uniqueness import forget_expired
 
+DeadWorkers = Mapping[str, Collection[tuple[int, int]] | None]
+"""What the store proved: by name, the claims (seq, fence) that ran when the worker died; None where nobody knows."""
 
-def sweep(session: Session, limit: int, dead_workers: Collection[str] = ()) -> Swept:
+
+def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None) -> Swept:
     """One round of everything. A field that is not 0 says that another round may find more."""
     due = promote_due(session, limit)
-    reclaimed, poisoned = reclaim(session, limit, dead_workers)
+    reclaimed, poisoned = reclaim(session, limit, dead_workers or {})
     expired = expire(session, limit)
     ended_lineages = end_overdue_lineages(session, limit)
     ended, followed = follow_ends(session, limit)
@@ -41,8 +44,11 @@ def sweep(session: Session, limit: int, dead_workers: Collection[str] = ()) -> S
     return Swept(due, reclaimed, poisoned, expired, ended_lineages, ended, followed)
 
 
-def reclaim(session: Session, limit: int, dead_workers: Collection[str] = ()) -> tuple[int, int]:
-    """Stale tasks become pending again; returns how many, and how many ended as poison instead."""
+def reclaim(session: Session, limit: int, dead_workers: DeadWorkers) -> tuple[int, int]:
+    """Stale tasks become pending again; returns how many, and how many ended as poison instead.
+
+    What a dead worker had fetched and not begun goes back with its attempt: it lost nothing (DESIGN §10).
+    """
     rows = session.rows(
         f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until <= ? LIMIT ?",
         (PROCESSING, session.now, limit),
@@ -54,10 +60,17 @@ def reclaim(session: Session, limit: int, dead_workers: Collection[str] = ()) ->
             f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until > ? AND worker IN {listed} LIMIT ?",
             (PROCESSING, session.now, values, limit),
         )
-        events += [(Standing._make(row), ev.LeaseExpired(worker_dead=True)) for row in found]
+        events += [(standing, _of_the_dead(standing, dead_workers)) for standing in map(Standing._make, found)]
     changes = _apply(session, events)
     again = sum(1 for change in changes if change.after.state == "pending")
     return again, len(changes) - again
+
+
+def _of_the_dead(standing: Standing, dead_workers: DeadWorkers) -> ev.Event:
+    ran = dead_workers.get(standing.worker or "")
+    if ran is None or (standing.seq, standing.fence) in ran:
+        return ev.LeaseExpired(worker_dead=True)
+    return ev.HandBack(standing.fence)
 
 
 _HELD_QUEUES = "SELECT name FROM ramet_queues WHERE paused_seconds > 0 AND paused_at > ?"

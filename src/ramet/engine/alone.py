@@ -1,0 +1,264 @@
+"""Handler processes that run one call at a time, so that each can be ended, or die, without taking others along.
+
+For tasks that were lost before (DESIGN §10: after a first loss a task runs in a probation child, one per child), and
+for kinds with ``process=True``. Processes are started when there is something to run, and kept for the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from ramet.engine.child_process import ChildPlan, ChildProcess, StartCutShort
+from ramet.engine.clock import Clock
+from ramet.engine.ending import conclude, overdue
+from ramet.engine.handlers import Claim, Supervisor
+from ramet.engine.registry import Registry
+from ramet.engine.work import Work
+from ramet.store.base import Settled, Settlement
+
+log = logging.getLogger("ramet.worker")
+
+GRACE_SECONDS = 1.0
+"""How long a handler may take to end after its limit, or after it was cancelled, before its process is killed."""
+IDLE_SECONDS = 60.0
+"""How long a process waits for something to run before it is ended."""
+RESTART_SECONDS = 1.0
+PROBATION_MIN = 2
+PROBATION_SHARE = 4
+
+
+class _Lane:
+    """Calls of one sort, of which so many may run at once."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.taken = 0
+        self.waiting: deque[_Call] = deque()
+
+
+class _Call:
+    """What one process runs at a time."""
+
+    def __init__(self, lane: _Lane, works: Sequence[Work]) -> None:
+        self.lane = lane
+        self.works = {(work.seq, work.fence): work for work in works}
+        self.left = set(self.works)
+        self.cancelled: dict[Claim, float] = {}
+        """When each of its claims was told to stop."""
+
+
+class Alone:
+    """All such processes of a worker."""
+
+    def __init__(self, plan: ChildPlan, registry: Registry, clock: Clock, rng: random.Random, concurrency: int) -> None:
+        self._plan = plan
+        self._registry = registry
+        self._clock = clock
+        self._rng = rng
+        self._supervisor: Supervisor | None = None
+        self._probation = _Lane(max(PROBATION_MIN, concurrency // PROBATION_SHARE))
+        self._processes = _Lane(concurrency)
+        self._own_process = frozenset[str]()
+        self._calls: dict[ChildProcess, _Call] = {}
+        self._starting: set[_Call] = set()
+        self._ending: set[_Call] = set()
+        """Their processes are being killed."""
+        self._idle: list[tuple[ChildProcess, float]] = []
+        """Ready for a call, and since when; the one used last comes last."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, supervisor: Supervisor) -> None:
+        """Know whom to tell."""
+        self._supervisor = supervisor
+
+    @property
+    def _boss(self) -> Supervisor:
+        assert self._supervisor is not None
+        return self._supervisor
+
+    @property
+    def claims(self) -> set[Claim]:
+        """Everything that was taken and has not ended."""
+        calls = [
+            *self._calls.values(),
+            *self._starting,
+            *self._ending,
+            *self._probation.waiting,
+            *self._processes.waiting,
+        ]
+        return {claim for call in calls for claim in call.left}
+
+    @property
+    def waiting_on_probation(self) -> int:
+        """Tasks that wait for a probation child."""
+        return len(self._probation.waiting)
+
+    def take(self, works: Sequence[Work]) -> Sequence[Work]:
+        """Take what has to run alone; returns the rest."""
+        own = self._own_process
+        if not any(work.losses or work.kind in own for work in works):
+            return works
+        rest = []
+        for work in works:
+            if work.losses:
+                self._probation.waiting.append(_Call(self._probation, [work]))
+            elif work.kind in own:
+                self._processes.waiting.append(_Call(self._processes, [work]))
+            else:
+                rest.append(work)
+        self._fill()
+        return rest
+
+    def cancel(self, claims: Sequence[Claim], now: float) -> set[Claim]:
+        """Stop those of these claims that are here; returns them."""
+        wanted, found = set(claims), set[Claim]()
+        for call in [*self._starting, *self._probation.waiting, *self._processes.waiting]:
+            here = wanted & call.left
+            call.left -= here
+            found |= here
+        if found:
+            self._boss.stopped(sorted(found))
+        for lane in (self._probation, self._processes):
+            lane.waiting = deque(call for call in lane.waiting if call.left)
+        for child, call in self._calls.items():
+            here = wanted & call.left
+            if here:
+                found |= here
+                call.cancelled.update(dict.fromkeys(here, now))
+                child.cancel(sorted(here))
+        return found
+
+    def drain(self) -> list[Claim]:
+        """Begin nothing more; returns what was not begun."""
+        unstarted = []
+        for call in [*self._starting, *self._probation.waiting, *self._processes.waiting]:
+            unstarted += sorted(call.left)
+            call.left.clear()
+        self._probation.waiting.clear()
+        self._processes.waiting.clear()
+        return unstarted
+
+    async def stop(self) -> None:
+        """End everything now."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        children = [*self._calls, *(child for child, _ in self._idle)]
+        self._calls, self._idle = {}, []
+        await asyncio.gather(*(child.end() for child in children))
+
+    def look(self, now: float) -> None:
+        """End what does not end by itself, and processes that nobody needs."""
+        for child, call in list(self._calls.items()):
+            child.look()
+            running = child.running()
+            told = {claim for claim, at in call.cancelled.items() if now > at + GRACE_SECONDS}
+            if call.left <= told or overdue(self._boss, self._registry, running, now, GRACE_SECONDS):
+                del self._calls[child]
+                self._ending.add(call)
+                self._begin(self._end(child, call))
+        while self._idle and now > self._idle[0][1] + IDLE_SECONDS:
+            self._begin(self._idle.pop(0)[0].end())
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- giving calls to processes
+
+    def _fill(self) -> None:
+        for lane in (self._probation, self._processes):
+            while lane.waiting and lane.taken < lane.most:
+                call = lane.waiting.popleft()
+                lane.taken += 1
+                if self._idle:
+                    self._give(self._idle.pop()[0], call)
+                else:
+                    self._starting.add(call)
+                    self._begin(self._start(call))
+
+    def _give(self, child: ChildProcess, call: _Call) -> None:
+        self._calls[child] = call
+        child.run([call.works[claim] for claim in sorted(call.left)])
+
+    async def _start(self, call: _Call) -> None:
+        """A process for this call; it may be cancelled or handed back until there is one."""
+        while True:
+            child = ChildProcess(self._plan, self, concurrency=1)
+            try:
+                await child.start()
+            except StartCutShort as error:
+                log.error("%s; starting another", error)
+            except RuntimeError as error:
+                log.error("%s", error)
+                self._boss.broken(error)
+                return
+            if child.alive:
+                break
+            await self._clock.sleep(RESTART_SECONDS)
+        self._starting.discard(call)
+        if call.left:
+            self._give(child, call)
+        else:
+            self._free(child, call)
+
+    def _free(self, child: ChildProcess | None, call: _Call) -> None:
+        """A call is over; its process, where it is still there, waits for another one."""
+        call.lane.taken -= 1
+        if child is not None:
+            self._idle.append((child, self._clock.monotonic()))
+        self._fill()
+
+    # --- what a child tells
+
+    def done(self, child: ChildProcess, settlements: Sequence[Settlement]) -> None:
+        self._boss.outcomes(settlements)
+        self._ended(child, [(item.seq, item.fence) for item in settlements])
+
+    def stopped(self, child: ChildProcess, claims: Sequence[Claim]) -> None:
+        self._boss.stopped(claims)
+        self._ended(child, claims)
+
+    async def call(self, settlement: Settlement) -> Settled:
+        return await self._boss.call(settlement)
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        return await self._boss.ask(errand, *arguments)
+
+    def _ended(self, child: ChildProcess, claims: Sequence[Claim]) -> None:
+        call = self._calls.get(child)
+        if call is None:
+            return
+        call.left.difference_update(claims)
+        if not call.left:
+            del self._calls[child]
+            self._free(child, call)
+
+    def died(self, child: ChildProcess, why: str) -> None:
+        self._idle = [(other, since) for other, since in self._idle if other is not child]
+        call = self._calls.pop(child, None)
+        if call is None:
+            return
+        log.error("%s while running %s", why, ", ".join(work.id for work in call.works.values()))
+        self._boss.hand_back(self._conclude(child, call, crashed=True))
+
+    async def _end(self, child: ChildProcess, call: _Call) -> None:
+        await child.kill()
+        self._ending.discard(call)
+        self._boss.hand_back(self._conclude(child, call, crashed=False))
+
+    def _conclude(self, child: ChildProcess, call: _Call, *, crashed: bool) -> list[Claim]:
+        ran = child.running()
+        stopped = [claim for claim in call.cancelled if claim in call.left]
+        late = overdue(self._boss, self._registry, ran, self._clock.monotonic(), 0.0)
+        left = conclude(self._boss, self._registry, self._rng, ran=ran, given=call.left, late=late, stopped=stopped,
+                        crashed=crashed, alone=len(call.works) == 1)  # fmt: skip
+        child.forget()
+        self._free(None, call)
+        return left

@@ -1,0 +1,65 @@
+"""What becomes of the claims of a handler process that ended, by itself or by its supervisor's hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterable
+
+from ramet.engine.handlers import Claim, Supervisor
+from ramet.engine.registry import Registry
+from ramet.engine.runner import limit_seconds, timed_out
+from ramet.store.slots import Running
+
+
+def overdue(
+    supervisor: Supervisor, registry: Registry, running: Iterable[Running], now: float, grace_seconds: float
+) -> set[Claim]:
+    """Claims whose handlers run although their invocation limit passed so long ago."""
+    found = set()
+    for seq, fence, started_at in running:
+        work = supervisor.work((seq, fence))
+        if work is not None and now > started_at + limit_seconds(registry.known(work.kind), work) + grace_seconds:
+            found.add((seq, fence))
+    return found.intersection(supervisor.unsettled()) if found else found
+
+
+def conclude(
+    supervisor: Supervisor,
+    registry: Registry,
+    rng: random.Random,
+    *,
+    ran: Collection[Running],
+    given: Collection[Claim],
+    late: Collection[Claim],
+    stopped: Collection[Claim],
+    crashed: bool,
+    alone: bool = False,
+) -> list[Claim]:
+    """Tell the supervisor what became of the claims that a process was given; returns those that it never began.
+
+    Args:
+        ran: what was in its slots.
+        given: all claims that it was given and that may still be in hand.
+        late: those whose invocation limit has passed: their attempt ends as that error.
+        stopped: those that were cancelled: nothing is asked about them but whether they still run.
+        crashed: it ended by itself, so what ran is lost; else its supervisor ended it because of ``late`` or
+            ``stopped``, and what else ran goes back with its attempt.
+        alone: it ran nothing but these (DESIGN §10).
+    """
+    began = {(run.seq, run.fence) for run in ran}
+    open_claims = (began | set(given)).difference(stopped).intersection(supervisor.unsettled())
+    errors = []
+    for claim in sorted(open_claims & set(late)):
+        work = supervisor.work(claim)
+        assert work is not None
+        errors.append(timed_out(work, limit_seconds(registry.known(work.kind), work), rng.random()))
+    if errors:
+        supervisor.outcomes(errors)
+    cut_short = sorted((open_claims & began) - set(late))
+    if cut_short and crashed:
+        supervisor.lost(cut_short, alone=alone)
+    elif cut_short:
+        supervisor.hand_back(cut_short)
+    if stopped:
+        supervisor.stopped(sorted(stopped))
+    return sorted(open_claims - began)

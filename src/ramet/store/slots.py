@@ -1,0 +1,97 @@
+"""Which tasks run in a handler process, in memory that outlives it.
+
+The process notes a claim before its handler begins and takes the note away when it ended, so that whoever survives
+knows what ran and what had only been fetched: the supervisor after the death of its child, and, where the memory is a
+file beside the database, the next sweep after the death of the whole worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import struct
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ENDING = ".slots"
+_NOTE = struct.Struct("=qdq")
+"""Fence, monotonic time of the start, and last the number of the task: without it the other two mean nothing."""
+_NUMBER = struct.Struct("=q")
+_NUMBER_AT = _NOTE.size - _NUMBER.size
+
+
+class Running(NamedTuple):
+    """A claim whose handler runs."""
+
+    seq: int
+    fence: int
+    started_at: float
+    """Monotonic seconds, by the clock that all processes of a machine share."""
+
+
+class Slots:
+    """A fixed number of slots in shared memory. One process writes; anybody may read, at any moment."""
+
+    def __init__(self, handle: int, path: Path | None = None) -> None:
+        """Map what is behind an open file; the handle stays the caller's."""
+        self._memory = mmap.mmap(handle, 0)
+        self._path = path
+
+    def note(self, slot: int, seq: int, fence: int) -> None:
+        """A handler begins in this slot."""
+        _NOTE.pack_into(self._memory, slot * _NOTE.size, fence, time.monotonic(), seq)
+
+    def free(self, slot: int) -> None:
+        """Nothing runs in this slot."""
+        _NUMBER.pack_into(self._memory, slot * _NOTE.size + _NUMBER_AT, 0)
+
+    def running(self) -> list[Running]:
+        """What is noted now."""
+        return [Running(seq, fence, at) for fence, at, seq in _NOTE.iter_unpack(self._memory[:]) if seq]
+
+    def remove(self) -> None:
+        """Nobody needs to read them any more."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+
+def new_slots(folder: Path | None, name: str, count: int) -> tuple[Slots, int]:
+    """Slots in a file of this name that a sweep can find, else in memory of these processes only; and its handle.
+
+    Raises:
+        OSError: there is no room for it.
+    """
+    path = None if folder is None else folder / f"{name}{ENDING}"
+    if path is not None:
+        with contextlib.suppress(OSError):
+            return _mapped(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), count, path)
+    with tempfile.TemporaryFile() as file:
+        return _mapped(os.dup(file.fileno()), count, None)
+
+
+def _mapped(handle: int, count: int, path: Path | None) -> tuple[Slots, int]:
+    try:
+        # Written, not only made long: a page that a full disk cannot give would end whoever touches it.
+        os.write(handle, bytes(count * _NOTE.size))
+        return Slots(handle, path), handle
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def left_running(folder: Path, worker: str) -> frozenset[tuple[int, int]] | None:
+    """Claims (seq, fence) that ran when a worker died; None when it left no word about that."""
+    paths = list(folder.glob(f"{worker}.*{ENDING}"))
+    found = set[tuple[int, int]]()
+    for path in paths:
+        # One that vanishes or is cut short says nothing; a claim that is not named is handed back, which loses none.
+        with contextlib.suppress(OSError, ValueError):
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                found |= {(run.seq, run.fence) for run in Slots(handle).running()}
+            finally:
+                os.close(handle)
+    return frozenset(found) if paths else None

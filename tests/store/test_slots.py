@@ -1,0 +1,104 @@
+"""Slots tell what ran when a process died, and a sweep after the death of a worker reads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from ramet.model.task import NewTask
+from ramet.store.base import Claimed, ClaimRequest, NewLineage
+from ramet.store.slots import Slots, left_running, new_slots
+from ramet.store.sqlite import SqliteStore
+from tests.invariants import violations
+
+
+def noted(folder: Path | None, name: str, *claims: tuple[int, int]) -> Slots:
+    slots, handle = new_slots(folder, name, 4)
+    os.close(handle)
+    for slot, (seq, fence) in enumerate(claims):
+        slots.note(slot, seq, fence)
+    return slots
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+def test_who_maps_the_same_slots_sees_what_runs(tmp_path: Path, *, in_file: bool) -> None:
+    ours, handle = new_slots(tmp_path if in_file else None, "w.1", 3)
+    theirs = Slots(handle)
+    os.close(handle)
+    theirs.note(0, 7, 1)
+    theirs.note(2, 2**40, 3)
+    theirs.note(1, 8, 2)
+    theirs.free(1)
+    assert [(run.seq, run.fence) for run in ours.running()] == [(7, 1), (2**40, 3)]
+    assert ours.running()[0].started_at <= ours.running()[1].started_at
+    theirs.free(0)
+    theirs.note(0, 7, 4)
+    assert [(run.seq, run.fence) for run in ours.running()] == [(7, 4), (2**40, 3)]
+
+
+def test_what_a_worker_left_is_found_under_its_name_only(tmp_path: Path) -> None:
+    noted(tmp_path, "a.1", (1, 1), (2, 1))
+    noted(tmp_path, "a.2", (3, 5))
+    gone = noted(tmp_path, "a.3", (4, 1))
+    noted(tmp_path, "ab.1", (9, 1))
+    noted(tmp_path, "b.1")
+    gone.remove()
+    gone.remove()
+    (tmp_path / "a.4.slots").touch()
+    assert left_running(tmp_path, "a") == frozenset({(1, 1), (2, 1), (3, 5)})
+    assert left_running(tmp_path, "b") == frozenset()
+    assert left_running(tmp_path, "c") is None
+
+
+def test_without_the_folder_the_slots_are_in_memory(tmp_path: Path) -> None:
+    slots = noted(tmp_path / "absent", "a.1", (1, 1))
+    assert [run.seq for run in slots.running()] == [1]
+    slots.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- after the death of a worker --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "ramet.db")
+    yield store
+    assert await violations(store) == []
+    await store.close()
+
+
+async def claims_of_a_dead_worker(store: SqliteStore) -> list[Claimed]:
+    """Three claims of a worker that is gone: its lock file is there and nobody holds the lock."""
+    await store.submit([NewLineage("line", [NewTask(f"t{n}", "page", str(n), "null") for n in range(3)])])
+    assert store.slots_folder is not None
+    store.slots_folder.mkdir()
+    (store.slots_folder / "dead.lock").touch()
+    return await store.claim(ClaimRequest("dead", ["default"], ["page"], 3, 3_600.0))
+
+
+async def losses(store: SqliteStore) -> list[tuple[str, int, int]]:
+    tasks = [await store.get(f"t{n}") for n in range(3)]
+    return [(task.state, task.attempts, task.losses) for task in tasks if task is not None]
+
+
+async def test_only_what_ran_when_a_worker_died_is_lost(store: SqliteStore) -> None:
+    first, second, _ = await claims_of_a_dead_worker(store)
+    # A note of an older claim says nothing about this one.
+    claims = [(first.standing.seq, first.standing.fence), (second.standing.seq, second.standing.fence - 1)]
+    noted(store.slots_folder, "dead.1", *claims)
+    swept = await store.sweep()
+    assert swept.reclaimed == 3
+    assert await losses(store) == [("pending", 0, 1), ("pending", 0, 0), ("pending", 0, 0)]
+    await store.sweep()
+    assert store.slots_folder is not None
+    assert list(store.slots_folder.iterdir()) == [], "what it left is cleared away"
+
+
+async def test_without_a_word_of_a_dead_worker_all_that_it_held_is_lost(store: SqliteStore) -> None:
+    await claims_of_a_dead_worker(store)
+    await store.sweep()
+    assert await losses(store) == [("pending", 0, 1)] * 3
