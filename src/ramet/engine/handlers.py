@@ -96,7 +96,7 @@ class InProcess:
     """
 
     def __init__(
-        self, app: App, client: Client, concurrency: int, lease_seconds: float, rng: random.Random, clock: Clock
+        self, app: App, client: Client, *, concurrency: int, lease_seconds: float, rng: random.Random, clock: Clock
     ) -> None:
         self._app = app
         self._client = client

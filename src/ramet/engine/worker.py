@@ -119,7 +119,9 @@ class Worker:
         rng = rng or random.Random()
         self._handlers: Handlers
         if target is None:
-            self._handlers = InProcess(app, client, concurrency, lease_seconds, rng, self._clock)
+            self._handlers = InProcess(
+                app, client, concurrency=concurrency, lease_seconds=lease_seconds, rng=rng, clock=self._clock
+            )
         else:
             path = str(getattr(client.store, "path", ""))
             plan = ChildPlan(target, path, lease_seconds, self.name, client.store.slots_folder)
