@@ -15,17 +15,16 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from ramet.engine.app import App
-from ramet.engine.child_process import ChildPlan
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.client import Client
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.errands import run_errand
-from ramet.engine.handlers import Claim, Handlers, InProcess
+from ramet.engine.handlers import Claim
 from ramet.engine.heartbeat import keep_alive, watch_ends
 from ramet.engine.ids import new_id
 from ramet.engine.maintenance import SWEEP_SECONDS, maintain
 from ramet.engine.pace import Pace
-from ramet.engine.pool import Pool
+from ramet.engine.places import place
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.registry import Kind
 from ramet.engine.scheduler import keep_schedules
@@ -92,22 +91,16 @@ class Worker:
         self._kinds = [kind.name for kind in served]
         self._queues = list(queues) if queues is not None else sorted({kind.queue for kind in served})
         self._alert_thresholds = app.alert_thresholds
-        self._concurrency = concurrency
         self._lease_seconds = lease_seconds
         self._heartbeat_seconds = min(heartbeat_seconds or HEARTBEAT_SECONDS, lease_seconds / 3)
-        self._sweep_seconds = sweep_seconds
-        self._poll_seconds = poll_seconds
-        self._ends_seconds = ends_seconds
+        self._sweep_seconds, self._poll_seconds, self._ends_seconds = sweep_seconds, poll_seconds, ends_seconds
         self._until_idle, self._until_ended = until_idle, until_ended
         self._claims = ClaimsInHand()
         self._works: dict[int, Work] = {}
         self._pace = Pace(self._clock, concurrency)
         self._outcomes: list[Settlement] = []
-        self._arrived = asyncio.Event()
-        self._room = asyncio.Event()
-        self._nudged = asyncio.Event()
-        self._draining = asyncio.Event()
-        self._stopped = asyncio.Event()
+        self._arrived, self._room, self._nudged = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._draining, self._stopped = asyncio.Event(), asyncio.Event()
         self._asking, self._settling = asyncio.Lock(), asyncio.Lock()
         """Held while the database claims or settles for this worker."""
         self._refusals = RefusalLog(self._clock)
@@ -116,16 +109,8 @@ class Worker:
         self._broken: RuntimeError | None = None
         self.settled = 0
         """Tasks that this worker has settled so far."""
-        rng = rng or random.Random()
-        self._handlers: Handlers
-        if target is None:
-            self._handlers = InProcess(
-                app, client, concurrency=concurrency, lease_seconds=lease_seconds, rng=rng, clock=self._clock
-            )
-        else:
-            path = str(getattr(client.store, "path", ""))
-            plan = ChildPlan(target, path, lease_seconds, self.name, client.store.slots_folder)
-            self._handlers = Pool(app.registry, plan, concurrency, rng)
+        self._handlers = place(app, client, self.name, target, concurrency=concurrency, lease_seconds=lease_seconds,
+                               rng=rng or random.Random(), clock=self._clock)  # fmt: skip
 
     # --- the supervisor's life
 

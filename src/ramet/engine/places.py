@@ -1,0 +1,34 @@
+"""Where a worker's handlers run."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from ramet.engine.child_process import ChildPlan
+from ramet.engine.clock import Clock
+from ramet.engine.handlers import Handlers, InProcess
+from ramet.engine.pool import Pool
+
+if TYPE_CHECKING:
+    from ramet.engine.app import App
+    from ramet.engine.client import Client
+
+
+def place(
+    app: App,
+    client: Client,
+    worker: str,
+    target: str | None,
+    *,
+    concurrency: int,
+    lease_seconds: float,
+    rng: random.Random,
+    clock: Clock,
+) -> Handlers:
+    """In the worker's own loop without a ``target``, else in processes that load the app from there."""
+    if target is None:
+        return InProcess(app, client, concurrency=concurrency, lease_seconds=lease_seconds, rng=rng, clock=clock)
+    path = str(getattr(client.store, "path", ""))
+    plan = ChildPlan(target, path, lease_seconds, worker, client.store.slots_folder)
+    return Pool(app.registry, plan, concurrency, rng)
