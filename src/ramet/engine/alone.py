@@ -150,7 +150,7 @@ class Alone:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         children = [*self._calls, *(child for child, _ in self._idle)]
         self._calls, self._idle = {}, []
-        await asyncio.gather(*(child.end() for child in children))
+        await asyncio.gather(*(_retire(child) for child in children))
 
     def look(self, now: float) -> None:
         """End what does not end by itself, and processes that nobody needs."""
@@ -163,7 +163,7 @@ class Alone:
                 self._ending.add(call)
                 self._begin(self._end(child, call))
         while self._idle and now > self._idle[0][1] + IDLE_SECONDS:
-            self._begin(self._idle.pop(0)[0].end())
+            self._begin(_retire(self._idle.pop(0)[0]))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -244,6 +244,7 @@ class Alone:
         self._idle = [(other, since) for other, since in self._idle if other is not child]
         call = self._calls.pop(child, None)
         if call is None:
+            child.forget()
             return
         log.error("%s while running %s", why, ", ".join(work.id for work in call.works.values()))
         self._boss.hand_back(self._conclude(child, call, crashed=True))
@@ -262,3 +263,8 @@ class Alone:
         child.forget()
         self._free(None, call)
         return left
+
+
+async def _retire(child: ChildProcess) -> None:
+    await child.end()
+    child.forget()

@@ -144,6 +144,8 @@ class Pool:
         children = [*([self._main] if self._main is not None else []), *self._leaving]
         self._main = None
         await asyncio.gather(*(child.end() for child in children), self._alone.stop())
+        for child in children:
+            child.forget()
 
     # --- what a child tells
 

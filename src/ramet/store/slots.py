@@ -49,11 +49,14 @@ class Slots:
         _NUMBER.pack_into(self._memory, slot * _NOTE.size + _NUMBER_AT, 0)
 
     def running(self) -> list[Running]:
-        """What is noted now."""
+        """What is noted now; nothing after :meth:`remove`."""
+        if self._memory.closed:
+            return []
         return [Running(seq, fence, at) for fence, at, seq in _NOTE.iter_unpack(self._memory[:]) if seq]
 
     def remove(self) -> None:
         """Nobody needs to read them any more."""
+        self._memory.close()
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 
@@ -91,7 +94,9 @@ def left_running(folder: Path, worker: str) -> frozenset[tuple[int, int]] | None
         with contextlib.suppress(OSError, ValueError):
             handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
             try:
-                found |= {(run.seq, run.fence) for run in Slots(handle).running()}
+                slots = Slots(handle)
+                found |= {(run.seq, run.fence) for run in slots.running()}
+                slots.remove()  # Only from this process's memory: it has no path.
             finally:
                 os.close(handle)
     return frozenset(found) if paths else None
