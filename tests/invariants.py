@@ -89,19 +89,25 @@ class Rows:
             row.tracking_id: row._replace(deadline_at=row.deadline_at + offsets.get(row.queue, 0.0))
             for row in await table("ramet_lineages", Lineage)
         }
-        self.tasks = {row.seq: row for row in await table("ramet_tasks", TaskRow)}
+        # What is being pruned is there in part, and counts as gone; a live row of it would still be found.
+        gone = {name for name, lineage in self.lineages.items() if lineage.sweep < 0}
+        self.lineages = {name: lineage for name, lineage in self.lineages.items() if name not in gone}
+        self.tasks = {row.seq: row for row in await table("ramet_tasks", TaskRow) if row.tracking_id not in gone}
         self.live = {row.seq: row for row in await table("ramet_live", Standing)}
-        self.blocks = await table("ramet_blocks", BlockRow)
+        self.blocks = [row for row in await table("ramet_blocks", BlockRow) if row.tracking_id not in gone]
         self.identities = [
             (key, tracking_id, kind, seq)
             for key, tracking_id, kind, seq in await store.read(
                 "SELECT key, tracking_id, kind, seq FROM ramet_identities"
             )
+            if tracking_id not in gone
         ]
         self.uniques = {(row.key, row.kind): row for row in await table("ramet_uniques", UniqueRow)}
         for tracking_id, kind, shape, count in await store.read(
             "SELECT tracking_id, kind, shape, count FROM ramet_shapes"
         ):
+            if tracking_id in gone:
+                continue
             self.shapes[(tracking_id, kind, shape)] = count
         for seq, fence, tracking_id, outcome in await store.read(
             "SELECT seq, fence, tracking_id, outcome FROM ramet_attempts ORDER BY seq, fence"
@@ -117,7 +123,8 @@ class Rows:
         self.demands = await store.read("SELECT kind, key, count, demands, demands_seen FROM ramet_blocks")
         self.firing = await store.read("SELECT tracking_id, pattern FROM ramet_alerts WHERE state = 'firing'")
         for name in ("ramet_attempts", "ramet_transitions", "ramet_checkpoints"):
-            self.owned += [(name, *row) for row in await store.read(f"SELECT seq, tracking_id FROM {name}")]
+            found = await store.read(f"SELECT seq, tracking_id FROM {name}")
+            self.owned += [(name, seq, of) for seq, of in found if of not in gone]
 
     def stand(self, task: TaskRow) -> TaskRow | Standing:
         """Where the task's moving fields are: the hot row while there is one."""

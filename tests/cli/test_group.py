@@ -31,6 +31,8 @@ OWN = {
     "acts",
     "costs",
     "schedule",
+    "settings",
+    "prune",
     "bench",
 }
 

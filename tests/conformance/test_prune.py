@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from ramet.engine.registry import Registry
+from ramet.engine.scheduler import tick
+from ramet.engine.schedules import Schedules
+from ramet.model.limits import Limits
+from ramet.store.errors import LineageExists, StoreError
 from tests.world import World, checkpoint, failing
 
 TABLES = (
@@ -86,3 +93,66 @@ async def test_after_pruning_a_tracking_id_is_free_and_task_numbers_go_on(world:
     await world.store.prune(world.clock.now)
     await world.submit(world.task("b"))
     assert (await world.claim_one()).standing.seq > first.standing.seq
+
+
+async def sizes(world: World) -> dict[str, int]:
+    return {table: len(found) for table, found in (await rows(world)).items()}
+
+
+async def test_a_large_lineage_goes_in_parts_and_its_row_last(world: World) -> None:
+    await world.submit(*(world.task(f"k{n}") for n in range(20)), tracking_id="large")
+    await live_through(world, "small")
+    await world.run_all()
+    world.clock.advance(1.0)
+    left = []
+    while (await world.store.prunable(world.clock.now)).lineages:
+        before = (await sizes(world))["ramet_tasks"]
+        gone = await world.store.prune(world.clock.now, rows=6)
+        after = await sizes(world)
+        assert before - after["ramet_tasks"] <= 6
+        left.append((after["ramet_lineages"], gone))
+        await world.check()
+    assert left[0] == (2, 0)
+    assert sum(gone for _, gone in left) == 2
+    assert all(count == 0 for count in (await sizes(world)).values())
+
+
+async def test_what_is_being_pruned_can_neither_be_revived_nor_submitted_again(world: World) -> None:
+    ids = await world.submit(*(world.task(f"k{n}") for n in range(10)))
+    await world.store.cancel_lineage("line", by="test")
+    await world.sweep()
+    world.clock.advance(1.0)
+    assert await world.store.prune(world.clock.now, rows=3) == 0
+    left = [task_id for task_id in ids if await world.store.get(task_id) is not None]
+    assert len(left) == 7
+    with pytest.raises(StoreError, match="lineage line is being pruned: nothing of it can be revived"):
+        await world.store.revive(left[:1], by="test")
+    with pytest.raises(LineageExists):
+        await world.submit(world.task("another"))
+    while await world.store.prune(world.clock.now, rows=3) == 0:
+        pass
+    await world.submit(world.task("another"))
+
+
+async def test_how_much_could_go_is_counted_without_taking_it(world: World) -> None:
+    for n in range(3):
+        await world.submit(world.task("a"), world.task("b"), tracking_id=f"line{n}")
+    await world.run_all()
+    world.clock.advance(1.0)
+    assert await world.store.prunable(world.clock.now) == (3, 6, 0)
+    assert await world.store.prunable(world.clock.now, limit=1) == (1, 2, 0)
+    assert await world.store.prunable(world.clock.now - 5.0) == (0, 0, 0)
+
+
+async def test_what_became_of_slots_goes_with_its_age(world: World) -> None:
+    schedules = Schedules(Registry(Limits()), world.store, Limits())
+    await schedules.add("page", every_seconds=60.0)
+    for _ in range(4):
+        world.clock.advance(60.0)
+        await tick(world.store, 60.0, Limits())
+        await world.run_all()
+    assert await world.store.prunable(world.clock.now - 90.0) == (2, 2, 2)
+    while any(await world.store.prunable(world.clock.now - 90.0)):
+        await world.store.prune(world.clock.now - 90.0, limit=1, rows=1)
+    assert [slot.slot_at - world.clock.now for slot in await world.store.slots("page")] == [0.0, -60.0]
+    assert len(await world.store.lineages()) == 2

@@ -19,7 +19,7 @@ class DoubledWorker(Worker):
         await _twice(super()._settle_loop(), super()._settle_loop())
 
     async def _heartbeat_loop(self) -> None:
-        maintaining = maintain(self._store, self._clock, self._sweep_seconds)
+        maintaining = maintain(self._store, self._clock, self._tuning.sweep_seconds)
         await _twice(super()._heartbeat_loop(), super()._heartbeat_loop(), maintaining)
 
 

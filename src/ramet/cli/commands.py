@@ -18,7 +18,9 @@ from ramet.cli.explain import explain
 from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
 from ramet.cli.pausing import pause, resume
 from ramet.cli.persons import cancel, retry
+from ramet.cli.prune import prune
 from ramet.cli.schedule import schedule
+from ramet.cli.settings import settings
 from ramet.cli.status import status
 from ramet.cli.submit import submit
 from ramet.cli.tree import tree
@@ -163,6 +165,8 @@ for _command in (
     alerts,
     costs,
     schedule,
+    settings,
+    prune,
     bench,
 ):
     main.add_command(_command)

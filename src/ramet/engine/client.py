@@ -11,6 +11,7 @@ from ramet.engine.client_cost import CostClient
 from ramet.engine.client_flow import FlowClient
 from ramet.engine.client_monitor import MonitorClient
 from ramet.engine.client_persons import PersonsClient
+from ramet.engine.client_settings import Settings
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.distribution import StateQueries
 from ramet.engine.explain import Explanation, explain
@@ -61,6 +62,8 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
         self.clock = clock or SystemClock()
         self._limits = limits
         self._tables = tables
+        self.settings = Settings(store, registry.live)
+        """Defaults that can be changed while the engine runs."""
         self.schedules = Schedules(registry, store, limits)
         """Periodic triggers: add, list, pause, resume, remove, run."""
 
@@ -117,6 +120,7 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
             StoreError: the stop list covers it.
             pydantic.ValidationError, PayloadTooLarge: the payload does not fit.
         """
+        await self.settings.refresh()
         new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds)
         [answer] = await self._submit([self._lineage([new], tracking_id, limits)], connection)
         return answer
@@ -137,6 +141,7 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
         Returns:
             One answer per item. Roots of one lineage with the same kind and key are one task.
         """
+        await self.settings.refresh()
         news = [self._new(kind, payload) for kind, payload in items]
         if not news:
             return []
@@ -155,7 +160,7 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
         return self.registry.known(kind).new_task(payload, **options)
 
     def _lineage(self, roots: Sequence[NewTask], tracking_id: str | None, limits: Limits | None) -> NewLineage:
-        bounds = limits or self._limits
+        bounds = self.settings.live.limits(limits or self._limits)
         return NewLineage(
             tracking_id or new_id(),
             roots,

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
 from ramet.engine.ids import new_id
+from ramet.engine.settings import LiveSettings
 from ramet.model.keys import json_key, text_key, url_key
 from ramet.model.limits import Limits
 from ramet.model.retry import ERRORS, ErrorTable
@@ -46,7 +47,8 @@ class Kind:
     key: KeyOf | None
     queue: str
     priority: int
-    limits: Limits
+    declared: Limits
+    """As code gave them."""
     cycle_on: str
     errors: ErrorTable = field(default_factory=dict)
     breadth: frozenset[str] = frozenset()
@@ -57,6 +59,7 @@ class Kind:
     url: KeyOf | None = None
     on_end: Handler | None = None
     """Runs once when a limit or a person ends a task of this kind."""
+    live: LiveSettings = field(default_factory=LiveSettings)
 
     def at_end(self) -> Kind | None:
         """This kind as its ``on_end`` handler runs it, one call limit long; None when there is no such handler."""
@@ -64,7 +67,13 @@ class Kind:
             return None
         is_async, payload = inspect.iscoroutinefunction(self.on_end), _payload_type(self.on_end)
         limits = replace(self.limits, invocation_seconds=self.limits.call_seconds)
-        return replace(self, handler=self.on_end, is_async=is_async, payload=payload, limits=limits)
+        live = LiveSettings()  # what follows from the settings is in these limits already
+        return replace(self, handler=self.on_end, is_async=is_async, payload=payload, declared=limits, live=live)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits in force: those declared, under the stored settings as last read."""
+        return self.live.limits(self.declared)
 
     def error_table(self) -> ErrorTable:
         """The engine's error classes with this kind's own on top."""
@@ -135,6 +144,8 @@ class Registry:
     def __init__(self, limits: Limits, breadth: frozenset[str] = frozenset()) -> None:
         self._limits = limits
         self._breadth = breadth
+        self.live = LiveSettings()
+        """The stored settings as last read. An app works on one database at a time."""
         self._kinds: dict[str, Kind] = {}
         self._by_handler: dict[Handler, Kind] = {}
 
@@ -179,6 +190,7 @@ class Registry:
             window,
             trap,
             url,
+            live=self.live,
         )
         self._kinds[name] = kind
         self._by_handler[handler] = kind
@@ -215,7 +227,9 @@ class Registry:
     def known(self, kind: str | Handler) -> Kind:
         """Like :meth:`get`, but a name nobody registered gets the app's defaults: for submitting from elsewhere."""
         if isinstance(kind, str) and kind not in self._kinds:
-            return Kind(kind, None, None, False, None, QUEUE, 0, self._limits, "key", breadth=self._breadth)
+            return Kind(
+                kind, None, None, False, None, QUEUE, 0, self._limits, "key", breadth=self._breadth, live=self.live
+            )
         return self.get(kind)
 
     @property

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
+from ramet.engine.client import Client
 from ramet.engine.clock import Clock
-from ramet.engine.schedules import Declared, Schedules, lineage_of_slot
+from ramet.engine.schedules import Declared, lineage_of_slot
+from ramet.engine.settings import LiveSettings
 from ramet.model.limits import Limits
 from ramet.model.schedule import Schedule, Slot, plan
 from ramet.store.base import Store
@@ -16,41 +18,50 @@ from ramet.store.errors import StoreError
 log = logging.getLogger("ramet.schedule")
 
 PAUSE_SECONDS_MIN = 0.05
+SETTINGS_SECONDS_MAX = 20.0
+"""However seldom maintenance is to look, what somebody set is acted on after so long."""
 
 
 async def keep_schedules(
     store: Store,
     clock: Clock,
-    seconds: float,
+    seconds: Callable[[], float],
     *,
-    schedules: Schedules,
+    client: Client,
     wanted: Iterable[Declared],
-    limits: Callable[[], Limits],
+    limits: Limits,
 ) -> None:
-    """Store what the app declares, then see to every schedule's slots. Runs until cancelled.
+    """Store what the app declares, then see to every schedule's slots, and to the settings. Runs until cancelled.
 
     Args:
+        store, clock, client, wanted: of the worker, and what its app declares.
         seconds: how often to look for schedules that somebody else made; a known slot is met on time.
-        limits: of lineages whose schedule names none.
+        limits: the app's, for lineages whose schedule names none.
     """
     left = list(wanted)
     while True:
-        pause = seconds
+        pause = min(seconds(), SETTINGS_SECONDS_MAX)
         try:
+            await client.settings.refresh(0.0)
             while left:
-                await schedules.declare(left[0])
+                await client.schedules.declare(left[0])
                 left.pop(0)
-            pause = await tick(store, seconds, limits())
+            live = client.settings.live
+            pause = await tick(store, pause, live.limits(limits), live)
         except StoreError as error:
             # A busy or full database is tried again: a trigger that stops coming back is the worst that can happen.
             log.warning("schedules could not be seen to: %s", error)
         await clock.sleep(pause)
 
 
-async def tick(store: Store, seconds: float, limits: Limits) -> float:
+async def tick(store: Store, seconds: float, limits: Limits, live: LiveSettings | None = None) -> float:
     """One look: take the slots that have come. Returns how long nothing more will."""
     due = await store.due_schedules()
-    plans = [found for schedule in due.schedules if (found := _plan(schedule, due.now, limits)) is not None]
+    plans = [
+        found
+        for schedule in due.schedules
+        if (found := _plan(schedule, due.now, limits, live or LiveSettings())) is not None
+    ]
     if plans:
         for slot in await store.take_slots(plans):
             _tell(slot)
@@ -60,13 +71,13 @@ async def tick(store: Store, seconds: float, limits: Limits) -> float:
     return min(seconds, max(PAUSE_SECONDS_MIN, due.next_at - due.now))
 
 
-def _plan(schedule: Schedule, now: float, limits: Limits) -> SlotPlan | None:
+def _plan(schedule: Schedule, now: float, limits: Limits, live: LiveSettings) -> SlotPlan | None:
     """What to do about one schedule. One that cannot be read any more must not keep the others from their slots."""
     try:
         found = plan(schedule, now)
         if found is None:
             return None
-        run = [(at, lineage_of_slot(schedule, at, limits)) for at in found.run]
+        run = [(at, lineage_of_slot(schedule, at, limits, live)) for at in found.run]
     except (ValueError, TypeError) as error:
         log.error("schedule %s cannot be planned: %s", schedule.name, error)
         return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from ramet.engine.ids import new_id
 from ramet.engine.registry import Handler, Registry
-from ramet.model.limits import Limits
+from ramet.engine.settings import LiveSettings
+from ramet.model.limits import BALANCED, Limits
 from ramet.model.schedule import Schedule, Slot, Timing, check_name, slot_tracking_id
 from ramet.model.task import NewTask
 from ramet.store.base import NewLineage, Store
@@ -29,6 +30,8 @@ class Declared(NamedTuple):
     limits: Limits | None = None
     overlap: str = "skip"
     catch_up: int = 1
+    open_times: bool = False
+    """Nobody named times: they are those of ``schedule_seconds``."""
 
 
 def declared(
@@ -48,14 +51,17 @@ def declared(
     Raises:
         ValueError: with one line that says what to give instead.
     """
-    if cron is None and every_seconds is None:
+    open_times = cron is None and every_seconds is None
+    if open_times:
         every_seconds = default_seconds
     if overlap not in ("skip", "allow"):
         raise ValueError(f"overlap is {overlap!r}: give 'skip' or 'allow'")
     if not 0 <= catch_up <= CATCH_UP_MAX:
         raise ValueError(f"catch_up is {catch_up}: give a number from 0 to {CATCH_UP_MAX}")
     timing = Timing(cron, every_seconds, timezone)
-    return Declared(check_name(name or kind), timing, kind, overlap=overlap, catch_up=catch_up, **more)
+    return Declared(
+        check_name(name or kind), timing, kind, overlap=overlap, catch_up=catch_up, open_times=open_times, **more
+    )
 
 
 def schedule_row(registry: Registry, wanted: Declared, now: float, by: str) -> Schedule:
@@ -93,11 +99,19 @@ def schedule_row(registry: Registry, wanted: Declared, now: float, by: str) -> S
     )
 
 
-def lineage_of_slot(schedule: Schedule, slot_at: float, limits: Limits) -> NewLineage:
-    """What a slot becomes: a lineage of its own, named by schedule and slot."""
+def lineage_of_slot(schedule: Schedule, slot_at: float, limits: Limits, live: LiveSettings) -> NewLineage:
+    """What a slot becomes: a lineage of its own, named by schedule and slot, under the settings in force."""
     fields = {name: value for name, value in json.loads(schedule.task).items() if name in NewTask._fields}
     bounds = limits if schedule.limits is None else Limits(**json.loads(schedule.limits))
-    return lineage(slot_tracking_id(schedule.name, slot_at), [NewTask(id=new_id(), **fields)], bounds)
+    new = NewTask(id=new_id(), **fields)
+    return lineage(slot_tracking_id(schedule.name, slot_at), [under(new, live)], live.limits(bounds))
+
+
+def under(new: NewTask, live: LiveSettings) -> NewTask:
+    """The task with its own limits no looser than the settings: it was made when the schedule was declared."""
+    names = ("max_attempts", "task_seconds", "max_chain_depth")
+    limits = live.limits(replace(BALANCED, **{name: getattr(new, name) for name in names}))
+    return new._replace(**{name: getattr(limits, name) for name in names})
 
 
 def lineage(tracking_id: str, roots: list[NewTask], bounds: Limits) -> NewLineage:
@@ -154,8 +168,8 @@ class Schedules:
         known = self._registry.known(kind)
         wanted = declared(
             name, known.name, cron=cron, every_seconds=every_seconds, timezone=timezone,
-            default_seconds=self._limits.schedule_seconds, payload=payload, key=key, queue=queue, priority=priority,
-            limits=limits, overlap=overlap, catch_up=catch_up,
+            default_seconds=(await self._bounds()).schedule_seconds, payload=payload, key=key, queue=queue,
+            priority=priority, limits=limits, overlap=overlap, catch_up=catch_up,
         )  # fmt: skip
         now = (await self._store.due_schedules(limit=1)).now
         row = schedule_row(self._registry, wanted, now, "person")
@@ -165,7 +179,15 @@ class Schedules:
     async def declare(self, wanted: Declared) -> bool:
         """Store what an app declares; False when that is there already, or a person made one of this name."""
         now = (await self._store.due_schedules(limit=1)).now
+        if wanted.open_times:
+            wanted = wanted._replace(timing=Timing(every_seconds=(await self._bounds()).schedule_seconds))
         return await self._store.put_schedule(schedule_row(self._registry, wanted, now, "app"), by=None, replace=True)
+
+    async def _bounds(self) -> Limits:
+        live = self._registry.live
+        live.update(await self._store.settings())
+        live.reader = self
+        return live.limits(self._limits)
 
     async def all(self) -> list[Schedule]:
         """All schedules, by name."""
@@ -202,5 +224,6 @@ class Schedules:
         """
         now = (await self._store.due_schedules(limit=1)).now
         found = await self.get(name)
-        new = NewLineage("", []) if found is None else lineage_of_slot(found, now, self._limits)
+        live = self._registry.live
+        new = NewLineage("", []) if found is None else lineage_of_slot(found, now, await self._bounds(), live)
         return await self._store.run_schedule(name, new, now, by=by, reason=reason)

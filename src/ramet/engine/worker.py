@@ -21,13 +21,13 @@ from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.errands import run_errand
 from ramet.engine.handlers import Claim
 from ramet.engine.heartbeat import keep_alive, watch_ends
+from ramet.engine.housekeeping import housekeeping
 from ramet.engine.ids import new_id
-from ramet.engine.maintenance import SWEEP_SECONDS, maintain
 from ramet.engine.pace import Pace
 from ramet.engine.places import place
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.registry import Kind
-from ramet.engine.scheduler import keep_schedules
+from ramet.engine.settings import Tuning
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.model.limits import HEARTBEAT_SECONDS, LEASE_SECONDS
@@ -76,7 +76,7 @@ class Worker:
         concurrency: int = 16,
         lease_seconds: float = LEASE_SECONDS,
         heartbeat_seconds: float | None = None,
-        sweep_seconds: float = SWEEP_SECONDS,
+        sweep_seconds: float | None = None,
         poll_seconds: float = POLL_SECONDS,
         ends_seconds: float = ENDS_SECONDS,
         until_idle: bool = False,
@@ -90,10 +90,10 @@ class Worker:
         self._clock = clock or SystemClock()
         self._kinds = [kind.name for kind in served]
         self._queues = list(queues) if queues is not None else sorted({kind.queue for kind in served})
-        self._alert_thresholds = app.alert_thresholds
         self._lease_seconds = lease_seconds
         self._heartbeat_seconds = min(heartbeat_seconds or HEARTBEAT_SECONDS, lease_seconds / 3)
-        self._sweep_seconds, self._poll_seconds, self._ends_seconds = sweep_seconds, poll_seconds, ends_seconds
+        self._tuning = Tuning(app.registry.live, sweep_seconds=sweep_seconds)
+        self._poll_seconds, self._ends_seconds = poll_seconds, ends_seconds
         self._until_idle, self._until_ended = until_idle, until_ended
         self._claims = ClaimsInHand()
         self._works: dict[int, Work] = {}
@@ -130,8 +130,7 @@ class Worker:
                 ("settle", self._settle_loop()),
                 ("heartbeat", self._heartbeat_loop()),
                 ("ends", watch_ends(self._store, self._claims, self._clock, self._ends_seconds, self._hurry)),
-                ("schedule", self._schedule_loop()),
-                ("maintain", maintain(self._store, self._clock, self._sweep_seconds, self._alert_thresholds)),
+                *housekeeping(self._app, self._client, self._clock, self._tuning),
                 ("stop", self._stopped.wait()),
             )
         ]
@@ -334,16 +333,6 @@ class Worker:
             heartbeat_seconds=self._heartbeat_seconds,
             on_lost=self._give_up,
             hurry=self._hurry,
-        )
-
-    def _schedule_loop(self) -> Coroutine[Any, Any, None]:
-        return keep_schedules(
-            self._store,
-            self._clock,
-            self._sweep_seconds,
-            schedules=self._client.schedules,
-            wanted=self._app.schedules,
-            limits=lambda: self._app.limits,
         )
 
     def _give_up(self, seqs: frozenset[int]) -> None:

@@ -53,7 +53,8 @@ class Lineage(NamedTuple):
     """JSON object, task id to 1 where a person cancelled it and all below, to 0 where that was lifted again;
     empty string when there is none."""
     sweep: int
-    """0, or one more than the last task number that the sweep after an end or a tombstone has looked at."""
+    """0, or one more than the last task number that the sweep after an end or a tombstone has looked at;
+    -1 once pruning has begun."""
     retries_per_minute: int = 600
     retry_minute: int = 0
     """Minute since the epoch in which the next retry would be counted; may lie ahead of now."""

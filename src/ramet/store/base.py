@@ -18,6 +18,7 @@ from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory, TaskSt
 from ramet.store.base_cost import CostStore
 from ramet.store.base_flow import FlowStore
 from ramet.store.base_monitor import MonitorStore
+from ramet.store.base_operations import OperationsStore
 from ramet.store.base_persons import PersonsStore
 from ramet.store.base_schedules import ScheduleStore
 
@@ -169,7 +170,7 @@ class Swept(NamedTuple):
         return any(self)
 
 
-class Store(FlowStore, PersonsStore, CostStore, ScheduleStore, MonitorStore, Protocol):
+class Store(FlowStore, PersonsStore, CostStore, ScheduleStore, MonitorStore, OperationsStore, Protocol):
     """What the engine asks of a database. See the package's conformance tests for what each method promises."""
 
     async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:
@@ -287,10 +288,6 @@ class Store(FlowStore, PersonsStore, CostStore, ScheduleStore, MonitorStore, Pro
 
     async def counts(self, tracking_id: str | None = None) -> list[KindCount]:
         """Live tasks by kind, state and wait, and ended ones by kind and state."""
-        ...
-
-    async def prune(self, before: float, *, limit: int = 100) -> int:
-        """Delete up to ``limit`` lineages that ended before the given time, with everything of theirs."""
         ...
 
     async def settings(self) -> dict[str, Any]:

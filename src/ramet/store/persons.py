@@ -16,6 +16,7 @@ from ramet.store import uniqueness
 from ramet.store.apply import apply, release
 from ramet.store.errors import StoreError
 from ramet.store.lineages import count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
+from ramet.store.pruning import PRUNING
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
@@ -174,6 +175,8 @@ def _ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | 
 
 def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_seconds: float | None) -> None:
     lineage = lock_lineages(session, [tracking_id])[tracking_id]
+    if lineage.sweep == PRUNING:
+        raise StoreError(f"lineage {tracking_id} is being pruned: nothing of it can be revived")
     if extend_seconds is not None:
         session.run(
             "UPDATE ramet_lineages SET deadline_at = ? WHERE tracking_id = ?",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ramet.model.lineage import Lineage, LineageState
@@ -304,30 +304,7 @@ def counts(session: Session, tracking_id: str | None) -> list[KindCount]:
     return sorted((KindCount(*row) for row in rows), key=lambda c: (c.kind, c.state, c.wait or ""))
 
 
-_READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "string": str, "json": json.loads}
-
-
 def ends(session: Session) -> int:
     """How often something was ended from outside."""
     [(value,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'ends'")
     return int(value)
-
-
-def settings(session: Session) -> dict[str, Any]:
-    """All stored settings, typed by their ``value_type``."""
-    rows = session.rows("SELECT key, value, value_type FROM ramet_settings ORDER BY key")
-    return {key: _READERS[value_type](value) for key, value, value_type in rows}
-
-
-def put_setting(session: Session, key: str, value: Any, value_type: str, description: str) -> None:
-    """Store one setting."""
-    if value_type not in _READERS:
-        raise ValueError(f"setting {key}: value_type {value_type!r} is not one of {sorted(_READERS)}")
-    text = json.dumps(value) if value_type == "json" else str(value)
-    _READERS[value_type](text)
-    session.run(
-        "INSERT INTO ramet_settings (key, value, value_type, description, updated_at) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (key) DO UPDATE SET value = excluded.value, value_type = excluded.value_type, "
-        "description = excluded.description, updated_at = excluded.updated_at",
-        (key, text, value_type, description, session.now),
-    )

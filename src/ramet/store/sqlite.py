@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, Task, TaskHistory
-from ramet.store import claiming, creating, persons, querying, settling, sweeping
+from ramet.store import claiming, creating, persons, querying, settings, settling, sweeping
 from ramet.store.base import (
     Claimed,
     ClaimRequest,
@@ -35,6 +35,7 @@ from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
 from ramet.store.verbs_cost import CostVerbs
 from ramet.store.verbs_flow import FlowVerbs
 from ramet.store.verbs_monitor import MonitorVerbs
+from ramet.store.verbs_operations import OperationsVerbs
 from ramet.store.verbs_persons import PersonsVerbs
 from ramet.store.verbs_schedules import ScheduleVerbs
 from ramet.store.within import run_within
@@ -42,7 +43,7 @@ from ramet.store.within import run_within
 Answer = TypeVar("Answer")
 
 
-class SqliteStore(FlowVerbs, PersonsVerbs, CostVerbs, ScheduleVerbs, MonitorVerbs):
+class SqliteStore(FlowVerbs, PersonsVerbs, CostVerbs, ScheduleVerbs, MonitorVerbs, OperationsVerbs):
     """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
 
     def __init__(
@@ -189,15 +190,12 @@ class SqliteStore(FlowVerbs, PersonsVerbs, CostVerbs, ScheduleVerbs, MonitorVerb
     async def counts(self, tracking_id: str | None = None) -> list[KindCount]:
         return await self._read(partial(querying.counts, tracking_id=tracking_id))
 
-    async def prune(self, before: float, *, limit: int = 100) -> int:
-        return await self._write(partial(sweeping.prune, before=before, limit=limit))
-
     async def settings(self) -> dict[str, Any]:
-        return await self._read(querying.settings)
+        return await self._read(settings.settings)
 
     async def put_setting(self, key: str, value: Any, value_type: str, description: str) -> None:
         await self._write(
-            partial(querying.put_setting, key=key, value=value, value_type=value_type, description=description)
+            partial(settings.put_setting, key=key, value=value, value_type=value_type, description=description)
         )
 
     async def ensure_tables(self, statements: Sequence[str]) -> None:

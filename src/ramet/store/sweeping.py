@@ -20,12 +20,10 @@ from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
 from ramet.store.clocks import queue_offsets
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
-from ramet.store.monitoring import prune_alerts
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
 from ramet.store.turns import forget_levels
-from ramet.store.uniqueness import forget_expired
 
 DeadWorkers = Mapping[str, Collection[tuple[int, int]] | None]
 """What the store proved: by name, the claims (seq, fence) that ran when the worker died; None where nobody knows."""
@@ -170,43 +168,3 @@ def _apply(session: Session, events: Sequence[tuple[Standing, ev.Event]]) -> lis
             changes.append(change)
     lost = apply(session, changes).lost
     return [change for change in changes if change.before.seq not in lost]
-
-
-PRUNED_TABLES = (
-    "ramet_attempts",
-    "ramet_transitions",
-    "ramet_checkpoints",
-)
-
-
-def prune(session: Session, before: float, limit: int) -> int:
-    """Delete whole lineages that ended before a moment, with everything of theirs."""
-    rows = session.rows(
-        "SELECT tracking_id FROM ramet_lineages WHERE ended_at < ? AND live = 0 ORDER BY ended_at LIMIT ?",
-        (before, limit),
-    )
-    for (tracking_id,) in rows:
-        seqs = "(SELECT seq FROM ramet_tasks WHERE tracking_id = ? AND state IS NOT NULL)"
-        for table in PRUNED_TABLES:
-            session.run(f"DELETE FROM {table} WHERE seq IN {seqs}", (tracking_id,))
-        session.run(
-            "DELETE FROM ramet_identities WHERE (key, tracking_id, kind) IN (SELECT key, tracking_id, kind "
-            "FROM ramet_tasks WHERE tracking_id = ? AND state IS NOT NULL)",
-            (tracking_id,),
-        )
-        session.run("DELETE FROM ramet_tasks WHERE tracking_id = ? AND state IS NOT NULL", (tracking_id,))
-        # What is not settled yet stays: money that was spent is booked whenever somebody tells (promise I2).
-        session.run("DELETE FROM ramet_reservations WHERE tracking_id = ? AND settled_at IS NOT NULL", (tracking_id,))
-        for table in (
-            "ramet_blocks",
-            "ramet_block_counts",
-            "ramet_shapes",
-            "ramet_edges",
-            "ramet_acts",
-            "ramet_alerts",
-            "ramet_lineages",
-        ):
-            session.run(f"DELETE FROM {table} WHERE tracking_id = ?", (tracking_id,))
-    forget_expired(session, FINISH_BATCH)
-    prune_alerts(session, before, limit)
-    return len(rows)

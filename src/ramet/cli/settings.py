@@ -1,0 +1,140 @@
+"""``ramet settings``: defaults that can be changed while the engine runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import click
+
+from ramet import PRESETS, Client
+from ramet.cli.failures import CliError
+from ramet.cli.options import ask, database_option, json_option, person
+from ramet.cli.show import at, console, emit, plain, table
+from ramet.engine.client_settings import SettingInForce
+
+
+@click.group(short_help="Defaults that can be changed while the engine runs.")
+def settings() -> None:
+    """Look at settings and change them; workers and clients act on a change within a few seconds.
+
+    A stored setting replaces a built-in default. Where an app gives a value of its own, the stricter of the two holds.
+    Lineages and tasks that exist keep their limits. Every change is recorded: `ramet acts`.
+    """
+
+
+def _ask(database: str, question: Callable[[Client], Awaitable[Any]]) -> Any:
+    try:
+        return ask(database, question)
+    except ValueError as error:
+        raise CliError(str(error)) from error
+
+
+def value_text(value: Any) -> str:
+    """A value as it can be typed."""
+    if value is None:
+        return "none"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+@settings.command("list", short_help="All settings, or those that are stored.")
+@click.option("--stored", is_flag=True, help="Only those that differ from their default by a stored row.")
+@database_option
+@json_option
+def list_(*, stored: bool, database: str, as_json: bool) -> None:
+    """All settings with what holds now, its default, unit and reader."""
+
+    async def question(client: Client) -> list[SettingInForce]:
+        return [item for item in await client.settings.all() if item.stored or not stored]
+
+    found = _ask(database, question)
+    if as_json:
+        for item in found:
+            emit(item)
+        return
+    if not found:
+        click.echo("nothing is stored: every default holds")
+        return
+    made = table("name", ">value", ">default", "unit", "*what it does", "*read by", "set")
+    for item in found:
+        made.add_row(
+            item.name, value_text(item.value), value_text(item.default) if item.stored else "", item.unit,
+            item.description, item.reader, at(item.updated_at) if item.updated_at is not None else "",
+        )  # fmt: skip
+    console().print(made)
+
+
+@settings.command("get", short_help="What holds now.")
+@click.argument("name")
+@database_option
+@json_option
+def get(*, name: str, database: str, as_json: bool) -> None:
+    """The value of NAME that holds now: what is stored, else the default."""
+
+    async def question(client: Client) -> SettingInForce:
+        return await client.settings.get(name)
+
+    found = _ask(database, question)
+    if as_json:
+        emit(found)
+    else:
+        click.echo(value_text(found.value))
+
+
+@settings.command("set", short_help="Store a value.", context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("value")
+@click.option("--reason", help="Why, for the record.")
+@database_option
+@json_option
+def set_(*, name: str, value: str, reason: str | None, database: str, as_json: bool) -> None:
+    """Store VALUE for NAME; `none` lifts a limit that may be lifted."""
+
+    async def question(client: Client) -> SettingInForce:
+        await client.settings.set(name, value, by=person(), reason=reason)
+        return await client.settings.get(name)
+
+    found = _ask(database, question)
+    if as_json:
+        emit(found)
+    else:
+        unit = f" {found.unit}" if found.unit and found.value is not None else ""
+        click.echo(f"{found.name} is {plain(value_text(found.value))}{unit}")
+
+
+@settings.command("unset", short_help="Let the default hold again.")
+@click.argument("name")
+@click.option("--reason", help="Why, for the record.")
+@database_option
+@json_option
+def unset(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
+    """Remove what is stored for NAME, so that its default holds again."""
+
+    async def question(client: Client) -> bool:
+        return await client.settings.unset(name, by=person(), reason=reason)
+
+    done = _ask(database, question)
+    if as_json:
+        emit({"name": name, "unset": done})
+    else:
+        click.echo(f"{plain(name)} is at its default" + ("" if done else " already"))
+
+
+@settings.command("preset", short_help="conservative, balanced or aggressive limits.")
+@click.argument("name", type=click.Choice(list(PRESETS)))
+@click.option("--reason", help="Why, for the record.")
+@database_option
+@json_option
+def preset(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
+    """Store the limits of a preset and unset those that it leaves at their default, all at once."""
+
+    async def question(client: Client) -> dict[str, Any]:
+        return await client.settings.preset(name, by=person(), reason=reason)
+
+    found = _ask(database, question)
+    if as_json:
+        emit({"preset": name, "settings": found})
+        return
+    click.echo(f"preset {name}" + ("" if found else ": every limit is at its default"))
+    for key, value in sorted(found.items()):
+        click.echo(f"  {key} {value_text(value)}")

@@ -1,0 +1,70 @@
+"""``ramet settings`` and ``ramet prune``."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+
+def test_a_setting_is_listed_set_got_and_unset(cli: Cli) -> None:
+    cli.submit("node", {"name": "a"})
+    assert cli.good("settings", "get", "max_tasks") == "100000\n"
+    assert cli.good("settings", "list", "--stored") == "nothing is stored: every default holds\n"
+    assert cli.good("settings", "set", "max_tasks", "500", "--reason", "too dear") == "limits.max_tasks is 500 tasks\n"
+    assert cli.good("settings", "set", "maintenance.retention_days", "none") == "maintenance.retention_days is none\n"
+    [tasks, days] = cli.documents("settings", "list", "--stored")
+    assert (tasks["name"], tasks["value"], tasks["default"], tasks["unit"]) == (
+        "limits.max_tasks",
+        500,
+        100_000,
+        "tasks",
+    )
+    assert (days["value"], days["default"]) == (None, 30.0)
+    assert "limits.max_tasks" in cli.good("settings", "list")
+    assert cli.good("settings", "unset", "max_tasks") == "max_tasks is at its default\n"
+    assert cli.good("settings", "unset", "max_tasks") == "max_tasks is at its default already\n"
+    assert [(act["act"], act["by"]) for act in cli.documents("acts")] == [
+        ("unset_setting", "tester"), ("set_setting", "tester"), ("set_setting", "tester"),
+    ]  # fmt: skip
+
+
+def test_a_preset_is_stored_and_taken_back(cli: Cli) -> None:
+    cli.submit("node", {"name": "a"})
+    assert "limits.max_chain_depth 1" in cli.good("settings", "preset", "conservative")
+    assert cli.good("settings", "get", "task_seconds") == "3600\n"
+    assert "every limit is at its default" in cli.good("settings", "preset", "balanced")
+    assert cli.documents("settings", "list", "--stored") == []
+
+
+BAD = [
+    (["set", "max_task", "5"], "no setting 'max_task': did you mean limits.max_tasks"),
+    (["get", "lease"], "did you mean worker.lease_seconds?"),
+    (["set", "max_tasks", "many"], "limits.max_tasks is 'many': give a whole number of tasks, 1 or more"),
+    (["set", "max_tasks", "-1"], "give a whole number of tasks, 1 or more"),
+    (["unset", "zzz"], "no setting 'zzz': `ramet settings list` shows all"),
+    (["preset", "bold"], "bold"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), BAD, ids=[" ".join(words) for words, _ in BAD])
+def test_what_may_not_be_is_one_line_and_stores_nothing(cli: Cli, words: list[str], said: str) -> None:
+    cli.submit("node", {"name": "a"})
+    assert said in cli.bad("settings", *words)
+    assert cli.documents("settings", "list", "--stored") == []
+
+
+def test_old_lineages_are_pruned_after_a_dry_run_says_how_much(cli: Cli) -> None:
+    cli.submit("node", {"name": "a", "depth": 1})
+    cli.submit("node", {"name": "b"})
+    cli.work()
+    assert cli.good("prune", "--older-than", "1h") == "pruned 0 lineages with 0 tasks\n"
+    assert cli.good("prune", "--older-than", "0s", "--dry-run") == "would prune 2 lineages with 4 tasks\n"
+    assert cli.documents("prune", "--older-than", "0s") == [{"lineages": 2, "tasks": 4, "pruned": 2}]
+    assert cli.good("prune", "--older-than", "0s") == "pruned 0 lineages with 0 tasks\n"
+
+
+@pytest.mark.parametrize("age", ["", "soon", "30", "-1d", "1e3d", "d"])
+def test_an_age_that_cannot_be_read_is_one_line(cli: Cli, age: str) -> None:
+    cli.submit("node", {"name": "a"})
+    assert "give a number and s, m, h, d or w" in cli.bad("prune", f"--older-than={age}")
