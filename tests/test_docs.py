@@ -223,7 +223,7 @@ def test_every_command_is_documented() -> None:
 def shown_commands(page: str) -> Iterator[tuple[str, str]]:
     """(command, the rest of the line) in blocks without a language and in code style."""
     for text in (*blocks_of(page, ""), *re.findall(r"`(ramet [^`]+)`", prose_of(page))):
-        yield from re.findall(r"^ramet (\w+)(.*)$", text, flags=re.MULTILINE)
+        yield from re.findall(r"^ramet ([\w-]+)(.*)$", text, flags=re.MULTILINE)
 
 
 def test_shown_commands_and_their_options_exist() -> None:

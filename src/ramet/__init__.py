@@ -29,7 +29,7 @@ from ramet.model.stop_list import InvalidEntry, StopEntry
 from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
 from ramet.store.base import SpawnAnswer, Submitted
 from ramet.store.base_persons import Reoffered
-from ramet.store.errors import LineageExists, StoreError
+from ramet.store.errors import LineageExists, Stopped, StoreError, UniqueHeld
 
 __version__ = "0.1.0"
 
@@ -59,9 +59,9 @@ __all__ = [
     "PRESETS",
     "PayloadTooLarge",
     "Permanent",
-    "Reservation",
     "Queue",
     "Reoffered",
+    "Reservation",
     "RetryAfter",
     "Schedule",
     "Slot",
@@ -69,6 +69,7 @@ __all__ = [
     "SpawnAnswer",
     "StateCount",
     "StopEntry",
+    "Stopped",
     "StoreError",
     "Submitted",
     "SyncClaim",
@@ -81,6 +82,7 @@ __all__ = [
     "TaskState",
     "Transient",
     "TreeNode",
+    "UniqueHeld",
     "UnknownKind",
     "Worker",
     "slot_of",

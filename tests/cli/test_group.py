@@ -18,6 +18,9 @@ from ramet.cli import commands, main
 from tests.cli.conftest import APP, Cli
 
 OWN = {
+    "exclude",
+    "lineage",
+    "stop-list",
     "worker",
     "submit",
     "status",

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ramet import Block, BlockReason, Client
 from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.reoffer import reoffer
 from ramet.cli.show import console, counted, emit, number, plain, prose, relative, table
 
 FETCHED_MAX = 100_000
@@ -28,7 +29,27 @@ class Refused(NamedTuple):
     """How often by reason, beyond the stored rows included."""
 
 
-@click.command(short_help="Spawns that the guard refused, and why.")
+class ListByDefault(click.Group):
+    """Lists when no command is named, so that `ramet blocks TRACKING_ID` does what one expects."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] not in context.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(context, args)
+
+
+@click.group(cls=ListByDefault, short_help="Spawns that the guard refused, and why.")
+def blocks() -> None:
+    """Refused spawns: list them, or offer them again after a person changed what had refused them.
+
+    Without a command it lists: `ramet blocks TRACKING_ID` is `ramet blocks list TRACKING_ID`.
+    """
+
+
+blocks.add_command(reoffer)
+
+
+@blocks.command("list")
 @click.argument("tracking_id", required=False)
 @click.option("--reason", type=click.Choice([reason.value for reason in BlockReason]), help="Only this reason.")
 @click.option("--kind", help="Only this kind.")
@@ -36,7 +57,7 @@ class Refused(NamedTuple):
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows to print.")
 @database_option
 @json_option
-def blocks(*, tracking_id: str | None, limit: int, database: str, as_json: bool, **wanted: str | None) -> None:
+def listed(*, tracking_id: str | None, limit: int, database: str, as_json: bool, **wanted: str | None) -> None:
     """Refused spawns of a lineage, or of all: one row per kind, key and reason, with how often it was refused."""
     filters = {name: value for name, value in wanted.items() if value is not None}
 

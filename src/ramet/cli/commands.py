@@ -14,14 +14,17 @@ from ramet.cli.acts import acts
 from ramet.cli.alerts import alerts
 from ramet.cli.blocks import blocks
 from ramet.cli.costs import costs
+from ramet.cli.exclude import exclude
 from ramet.cli.explain import explain
 from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
+from ramet.cli.lineage import lineage
 from ramet.cli.pausing import pause, resume
 from ramet.cli.persons import cancel, retry
 from ramet.cli.prune import prune
 from ramet.cli.schedule import schedule
 from ramet.cli.settings import settings
 from ramet.cli.status import status
+from ramet.cli.stop_list import stop_list
 from ramet.cli.submit import submit
 from ramet.cli.tree import tree
 from ramet.cli.work import worker
@@ -159,6 +162,9 @@ for _command in (
     blocks,
     retry,
     cancel,
+    exclude,
+    lineage,
+    stop_list,
     pause,
     resume,
     acts,

@@ -60,6 +60,11 @@ def _explain_task(task_id: str, database: str, as_json: bool) -> None:
         return
     screen = console()
     _print_task(screen, found)
+    links = found.history.links
+    if links:
+        screen.print(Text(f"\nalso wanted {counted(len(links), 'task')} that existed already:"))
+        for link in links:
+            screen.print(Text(f"  {plain(link)}"))
     blocks = found.history.blocks
     if blocks:
         screen.print(Text(f"\nspawns refused to it ({counted(len(blocks), 'key')}):"))
@@ -197,5 +202,7 @@ def _print_block(screen: Console, block: Block) -> None:
     prose(screen, f"first {moment(block.first_at)}, to task {block.first_parent}", 2)
     if block.count > 1:
         prose(screen, f"last {moment(block.last_at)}, to task {block.last_parent}", 2)
+    if block.reoffered_at is not None:
+        prose(screen, f"offered again {moment(block.reoffered_at)}, by {block.reoffered_by}", 2)
     if block.winner:
         prose(screen, f"in its way: task {block.winner}", 2)

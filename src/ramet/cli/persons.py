@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from ramet import Client, Task, TaskState
+from ramet import Client, Task, TaskState, UniqueHeld
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, lineage_of, person
 from ramet.cli.show import counted, emit, plain
@@ -24,7 +24,9 @@ class Revived(NamedTuple):
 
     revived: list[str]
     left: list[Task]
-    """Live or successful: there is nothing to revive."""
+    """Live, successful, or without their unique key: they were not revived."""
+    held: dict[str, str]
+    """Why a task is without its unique key, by its id."""
 
 
 @click.command(short_help="Give ended tasks new attempts.")
@@ -51,12 +53,15 @@ def retry(
     async def question(client: Client) -> Revived:
         wanted = list(dict.fromkeys(task_ids)) or await _failed(client, tracking_id or "")
         revived: list[str] = []
+        held: dict[str, str] = {}
         for start in range(0, len(wanted), BATCH):
             part = wanted[start : start + BATCH]
-            revived += await client.revive(part, by=person(), reason=reason, extend_seconds=extend_seconds)
+            # One whose unique key somebody else holds by now does not keep the others of a lineage down.
+            noted = held if tracking_id else None
+            revived += await _revive(client, part, noted, reason=reason, extend_seconds=extend_seconds)
         done = set(revived)
         left = [task for task_id in wanted if task_id not in done and (task := await client.get(task_id))]
-        return Revived(revived, left)
+        return Revived(revived, left, held)
 
     found = ask(database, question)
     if as_json:
@@ -65,6 +70,18 @@ def retry(
         _tell(found, tracking_id)
     if found.left and not found.revived:
         click.get_current_context().exit(2)
+
+
+async def _revive(client: Client, task_ids: list[str], held: dict[str, str] | None, **options: Any) -> list[str]:
+    """Revive all, or with ``held`` all but those whose unique key another task holds, which are noted there."""
+    while True:
+        try:
+            return await client.revive(task_ids, by=person(), **options)
+        except UniqueHeld as error:
+            if held is None:
+                raise
+            held[error.task_id] = str(error)
+            task_ids = [task_id for task_id in task_ids if task_id != error.task_id]
 
 
 async def _failed(client: Client, tracking_id: str) -> list[str]:
@@ -77,7 +94,8 @@ def _tell(found: Revived, tracking_id: str | None) -> None:
         of = f" of lineage {plain(tracking_id)}" if tracking_id else ""
         click.echo(f"revived {counted(len(found.revived), 'task')}{of}" if found.revived else f"no failed task{of}")
     for task in found.left[:TOLD_MAX]:
-        click.echo(f"ramet: task {task.id} is {task.state}: only an ended, unsuccessful task can be revived", err=True)
+        why = f"task {task.id} is {task.state}: only an ended, unsuccessful task can be revived"
+        click.echo(f"ramet: {found.held.get(task.id, why)}", err=True)
     if len(found.left) > TOLD_MAX:
         click.echo(f"ramet: and {counted(len(found.left) - TOLD_MAX, 'more task')} like these", err=True)
 

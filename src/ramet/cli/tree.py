@@ -27,6 +27,8 @@ class Forest(NamedTuple):
     more_roots: int
     more: dict[str, int]
     """Children that are not shown, by the parent's id."""
+    links: dict[str, list[str]]
+    """Ids of existing tasks that a shown task wanted and kept the edge to, by its id."""
 
 
 @click.command(short_help="What grew from a task or a lineage.")
@@ -57,13 +59,19 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
 async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
     first = await client.tree(wanted, depth=depth, width=width)
     if first is not None:
-        return Forest([first], 0, await _left_out(client, [first]))
+        return Forest([first], 0, await _left_out(client, [first]), await _links(client, [first]))
     if await client.lineage(wanted) is None:
         raise CliError(f"no task and no lineage {wanted}: `ramet status` lists lineages")
     roots = await client.roots(wanted)
     grown = [await client.tree(root.id, depth=depth, width=width) for root in roots[:width]]
     nodes = [node for node in grown if node is not None]
-    return Forest(nodes, max(0, len(roots) - width), await _left_out(client, nodes))
+    left_out = await _left_out(client, nodes)
+    return Forest(nodes, max(0, len(roots) - width), left_out, await _links(client, nodes))
+
+
+async def _links(client: Client, nodes: Sequence[TreeNode]) -> dict[str, list[str]]:
+    shown = [node.task for top in nodes for node in _every(top)]
+    return await client.edges(shown[0].tracking_id, [task.id for task in shown]) if shown else {}
 
 
 async def _left_out(client: Client, nodes: Sequence[TreeNode]) -> dict[str, int]:
@@ -84,6 +92,7 @@ def _document(node: TreeNode, forest: Forest) -> dict[str, Any]:
         "task": jsonable(node.task),
         "children": [_document(child, forest) for child in node.children],
         "more": forest.more.get(node.task.id, 0),
+        "links": forest.links.get(node.task.id, []),
     }
 
 
@@ -91,6 +100,8 @@ def _lines(screen: Console, node: TreeNode, forest: Forest, guide: str, below: s
     yield _line(screen, node.task, guide)
     fork, corner, bar = GUIDES[unicode_out()]
     more = forest.more.get(node.task.id, 0)
+    for link in forest.links.get(node.task.id, ()):
+        yield Text(f"{below}{bar if node.children or more else '   '}-> {plain(link)}", style="dim")
     for at, child in enumerate(node.children, start=1):
         last = at == len(node.children) and not more
         yield from _lines(screen, child, forest, below + (corner if last else fork), below + ("   " if last else bar))

@@ -1,0 +1,94 @@
+"""``ramet lineage``: what a person may change about one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import click
+
+from ramet import Block, Client, Lineage
+from ramet.cli.failures import CliError
+from ramet.cli.options import ask, database_option, json_option, lineage_of, person
+from ramet.cli.show import counted, emit, jsonable, moment, number, plain
+from ramet.model.guard import REOFFERABLE
+from ramet.model.limits import RAISABLE
+
+NANO_DOLLARS = 1_000_000_000
+COUNT = click.IntRange(min=0)
+
+
+class Raised(NamedTuple):
+    """A lineage before and after."""
+
+    before: Lineage
+    after: Lineage
+    waiting: list[Block]
+    """Some blocks that could be offered again now."""
+
+
+@click.group(short_help="Raise a lineage's limits.")
+def lineage() -> None:
+    """What a person may change about a lineage."""
+
+
+@lineage.command("raise")
+@click.argument("tracking_id")
+@click.option("--max-tasks", type=COUNT, metavar="N", help="Tasks that it may ever create.")
+@click.option("--max-depth", "max_spawn_depth", type=COUNT, metavar="N", help="Largest depth of a task.")
+@click.option("--max-fan-out", type=COUNT, metavar="N", help="Children of one task.")
+@click.option("--max-shape", type=COUNT, metavar="N", help="Spawned keys of one shape, for kinds with a trap.")
+@click.option("--retries-per-minute", type=COUNT, metavar="N", help="Retries of all its tasks.")
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Money that it may spend.")
+@click.option("--extend", "extend_seconds", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+              help="Let it live at least so long from now.")  # fmt: skip
+@click.option("--reason", help="Why, for the record.")
+@database_option
+@json_option
+def raise_limits(
+    *,
+    tracking_id: str,
+    max_cost: float | None,
+    extend_seconds: float | None,
+    reason: str | None,
+    database: str,
+    as_json: bool,
+    **limits: int | None,
+) -> None:
+    """Raise limits of a lineage; recorded with who and why. A limit is never lowered by this.
+
+    What the old limits had blocked is created by `ramet blocks reoffer`.
+    """
+    given = {name: value for name, value in limits.items() if value is not None}
+    if max_cost is not None:
+        given["max_cost"] = round(max_cost * NANO_DOLLARS)
+    if not given and extend_seconds is None:
+        raise CliError("nothing to raise: give a limit such as --max-tasks, or --extend SECONDS")
+
+    async def act(client: Client) -> Raised:
+        before = await lineage_of(client, tracking_id)
+        after = await client.raise_limits(
+            tracking_id, by=person(), reason=reason, extend_seconds=extend_seconds, **given
+        )
+        blocks = await client.blocks(tracking_id, limit=100_000)
+        return Raised(before, after, [b for b in blocks if b.reason in REOFFERABLE and b.reoffered_at is None])
+
+    found = ask(database, act)
+    if as_json:
+        emit({"raised": _changes(found), "lineage": jsonable(found.after), "blocks_to_reoffer": len(found.waiting)})
+        return
+    for name, (before, after) in _changes(found).items():
+        show = moment if name == "deadline_at" else number
+        click.echo(f"{name}: {show(before)} -> {show(after)}")
+    if not _changes(found):
+        click.echo(f"lineage {plain(tracking_id)} has these limits already")
+    if found.waiting:
+        click.echo(
+            f"{counted(len(found.waiting), 'blocked spawn')} can be offered again: ramet blocks reoffer "
+            f"{plain(tracking_id)}"
+        )
+
+
+def _changes(found: Raised) -> dict[str, tuple[float, float]]:
+    names = sorted(RAISABLE | {"deadline_at"})
+    values = {name: (getattr(found.before, name), getattr(found.after, name)) for name in names}
+    return {name: (before, after) for name, (before, after) in values.items() if before != after}

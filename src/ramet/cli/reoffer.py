@@ -1,0 +1,69 @@
+"""``ramet blocks reoffer``: offer blocked spawns again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import click
+
+from ramet import BlockReason, Client, Reoffered
+from ramet.cli.failures import CliError
+from ramet.cli.options import ask, database_option, json_option, lineage_of, person
+from ramet.cli.show import counted, emit, number, plain
+from ramet.model.guard import REOFFERABLE
+
+REASONS = [reason.value for reason in BlockReason if reason in REOFFERABLE]
+
+
+class Offered(NamedTuple):
+    """What became of the blocks of a lineage."""
+
+    told: Reoffered
+    uncounted: int
+    """Refusals that no row remembers."""
+
+
+@click.command(short_help="Offer blocked spawns again.")
+@click.argument("tracking_id")
+@click.option("--reason", "reasons", metavar="REASON,...", help=f"Only these of {', '.join(REASONS)}.")
+@click.option("--why", help="Why, for the record.")
+@database_option
+@json_option
+def reoffer(*, tracking_id: str, reasons: str | None, why: str | None, database: str, as_json: bool) -> None:
+    """Offer spawns again that a limit, the stop list or a trap had blocked, after a person changed that.
+
+    Each goes through the whole guard, as a child of the first task that asked for it. What passes is created; what
+    fails keeps its block. A lineage that had finished runs again.
+    """
+    wanted = [name.strip() for name in (reasons or "").split(",") if name.strip()]
+    unknown = sorted(set(wanted) - set(REASONS))
+    if unknown:
+        raise CliError(f"blocks by {', '.join(unknown)} cannot be offered again: give some of {', '.join(REASONS)}")
+
+    async def act(client: Client) -> Offered:
+        await lineage_of(client, tracking_id)
+        told = await client.reoffer(tracking_id, reasons=wanted, by=person(), reason=why)
+        among = set(wanted or REASONS)
+        blocks = await client.blocks(tracking_id, limit=100_000)
+        totals = await client.block_totals(tracking_id)
+        stored = sum(block.count for block in blocks if block.reason in among)
+        return Offered(told, sum(count for (_, reason), count in totals.items() if reason in among) - stored)
+
+    found = ask(database, act)
+    told = found.told
+    if as_json:
+        emit({
+            "created": told.created,
+            "there_already": told.there_already,
+            "still_blocked": dict(told.still_blocked),
+            "not_remembered": found.uncounted,
+        })  # fmt: skip
+        return
+    click.echo(f"created {counted(len(told.created), 'task')}")
+    if told.there_already:
+        click.echo(f"{counted(told.there_already, 'other exists', 'others exist')} by now")
+    for reason, count in sorted(told.still_blocked.items()):
+        click.echo(f"still blocked, {plain(reason)}: {number(count)}")
+    if found.uncounted:
+        more = counted(found.uncounted, "more refusal")
+        click.echo(f"{more} went beyond the rows that the lineage may store, and cannot be offered")
