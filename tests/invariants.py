@@ -16,6 +16,7 @@ from ramet.model.limits import LOSSES_MAX
 from ramet.model.lineage import Lineage
 from ramet.model.task import Standing
 from ramet.store.base import Store
+from tests.invariants_blobs import blobs
 from tests.invariants_guard import UniqueRow, shapes_equal_a_recount, unique_keys_have_their_holder
 from tests.invariants_money import money
 
@@ -146,6 +147,7 @@ async def violations(
     if clock_set_back:
         rows.fences = defaultdict(list, {seq: sorted(fences) for seq, fences in rows.fences.items()})
     found = [f"{check.__name__}: {line}" for check in CHECKS for line in check(rows)]
+    found += [f"blobs: {line}" for line in await blobs(store, rows.lineages)]
     return found + [f"money: {line}" for line in await money(store, rows.lineages)]
 
 

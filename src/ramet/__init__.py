@@ -4,6 +4,7 @@ This module is the public API; nothing else is promised.
 """
 
 from ramet.engine.app import App
+from ramet.engine.blobs import Blob, BlobTooLarge
 from ramet.engine.claim import Claim, Ended, Spawn
 from ramet.engine.client import Client, TaskFailed, TreeNode
 from ramet.engine.context import ClaimLost, Context, SyncContext
@@ -27,9 +28,9 @@ from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.stop_list import InvalidEntry, StopEntry
 from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
-from ramet.store.base import SpawnAnswer, Submitted
+from ramet.store.base import Ran, SpawnAnswer, Statement, Submitted
 from ramet.store.base_persons import Reoffered
-from ramet.store.errors import LineageExists, Stopped, StoreError, UniqueHeld
+from ramet.store.errors import LineageExists, Stopped, StoreError, TransactionRefused, UniqueHeld
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,8 @@ __all__ = [
     "Alert",
     "App",
     "Attempt",
+    "Blob",
+    "BlobTooLarge",
     "Block",
     "BlockReason",
     "Claim",
@@ -60,6 +63,7 @@ __all__ = [
     "PayloadTooLarge",
     "Permanent",
     "Queue",
+    "Ran",
     "Reoffered",
     "Reservation",
     "RetryAfter",
@@ -68,6 +72,7 @@ __all__ = [
     "Spawn",
     "SpawnAnswer",
     "StateCount",
+    "Statement",
     "StopEntry",
     "Stopped",
     "StoreError",
@@ -80,6 +85,7 @@ __all__ = [
     "TaskFailed",
     "TaskHistory",
     "TaskState",
+    "TransactionRefused",
     "Transient",
     "TreeNode",
     "UniqueHeld",

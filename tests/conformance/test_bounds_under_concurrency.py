@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def rival(address: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-async def race(store: Store, address: str, **limits: int) -> list[SpawnAnswer]:
+async def race(store: Store, address: str, **limits: Any) -> list[SpawnAnswer]:
     """All spawners of both processes at once; returns every answer of the guard."""
     roots = [NewTask(f"root{n}", KIND, f"root{n}", "null") for n in range(SPAWNERS)]
     await store.submit([NewLineage("line", roots, **limits)])

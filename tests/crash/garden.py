@@ -9,6 +9,9 @@ from ramet.model.task import Task
 
 LIMITS = Limits(max_tasks=400, max_fan_out=12, max_spawn_depth=3, lineage_seconds=1e6, task_seconds=None)
 TABLES = ("CREATE TABLE IF NOT EXISTS effects (task TEXT NOT NULL, step TEXT NOT NULL)",)
+ONCE = (
+    "INSERT INTO effects (task, step) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM effects WHERE task = ? AND step = ?)"
+)
 LONG = 100_000.0
 """Seconds after everything that is not cancelled has ended."""
 
@@ -63,14 +66,17 @@ async def staged(ctx: Context, bed: Bed) -> dict[str, int]:
     """Three steps; a crash resumes after the last one that was committed."""
     if ctx.stage is None:
         leave(ctx, "one")
+        blob = await ctx.blob(f"soil of {bed.name}")
+        await ctx.transaction([(ONCE, (f"{ctx.kind} {ctx.key}", "dug") * 2), ("SELECT 1 FROM effects", ())])
         ctx.spawn("leaf", Bed(name=f"of {bed.name}"))
-        await ctx.checkpoint("dug", {"depth": 1})
+        await ctx.checkpoint("dug", {"depth": 1, "soil": blob})
     if ctx.stage == "dug":
         await ctx.progress(1, 3, "dug")
         await ctx.spawn_now("leaf", Bed(name=f"now of {bed.name}"))
         leave(ctx, "two")
-        await ctx.checkpoint("sown", {"depth": ctx.state["depth"] + 1})
+        await ctx.checkpoint("sown", {**ctx.state, "depth": ctx.state["depth"] + 1})
     leave(ctx, "three")
+    assert await ctx.read_blob(ctx.state["soil"]) == f"soil of {bed.name}"
     return ctx.state
 
 

@@ -36,7 +36,8 @@ SEASON_SECONDS = 20_000.0
 """Virtual; a whole run takes a twentieth of it."""
 Counts = Counter[tuple[str, str]]
 """How often the hook heard of a statement, before and after it."""
-STEPS = {"end", "attempt 3", "one", "two", "three", "chain 0", "chain 1", "chain 2", "snooze 0", "snooze 1", "snooze 2"}
+STEPS = {"end", "attempt 3", "dug", "one", "two", "three"}
+STEPS |= {"chain 0", "chain 1", "chain 2", "snooze 0", "snooze 1", "snooze 2"}
 WRITES = (
     "CREATE TABLE ramet_tasks", "BEGIN IMMEDIATE", "COMMIT", "SAVEPOINT", "RELEASE", "INSERT INTO ramet_lineages",
     "INSERT INTO ramet_tasks", "INSERT INTO ramet_live", "INSERT INTO ramet_identities", "INSERT INTO ramet_attempts",
@@ -45,7 +46,8 @@ WRITES = (
     "UPDATE ramet_tasks SET state = NULL", "UPDATE ramet_counters", "UPDATE ramet_lineages SET tasks",
     "UPDATE ramet_lineages SET live", "UPDATE ramet_lineages SET state", "UPDATE ramet_lineages SET tombstones",
     "UPDATE ramet_lineages SET sweep", "UPDATE ramet_lineages SET max_fan_out", "UPDATE ramet_lineages SET blocks",
-    "DELETE FROM ramet_live", "INSERT INTO ramet_reservations", "INSERT INTO ramet_spend",
+    "DELETE FROM ramet_live", "INSERT INTO ramet_blobs", "UPDATE ramet_lineages SET blob_bytes",
+    "INSERT INTO ramet_reservations", "INSERT INTO ramet_spend",
     "UPDATE ramet_lineages SET reserved", "UPDATE ramet_lineages SET spent", "UPDATE ramet_spend SET reserved",
     "UPDATE ramet_spend SET spent", "UPDATE ramet_reservations SET actual", "UPDATE ramet_reservations SET closed_at",
 )  # fmt: skip

@@ -30,6 +30,8 @@ BALANCED_NUMBERS: dict[str, Any] = {
     "max_cost": None,
     "payload_bytes_max": 256 * 1_024,
     "pipeline_state_bytes_max": 1_024 * 1_024,
+    "blob_bytes_max": 64 * 1_024 * 1_024,
+    "lineage_blob_bytes_max": 1_024 * 1_024 * 1_024,
 }
 CONSERVATIVE_NUMBERS = BALANCED_NUMBERS | {
     "task_seconds": 1 * HOUR,

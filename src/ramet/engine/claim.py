@@ -175,8 +175,11 @@ class BaseClaim(BaseContext):
 
     async def _call(self, settlement: Settlement) -> Settled:
         self._check()
+        return await super()._call(settlement)
+
+    def _accepted(self, settled: Settled) -> Settled:
         try:
-            return await super()._call(settlement)
+            return super()._accepted(settled)
         except ClaimLost:
             self._lost = True
             self.let_go()

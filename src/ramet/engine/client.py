@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from ramet.engine.blobs import Blob, blobs_taken, check_size, read_blob
 from ramet.engine.client_cost import CostClient
 from ramet.engine.client_flow import FlowClient
 from ramet.engine.client_monitor import MonitorClient
@@ -19,6 +20,7 @@ from ramet.engine.ids import new_id
 from ramet.engine.pull import PullVerbs
 from ramet.engine.registry import Handler, Registry
 from ramet.engine.schedules import Schedules
+from ramet.model.blobs import NewBlob
 from ramet.model.limits import Limits
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Task, TaskHistory, TaskState
@@ -121,8 +123,9 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
             pydantic.ValidationError, PayloadTooLarge: the payload does not fit.
         """
         await self.settings.refresh()
-        new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds)
-        [answer] = await self._submit([self._lineage([new], tracking_id, limits)], connection)
+        with blobs_taken() as blobs:
+            new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds)
+        [answer] = await self._submit([self._lineage([new], tracking_id, limits, blobs.values())], connection)
         return answer
 
     async def submit_many(
@@ -142,14 +145,22 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
             One answer per item. Roots of one lineage with the same kind and key are one task.
         """
         await self.settings.refresh()
-        news = [self._new(kind, payload) for kind, payload in items]
+        news: list[NewTask] = []
+        blobs: list[tuple[NewBlob, ...]] = []
+        with blobs_taken() as taken:
+            for kind, payload in items:
+                news.append(self._new(kind, payload))
+                blobs.append(tuple(taken.values()))
+                taken.clear()
         if not news:
             return []
         if one_lineage:
-            return await self._submit([self._lineage(news, tracking_id, limits)], connection)
+            together = [blob for some in blobs for blob in some]
+            return await self._submit([self._lineage(news, tracking_id, limits, together)], connection)
         if tracking_id is not None:
             raise ValueError("tracking_id names one lineage: give one_lineage=True with it")
-        return await self._submit([self._lineage([new], None, limits) for new in news], connection)
+        each = [self._lineage([new], None, limits, some) for new, some in zip(news, blobs, strict=True)]
+        return await self._submit(each, connection)
 
     async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[Submitted]:
         if connection is not None:
@@ -159,8 +170,17 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
     def _new(self, kind: str | Handler, payload: Any, **options: Any) -> NewTask:
         return self.registry.known(kind).new_task(payload, **options)
 
-    def _lineage(self, roots: Sequence[NewTask], tracking_id: str | None, limits: Limits | None) -> NewLineage:
+    def _lineage(
+        self,
+        roots: Sequence[NewTask],
+        tracking_id: str | None,
+        limits: Limits | None,
+        blobs: Iterable[NewBlob] = (),
+    ) -> NewLineage:
         bounds = self.settings.live.limits(limits or self._limits)
+        kept = tuple(blobs)
+        for blob in kept:
+            check_size(blob, bounds.blob_bytes_max)
         return NewLineage(
             tracking_id or new_id(),
             roots,
@@ -171,6 +191,8 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
             bounds.retries_per_minute,
             bounds.max_shape,
             bounds.max_cost,
+            kept,
+            bounds.lineage_blob_bytes_max,
         )
 
     # --- asking
@@ -292,6 +314,18 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
         if task.state is not TaskState.SUCCESS:
             raise TaskFailed(task)
         return task.result
+
+    async def blob(self, reference: Blob | Mapping[str, Any], tracking_id: str) -> Any:
+        """What a blob of a lineage was made of: bytes, text or a JSON value.
+
+        Args:
+            reference: the value in a payload, state or result, typed or as JSON: ``{"$blob": "...", "size": n}``.
+            tracking_id: the lineage of the task that has it.
+
+        Raises:
+            LookupError: the lineage has no such blob (any more).
+        """
+        return await read_blob(self.store, tracking_id, reference)
 
     # --- acting
 

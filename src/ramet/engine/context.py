@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_core import to_json
 
+from ramet.engine.domain import AsyncDomain, SyncDomain
 from ramet.engine.ids import new_id
 from ramet.engine.money import Reservation, SyncReservation, reserve
 from ramet.engine.outcome import Endings, Outcome, outcome_event
+from ramet.engine.own_tables import check_own
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.work import Work, state_json
 from ramet.model import events as ev
@@ -28,9 +29,6 @@ from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
 
 if TYPE_CHECKING:
     from ramet.engine.client import Client
-
-
-_WRITES_ROWS = re.compile(r"\s*(?:WITH|(?:INSERT|UPDATE|DELETE|REPLACE)\b(?!\s+OR\s+ROLLBACK))\b", re.IGNORECASE)
 
 
 class ClaimLost(Exception):
@@ -210,16 +208,7 @@ class BaseContext:
             ValueError: the statement touches the engine's own tables, or is none that writes rows.
             TypeError: a parameter is not None, a boolean, number, text or bytes.
         """
-        if "ramet_" in sql.lower():
-            raise ValueError("ctx.write is for your own tables: tables named ramet_* belong to the engine")
-        # BEGIN, COMMIT and their like would end the transaction of everybody who settles at the same time.
-        if not _WRITES_ROWS.match(sql):
-            raise ValueError("ctx.write takes an INSERT, UPDATE, DELETE or REPLACE (not OR ROLLBACK), by itself")
-        for value in parameters:
-            # What a database driver would adapt in this process cannot travel to the one that writes.
-            if not isinstance(value, str | bytes | int | float | None):
-                raise TypeError(f"ctx.write cannot store a {type(value).__name__}: give text, bytes, a number or None")
-        self._writes.append(Write(sql, tuple(parameters)))
+        self._writes.append(Write(sql, check_own("ctx.write", sql, parameters)))
 
     def lower(self, **limits: int) -> None:
         """Lower ``max_tasks``, ``max_fan_out``, ``max_spawn_depth`` or ``max_shape`` of the lineage, never raise them.
@@ -266,7 +255,9 @@ class BaseContext:
         return settlement
 
     async def _call(self, settlement: Settlement) -> Settled:
-        settled = await self._desk.call(settlement)
+        return self._accepted(await self._desk.call(settlement))
+
+    def _accepted(self, settled: Settled) -> Settled:
         if settled.refused is not None:
             raise ClaimLost(f"task {self.id}: {settled.refused}" + (f" ({settled.reason})" if settled.reason else ""))
         if settled.state != "processing":
@@ -315,7 +306,7 @@ def settlement_of(context: BaseContext, result: Any) -> Settlement:
     return context.take_settlement(ev.Complete, result=text)
 
 
-class AsyncContext(BaseContext):
+class AsyncContext(AsyncDomain, BaseContext):
     """What commits when called, for whoever awaits it: handlers and pulled claims."""
 
     async def checkpoint(self, stage: str | None = None, state: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
@@ -359,12 +350,15 @@ class AsyncContext(BaseContext):
         return await self._reserve(nano_dollars)
 
 
-class SyncContext(Endings, BaseContext):
+class SyncContext(Endings, SyncDomain, BaseContext):
     """The context of a plain ``def`` handler, which runs in a thread."""
 
     def __init__(self, *arguments: Any, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(*arguments)
         self._loop = loop
+
+    def _wait_for(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def checkpoint(self, stage: str | None = None, state: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
         """See :meth:`Context.checkpoint`."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from ramet.engine.blobs import keep_blob
+from ramet.engine.domain import transact
 from ramet.model.cost import Actual, ReserveRequest
 from ramet.store.base import Store
 
@@ -39,4 +41,6 @@ async def _settle_reserved(store: Store, reservation_id: str, amount: int) -> li
 _ERRANDS: dict[str, Callable[..., Awaitable[Any]]] = {
     "reserve": _reserve,
     "settle_reserved": _settle_reserved,
+    "put_blob": keep_blob,
+    "transact": transact,
 }

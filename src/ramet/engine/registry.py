@@ -86,7 +86,7 @@ class Kind:
         if len(raw) > self.limits.payload_bytes_max:
             raise PayloadTooLarge(
                 f"the payload of {self.name} has {len(raw)} bytes, over {self.limits.payload_bytes_max}: "
-                "keep the large part elsewhere and pass a reference to it"
+                "put the large part into a blob, ramet.Blob.of(...) or ctx.blob(...), and pass that"
             )
         return raw.decode()
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from ramet.engine.claim import BaseClaim, Ended, Spawn
 from ramet.engine.context import ClaimLost
+from ramet.engine.domain import SyncDomain
+from ramet.engine.money import SyncReservation
 from ramet.engine.outcome import Outcome
 from ramet.engine.registry import Handler
 from ramet.store.base import SpawnAnswer
@@ -21,15 +24,16 @@ class WaitFor(Protocol):
     def __call__(self, coroutine: Any, /) -> Any: ...
 
 
-class SyncClaim(BaseClaim):
+class SyncClaim(SyncDomain, BaseClaim):
     """:class:`~ramet.engine.claim.Claim` without ``await``.
 
     In ``with`` the lease is kept by heartbeats. A lost claim cannot interrupt a plain block: its next verb raises
     ``ClaimLost``, ``lost`` is true at once, and the block's end raises ``ClaimLost`` when nothing else was raised.
     """
 
-    def __init__(self, wait_for: WaitFor, *arguments: Any) -> None:
+    def __init__(self, wait_for: WaitFor, loop: asyncio.AbstractEventLoop, *arguments: Any) -> None:
         super().__init__(*arguments)
+        self._loop = loop
         self._wait_for = wait_for
 
     def heartbeat(self) -> None:
@@ -53,6 +57,10 @@ class SyncClaim(BaseClaim):
         """See :meth:`ramet.engine.context.Context.spawn_now`."""
         answer: SpawnAnswer = self._wait_for(self._spawn_now(kind, payload, options))
         return answer
+
+    def reserve(self, nano_dollars: int) -> SyncReservation:
+        """See :meth:`ramet.engine.context.Context.reserve`."""
+        return SyncReservation(self._wait_for(self._reserve(nano_dollars)), self._loop)
 
     def complete(self, result: Any = None, *, spawns: Iterable[Spawn] = ()) -> Ended:
         """See :meth:`Claim.complete`."""

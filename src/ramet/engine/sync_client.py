@@ -18,8 +18,10 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from ramet.engine.claim import BaseClaim
 from ramet.engine.client import Client
 from ramet.engine.registry import Handler
+from ramet.engine.settings import SETTINGS_SECONDS
 from ramet.engine.sync_claim import SyncClaim
 from ramet.model.limits import LEASE_SECONDS
+from ramet.model.lineage import Lineage
 from ramet.model.task import Block, Task
 
 Parameters = ParamSpec("Parameters")
@@ -33,10 +35,11 @@ def blocking(
 
     @wraps(method)
     def call(self: SyncClient, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
-        coroutine = method(self.asynchronous, *args, **kwargs)
-        if kwargs.get("connection") is not None:
-            return _in_this_thread(coroutine)
-        return self.wait_for(coroutine)
+        if kwargs.get("connection") is None:
+            return self.wait_for(method(self.asynchronous, *args, **kwargs))
+        # Whatever the method reads first must be known by now: in this thread nothing can be waited for.
+        self.wait_for(self.asynchronous.settings.refresh(SETTINGS_SECONDS / 2))
+        return _in_this_thread(method(self.asynchronous, *args, **kwargs))
 
     return call
 
@@ -64,8 +67,9 @@ class SyncClient:
         self.asynchronous = client
         """The client that does the work; its coroutines go to :meth:`wait_for`."""
         self._process = os.getpid()
-        self._loop: asyncio.AbstractEventLoop | None = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, args=(self._loop,), name="ramet client", daemon=True)
+        self._own_loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop | None = self._own_loop
+        self._thread = threading.Thread(target=self._serve, args=(self._own_loop,), name="ramet client", daemon=True)
         self._thread.start()
 
     @staticmethod
@@ -73,6 +77,7 @@ class SyncClient:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
+            loop.run_until_complete(loop.shutdown_default_executor())
         finally:
             loop.close()
 
@@ -135,6 +140,7 @@ class SyncClient:
     stale = blocking(Client.stale)
     block_totals = blocking(Client.block_totals)
     acts = blocking(Client.acts)
+    costs = blocking(Client.costs)
     read = blocking(Client.read)
     tree = blocking(Client.tree)
     roots = blocking(Client.roots)
@@ -142,17 +148,46 @@ class SyncClient:
     explain = blocking(Client.explain)
     wait = blocking(Client.wait)
     result = blocking(Client.result)
+    blob = blocking(Client.blob)
 
     cancel = blocking(Client.cancel)
     cancel_lineage = blocking(Client.cancel_lineage)
     revive = blocking(Client.revive)
 
+    alerts = blocking(Client.alerts)
+    check_alerts = blocking(Client.check_alerts)
+    edges = blocking(Client.edges)
+    exclude = blocking(Client.exclude)
+    pause_lineage = blocking(Client.pause_lineage)
+    pause_queue = blocking(Client.pause_queue)
+    queues = blocking(Client.queues)
+    reoffer = blocking(Client.reoffer)
+    resume_lineage = blocking(Client.resume_lineage)
+    resume_queue = blocking(Client.resume_queue)
+    stop = blocking(Client.stop)
+    stop_list = blocking(Client.stop_list)
+    unstop = blocking(Client.unstop)
     settle_many = blocking(Client.settle_many)
     reclaim = blocking(Client.reclaim)
 
     def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
         """See :meth:`ramet.engine.client.Client.blocks`."""
         return self.wait_for(self.asynchronous.blocks(tracking_id, limit=limit, **filters))
+
+    def raise_limits(
+        self,
+        tracking_id: str,
+        *,
+        by: str = "client",
+        reason: str | None = None,
+        extend_seconds: float | None = None,
+        **limits: int,
+    ) -> Lineage:
+        """See :meth:`ramet.engine.client.Client.raise_limits`."""
+        raising = self.asynchronous.raise_limits(
+            tracking_id, by=by, reason=reason, extend_seconds=extend_seconds, **limits
+        )
+        return self.wait_for(raising)
 
     def all_tasks(self, **filters: Any) -> Iterator[Task]:
         """Every task that :meth:`tasks` would list, page after page."""
@@ -174,7 +209,7 @@ class SyncClient:
         """See :meth:`ramet.engine.client.Client.claim`."""
         return self.wait_for(
             self.asynchronous.take(
-                partial(SyncClaim, self.wait_for),
+                partial(SyncClaim, self.wait_for, self._own_loop),
                 kinds,
                 n,
                 queues=queues,

@@ -133,15 +133,23 @@ def unframe(body: bytes) -> Any:
     return from_json(body, cache_strings="keys")
 
 
+def _reference(value: object) -> object:
+    """A blob in a state is its reference."""
+    reference = getattr(value, "reference", None)
+    if not isinstance(reference, dict):
+        raise TypeError(f"a pipeline_state holds a {type(value).__name__}: give JSON values")
+    return reference
+
+
 def state_json(state: object, bytes_max: int) -> str:
     """A pipeline state as JSON text.
 
     Raises:
         ValueError: it is over the limit.
     """
-    text = json.dumps(state, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(state, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_reference)
     if len(text.encode()) > bytes_max:
         raise ValueError(
-            f"pipeline_state has {len(text.encode())} bytes, over {bytes_max}: keep the large part elsewhere"
+            f"pipeline_state has {len(text.encode())} bytes, over {bytes_max}: keep the large part in a blob"
         )
     return text

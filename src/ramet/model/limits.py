@@ -69,6 +69,10 @@ class Limits:
     """Nano-dollars that a lineage may spend and reserve together."""
     payload_bytes_max: int = 262_144
     pipeline_state_bytes_max: int = 1_048_576
+    blob_bytes_max: int = 67_108_864
+    """One blob: 64 MiB."""
+    lineage_blob_bytes_max: int = 1_073_741_824
+    """All blobs of a lineage: 1 GiB."""
 
     def __post_init__(self) -> None:
         for item in fields(self):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from ramet.model.blobs import NewBlob
 from ramet.model.cost import Charge
 from ramet.model.events import Event
 from ramet.model.guard import BlockReason
@@ -35,6 +36,10 @@ class NewLineage(NamedTuple):
     retries_per_minute: int = 600
     max_shape: int = 1_000
     max_cost: int | None = None
+    blobs: Sequence[NewBlob] = ()
+    """What payloads of the roots refer to; kept in the same transaction."""
+    blob_bytes_max: int = 0
+    """Largest sum of the lineage's blobs."""
 
 
 class Submitted(NamedTuple):
@@ -71,6 +76,24 @@ class Settlement(NamedTuple):
     lower: tuple[tuple[str, int], ...] = ()
     """Lineage limits to lower first, as (name, value); a value above the present one changes nothing."""
     charge: Charge | None = None
+
+
+class Statement(NamedTuple):
+    """A statement on a program's own tables for ``ctx.transaction``. ``?`` stands for parameters."""
+
+    sql: str
+    parameters: Sequence[Any] = ()
+    expect_rows: int | None = None
+    """How many rows it must change (or, for a SELECT or RETURNING, give): with another number nothing is kept."""
+
+
+class Ran(NamedTuple):
+    """What one statement of a transaction did."""
+
+    row_count: int
+    """Rows changed or given."""
+    rows: tuple[tuple[Any, ...], ...] = ()
+    """What a SELECT or RETURNING gave."""
 
 
 class SpawnAnswer(NamedTuple):
@@ -201,6 +224,26 @@ class Store(FlowStore, PersonsStore, CostStore, ScheduleStore, MonitorStore, Ope
         """Apply what workers ask for under their claims; each is refused by itself when its fence is stale.
 
         Spawns, writes, state and result of one settlement commit together or not at all.
+        """
+        ...
+
+    async def put_blob(self, settlement: Settlement, blob: NewBlob, bytes_max: int) -> Settled:
+        """Keep a blob in a claim's lineage if the settlement (some progress) is accepted; the same content once.
+
+        Raises:
+            StoreError: the lineage's blobs would be over ``bytes_max`` together; nothing was written.
+        """
+        ...
+
+    async def blob(self, tracking_id: str, sha256: str) -> bytes | None:
+        """The content of one of a lineage's blobs."""
+        ...
+
+    async def transact(self, settlement: Settlement, statements: Sequence[Statement]) -> tuple[Settled, list[Ran]]:
+        """Run statements on a program's own tables if the settlement (a checkpoint) is accepted; all or none.
+
+        Raises:
+            TransactionRefused: a statement failed or met another number of rows; nothing was written.
         """
         ...
 

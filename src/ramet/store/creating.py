@@ -14,6 +14,7 @@ from ramet.model.task import NewTask
 from ramet.store import stop_list, uniqueness
 from ramet.store.apply import enter
 from ramet.store.base import NewLineage, Submitted
+from ramet.store.blobs import put_submitted
 from ramet.store.errors import LineageExists, Stopped, StoreError
 from ramet.store.lineages import insert_lineages, lock_lineages
 from ramet.store.session import Session
@@ -96,6 +97,8 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
         rows.append(row._replace(turns=turns.text(item.tracking_id)) if len(distinct) > 1 else row)
     insert_lineages(session, rows)
     create(session, births)
+    if any(item.blobs for item in lineages):
+        put_submitted(session, lineages)
     return answers
 
 

@@ -42,5 +42,14 @@ class Stopped(StoreError):
     """A submit asked for something that the stop list covers."""
 
 
+class TransactionRefused(StoreError):
+    """A statement of a handler's own transaction failed, or met another number of rows; nothing of it was kept."""
+
+    def __init__(self, statement: int, message: str) -> None:
+        super().__init__(message)
+        self.statement = statement
+        """Which one, from 0."""
+
+
 class LineageExists(StoreError):
     """A submit named a tracking_id that another lineage has."""

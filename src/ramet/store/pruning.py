@@ -25,6 +25,7 @@ PRUNED_BY_LINEAGE: dict[str, str] = {
     "ramet_acts": "seq",
     "ramet_alerts": "id",
     "ramet_reservations": "id",
+    "ramet_blobs": "tracking_id, sha256",
 }
 """Tables with a ``tracking_id`` whose rows go with their lineage -> the columns of their primary key."""
 KEPT = {"ramet_reservations": "settled_at IS NULL"}

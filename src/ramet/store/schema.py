@@ -46,6 +46,7 @@ _V1 = (
         turns TEXT NOT NULL DEFAULT '',
         max_shape INTEGER NOT NULL DEFAULT 1000,
         max_cost INTEGER,
+        blob_bytes INTEGER NOT NULL DEFAULT 0,
         spent INTEGER NOT NULL DEFAULT 0 CHECK (spent >= 0),
         reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0),
         under_reserved INTEGER NOT NULL DEFAULT 0,
@@ -236,6 +237,16 @@ _V1 = (
         count INTEGER NOT NULL,
         PRIMARY KEY (tracking_id, parent_id, kind, reason)
     ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE ramet_blobs (
+        tracking_id TEXT NOT NULL,
+        sha256 TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        content BLOB NOT NULL,
+        created_at REAL NOT NULL,
+        PRIMARY KEY (tracking_id, sha256)
+    )
     """,
     """
     CREATE TABLE ramet_settings (

@@ -11,16 +11,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ramet.model.blobs import NewBlob
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, Task, TaskHistory
-from ramet.store import claiming, creating, persons, querying, settings, settling, sweeping
+from ramet.store import blobs, claiming, creating, persons, querying, settings, settling, sweeping, transacting
 from ramet.store.base import (
     Claimed,
     ClaimRequest,
     KindCount,
     NewLineage,
+    Ran,
     Settled,
     Settlement,
+    Statement,
     Submitted,
     Swept,
     TaskPage,
@@ -119,6 +122,15 @@ class SqliteStore(FlowVerbs, PersonsVerbs, CostVerbs, ScheduleVerbs, MonitorVerb
 
     async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
         return await self._write(partial(settling.settle, batch=batch))
+
+    async def put_blob(self, settlement: Settlement, blob: NewBlob, bytes_max: int) -> Settled:
+        return await self._write(partial(transacting.put_blob, settlement=settlement, blob=blob, bytes_max=bytes_max))
+
+    async def blob(self, tracking_id: str, sha256: str) -> bytes | None:
+        return await self._read(partial(blobs.read_blob, tracking_id=tracking_id, sha256=sha256))
+
+    async def transact(self, settlement: Settlement, statements: Sequence[Statement]) -> tuple[Settled, list[Ran]]:
+        return await self._write(partial(transacting.transact, settlement=settlement, statements=statements))
 
     async def heartbeat(self, held: Sequence[tuple[int, int]], lease_seconds: float) -> frozenset[int]:
         return await self._write(partial(claiming.heartbeat, held=held, lease_seconds=lease_seconds))
