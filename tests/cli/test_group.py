@@ -36,6 +36,8 @@ OWN = {
     "schedule",
     "settings",
     "prune",
+    "backup",
+    "restore",
     "bench",
 }
 

@@ -12,6 +12,7 @@ import click
 import ramet
 from ramet.cli.acts import acts
 from ramet.cli.alerts import alerts
+from ramet.cli.backup import backup, restore
 from ramet.cli.blocks import blocks
 from ramet.cli.costs import costs
 from ramet.cli.exclude import exclude
@@ -173,6 +174,8 @@ for _command in (
     schedule,
     settings,
     prune,
+    backup,
+    restore,
     bench,
 ):
     main.add_command(_command)

@@ -60,7 +60,8 @@ def create(session: Session, births: Sequence[Birth]) -> None:
     session.run_many(_IDENTITY, identities)
     uniqueness.take(session, uniques)
     session.run_many(_TASK, tasks)
-    enter(session, standings)
+    base = session.fence_base
+    enter(session, [standing._replace(fence=base) for standing in standings] if base else standings)
     session.wake()
 
 

@@ -65,6 +65,12 @@ class Neighbours:
                 names.append(path.stem)
         return names
 
+    def alive(self) -> list[str]:
+        """Names of workers whose process lives, by the operating system's word."""
+        if not LOCKS or not self._folder.is_dir():
+            return []
+        return sorted(path.stem for path in self._folder.glob("*.lock") if not _unlocked(path))
+
     def forget(self, name: str) -> None:
         """Remove what a dead worker left, once none of its claims is left."""
         for path in self._folder.glob(f"{name}.*"):

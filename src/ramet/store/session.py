@@ -22,6 +22,8 @@ class Session(Protocol):
 
     now: float
     """The store's clock, read once when the verb began: Unix seconds."""
+    fence_base: int
+    """Where fences of new tasks begin (:mod:`ramet.store.epoch`)."""
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and fetch everything it returns."""

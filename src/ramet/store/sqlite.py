@@ -29,6 +29,7 @@ from ramet.store.base import (
     TaskPage,
     TaskQuery,
 )
+from ramet.store.epoch import begin_epoch, fence_base
 from ramet.store.errors import StoreError, StoreMissing, StoreNewer, StoreUnsafe
 from ramet.store.group_commit import InlineWriter, ThreadWriter, run_alone
 from ramet.store.neighbours import Neighbours, network_file_system
@@ -74,12 +75,14 @@ class SqliteStore(FlowVerbs, PersonsVerbs, CostVerbs, ScheduleVerbs, MonitorVerb
         try:
             session = SqliteSession(self._connection, clock, hook)
             _migrate(session, path, create)
+            session.fence_base = _begun(session)
         except sqlite3.Error as error:
             self._connection.close()
             raise store_error(error, path) from error
         except StoreError:
             self._connection.close()
             raise
+        self._fence_base = session.fence_base
         self._neighbours = Neighbours(path)
         ring = self._neighbours.ring
         self._writer = InlineWriter(session, ring) if inline else ThreadWriter(session, ring, f"ramet {path.name}")
@@ -115,7 +118,9 @@ class SqliteStore(FlowVerbs, PersonsVerbs, CostVerbs, ScheduleVerbs, MonitorVerb
         return await self._write(partial(creating.submit, lineages=lineages))
 
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
-        return run_within(connection, self.path, self._clock, partial(creating.submit, lineages=lineages))
+        return run_within(
+            connection, self.path, self._clock, self._fence_base, partial(creating.submit, lineages=lineages)
+        )
 
     async def claim(self, request: ClaimRequest) -> list[Claimed]:
         return await self._write(partial(claiming.claim, request=request))
@@ -290,6 +295,15 @@ def _migrate(session: SqliteSession, path: Path, create: bool) -> None:
 
     if schema_version(session) != SCHEMA_VERSION:
         run_alone(session, run, lambda: None)
+
+
+def _begun(session: SqliteSession) -> int:
+    """Where fences begin in this copy of the database."""
+    base = fence_base(session)
+    while base < 0:  # of several that open a copy at once, one begins its epoch
+        run_alone(session, lambda inside: begin_epoch(inside) if fence_base(inside) < 0 else 0, lambda: None)
+        base = fence_base(session)
+    return base
 
 
 def schema_version(session: SqliteSession) -> int:

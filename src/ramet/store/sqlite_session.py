@@ -139,6 +139,7 @@ class SqliteSession:
         self._hook = hook
         self._depth = 0
         self.now = 0.0
+        self.fence_base = 0
         self.woken = False
 
     def begin(self, *, write: bool) -> None:

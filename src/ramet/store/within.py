@@ -15,7 +15,13 @@ from ramet.store.sqlite_session import SqliteSession, is_busy, store_error
 Answer = TypeVar("Answer")
 
 
-def run_within(connection: object, path: Path, clock: Callable[[], float], verb: Callable[[Session], Answer]) -> Answer:
+def run_within(
+    connection: object,
+    path: Path,
+    clock: Callable[[], float],
+    base: int,
+    verb: Callable[[Session], Answer],
+) -> Answer:
     """Run a verb in the caller's transaction and in the caller's thread. It takes effect if and when that commits.
 
     Raises:
@@ -32,6 +38,7 @@ def run_within(connection: object, path: Path, clock: Callable[[], float], verb:
         with _plain_rows(connection):
             _check_file(connection, path)
             session = SqliteSession(connection, clock)
+            session.fence_base = base
             with session.savepoint():
                 session.start_verb()
                 return verb(session)

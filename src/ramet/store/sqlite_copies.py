@@ -1,0 +1,197 @@
+"""SQLite: a copy of a file in use by its backup interface, and a database made from one."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from ramet.store.copies import Copied, Progress
+from ramet.store.epoch import COPIED
+from ramet.store.errors import StoreError, StoreMissing, StoreNewer
+from ramet.store.neighbours import Neighbours
+from ramet.store.schema import SCHEMA_VERSION
+from ramet.store.sqlite import SqliteStore
+from ramet.store.sqlite_session import BUSY_SECONDS, store_error
+
+PAGES = 2_048
+"""Copied at a time."""
+
+
+def backup_file(path: Path, target: Path, force: bool, progress: Progress | None) -> Copied:
+    """See :func:`ramet.store.copies.backup`."""
+    _check_target(path, target, force)
+    with _new_file(target, _mode(path)) as part:
+        with closing(_open(path)) as source:
+            _check_schema(source, path)
+            _copy(source, part, progress)
+        with closing(sqlite3.connect(part, isolation_level=None)) as copy:
+            _guarded(part, lambda: _finish(copy))
+            told = _told(copy, target, part)
+        _publish(part, target, force)
+    return told
+
+
+def restore_file(
+    backup: Path, path: Path, force: bool, progress: Progress | None, clock: Callable[[], float]
+) -> Copied:
+    """See :func:`ramet.store.copies.restore`."""
+    if not backup.is_file():
+        raise StoreMissing(f"no backup at {backup}: give the path of a file that `ramet backup` made")
+    _check_target(backup, path, force)
+    alive = Neighbours(path).alive()
+    if alive:
+        raise StoreError(f"{len(alive)} workers run on {path} ({alive[0]}): stop them first, or restore beside it")
+    with _new_file(path, _mode(backup)) as part:
+        with closing(_open(backup)) as source:
+            _check_schema(source, backup)
+            _copy(source, part, progress)
+        with closing(sqlite3.connect(part, isolation_level=None)) as copy:
+            _guarded(part, lambda: _finish(copy))
+        SqliteStore(part, create=False, clock=clock, inline=True).close_now()  # begins the epoch
+        with closing(sqlite3.connect(part, isolation_level=None)) as copy:
+            _guarded(part, lambda: copy.execute("PRAGMA journal_mode = DELETE"))
+            told = _told(copy, path, part)
+        replaced = _set_aside(path) if path.exists() else None
+        for ending in ("-wal", "-shm"):
+            Path(f"{path}{ending}").unlink(missing_ok=True)  # of a database that is not there any more
+        _publish(part, path, force=False)
+    return told._replace(replaced=replaced)
+
+
+def _check_target(source: Path, target: Path, force: bool) -> None:
+    if target.is_dir():
+        raise StoreError(f"{target} is a folder: give the path of a file in it")
+    if not target.parent.is_dir():
+        raise StoreError(f"the folder {target.parent} does not exist: create it or give another path")
+    if target.exists() and source.exists() and target.samefile(source):
+        raise StoreError(f"{target} is the database itself: give another path")
+    if target.exists() and not force:
+        raise StoreError(f"{target} exists: give another path, or --force to put the new one in its place")
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode & 0o777
+    except OSError as error:
+        raise StoreMissing(f"no database at {path}: give the right path with --db") from error
+
+
+@contextmanager
+def _new_file(target: Path, mode: int) -> Iterator[Path]:
+    """A file beside the target that is gone at the end, unless it was given the target's name."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+    except OSError as error:
+        raise StoreError(f"cannot write in {target.parent}: {error.strerror}") from error
+    try:
+        yield part
+    finally:
+        for ending in ("", "-journal", "-wal", "-shm"):
+            Path(f"{part}{ending}").unlink(missing_ok=True)
+        with suppress(OSError):
+            part.with_name(f"{part.name}-ramet").rmdir()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        connection.execute("PRAGMA query_only = ON")
+    except sqlite3.Error as error:
+        raise store_error(error, path) from error
+    return connection
+
+
+def _guarded(path: Path, act: Callable[[], object]) -> None:
+    try:
+        act()
+    except sqlite3.Error as error:
+        raise store_error(error, path) from error
+
+
+def _check_schema(source: sqlite3.Connection, path: Path) -> None:
+    try:
+        found = source.execute("SELECT 1 FROM sqlite_schema WHERE name = 'ramet_counters'").fetchone()
+        version = source.execute("SELECT value FROM ramet_counters WHERE name = 'schema'").fetchone()[0] if found else 0
+    except sqlite3.Error as error:
+        raise store_error(error, path) from error
+    if not version:
+        raise StoreMissing(f"{path} is no ramet database: give the right path")
+    if version > SCHEMA_VERSION:
+        raise StoreNewer(f"{path} has schema {version}, this ramet knows {SCHEMA_VERSION}: upgrade ramet to open it")
+
+
+def _copy(source: sqlite3.Connection, part: Path, progress: Progress | None) -> None:
+    """Copy what is committed now. The reading transaction keeps that view, whatever is written meanwhile."""
+
+    def tell(_: int, remaining: int, total: int) -> None:
+        if progress is not None:
+            progress(total - remaining, total)
+
+    with closing(sqlite3.connect(part, isolation_level=None)) as copy:
+        try:
+            source.execute("BEGIN")
+            source.execute("SELECT 1 FROM sqlite_schema").fetchone()
+            source.backup(copy, pages=PAGES, progress=tell)
+            source.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise store_error(error, part) from error
+
+
+def _finish(copy: sqlite3.Connection) -> None:
+    """One file without a log beside it, marked as a copy, and sound."""
+    copy.execute("PRAGMA journal_mode = DELETE")
+    copy.execute("INSERT OR REPLACE INTO ramet_counters (name, value) VALUES (?, 1)", (COPIED,))
+    [found] = copy.execute("PRAGMA integrity_check(1)").fetchone()
+    if found != "ok":
+        raise StoreError(f"the copy is not sound ({found}): `ramet doctor` tells more; nothing was put in place")
+
+
+def _told(copy: sqlite3.Connection, path: Path, part: Path) -> Copied:
+    [lineages] = copy.execute("SELECT COUNT(*) FROM ramet_lineages").fetchone()
+    [epoch] = copy.execute("SELECT value FROM ramet_counters WHERE name = 'epoch'").fetchone()
+    return Copied(str(path), part.stat().st_size, lineages, epoch)
+
+
+def _set_aside(path: Path) -> str:
+    """Keep the database that stands there, with its log, under another name."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=1.0, isolation_level=None)) as old:
+        old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    kept, number = path.with_name(f"{path.name}.replaced"), 1
+    while kept.exists():
+        number += 1
+        kept = path.with_name(f"{path.name}.replaced{number}")
+    path.rename(kept)
+    for ending in ("-wal", "-shm"):
+        beside = Path(f"{path}{ending}")
+        if beside.exists():
+            beside.rename(f"{kept}{ending}")
+    return str(kept)
+
+
+def _publish(part: Path, target: Path, force: bool) -> None:
+    """Give it its name, durably. Without ``force`` a file that came meanwhile is left alone."""
+    handle = os.open(part, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    try:
+        if force:
+            part.replace(target)
+        else:
+            os.link(part, target)
+    except FileExistsError as error:
+        raise StoreError(f"{target} exists: give another path, or --force to put the new one in its place") from error
+    except OSError:
+        if target.exists():
+            raise
+        part.replace(target)  # a file system without hard links
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
