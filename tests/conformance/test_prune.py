@@ -15,15 +15,17 @@ from tests.world import World, checkpoint, failing
 
 TABLES = (
     "ramet_lineages", "ramet_tasks", "ramet_live", "ramet_identities", "ramet_checkpoints", "ramet_attempts",
-    "ramet_transitions", "ramet_blocks", "ramet_block_counts",
+    "ramet_transitions", "ramet_blocks", "ramet_block_counts", "ramet_shapes", "ramet_edges", "ramet_acts",
 )  # fmt: skip
 
 
 async def live_through(world: World, name: str) -> None:
     """A lineage that leaves rows in every table but the hot one."""
-    [root, second] = await world.submit(world.task("r"), world.task("s"), tracking_id=name, max_tasks=4)
+    [root, second] = await world.submit(world.task("r"), world.task("s"), tracking_id=name, max_tasks=3)
     claimed = await world.claim_task(root)
-    await world.spawn(claimed, *(world.task(key) for key in ("a", "b", "c", "d", "e", "f", "g")))
+    await world.store.raise_limits(name, {"max_tasks": 4}, by="test")
+    keys = ("r", "a", "b", "c", "d", "e", "f", "g")
+    await world.spawn(claimed, *(world.task(key, keep_edge=1, shape=key) for key in keys))
     await world.settle(claimed, checkpoint(claimed), pipeline_state="{}")
     await world.settle(claimed)
     await world.store.cancel(second, tree=False, by="test")

@@ -64,7 +64,7 @@ def test_the_warning_names_what_a_person_needs(caplog: pytest.LogCaptureFixture)
 @pytest.mark.parametrize("reason", list(BlockReason))
 def test_duplicates_are_told_at_debug_and_all_else_warns(reason: BlockReason, caplog: pytest.LogCaptureFixture) -> None:
     RefusalLog(Hands()).note("lineage", "task", 0, [blocked(reason)])
-    everyday = reason in {"in_flight", "done"}
+    everyday = reason in {"in_flight", "done", "elsewhere"}
     assert [record.levelname for record in caplog.records] == ["DEBUG" if everyday else "WARNING"]
     assert vars_of(caplog.records[0]).reason == reason.value
 

@@ -9,7 +9,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from ramet import App, ErrorClass, InvalidKey, Limits, PayloadTooLarge, UnknownKind, title_key, url_key
-from ramet.engine.registry import Kind
+from ramet.engine.registry import Kind, Registry
+from ramet.model.uniqueness import FOR_GOOD_SECONDS
 
 
 class Page(BaseModel):
@@ -164,3 +165,53 @@ def test_a_kinds_error_table_lies_over_the_engines() -> None:
     assert table[KeyError] is ErrorClass.PERMANENT
     assert table[TimeoutError] is ErrorClass.PERMANENT
     assert table[ConnectionError] is ErrorClass.TRANSIENT
+
+
+# --- over all lineages, shapes, the stop list
+
+
+def kind_of(**options: Any) -> Kind:
+    registry = Registry(Limits())
+    defaults: dict[str, Any] = {"key": None, "queue": "q", "priority": 0, "limits": None, "cycle_on": "key"}
+
+    def handler(ctx: Any, payload: Any) -> None: ...
+
+    return registry.add("kind", handler, **{**defaults, "errors": None, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"),
+    [({}, None), ({"unique": "global"}, FOR_GOOD_SECONDS), ({"unique": "global", "unique_seconds": 60}, 60.0),
+     ({"unique": "global", "unique_seconds": 0}, 0.0)],
+)  # fmt: skip
+def test_a_task_carries_how_long_its_kind_holds_a_key(options: dict[str, Any], seconds: float | None) -> None:
+    assert kind_of(**options).new_task({"a": 1}).unique_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unique": "world"}, "give 'lineage' or 'global'"),
+        ({"unique_seconds": 5.0}, "goes with unique='global'"),
+        ({"unique": "global", "unique_seconds": -1.0}, "give 0 or more"),
+        ({"unique": "global", "unique_seconds": float("nan")}, "give 0 or more"),
+        ({"unique": "global", "unique_seconds": float("inf")}, "leave it out for good"),
+    ],
+)
+def test_uniqueness_that_makes_no_sense_is_refused_at_registration(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        kind_of(**options)
+
+
+def test_a_shape_is_computed_for_kinds_with_a_trap_only() -> None:
+    url = "https://example.com/page/7"
+    assert kind_of(trap=True).new_task(url, key=url).shape == "example.com/page/#"
+    assert kind_of().new_task(url, key=url).shape is None
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [("HTTPS://Example.com:443/a#b", "https://example.com/a"), (None, None), ("", None), ("not a url", None)],
+)
+def test_the_url_for_the_stop_list_is_canonical_and_may_be_absent(given: str | None, url: str | None) -> None:
+    assert kind_of(url=lambda payload: payload["site"]).new_task({"site": given}).url == url

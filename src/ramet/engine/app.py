@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ramet.engine.client import Client
-from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry
+from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry, UrlOf
 from ramet.engine.schedules import Declared, declared
 from ramet.engine.sync_client import SyncClient
 from ramet.model.limits import BALANCED, Limits
@@ -58,7 +58,7 @@ class App:
         unique: str = "lineage",
         unique_seconds: float | None = None,
         trap: bool = False,
-        url: KeyOf | None = None,
+        url: UrlOf | None = None,
         alert_over: int | Literal["default"] | None = "default",
     ) -> Callable[[Function], Function]:
         """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
@@ -77,7 +77,7 @@ class App:
                 good. One that failed does so for a day, one that a limit or a cancel ended not at all.
             trap: refuse more than ``max_shape`` spawned keys of one shape in a lineage: for links found on pages.
             url: from the payload, the URL that the stop list's hosts and domains are compared with, for kinds whose
-                key is none.
+                key is none; None where a payload has none.
             alert_over: the monitor tells when a task of a lineage is wanted more often than so many times, instead of
                 the setting ``monitor.demands_max``; None: never.
         """

@@ -37,6 +37,7 @@ class Spawn(NamedTuple):
     queue: str | None = None
     priority: int | None = None
     delay_seconds: float = 0.0
+    keep_edge: bool = False
 
 
 class Ended(NamedTuple):
@@ -150,6 +151,7 @@ class BaseClaim(BaseContext):
             queue=spawn.queue,
             priority=spawn.priority,
             delay_seconds=spawn.delay_seconds,
+            keep_edge=spawn.keep_edge,
         )
 
     @contextmanager

@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from ramet.engine.ids import new_id
 from ramet.engine.settings import LiveSettings
-from ramet.model.keys import json_key, text_key, url_key
+from ramet.model.keys import InvalidKey, json_key, text_key, url_key
 from ramet.model.limits import Limits
 from ramet.model.retry import ERRORS, ErrorTable
 from ramet.model.shapes import shape_of
@@ -22,6 +22,7 @@ from ramet.model.uniqueness import FOR_GOOD_SECONDS
 
 Handler = Callable[..., Any]
 KeyOf = Callable[[Any], str]
+UrlOf = Callable[[Any], str | None]
 
 QUEUE = "default"
 
@@ -56,7 +57,7 @@ class Kind:
     unique_seconds: float | None = None
     """For ``unique="global"``: how long a key stays held after a good end."""
     trap: bool = False
-    url: KeyOf | None = None
+    url: UrlOf | None = None
     on_end: Handler | None = None
     """Runs once when a limit or a person ends a task of this kind."""
     live: LiveSettings = field(default_factory=LiveSettings)
@@ -89,6 +90,14 @@ class Kind:
                 "put the large part into a blob, ramet.Blob.of(...) or ctx.blob(...), and pass that"
             )
         return raw.decode()
+
+    def _url_of(self, typed: Any) -> str | None:
+        """What the stop list looks at; None where the payload has no URL that one could visit."""
+        given = self.url(typed) if self.url is not None else None
+        try:
+            return url_key(given) if given else None
+        except InvalidKey:
+            return None
 
     def new_task(
         self,
@@ -133,7 +142,7 @@ class Kind:
             breadth=int(queue in self.breadth),
             unique_seconds=self.unique_seconds,
             shape=shape_of(key) if self.trap else None,
-            url=None if self.url is None else url_key(self.url(typed)),
+            url=self._url_of(typed),
             keep_edge=int(keep_edge),
         )
 
@@ -163,7 +172,7 @@ class Registry:
         unique: str = "lineage",
         unique_seconds: float | None = None,
         trap: bool = False,
-        url: KeyOf | None = None,
+        url: UrlOf | None = None,
     ) -> Kind:
         """Register a handler.
 

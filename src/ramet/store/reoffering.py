@@ -19,6 +19,7 @@ from ramet.store.base_persons import Cursor, Reoffered
 from ramet.store.blocks import Parent, wanted_task
 from ramet.store.errors import StoreError
 from ramet.store.lineages import lock_lineages, reopen_lineage
+from ramet.store.pruning import PRUNING
 from ramet.store.session import Row, Session
 from ramet.store.spawning import load_parents, spawn
 from ramet.store.sweeping import finish_ends
@@ -65,6 +66,8 @@ def _open_to_persons(session: Session, tracking_id: str) -> Lineage:
     lineage = lock_lineages(session, [tracking_id]).get(tracking_id)
     if lineage is None:
         raise StoreError(f"no lineage {tracking_id}: `ramet status` lists them")
+    if lineage.sweep == PRUNING:
+        raise StoreError(f"lineage {tracking_id} is being pruned: nothing of it can be created again")
     if lineage.state == LineageState.CANCELLED:
         raise StoreError(f"lineage {tracking_id} was cancelled: revive a task of it first, with `ramet retry`")
     if session.now >= lineage.deadline_at:
