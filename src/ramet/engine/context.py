@@ -374,8 +374,7 @@ class SyncContext(Endings, SyncDomain, BaseContext):
 
     def reserve(self, nano_dollars: int) -> SyncReservation:
         """See :meth:`Context.reserve`."""
-        kept = asyncio.run_coroutine_threadsafe(self._reserve(nano_dollars), self._loop).result()
-        return SyncReservation(kept, self._loop)
+        return SyncReservation(self._wait_for(self._reserve(nano_dollars)), self._wait_for)
 
 
 class Context(Endings, AsyncContext):

@@ -6,9 +6,9 @@ full and told in the log; it is the only way past a ceiling.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from ramet.engine.ids import new_id
 from ramet.model.cost import Booked, Reserved, amount_of, dollars
@@ -64,15 +64,15 @@ class Reservation:
 class SyncReservation:
     """See :class:`Reservation`; for plain handlers, which run in a thread."""
 
-    def __init__(self, reservation: Reservation, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, reservation: Reservation, wait_for: Callable[[Coroutine[Any, Any, None]], Any]) -> None:
         self._reservation = reservation
-        self._loop = loop
+        self._wait_for = wait_for
         self.id = reservation.id
         self.amount = reservation.amount
 
     def settle(self, actual: int) -> None:
         """See :meth:`Reservation.settle`."""
-        asyncio.run_coroutine_threadsafe(self._reservation.settle(actual), self._loop).result()
+        self._wait_for(self._reservation.settle(actual))
 
 
 async def reserve(desk: Desk, work: Work, nano_dollars: int) -> Reservation | str:

@@ -60,7 +60,7 @@ class SyncClaim(SyncDomain, BaseClaim):
 
     def reserve(self, nano_dollars: int) -> SyncReservation:
         """See :meth:`ramet.engine.context.Context.reserve`."""
-        return SyncReservation(self._wait_for(self._reserve(nano_dollars)), self._loop)
+        return SyncReservation(self._wait_for(self._reserve(nano_dollars)), self._wait_for)
 
     def complete(self, result: Any = None, *, spawns: Iterable[Spawn] = ()) -> Ended:
         """See :meth:`Claim.complete`."""
