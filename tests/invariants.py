@@ -281,7 +281,8 @@ def every_claim_has_one_outcome(rows: Rows) -> Iterator[str]:
     """I2 and I6: fences grow by one with every claim, each ended claim has one outcome, attempts are bounded."""
     for task in rows.tasks.values():
         stand = rows.stand(task)
-        running = stand.state == "processing"
+        # Being bound is a claim by another task.
+        running = stand.state == "processing" or getattr(stand, "bound_to", None) is not None
         if stand.fence is None or (running and not stand.fence):
             yield f"task {task.id} ({stand.state}) has fence {stand.fence}"
         elif not _fences_told(rows.fences[task.seq], stand.fence - running, gaps=bool(task.on_end)):
@@ -320,6 +321,8 @@ def leases_and_deadlines(rows: Rows) -> Iterator[str]:
     """A claim has a worker and a lease; nothing else has; no task may run longer than its lineage."""
     for standing in rows.live.values():
         held = standing.state == "processing"
+        if (standing.wait == "bound") != (standing.bound_to is not None):
+            yield f"{standing.state} task {standing.seq} waits for {standing.wait} and is bound to {standing.bound_to}"
         if held != (standing.worker is not None) or held != (standing.lease_until > 0) or (held and standing.wait):
             yield f"{standing.state} task {standing.seq}: worker {standing.worker}, lease {standing.lease_until}"
         lineage = rows.lineages.get(standing.tracking_id)

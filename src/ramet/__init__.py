@@ -4,6 +4,7 @@ This module is the public API; nothing else is promised.
 """
 
 from ramet.engine.app import App
+from ramet.engine.binding import item
 from ramet.engine.blobs import Blob, BlobTooLarge
 from ramet.engine.claim import Claim, Ended, Spawn
 from ramet.engine.client import Client, TaskFailed, TreeNode
@@ -18,6 +19,7 @@ from ramet.engine.sync_client import SyncClient
 from ramet.engine.worker import Worker
 from ramet.model.acts import Act
 from ramet.model.alerts import Alert
+from ramet.model.binding import Binding, BoundTask, ItemAnswer, ItemSettlement
 from ramet.model.cost import Costs
 from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
@@ -39,10 +41,12 @@ __all__ = [
     "Alert",
     "App",
     "Attempt",
+    "Binding",
     "Blob",
     "BlobTooLarge",
     "Block",
     "BlockReason",
+    "BoundTask",
     "Claim",
     "ClaimLost",
     "Client",
@@ -54,6 +58,8 @@ __all__ = [
     "Explanation",
     "InvalidEntry",
     "InvalidKey",
+    "ItemAnswer",
+    "ItemSettlement",
     "Limits",
     "Lineage",
     "LineageExists",
@@ -91,6 +97,7 @@ __all__ = [
     "UniqueHeld",
     "UnknownKind",
     "Worker",
+    "item",
     "slot_of",
     "text_key",
     "title_key",

@@ -129,6 +129,21 @@ async def tidy_up(ctx: Context, bed: Bed) -> None:
     await ctx.progress(1, 1, f"{ctx.ending}")
 
 
+@app.task("sower", key=key_of)
+async def sower(ctx: Context, bed: Bed) -> Outcome | None:
+    """Binds seeds, which no handler serves, and settles them at its second call."""
+    if ctx.stage is None:
+        await ctx.bind([task.id for task in await found(ctx.client, "seed")])
+        await ctx.checkpoint("bound")
+        return ctx.snooze(5)
+    *others, last = await ctx.bound()
+    for told in others:
+        ctx.settle_item(told.task_id, told.number, "success")
+    ctx.settle_item(last.task_id, last.number, "failed", reason="rotten")
+    leave(ctx, "end")
+    return None
+
+
 @app.task("buyer", key=key_of)
 async def buyer(ctx: Context, bed: Bed) -> None:
     """Pays for seeds: what a crash leaves open counts as spent."""
@@ -181,6 +196,8 @@ async def sow(client: Client) -> None:
         new("gardener").new_task(Bed(name="ann")),
         new("compost").new_task(Bed(name="heap")),
         new("tidy").new_task(Bed(name="shed")),
+        new("sower").new_task(Bed(name="bob"), priority=9),
+        *(app.registry.known("seed").new_task(key=f"seed {number}") for number in range(3)),
         new("leaf").new_task(Bed(name="weed"), delay_seconds=LONG),
         *(new("buyer").new_task(Bed(name=f"buyer {number}")) for number in range(2)),
         *(new(kind).new_task(Bed(name=f"{kind} {number}")) for kind in KINDS for number in range(6)),

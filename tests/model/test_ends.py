@@ -80,7 +80,8 @@ def test_an_end_from_outside_is_final_at_once_and_recorded(
 def test_a_kind_with_on_end_is_marked_ending_and_claimable_at_once(
     before: str, event: ev.Event, state: str, reason: str | None
 ) -> None:
-    bound_to = "batch" if before == "pending" else None
+    # The deadline of a bound task is another matter: it waits until its settler has looked.
+    bound_to = "batch" if before == "pending" and not isinstance(event, ev.DeadlinePassed) else None
     change = changed(overdue(before, on_end=1, available_at=NOW + 50.0, bound_to=bound_to), event)
     after = change.after
     assert after.bound_to is None
@@ -88,7 +89,7 @@ def test_a_kind_with_on_end_is_marked_ending_and_claimable_at_once(
     assert (after.ending, after.ending_reason) == (state, reason)
     assert (after.lease_until, after.worker) == (0.0, None)
     assert after.fence == FENCE + 1, "what the old claim still sends is stale"
-    assert change.outcome == ("ended" if before == "processing" else None)
+    assert change.outcome == ("ended" if before == "processing" or bound_to else None)
 
 
 @pytest.mark.parametrize(("event", "state"), [(event, state) for event, state, _ in OUTSIDE])
@@ -180,31 +181,59 @@ def test_an_outcome_past_the_deadline_leads_to_the_last_handler_too(event: ev.Ev
 
 @pytest.mark.parametrize("state", ["success", "failed", "cancelled"])
 def test_a_bound_task_ends_as_its_settler_says(state: str) -> None:
-    change = changed(standing("pending", wait="bound", bound_to="batch"), ev.SettledBy("batch", state, "provider"))
+    event = ev.SettledBy("batch", FENCE, state, "provider")
+    change = changed(standing("pending", wait="bound", bound_to="batch"), event)
+    assert change.outcome == {"success": "success", "failed": "error", "cancelled": "ended"}[state]
     assert (change.after.state, change.reason, change.by) == (state, "provider", "batch")
     assert (change.after.bound_to, change.after.wait) == (None, None)
 
 
 def test_a_settler_can_let_a_bound_task_go() -> None:
     task = standing("pending", wait="bound", bound_to="batch")
-    change = changed(task, ev.SettledBy("batch", "pending", "once more"))
+    change = changed(task, ev.SettledBy("batch", FENCE, "pending", "once more"))
     after = change.after
-    assert after == task._replace(wait=None, bound_to=None)
-    assert (change.reason, change.by) == ("once more", "batch")
+    assert after == task._replace(wait=None, bound_to=None, available_at=NOW)
+    assert (change.reason, change.by, change.outcome) == ("once more", "batch", "returned")
+    later = changed(task, ev.SettledBy("batch", FENCE, "pending", delay_seconds=5.0)).after
+    assert (later.wait, later.available_at, later.bound_to) == ("due", NOW + 5.0, None)
     assert changed(after, claim()).after.state == "processing"
 
 
 @pytest.mark.parametrize("bound_to", [None, "another batch"])
 def test_only_the_task_that_it_is_bound_to_settles_a_task(bound_to: str | None) -> None:
-    assert refused(standing("pending", bound_to=bound_to), ev.SettledBy("batch", "success")) == "not_bound"
+    assert refused(standing("pending", bound_to=bound_to), ev.SettledBy("batch", FENCE, "success")) == "not_bound"
 
 
-def test_a_bound_task_is_not_claimed_and_still_ends_by_deadline_and_cancel() -> None:
+def test_what_was_meant_for_an_earlier_binding_is_refused() -> None:
+    task = standing("pending", wait="bound", bound_to="batch")
+    assert refused(task, ev.SettledBy("batch", FENCE - 1, "success")) == "stale"
+
+
+def test_binding_is_a_claim_without_an_attempt_and_starts_the_tasks_time() -> None:
+    change = changed(
+        standing("pending", started_at=None, deadline_at=None, task_seconds=50.0), ev.Bind("batch", NOW + 60.0)
+    )
+    after = change.after
+    assert (after.state, after.wait, after.bound_to, after.fence) == ("pending", "bound", "batch", FENCE + 1)
+    assert (after.attempts, after.started_at, after.deadline_at) == (change.before.attempts, None, NOW + 50.0)
+    short = changed(standing("pending", deadline_at=None, task_seconds=90.0), ev.Bind("batch", NOW + 60.0))
+    assert short.after.deadline_at == NOW + 60.0
+
+
+def test_a_bound_task_is_not_claimed_and_still_ends_by_cancel() -> None:
     task = standing("pending", wait="bound", bound_to="batch", deadline_at=NOW)
     assert refused(task, claim()) == "waits"
-    for event in (ev.DeadlinePassed(), ev.Cancel("person")):
-        after = changed(task, event).after
-        assert (after.bound_to, after.wait) == (None, None)
+    change = changed(task, ev.Cancel("person"))
+    assert (change.after.bound_to, change.after.wait, change.outcome) == (None, None, "ended")
+
+
+def test_the_deadline_of_a_bound_task_is_looked_at_after_its_settler_did() -> None:
+    task = standing("pending", wait="bound", bound_to="batch", deadline_at=NOW)
+    assert refused(task, ev.DeadlinePassed()) == "in_hand"
+    assert changed(task, ev.DeadlinePassed(polled=True)).after.state == "failed"
+    assert changed(task, ev.SettledBy("batch", FENCE, "success")).after.state == "success"
+    change = changed(task, ev.SettledBy("batch", FENCE, "pending"))
+    assert (change.after.state, change.reason) == ("failed", "task_deadline")
 
 
 # --- exclude and revive
@@ -243,7 +272,12 @@ def test_success_is_never_left() -> None:
 
 
 def test_whatever_ends_a_task_leaves_nothing_of_a_claim_behind() -> None:
-    events = [*(event for event, _, _ in OUTSIDE), *WHATEVER, ev.Exclude("person"), ev.SettledBy("batch", "failed")]
+    events = [
+        *(event for event, _, _ in OUTSIDE),
+        *WHATEVER,
+        ev.Exclude("person"),
+        ev.SettledBy("batch", FENCE, "failed"),
+    ]
     tasks = [overdue(state, on_end=on_end, **more) for state, on_end, more in product(
         ("pending", "processing"), (0, 1), ({}, {"ending": "failed"}, {"bound_to": "batch"}))]  # fmt: skip
     ends = [answer for task, event in product(tasks, events) if isinstance(answer := decide(task, event, NOW), Change)]

@@ -1,4 +1,4 @@
-"""Every cell of the state table (DESIGN §4): 7 states, 19 events, and nothing reaches what the table does not show."""
+"""Every cell of the state table (DESIGN §4): 7 states, 20 events, and nothing reaches what the table does not show."""
 
 from collections import defaultdict
 from functools import cache
@@ -34,11 +34,12 @@ TABLE: dict[str, tuple[str, str, str, str, str, str, str]] = {
     "reclaim": (NO, "pending failed cancelled !lease_current", NO, NO, NO, NO, NO),
     "hand_back": (NO, "pending !stale", NO, NO, NO, NO, NO),
     "task_deadline": (
-        "pending failed cancelled !not_overdue",
+        "pending failed cancelled !not_overdue !in_hand",
         "pending failed cancelled !not_overdue !in_hand",
         NO, NO, NO, NO, NO,
     ),
-    "settled_by": ("pending success failed cancelled !not_bound", NO, NO, NO, NO, NO, NO),
+    "bind": ("pending !waits !not_due !ending", NO, NO, NO, NO, NO, NO),
+    "settled_by": ("pending success failed cancelled !not_bound !stale", NO, NO, NO, NO, NO, NO),
     "lineage_ended": ("pending failed cancelled !ending", "pending failed cancelled !ending", NO, NO, NO, NO, NO),
     "cancel": ("pending cancelled !ending", "pending cancelled !ending", NO, NO, NO, NO, NO),
     "exclude": ("skipped", NO, NO, NO, NO, "skipped", "skipped"),
@@ -112,10 +113,13 @@ def events() -> dict[str, list[ev.Event]]:
     found: dict[str, list[ev.Event]] = {
         "claim": [claim(), claim(lineage_deadline_at=NOW - 1.0)],
         "reclaim": [ev.LeaseExpired(alone, dead) for alone, dead in product((False, True), repeat=2)],
-        "task_deadline": [ev.DeadlinePassed()],
+        "task_deadline": [ev.DeadlinePassed(), ev.DeadlinePassed(polled=True)],
+        "bind": [ev.Bind("settler", NOW + 60.0)],
         "settled_by": [
-            ev.SettledBy(settler, state)
-            for settler, state in product(("settler", "somebody"), ("success", "failed", "cancelled", "pending"))
+            ev.SettledBy(settler, binding, state)
+            for settler, binding, state in product(
+                ("settler", "somebody"), (FENCE, FENCE - 1), ("success", "failed", "cancelled", "pending")
+            )
         ],
         "lineage_ended": [ev.LineageEnded("failed", "lineage_deadline"), ev.LineageEnded("cancelled", "cancel_tree")],
         "cancel": [ev.Cancel("person", "enough"), ev.Cancel("person")],
@@ -165,7 +169,7 @@ def test_the_table_has_every_state_and_every_event() -> None:
     assert list(STATES) == [state.value for state in TaskState]
     assert {"pending", "processing"} == LIVE
     assert set(STATES) - LIVE == TERMINAL
-    assert len(TABLE) == len(get_args(ev.Event)) == 19
+    assert len(TABLE) == len(get_args(ev.Event)) == 20
     assert set(TABLE) == set(events()) == {row.name for row in TRANSITIONS}
     assert {type(variants[0]) for variants in events().values()} == set(get_args(ev.Event))
 
@@ -201,7 +205,7 @@ def test_each_event_belongs_to_one_transition_and_the_change_carries_it() -> Non
 
 def test_only_changes_that_no_attempt_tells_get_a_row_of_their_own() -> None:
     recorded = {row.name for row in TRANSITIONS if row.recorded}
-    assert recorded == {"task_deadline", "settled_by", "lineage_ended", "cancel", "exclude", "revive"}
+    assert recorded == {"task_deadline", "lineage_ended", "cancel", "exclude", "revive"}
 
 
 def test_every_event_of_a_worker_is_refused_under_any_other_fence() -> None:

@@ -1,6 +1,7 @@
 """What no order of events can break: fences, attempts, ends and leases, over random walks; and that walks end."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import get_args
 
 from hypothesis import given, settings
@@ -21,7 +22,16 @@ REASONS = {f"is_{state.value}" for state in TaskState} | {
 }  # fmt: skip
 OUTSIDE = st.one_of(
     st.just(ev.DeadlinePassed()),
-    st.builds(ev.SettledBy, st.sampled_from(["batch", "other"]), st.sampled_from(["success", "failed", "pending"])),
+    st.builds(
+        ev.SettledBy,
+        st.sampled_from(["batch", "other"]),
+        st.just(0),
+        st.sampled_from(["success", "failed", "pending"]),
+        st.none(),
+        st.sampled_from([0.0, 3.0]),
+    ),
+    st.builds(ev.DeadlinePassed, st.booleans()),
+    st.just(ev.Bind("batch", NOW + LINEAGE_SECONDS)),
     st.builds(ev.LineageEnded, st.sampled_from(["failed", "cancelled"]), st.just("why")),
     st.builds(ev.Cancel, st.just("person")),
     st.builds(ev.Exclude, st.just("person")),
@@ -83,6 +93,8 @@ NEW = st.builds(
 
 def under_fence(event: ev.Event, task: Standing) -> ev.Event:
     """The event with its relative fence made absolute."""
+    if isinstance(event, ev.SettledBy):
+        return replace(event, binding=task.fence + event.binding)
     if not hasattr(event, "fence"):
         return event
     fields = {name: getattr(event, name) for name in event.__dataclass_fields__}
@@ -105,7 +117,8 @@ def check_change(change: Change, event: ev.Event, now: float) -> None:
     assert after.state in row.targets
     assert isinstance(event, row.event)
     assert after.fence >= before.fence, "a fence never falls"
-    assert after.fence == before.fence + (isinstance(event, ev.Claim) or after.ending != before.ending is None)
+    claimed = isinstance(event, ev.Claim | ev.Bind)
+    assert after.fence == before.fence + (claimed or after.ending != before.ending is None)
     if before.state in TERMINAL:
         assert isinstance(event, ev.Revive | ev.Exclude), "an end is left by a person only"
         assert before.state != "success"
@@ -116,7 +129,7 @@ def check_change(change: Change, event: ev.Event, now: float) -> None:
     for name in ("seq", "tracking_id", "kind", "queue", "rank", "turn", "spawn_depth", "fan_out", "task_seconds"):
         assert getattr(after, name) == getattr(before, name)
     if change.outcome is not None:
-        assert before.state == "processing", "only an attempt in hand has an outcome"
+        assert before.state == "processing" or before.bound_to, "only an attempt in hand has an outcome"
     if before.state == "processing" and after.state != "processing":
         assert change.outcome is not None, "every claim's end is told"
 

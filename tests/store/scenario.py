@@ -9,6 +9,7 @@ from ramet.engine.scheduler import tick
 from ramet.engine.schedules import Schedules
 from ramet.model import events as ev
 from ramet.model.alerts import MonitorLimits
+from ramet.model.binding import ItemSettlement
 from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.limits import Limits
 from ramet.model.task import TaskState
@@ -21,6 +22,7 @@ async def run_everything(world: World) -> None:
     await world.store.ensure_tables([EFFECTS])
     await submit_and_settle(world)
     await spend(world)
+    await bind_and_settle(world)
     await end_from_outside(world)
     await flow_control(world)
     await guard(world)
@@ -70,6 +72,20 @@ async def spend(world: World) -> None:
     await world.settle(claimed)
     await world.store.costs()
     await world.store.costs("dear")
+
+
+async def bind_and_settle(world: World) -> None:
+    names = [f"bound {n}" for n in range(4)]
+    await world.submit(*(world.task(name, id=name, kind="image") for name in names), tracking_id="items")
+    [batch] = await world.submit(tracking_id="batch")
+    claimed = await world.claim_task(batch)
+    seq, fence = claimed.standing.seq, claimed.standing.fence
+    bound = await world.store.bind(seq, fence, [*names, batch, "nobody"])
+    await world.store.bound(batch)
+    items = [ItemSettlement(told.task_id, told.number or 0, "success", result="1") for told in bound[:2]]
+    await world.settle(claimed, checkpoint(claimed), items=[*items, items[0]])
+    await world.settle(claimed)
+    await world.store.sweep()
 
 
 async def end_from_outside(world: World) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_core import to_json
 
+from ramet.engine.binding import AsyncBinder, Binder, SyncBinder
 from ramet.engine.domain import AsyncDomain, SyncDomain
 from ramet.engine.ids import new_id
 from ramet.engine.money import Reservation, SyncReservation, reserve
@@ -51,7 +52,7 @@ class Desk(Protocol):
         ...
 
 
-class BaseContext:
+class BaseContext(Binder):
     """What contexts of async and plain handlers have in common."""
 
     def __init__(self, work: Work, kind: Kind, registry: Registry, desk: Desk, lease_seconds: float) -> None:
@@ -249,9 +250,10 @@ class BaseContext:
             writes=self._writes,
             lower=tuple(self._lower),
             charge=None if self._charged is None else Charge(new_id(), self._charged),
+            items=self._items,
             **more,
         )
-        self._spawns, self._writes, self._lower, self._charged = [], [], [], None
+        self._spawns, self._writes, self._lower, self._charged, self._items = [], [], [], None, ()
         return settlement
 
     async def _call(self, settlement: Settlement) -> Settled:
@@ -306,7 +308,7 @@ def settlement_of(context: BaseContext, result: Any) -> Settlement:
     return context.take_settlement(ev.Complete, result=text)
 
 
-class AsyncContext(AsyncDomain, BaseContext):
+class AsyncContext(AsyncDomain, AsyncBinder, BaseContext):
     """What commits when called, for whoever awaits it: handlers and pulled claims."""
 
     async def checkpoint(self, stage: str | None = None, state: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
@@ -350,7 +352,7 @@ class AsyncContext(AsyncDomain, BaseContext):
         return await self._reserve(nano_dollars)
 
 
-class SyncContext(Endings, SyncDomain, BaseContext):
+class SyncContext(Endings, SyncDomain, SyncBinder, BaseContext):
     """The context of a plain ``def`` handler, which runs in a thread."""
 
     def __init__(self, *arguments: Any, loop: asyncio.AbstractEventLoop) -> None:

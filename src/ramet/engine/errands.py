@@ -38,7 +38,17 @@ async def _settle_reserved(store: Store, reservation_id: str, amount: int) -> li
     return list(answer)
 
 
+async def _bind(store: Store, seq: int, fence: int, task_ids: Sequence[str]) -> list[Any]:
+    return list(await store.bind(seq, fence, task_ids))
+
+
+async def _bound(store: Store, settler_id: str, limit: int, skip: int) -> list[Any]:
+    return list(await store.bound(settler_id, limit=limit, skip=skip))
+
+
 _ERRANDS: dict[str, Callable[..., Awaitable[Any]]] = {
+    "bind": _bind,
+    "bound": _bound,
     "reserve": _reserve,
     "settle_reserved": _settle_reserved,
     "put_blob": keep_blob,

@@ -60,6 +60,8 @@ def _waiting(task: Task, history: TaskHistory, lineage: Lineage, when: Callable[
         last = history.attempts[-1] if history.attempts else None
         why = f" after {last.outcome} ({last.reason})" if last else ""
         return f"it is scheduled for {when(task.available_at or 0.0)}{why}"
+    if task.bound_to is not None:
+        return f"it is bound to task {task.bound_to}, which settles it"
     if task.wait is not None:
         return f"it waits: {task.wait}"
     return f"it waits for a worker that serves kind {task.kind!r} on queue {task.queue!r}"

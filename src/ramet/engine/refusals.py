@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from ramet.engine.clock import Clock
+from ramet.model.binding import ItemAnswer
 from ramet.model.guard import ORDINARY
 from ramet.store.base import SpawnAnswer
 
@@ -13,6 +14,8 @@ log = logging.getLogger("ramet.guard")
 
 WARN_SECONDS = 60.0
 REMEMBERED_MAX = 10_000
+NAMED_MAX = 5
+"""Refused items that one line names."""
 
 
 class RefusalLog:
@@ -22,8 +25,21 @@ class RefusalLog:
         self._clock = clock
         self._since: dict[tuple[str, str], tuple[float, int]] = {}
 
-    def note(self, tracking_id: str, task_id: str, spawn_depth: int, answers: Sequence[SpawnAnswer]) -> None:
-        """Log the blocked ones among the guard's answers to one task."""
+    def note(
+        self,
+        tracking_id: str,
+        task_id: str,
+        spawn_depth: int,
+        answers: Sequence[SpawnAnswer],
+        items: Sequence[ItemAnswer] = (),
+    ) -> None:
+        """Log the blocked ones among the guard's answers to one task, and its items that were not its own."""
+        refused = [item for item in items if item.refused is not None]
+        if refused:
+            named = ", ".join(f"{item.task_id} ({item.refused})" for item in refused[:NAMED_MAX])
+            more = f" and {len(refused) - NAMED_MAX} more" if len(refused) > NAMED_MAX else ""
+            log.warning("task %s settled %d tasks that are not (or no longer) bound to it: %s%s",
+                        task_id, len(refused), named, more)  # fmt: skip
         for answer in answers:
             if answer.reason is None:
                 continue

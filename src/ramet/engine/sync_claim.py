@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
+from ramet.engine.binding import SyncBinder
 from ramet.engine.claim import BaseClaim, Ended, Spawn
 from ramet.engine.context import ClaimLost
 from ramet.engine.domain import SyncDomain
@@ -24,7 +25,7 @@ class WaitFor(Protocol):
     def __call__(self, coroutine: Any, /) -> Any: ...
 
 
-class SyncClaim(SyncDomain, BaseClaim):
+class SyncClaim(SyncDomain, SyncBinder, BaseClaim):
     """:class:`~ramet.engine.claim.Claim` without ``await``.
 
     In ``with`` the lease is kept by heartbeats. A lost claim cannot interrupt a plain block: its next verb raises
@@ -34,7 +35,10 @@ class SyncClaim(SyncDomain, BaseClaim):
     def __init__(self, wait_for: WaitFor, loop: asyncio.AbstractEventLoop, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._loop = loop
-        self._wait_for = wait_for
+        self._wait = wait_for
+
+    def _wait_for(self, coroutine: Any, /) -> Any:
+        return self._wait(coroutine)
 
     def heartbeat(self) -> None:
         """See :meth:`Claim.heartbeat`."""

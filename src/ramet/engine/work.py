@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json, to_json
 
 from ramet.model import events as ev
+from ramet.model.binding import ItemAnswer, ItemSettlement
 from ramet.model.cost import Charge
 from ramet.model.guard import BlockReason
 from ramet.model.task import NewTask
@@ -88,7 +89,7 @@ def settlement_out(item: Settlement) -> list[Any]:
 
 def settlement_in(row: Sequence[Any]) -> Settlement:
     """A settlement from JSON values."""
-    seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge = row
+    seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items = row
     return Settlement(
         seq,
         fence,
@@ -100,6 +101,7 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         progress,
         tuple((name, value) for name, value in lower) if lower else (),
         None if charge is None else Charge(*charge),
+        [ItemSettlement(*item) for item in items] if items else (),
     )
 
 
@@ -114,12 +116,12 @@ def _value_in(value: Any) -> Any:
 
 def settled_in(row: Sequence[Any]) -> Settled:
     """An answer from JSON values."""
-    seq, state, refused, spawns, reason = row
+    seq, state, refused, spawns, reason, items = row
     told = [
         SpawnAnswer(new_id, kind, key, None if why is None else BlockReason(why), detail, winner)
         for new_id, kind, key, why, detail, winner in spawns
     ]
-    return Settled(seq, state, refused, told, reason)
+    return Settled(seq, state, refused, told, reason, [ItemAnswer(*item) for item in items])
 
 
 def frame(message: Any) -> bytes:

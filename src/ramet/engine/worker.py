@@ -311,9 +311,8 @@ class Worker:
     def _note(self, settled: Settled) -> None:
         if settled.refused is not None:
             log.info("task %s: settlement refused, %s", settled.seq, settled.refused)
-        work = self._works.get(settled.seq)
-        if settled.spawns and work is not None:
-            self._refusals.note(work.tracking_id, work.id, work.spawn_depth, settled.spawns)
+        if (work := self._works.get(settled.seq)) is not None and (settled.spawns or settled.items):
+            self._refusals.note(work.tracking_id, work.id, work.spawn_depth, settled.spawns, settled.items)
 
     def _let_go(self, claims: Sequence[tuple[int, int]]) -> None:
         for seq in self._claims.drop(claims):

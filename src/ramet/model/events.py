@@ -131,14 +131,31 @@ class HandBack:
 class DeadlinePassed:
     """The task's deadline passed."""
 
+    polled: bool = False
+    """For a bound task: its settler began to work after the deadline, and left it unsettled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """A running task makes this one its own to settle."""
+
+    settler: str
+    lineage_deadline_at: float
+    """Of the bound task's lineage."""
+
 
 @dataclass(frozen=True, slots=True)
 class SettledBy:
     """The task that this one is bound to settled it."""
 
     settler: str
+    binding: int
+    """The fence that the task got when it was bound."""
     state: str
+    """``success``, ``failed``, ``cancelled``, or ``pending`` to let it go."""
     reason: str | None = None
+    delay_seconds: float = 0.0
+    """With ``pending``, how long it is held back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +207,7 @@ Event = (
     | LeaseExpired
     | HandBack
     | DeadlinePassed
+    | Bind
     | SettledBy
     | LineageEnded
     | Cancel

@@ -12,6 +12,7 @@ from typing import Any
 
 from ramet.model import events as ev
 from ramet.model import transitions as rows
+from ramet.model.binding import bind
 from ramet.model.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
 from ramet.model.ordering import rank_of
 from ramet.model.retry import ErrorClass, backoff_seconds
@@ -306,13 +307,13 @@ def _ending(
 
 
 def _outcome_in_hand(task: Standing) -> str | None:
-    return "ended" if task.state == PROCESSING else None
+    return "ended" if task.state == PROCESSING or task.bound_to is not None else None
 
 
 def _task_deadline(row: Transition, task: Standing, event: ev.DeadlinePassed, now: float) -> Change | Refused:
     if task.deadline_at is None or now < task.deadline_at:
         return Refused("not_overdue")
-    if task.state == PROCESSING and task.lease_until > now:
+    if (task.state == PROCESSING and task.lease_until > now) or (task.bound_to is not None and not event.polled):
         return Refused("in_hand")
     if task.ending is not None:
         return _ended(row, task, FAILED, outcome=_outcome_in_hand(task), by="engine")
@@ -330,7 +331,7 @@ def _cancel(row: Transition, task: Standing, event: ev.Cancel, now: float) -> Ch
 def _exclude(row: Transition, task: Standing, event: ev.Exclude, now: float) -> Change:
     reason = f"excluded: {event.reason}" if event.reason else "excluded"
     after = task._replace(state=SKIPPED, wait=None, ending=None, ending_reason=None, bound_to=None)
-    return Change(task, after, row, reason=reason, by=event.by)
+    return Change(task, after, row, reason=reason, by=event.by, outcome=_outcome_in_hand(task))
 
 
 def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Change:
@@ -355,9 +356,15 @@ def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Ch
 def _settled_by(row: Transition, task: Standing, event: ev.SettledBy, now: float) -> Change | Refused:
     if task.bound_to is None or task.bound_to != event.settler:
         return Refused("not_bound")
+    if event.binding != task.fence:
+        return Refused("stale")
     if event.state == PENDING:
-        return Change(task, task._replace(wait=None, bound_to=None), row, reason=event.reason, by=event.settler)
-    return _ended(row, task, event.state, reason=event.reason, by=event.settler)
+        available_at = now + max(0.0, event.delay_seconds)
+        change = _again(row, task, now, available_at, outcome="returned", reason=event.reason)
+        return change._replace(after=change.after._replace(bound_to=None), by=event.settler)
+    outcome = {SUCCESS: "success", FAILED: "error"}.get(event.state, "ended")
+    error = event.reason if event.state == FAILED else None
+    return _ended(row, task, event.state, outcome=outcome, reason=event.reason, error=error, by=event.settler)
 
 
 _Rule = Callable[[Transition, Standing, Any, float], "Change | Refused"]
@@ -376,6 +383,7 @@ _RULES: dict[type[Any], tuple[Transition, _Rule]] = {
     ev.LeaseExpired: (rows.LEASE_EXPIRED, _lease_expired),
     ev.HandBack: (rows.HAND_BACK, _hand_back),
     ev.DeadlinePassed: (rows.TASK_DEADLINE, _task_deadline),
+    ev.Bind: (rows.BIND, bind),
     ev.SettledBy: (rows.SETTLED_BY, _settled_by),
     ev.LineageEnded: (rows.LINEAGE_ENDED, _lineage_ended),
     ev.Cancel: (rows.CANCEL, _cancel),

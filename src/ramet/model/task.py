@@ -97,7 +97,7 @@ class Standing(NamedTuple):
     """The terminal state that the task enters after its ``on_end`` handler ran."""
     ending_reason: str | None
     bound_to: str | None
-    """Id of the settling task."""
+    """Id of the settling task. The task's fence is then the number of the binding."""
     turn: int
     """Place among tasks of the same rank: fair between lineages (:mod:`ramet.model.ordering`)."""
     unique_seconds: float | None = None
@@ -172,6 +172,8 @@ class Task:
     worker: str | None
     deadline_at: float | None
     wait: str | None
+    bound_to: str | None = None
+    """Id of the task that is to settle this one."""
 
     @property
     def retry_count(self) -> int:
@@ -185,6 +187,7 @@ class Attempt:
 
     fence: int
     worker: str | None
+    """The worker that held the claim; for a bound task the id of its settler."""
     claimed_at: float
     ended_at: float
     outcome: str

@@ -82,13 +82,8 @@ HAND_BACK = Transition("hand_back", ev.HandBack, _states(PROCESSING), _states(PE
 TASK_DEADLINE = Transition(
     "task_deadline", ev.DeadlinePassed, _states(PENDING, PROCESSING), _states(FAILED, CANCELLED, PENDING), recorded=True
 )
-SETTLED_BY = Transition(
-    "settled_by",
-    ev.SettledBy,
-    _states(PENDING),
-    _states(SUCCESS, FAILED, CANCELLED, PENDING),
-    recorded=True,
-)
+BIND = Transition("bind", ev.Bind, _states(PENDING), _states(PENDING))
+SETTLED_BY = Transition("settled_by", ev.SettledBy, _states(PENDING), _states(SUCCESS, FAILED, CANCELLED, PENDING))
 LINEAGE_ENDED = Transition(
     "lineage_ended",
     ev.LineageEnded,
@@ -115,6 +110,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     LEASE_EXPIRED,
     HAND_BACK,
     TASK_DEADLINE,
+    BIND,
     SETTLED_BY,
     LINEAGE_ENDED,
     CANCEL,

@@ -180,8 +180,8 @@ def _misses(session: Session, changes: Sequence[Change]) -> set[int]:
 def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
     now = session.now
     rows = [
-        (c.before.seq, c.before.fence, c.before.tracking_id, c.before.worker, c.before.claimed_at, now,
-         c.outcome, c.reason, c.error, c.error_class, c.fingerprint)
+        (c.before.seq, c.before.fence, c.before.tracking_id, c.before.worker or c.before.bound_to,
+         c.before.claimed_at, now, c.outcome, c.reason, c.error, c.error_class, c.fingerprint)
         for c in changes
         if c.outcome is not None
     ]  # fmt: skip

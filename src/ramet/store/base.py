@@ -10,12 +10,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from ramet.model.binding import ItemAnswer, ItemSettlement
 from ramet.model.blobs import NewBlob
 from ramet.model.cost import Charge
 from ramet.model.events import Event
 from ramet.model.guard import BlockReason
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory, TaskState
+from ramet.store.base_binding import BindingStore
 from ramet.store.base_cost import CostStore
 from ramet.store.base_flow import FlowStore
 from ramet.store.base_monitor import MonitorStore
@@ -76,6 +78,8 @@ class Settlement(NamedTuple):
     lower: tuple[tuple[str, int], ...] = ()
     """Lineage limits to lower first, as (name, value); a value above the present one changes nothing."""
     charge: Charge | None = None
+    items: Sequence[ItemSettlement] = ()
+    """What becomes of tasks that are bound to this one; each is refused by itself."""
 
 
 class Statement(NamedTuple):
@@ -117,6 +121,7 @@ class Settled(NamedTuple):
     refused: str | None = None
     spawns: Sequence[SpawnAnswer] = ()
     reason: str | None = None
+    items: Sequence[ItemAnswer] = ()
 
 
 class ClaimRequest(NamedTuple):
@@ -186,6 +191,7 @@ class Swept(NamedTuple):
     ended: int = 0
     followed: int = 0
     """Live tasks that the follow-up of an end, a tombstone or a resume has looked at."""
+    unbound: int = 0
 
     @property
     def changed(self) -> bool:
@@ -193,7 +199,7 @@ class Swept(NamedTuple):
         return any(self)
 
 
-class Store(FlowStore, PersonsStore, CostStore, ScheduleStore, MonitorStore, OperationsStore, Protocol):
+class Store(FlowStore, PersonsStore, BindingStore, CostStore, ScheduleStore, MonitorStore, OperationsStore, Protocol):
     """What the engine asks of a database. See the package's conformance tests for what each method promises."""
 
     async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:

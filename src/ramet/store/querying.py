@@ -33,7 +33,7 @@ _TASK_LIST = (
     "t.result, t.created_at, l.available_at, t.finished_at, COALESCE(l.attempts, t.attempts), t.max_attempts, "
     "COALESCE(l.losses, t.losses), COALESCE(l.snoozes, t.snoozes), COALESCE(l.chain_depth, t.chain_depth), "
     "COALESCE(l.stage, t.stage), COALESCE(l.fence, t.fence), l.lease_until, l.worker, "
-    "COALESCE(l.deadline_at, t.deadline_at), l.wait"
+    "COALESCE(l.deadline_at, t.deadline_at), l.wait, l.bound_to"
 )
 _FROM_TASKS = (
     "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id LEFT JOIN ramet_live l ON l.seq = t.seq"

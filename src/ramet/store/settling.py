@@ -7,10 +7,11 @@ its spawns, what becomes of the task. One that is refused writes nothing and doe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ramet.model import events as ev
+from ramet.model.binding import ItemAnswer
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
 from ramet.model.limits import LOWERABLE, REPEATED_ERROR_SECONDS
@@ -22,6 +23,7 @@ from ramet.store.apply import apply
 from ramet.store.base import Settled, Settlement, SpawnAnswer
 from ramet.store.blocks import Parent
 from ramet.store.costs import book_charges
+from ramet.store.items import settle_items
 from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session, StatementFailed
@@ -100,6 +102,7 @@ def _settle_accepted(
     accepted = [(at, _with_writes(session, item), standing) for at, item, standing in accepted]
     _lower_limits(session, accepted, lineages)
     _charge(session, accepted, lineages)
+    settled_items = _settle_items(session, accepted)
     spawned = _spawn_all(session, accepted, lineages)
     # Errors count retries on these rows; each lineage is written once, however many of its tasks failed.
     retries_before = {tracking_id: (row.retry_minute, row.retries) for tracking_id, row in lineages.items()}
@@ -110,7 +113,8 @@ def _settle_accepted(
         told = spawned.get(item.seq, ())
         granted = sum(1 for answer in told if answer.id is not None)
         standing = read
-        if granted or item.writes or item.charge is not None:
+        told_items = settled_items.get(item.seq, ())
+        if granted or item.writes or item.charge is not None or any(told.state for told in told_items):
             standing = read._replace(fan_out=read.fan_out + granted, progressed=1)
         if type(item.event) is ev.Error:
             change = _decide_error(session, standing, item.event, lineages)
@@ -121,7 +125,7 @@ def _settle_accepted(
         changes.append(change)
         if item.result is not None:
             results[item.seq] = item.result
-        answers[at] = Settled(item.seq, change.after.state, None, told, change.reason)
+        answers[at] = Settled(item.seq, change.after.state, None, told, change.reason, told_items)
     _save_retries(session, lineages, retries_before)
     applied = apply(session, changes, results)
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
@@ -129,6 +133,13 @@ def _settle_accepted(
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
     if any(change.after.state == "pending" for change in changes):
         session.wake()
+
+
+def _settle_items(
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]]
+) -> Mapping[int, Sequence[ItemAnswer]]:
+    wanted = [(item.seq, item.items) for _, item, _ in accepted if item.items]
+    return settle_items(session, wanted) if wanted else {}
 
 
 def _charge(

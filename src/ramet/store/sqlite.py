@@ -36,6 +36,7 @@ from ramet.store.neighbours import Neighbours, network_file_system
 from ramet.store.schema import MIGRATIONS, SCHEMA_VERSION
 from ramet.store.session import Session, StatementFailed
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
+from ramet.store.verbs_binding import BindingVerbs
 from ramet.store.verbs_cost import CostVerbs
 from ramet.store.verbs_flow import FlowVerbs
 from ramet.store.verbs_monitor import MonitorVerbs
@@ -47,7 +48,7 @@ from ramet.store.within import run_within
 Answer = TypeVar("Answer")
 
 
-class SqliteStore(FlowVerbs, PersonsVerbs, CostVerbs, ScheduleVerbs, MonitorVerbs, OperationsVerbs):
+class SqliteStore(FlowVerbs, PersonsVerbs, BindingVerbs, CostVerbs, ScheduleVerbs, MonitorVerbs, OperationsVerbs):
     """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
 
     def __init__(

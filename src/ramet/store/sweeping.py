@@ -19,6 +19,7 @@ from ramet.store.apply import apply, free
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
 from ramet.store.clocks import queue_offsets
+from ramet.store.items import expire_polled, let_go
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
@@ -36,10 +37,12 @@ def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None)
     expired = expire(session, limit)
     ended_lineages = end_overdue_lineages(session, limit)
     ended, followed = follow_ends(session, limit)
+    expired += expire_polled(session, limit)
+    unbound = let_go(session, limit)
     forget_levels(session)
     if due or reclaimed:
         session.wake()
-    return Swept(due, reclaimed, poisoned, expired, ended_lineages, ended, followed)
+    return Swept(due, reclaimed, poisoned, expired, ended_lineages, ended, followed, unbound)
 
 
 def reclaim(session: Session, limit: int, dead_workers: DeadWorkers) -> tuple[int, int]:
@@ -80,9 +83,11 @@ def expire(session: Session, limit: int) -> int:
     paused = [name for (name,) in session.rows(_HELD_QUEUES, (session.now - PAUSE_SECONDS_MAX,))]
     listed, values = session.members(paused)
     rows = session.rows(
+        # A bound task is in its settler's hands.
         # Left to itself SQLite takes another index, and every sweep reads the whole backlog.
         f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_overdue WHERE state = 'pending' "
-        f"AND deadline_at IS NOT NULL AND deadline_at <= ? AND (ending IS NULL OR queue NOT IN {listed}) LIMIT ?",
+        f"AND deadline_at IS NOT NULL AND deadline_at <= ? AND bound_to IS NULL "
+        f"AND (ending IS NULL OR queue NOT IN {listed}) LIMIT ?",
         (session.now, values, limit),
     )
     return len(_apply(session, [(Standing._make(row), ev.DeadlinePassed()) for row in rows]))

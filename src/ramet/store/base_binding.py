@@ -1,0 +1,25 @@
+"""The part of the Store protocol for tasks that another task settles; see :mod:`ramet.store.base`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ramet.model.binding import Binding, BoundTask
+
+
+class BindingStore(Protocol):
+    """Bind tasks to a settler; it settles them with its own settlements (DESIGN §4)."""
+
+    async def bind(self, seq: int, fence: int, task_ids: Sequence[str]) -> list[Binding]:
+        """Make pending tasks claimable only through the task that holds this claim; answers in the order asked.
+
+        They may be of any lineage. Each is refused by itself: when it is not pending, held back, bound already, or
+        of a lineage that does not run. Every one when the claim is stale or its lineage over. Their deadlines run on;
+        when the settler ends in whatever way, those it left unsettled are let go by the next sweep.
+        """
+        ...
+
+    async def bound(self, settler_id: str, *, limit: int = 1_000, skip: int = 0) -> list[BoundTask]:
+        """Tasks that are bound to a settler now, by number; at most 10,000 behind the first ``skip``."""
+        ...

@@ -1,0 +1,66 @@
+"""Bind: a running task makes pending tasks its own to settle (DESIGN §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ramet.model import events as ev
+from ramet.model.binding import Binding, BoundTask
+from ramet.model.lifecycle import decide
+from ramet.model.lineage import LineageState
+from ramet.model.transitions import Change, Refused
+from ramet.store.apply import apply
+from ramet.store.items import LIMIT_MAX, Items
+from ramet.store.lineages import lock_lineages
+from ramet.store.session import Session
+from ramet.store.settling import claim_refusal, load_standings
+from ramet.store.spawning import load_parents
+
+
+def bind(session: Session, seq: int, fence: int, task_ids: Sequence[str]) -> list[Binding]:
+    """Bind tasks to the task that holds a claim; each is refused by itself."""
+    settler = load_standings(session, [seq]).get(seq)
+    lineage = None if settler is None else lock_lineages(session, [settler.tracking_id])[settler.tracking_id]
+    why = claim_refusal(session, settler, fence, lineage)
+    if why is not None:
+        return [Binding(task_id, None, why) for task_id in task_ids]
+    [(settler_id, _, _, _)] = load_parents(session, [seq]).values()
+    items = Items(session, task_ids)
+    answers: list[Binding] = []
+    changes: list[Change] = []
+    taken: set[str] = set()
+    for task_id in task_ids:
+        told = "waits" if task_id in taken else _bind(session, items, settler_id, task_id)
+        if isinstance(told, str):
+            answers.append(Binding(task_id, None, told))
+            continue
+        taken.add(task_id)
+        changes.append(told)
+        answers.append(Binding(task_id, told.after.fence))
+    applied = apply(session, changes)
+    assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
+    return answers
+
+
+def _bind(session: Session, items: Items, settler_id: str, task_id: str) -> Change | str:
+    standing = items.standing(task_id)
+    if isinstance(standing, str):
+        return standing
+    lineage = items.lineages[standing.tracking_id]
+    over = items.over(standing, lineage)
+    if over is not None:
+        return over
+    if lineage.state != LineageState.RUNNING:
+        return lineage.state
+    change = decide(standing, ev.Bind(settler_id, lineage.deadline_at), session.now)
+    return change.reason if isinstance(change, Refused) else change
+
+
+def bound(session: Session, settler_id: str, limit: int, skip: int) -> list[BoundTask]:
+    """Tasks that are bound to a settler."""
+    rows = session.rows(
+        "SELECT t.id, l.fence, t.tracking_id, t.kind, t.key, t.payload FROM ramet_live l "
+        "JOIN ramet_tasks t ON t.seq = l.seq WHERE l.bound_to = ? ORDER BY l.seq LIMIT ? OFFSET ?",
+        (settler_id, max(1, min(limit, LIMIT_MAX)), skip),
+    )
+    return [BoundTask._make(row) for row in rows]

@@ -1,0 +1,20 @@
+"""Tasks that another task settles, as methods of a store; :mod:`ramet.store.base_binding` has the promises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from ramet.model.binding import Binding, BoundTask
+from ramet.store import binding
+from ramet.store.verbs import Verbs
+
+
+class BindingVerbs(Verbs):
+    """See :class:`ramet.store.base_binding.BindingStore`."""
+
+    async def bind(self, seq: int, fence: int, task_ids: Sequence[str]) -> list[Binding]:
+        return await self._write(partial(binding.bind, seq=seq, fence=fence, task_ids=task_ids))
+
+    async def bound(self, settler_id: str, *, limit: int = 1_000, skip: int = 0) -> list[BoundTask]:
+        return await self._read(partial(binding.bound, settler_id=settler_id, limit=limit, skip=skip))
