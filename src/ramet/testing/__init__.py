@@ -1,0 +1,24 @@
+"""For the tests of programs that use ramet: time that the test sets, a fresh database, draining, crashes, one handler.
+
+Everything runs in the test's own thread and loop and in the order of the calls. Nothing here is for production.
+"""
+
+from ramet.testing.clock import FakeClock
+from ramet.testing.crashes import SimulatedCrash, crash_at, crash_everywhere
+from ramet.testing.draining import Drained, drain
+from ramet.testing.fresh import fresh_client
+from ramet.testing.single import NeedsDatabase, Spawned, TaskRun, run_task
+
+__all__ = [
+    "Drained",
+    "FakeClock",
+    "NeedsDatabase",
+    "SimulatedCrash",
+    "Spawned",
+    "TaskRun",
+    "crash_at",
+    "crash_everywhere",
+    "drain",
+    "fresh_client",
+    "run_task",
+]

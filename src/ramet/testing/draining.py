@@ -1,0 +1,152 @@
+"""Working everything off in the test's own loop, one task after the other, without waiting for time to pass."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ramet.engine.app import App
+from ramet.engine.client import Client
+from ramet.engine.errands import run_errand
+from ramet.engine.runner import Runner
+from ramet.engine.work import work_of
+from ramet.model.limits import LEASE_SECONDS
+from ramet.model.task import TaskState
+from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement
+from ramet.testing.clock import FakeClock
+
+WORKER = "drain"
+LOOK_SECONDS = 0.25
+"""A handler that really waits (for a socket, a thread) lets as much of the test's time pass as of the real one."""
+
+
+class Drained(NamedTuple):
+    """What :func:`drain` did."""
+
+    ran: int
+    """Handler calls."""
+    left: int
+    """Live tasks that nothing here can bring on: paused, bound, in other hands, or of kinds not served."""
+    advanced_seconds: float
+    """By how much the clock was advanced for delayed tasks and retries."""
+
+
+async def drain(
+    app: App,
+    client: Client,
+    *,
+    kinds: Sequence[str] | None = None,
+    seed: int = 0,
+    advance: bool = True,
+    outlive_leases: bool = False,
+    tasks_max: int = 100_000,
+) -> Drained:
+    """Run the app's handlers until nothing is left to do: retries, snoozes and all that was spawned included.
+
+    One handler at a time, in the order in which a worker would claim, through the code that a worker runs.
+
+    Args:
+        app: whose handlers to run.
+        client: from :func:`ramet.testing.fresh_client`.
+        kinds: only these.
+        seed: of the draws for the back-off: the same seed gives the same run.
+        advance: jump to the next delayed task when nothing else is left; False leaves delayed tasks alone.
+        outlive_leases: also jump past the leases of claims in other hands, as after a crash.
+        tasks_max: handler calls after which it gives up: something feeds itself.
+
+    Raises:
+        RuntimeError: it gave up.
+    """
+    draining = _Draining(app, client, kinds, seed)
+    clock = client.clock if isinstance(client.clock, FakeClock) and advance else None
+    began_at = client.clock.now()
+    try:
+        while True:
+            if await draining.one():
+                if draining.ran >= tasks_max:
+                    raise RuntimeError(f"after {tasks_max} handler calls there is still more: raise tasks_max")
+                continue
+            if (await client.store.sweep()).changed:
+                continue
+            next_at = None if clock is None else await draining.next_at(outlive_leases)
+            if clock is None or next_at is None:
+                break
+            clock.advance(max(0.0, next_at - clock.now()))
+    finally:
+        await draining.runner.stop()
+    live = sum(item.tasks for item in await client.counts() if not TaskState(item.state).terminal)
+    return Drained(draining.ran, live, client.clock.now() - began_at)
+
+
+class _Draining:
+    """The supervisor's part of a worker, as small as it can be."""
+
+    def __init__(self, app: App, client: Client, kinds: Sequence[str] | None, seed: int) -> None:
+        served = [app.registry.get(name) for name in kinds] if kinds is not None else list(app.registry.kinds)
+        self._client = client
+        self._store = client.store
+        self._names = [kind.name for kind in served]
+        self._queues = sorted({kind.queue for kind in served})
+        self._delivered: list[Settlement] = []
+        self._arrived = asyncio.Event()
+        self.ran = 0
+        self.runner = Runner(
+            app.registry,
+            self,
+            concurrency=1,
+            lease_seconds=LEASE_SECONDS,
+            rng=random.Random(seed),
+            clock=client.clock,
+        )
+        self.runner.start()
+
+    async def one(self) -> bool:
+        """Run one task; False when none can be claimed."""
+        claimed = await self._store.claim(ClaimRequest(WORKER, self._queues, self._names, 1, LEASE_SECONDS))
+        if not claimed:
+            return False
+        self.ran += 1
+        await self._run(claimed[0])
+        return True
+
+    async def _run(self, claimed: Claimed) -> None:
+        self._arrived.clear()
+        self.runner.add([work_of(claimed)])
+        while not self._delivered and self.runner.busy:
+            try:
+                await asyncio.wait_for(self._arrived.wait(), LOOK_SECONDS)
+            except TimeoutError:
+                if isinstance(self._client.clock, FakeClock):
+                    self._client.clock.advance(LOOK_SECONDS)
+        delivered, self._delivered = self._delivered, []
+        if delivered:
+            await self._store.settle(delivered)
+
+    async def next_at(self, outlive_leases: bool) -> float | None:
+        """When something more can be done."""
+        moments = [await self._store.next_due_at()]
+        if outlive_leases:
+            page = await self._client.tasks(states=[TaskState.PROCESSING], limit=1_000)
+            moments += [task.lease_until for task in page.tasks]
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    # The runner's port.
+
+    def deliver(self, settlement: Settlement) -> None:
+        self._delivered.append(settlement)
+        self._arrived.set()
+
+    def stopped(self, claim: tuple[int, int]) -> None:
+        self._arrived.set()
+
+    async def call(self, settlement: Settlement) -> Settled:
+        [settled] = await self._store.settle([settlement])
+        return settled
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        return await run_errand(self._store, errand, arguments)
+
+    def client(self) -> Client:
+        return self._client

@@ -1,0 +1,219 @@
+"""One handler by itself, without a database: what it returns, and what it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ramet.engine.app import App
+from ramet.engine.client import Client
+from ramet.engine.registry import Handler
+from ramet.engine.runner import Runner
+from ramet.engine.work import Work
+from ramet.model import events as ev
+from ramet.model.limits import LEASE_SECONDS
+from ramet.model.task import NewTask
+from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
+from ramet.testing.clock import FakeClock
+
+_OUTCOMES: dict[type[Any], str] = {
+    ev.Complete: "success",
+    ev.Filter: "filtered",
+    ev.Skip: "skipped",
+    ev.Fail: "failed",
+    ev.Error: "error",
+    ev.Snooze: "snooze",
+    ev.Continue: "continue",
+}
+
+
+class NeedsDatabase(Exception):
+    """The handler asked something that only a database can answer: use ``fresh_client`` and ``drain``."""
+
+
+class Spawned(NamedTuple):
+    """A child that the handler asked for."""
+
+    kind: str
+    key: str
+    payload: Any
+    delay_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """What came of one handler call."""
+
+    outcome: str
+    """success, filtered, skipped, failed, error, snooze or continue."""
+    result: Any
+    reason: str | None
+    error: str | None
+    """Type and message of the exception, for ``error``."""
+    error_class: str | None
+    """transient, permanent or unclassified."""
+    snooze_seconds: float | None
+    spawns: Sequence[Spawned]
+    """What would have been committed: an exception drops what came after the last checkpoint."""
+    writes: Sequence[Write]
+    checkpoints: Sequence[tuple[str | None, Any]]
+    """(stage, state) of each; the state is None where it was kept."""
+    progress: Sequence[Mapping[str, Any]]
+
+
+class _Recorder:
+    """The desk of a handler that runs by itself: grants everything, and remembers it."""
+
+    def __init__(self, client: Client | None) -> None:
+        self._client = client
+        self.settled: list[Settlement] = []
+        self.delivered: Settlement | None = None
+        self.failure: NeedsDatabase | None = None
+        self.arrived = asyncio.Event()
+
+    def deliver(self, settlement: Settlement) -> None:
+        self.delivered = settlement
+        self.arrived.set()
+
+    def stopped(self, claim: tuple[int, int]) -> None:
+        raise AssertionError("nobody cancels a handler that runs by itself")
+
+    async def call(self, settlement: Settlement) -> Settled:
+        self.settled.append(settlement)
+        granted = [SpawnAnswer(new.id, new.kind, new.key) for new in settlement.spawns]
+        return Settled(settlement.seq, "processing", None, granted)
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        raise self._refusal(f"the errand {errand!r}")
+
+    def client(self) -> Client:
+        if self._client is None:
+            raise self._refusal("ctx.client, ctx.read or ctx.read_blob")
+        return self._client
+
+    def _refusal(self, what: str) -> NeedsDatabase:
+        self.failure = NeedsDatabase(f"the handler used {what}: run it with fresh_client and drain")
+        return self.failure
+
+
+async def run_task(
+    app: App,
+    kind: str | Handler,
+    payload: Any = None,
+    *,
+    key: str | None = None,
+    attempt: int = 1,
+    stage: str | None = None,
+    state: Mapping[str, Any] | None = None,
+    spawn_depth: int = 0,
+    chain_depth: int = 0,
+    snoozes: int = 0,
+    client: Client | None = None,
+) -> TaskRun:
+    """Call one handler as a worker would, and tell what came of it. Every spawn is granted, nothing is stored.
+
+    Args:
+        app: where the handler is registered.
+        kind: its name, or the handler.
+        payload: checked against the handler's type.
+        key, attempt, stage, state, spawn_depth, chain_depth, snoozes: what the handler's context shows.
+        client: what ``ctx.client`` gives, and reads from.
+
+    Raises:
+        UnknownKind: nobody registered it.
+        pydantic.ValidationError: the payload does not fit.
+        NeedsDatabase: the handler asked something that only a database can answer.
+    """
+    registered = app.registry.get(kind)
+    new = registered.new_task(payload, key=key)
+    work = _work(
+        new,
+        attempt=attempt,
+        stage=stage,
+        state=state,
+        spawn_depth=spawn_depth,
+        chain_depth=chain_depth,
+        snoozes=snoozes,
+    )
+    recorder = _Recorder(client)
+    runner = Runner(
+        app.registry,
+        recorder,
+        concurrency=1,
+        lease_seconds=LEASE_SECONDS,
+        rng=random.Random(0),
+        clock=FakeClock() if client is None else client.clock,
+    )
+    runner.start()
+    try:
+        runner.add([work])
+        await recorder.arrived.wait()
+    finally:
+        await runner.stop()
+    if recorder.failure is not None:
+        raise recorder.failure
+    assert recorder.delivered is not None
+    return _told(recorder.settled, recorder.delivered)
+
+
+def _work(
+    new: NewTask,
+    *,
+    attempt: int,
+    stage: str | None,
+    state: Mapping[str, Any] | None,
+    spawn_depth: int,
+    chain_depth: int,
+    snoozes: int,
+) -> Work:
+    return Work(
+        seq=1,
+        fence=attempt + snoozes,
+        id=new.id,
+        tracking_id="test",
+        kind=new.kind,
+        key=new.key,
+        parent_id="parent" if spawn_depth else None,
+        payload=new.payload,
+        ancestry_chain=json.dumps([f"ancestor {n}" for n in range(1, spawn_depth)] + ["parent"] * bool(spawn_depth)),
+        spawn_depth=spawn_depth,
+        max_spawn_depth=max(10, spawn_depth),
+        attempts=attempt,
+        max_attempts=new.max_attempts,
+        losses=0,
+        snoozes=snoozes,
+        chain_depth=chain_depth,
+        stage=stage,
+        pipeline_state=None if state is None else json.dumps(dict(state)),
+        created_at=0.0,
+        deadline_at=None,
+    )
+
+
+def _told(settled: Sequence[Settlement], last: Settlement) -> TaskRun:
+    event: Any = last.event
+    everything = [*settled, last]
+    return TaskRun(
+        outcome=_OUTCOMES[type(event)],
+        result=None if last.result is None else json.loads(last.result),
+        reason=getattr(event, "reason", None),
+        error=getattr(event, "message", None),
+        error_class=getattr(event, "error_class", None),
+        snooze_seconds=getattr(event, "seconds", None),
+        spawns=[
+            Spawned(new.kind, new.key, json.loads(new.payload), new.delay_seconds)
+            for item in everything
+            for new in item.spawns
+        ],
+        writes=[write for item in everything for write in item.writes],
+        checkpoints=[
+            (item.event.stage, None if item.pipeline_state is None else json.loads(item.pipeline_state))
+            for item in settled
+            if isinstance(item.event, ev.Checkpoint)
+        ],
+        progress=[json.loads(item.progress) for item in settled if item.progress is not None],
+    )
