@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ramet.engine.app import App
 from ramet.engine.client import Client
+from ramet.engine.clock import Clock
 from ramet.engine.registry import Handler
 from ramet.engine.runner import Runner
 from ramet.engine.work import Work
@@ -140,13 +141,14 @@ async def run_task(
         snoozes=snoozes,
     )
     recorder = _Recorder(client)
+    last = await _called(app, work, recorder, FakeClock() if client is None else client.clock)
+    return _told(recorder.settled, last)
+
+
+async def _called(app: App, work: Work, recorder: _Recorder, clock: Clock) -> Settlement:
+    """Run the handler in a slot of the engine's own."""
     runner = Runner(
-        app.registry,
-        recorder,
-        concurrency=1,
-        lease_seconds=LEASE_SECONDS,
-        rng=random.Random(0),
-        clock=FakeClock() if client is None else client.clock,
+        app.registry, recorder, concurrency=1, lease_seconds=LEASE_SECONDS, rng=random.Random(0), clock=clock
     )
     runner.start()
     try:
@@ -157,7 +159,7 @@ async def run_task(
     if recorder.failure is not None:
         raise recorder.failure
     assert recorder.delivered is not None
-    return _told(recorder.settled, recorder.delivered)
+    return recorder.delivered
 
 
 def _work(
