@@ -38,6 +38,7 @@ OWN = {
     "prune",
     "backup",
     "restore",
+    "doctor",
     "bench",
 }
 

@@ -15,6 +15,7 @@ from ramet.cli.alerts import alerts
 from ramet.cli.backup import backup, restore
 from ramet.cli.blocks import blocks
 from ramet.cli.costs import costs
+from ramet.cli.doctor import doctor
 from ramet.cli.exclude import exclude
 from ramet.cli.explain import explain
 from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
@@ -176,6 +177,7 @@ for _command in (
     prune,
     backup,
     restore,
+    doctor,
     bench,
 ):
     main.add_command(_command)

@@ -1,0 +1,28 @@
+"""``ramet doctor``: what is wrong, and what to do about it."""
+
+from __future__ import annotations
+
+import click
+
+from ramet.cli.options import database_option, json_option
+from ramet.cli.show import emit, plain
+from ramet.engine.doctor import doctor as look
+
+
+@click.command(short_help="What is wrong with the database, and what to do.")
+@database_option
+@json_option
+def doctor(*, database: str, as_json: bool) -> None:
+    """Look at the database without writing: its file and place, its rows against a recount, what nobody sees to.
+
+    Exit status 0 when all is in order, 1 when something was found, 2 when it cannot be looked at. Reads every task.
+    """
+    found = look(database)
+    for finding in found:
+        if as_json:
+            emit(finding)
+        else:
+            click.echo(f"{finding.severity}: {plain(finding.what)}: {plain(finding.do)}")
+    if not found and not as_json:
+        click.echo("all is in order")
+    click.get_current_context().exit(1 if found else 0)

@@ -1,0 +1,72 @@
+"""What is wrong with a database, the engine's part: settings nobody can act on, work nobody serves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from ramet.engine.settings import UnknownSetting, known
+from ramet.model.schedule import Schedule
+from ramet.store.doctor import Finding, examine
+from ramet.store.neighbours import Neighbours
+from ramet.store.scheduling import schedules
+from ramet.store.session import Session
+from ramet.store.settings import setting_rows
+
+__all__ = ["Finding", "doctor"]
+
+
+def doctor(address: str | Path) -> list[Finding]:
+    """Everything that is not as it should be, errors first; empty for a database in order. Writes nothing.
+
+    Raises:
+        StoreError: there is no database of ours, or it cannot be opened.
+    """
+    workers = Neighbours(Path(str(address).removeprefix("sqlite:///"))).alive()
+
+    def look(session: Session) -> Iterator[Finding]:
+        yield from _settings(session)
+        yield from _schedules(session)
+        yield from _unserved(session, workers)
+
+    found = examine(address, look=look)
+    return sorted(found, key=lambda finding: finding.severity != "error")
+
+
+def _settings(session: Session) -> Iterator[Finding]:
+    for row in setting_rows(session):
+        try:
+            known(row.key).check(row.value)
+        except UnknownSetting as error:
+            yield Finding("settings", "warning", str(error), f"ramet settings unset {row.key}")
+        except ValueError as error:
+            yield Finding("settings", "warning", f"{error}; its default holds", f"ramet settings set {row.key} VALUE")
+
+
+def _schedules(session: Session) -> Iterator[Finding]:
+    for item in schedules(session):
+        why = _unreadable(item)
+        if why is not None:
+            yield Finding("schedules", "error", f"schedule {item.name} runs no slot: {why}",
+                          "make it anew: ramet schedule add --replace")  # fmt: skip
+
+
+def _unreadable(item: Schedule) -> str | None:
+    try:
+        item.timing.next_after(item.planned_at)
+        json.loads(item.task)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _unserved(session: Session, workers: list[str]) -> Iterator[Finding]:
+    if workers:
+        return
+    [(waiting, kind)] = session.rows(
+        "SELECT COUNT(*), MIN(kind) FROM ramet_live WHERE state = 'pending' AND (wait IS NULL OR wait = 'resource')"
+    )
+    if waiting:
+        yield Finding("workers", "warning", f"{waiting} tasks can be claimed and no worker runs (first kind: {kind})",
+                      "start one: ramet worker APP")  # fmt: skip

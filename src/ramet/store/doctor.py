@@ -1,0 +1,189 @@
+"""What is wrong with a database, by looking only: its file, its rows against a recount, and what nobody sees to.
+
+The rules are those of the promises, checked from rows alone: nothing here trusts the code that wrote them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ramet.model.task import TERMINAL
+from ramet.store.errors import StoreError
+from ramet.store.pruning import PRUNED_BY_LINEAGE, PRUNED_BY_TASK
+from ramet.store.session import Session
+
+STALE_SECONDS = 60.0
+"""A lease that lapsed longer ago than this should have been swept."""
+OVERDUE_SECONDS = 300.0
+CLOCK_AHEAD_SECONDS = 60.0
+
+
+class Finding(NamedTuple):
+    """One thing that is not as it should be."""
+
+    check: str
+    severity: str
+    """``error``: a promise does not hold or cannot be kept. ``warning``: nobody sees to something."""
+    what: str
+    do: str
+    """What to do about it."""
+
+
+class _Recount(NamedTuple):
+    """Rows that should not be: the statement returns how many there are and the first of them."""
+
+    check: str
+    sql: str
+    what: str
+    do: str
+    severity: str = "error"
+
+
+_REPORT = "restore a backup from before, and report what led here with this output"
+_OF = "FROM ramet_lineages g WHERE g.sweep >= 0 AND "
+_COUNTED = {"live": "t.state IS NULL"} | {state.value: f"t.state = '{state.value}'" for state in sorted(TERMINAL)}
+"""Counter of a lineage -> what it counts."""
+
+
+_LOOSE = {"ramet_reservations", "ramet_blobs"}
+"""Rows that may be there without their lineage: money not settled yet outlives it, a large payload is stored before."""
+
+
+_RECOUNTS = (
+    _Recount(
+        "places",
+        "SELECT COUNT(*), MIN(t.id) FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
+        "WHERE (t.state IS NULL) <> (l.seq IS NOT NULL)",
+        "tasks that are live and ended at once, or neither",
+        _REPORT,
+    ),
+    _Recount(
+        "places",
+        "SELECT COUNT(*), MIN(l.seq) FROM ramet_live l LEFT JOIN ramet_tasks t ON t.seq = l.seq WHERE t.seq IS NULL",
+        "hot rows without a task",
+        _REPORT,
+    ),
+    _Recount(
+        "identities",
+        "SELECT COUNT(*), MIN(t.id) FROM ramet_tasks t LEFT JOIN ramet_identities i ON i.key = t.key "
+        "AND i.tracking_id = t.tracking_id AND i.kind = t.kind AND i.seq = t.seq WHERE i.seq IS NULL",
+        "tasks whose identity is not held by them",
+        _REPORT,
+    ),
+    _Recount(
+        "identities",
+        "SELECT COUNT(*), MIN(i.key) FROM ramet_identities i LEFT JOIN ramet_tasks t ON t.seq = i.seq "
+        "WHERE t.seq IS NULL",
+        "identities held by no task",
+        _REPORT,
+    ),
+    _Recount(
+        "lineages",
+        f"SELECT COUNT(*), MIN(g.tracking_id) {_OF}((g.state = 'running' AND g.live = 0) "
+        "OR (g.state = 'finished' AND g.live > 0) OR (g.ended_at IS NULL) <> (g.state IN ('running', 'paused')))",
+        "lineages whose state does not fit their tasks",
+        _REPORT,
+    ),
+    _Recount(
+        "lineages",
+        f"SELECT COUNT(*), MIN(g.tracking_id) {_OF}g.state IN ('failed', 'cancelled') AND g.live > 0 AND g.sweep = 0",
+        "lineages that ended and whose tasks nobody will end",
+        _REPORT,
+    ),
+    _Recount(
+        "lineages",
+        "SELECT COUNT(*), MIN(t.id) FROM ramet_tasks t LEFT JOIN ramet_lineages g ON g.tracking_id = t.tracking_id "
+        "WHERE g.tracking_id IS NULL",
+        "tasks of lineages that are not there",
+        _REPORT,
+    ),
+)
+
+
+def _recounts() -> Iterator[_Recount]:
+    yield _counters()
+    yield from _RECOUNTS
+    yield from _orphans()
+
+
+def _counters() -> _Recount:
+    counted = ", ".join(f"SUM(CASE WHEN {rule} THEN 1 ELSE 0 END) AS {name}" for name, rule in _COUNTED.items())
+    differs = " OR ".join(f"g.{name} <> COALESCE(r.{name}, 0)" for name in _COUNTED)
+    return _Recount(
+        "counters",
+        "SELECT COUNT(*), MIN(g.tracking_id) FROM ramet_lineages g LEFT JOIN (SELECT t.tracking_id, COUNT(*) AS tasks, "
+        f"{counted} FROM ramet_tasks t GROUP BY t.tracking_id) r ON r.tracking_id = g.tracking_id "
+        f"WHERE g.sweep >= 0 AND (g.tasks <> COALESCE(r.tasks, 0) OR {differs})",
+        "lineages whose counters differ from a recount of their tasks",
+        _REPORT,
+    )
+
+
+def _orphans() -> Iterator[_Recount]:
+    for table in PRUNED_BY_TASK:
+        yield _Recount(
+            "orphans",
+            f"SELECT COUNT(*), MIN(o.seq) FROM {table} o LEFT JOIN ramet_tasks t ON t.seq = o.seq WHERE t.seq IS NULL",
+            f"rows in {table} of tasks that are not there",
+            _REPORT,
+        )
+    for table in PRUNED_BY_LINEAGE:
+        if table in _LOOSE:
+            continue
+        yield _Recount(
+            "orphans",
+            f"SELECT COUNT(*), MIN(o.tracking_id) FROM {table} o LEFT JOIN ramet_lineages g "
+            "ON g.tracking_id = o.tracking_id WHERE o.tracking_id <> '' AND g.tracking_id IS NULL",
+            f"rows in {table} of lineages that are not there",
+            _REPORT,
+        )
+
+
+def recount(session: Session) -> Iterator[Finding]:
+    """Everything that rows alone can show. Reads all tasks."""
+    for item in _recounts():
+        [(count, first)] = session.rows(item.sql)
+        if count:
+            yield Finding(item.check, item.severity, f"{count} {item.what} (first: {first})", item.do)
+
+
+def neglect(session: Session) -> Iterator[Finding]:
+    """What somebody should have seen to by now."""
+    now = session.now
+    [(stale, worker)] = session.rows(
+        "SELECT COUNT(*), MIN(worker) FROM ramet_live WHERE state = 'processing' AND lease_until < ?",
+        (now - STALE_SECONDS,),
+    )
+    if stale:
+        yield Finding("leases", "warning", f"{stale} claims are stale and nobody reclaimed them (first: of {worker})",
+                      "start a worker, of any app: it reclaims them")  # fmt: skip
+    [(late, name)] = session.rows(
+        "SELECT COUNT(*), MIN(name) FROM ramet_schedules WHERE state = 'active' AND next_at < ?",
+        (now - OVERDUE_SECONDS,),
+    )
+    if late:
+        yield Finding("schedules", "warning", f"{late} schedules have slots that nobody took (first: {name})",
+                      "start a worker; its log says when a schedule cannot be read")  # fmt: skip
+    [(latest,)] = session.rows("SELECT MAX(created_at) FROM ramet_lineages")
+    if latest is not None and latest > now + CLOCK_AHEAD_SECONDS:
+        yield Finding("clock", "warning", f"a lineage was created {latest - now:.0f} s in the future",
+                      "set this machine's clock right: it was set back, or another wrote this")  # fmt: skip
+
+
+def examine(
+    address: str | Path, *, clock: Callable[[], float] = time.time, look: Callable[[Session], Iterator[Finding]]
+) -> list[Finding]:
+    """Look at a database without writing anything: its place and file, then :func:`recount`, :func:`neglect`, ``look``.
+
+    Raises:
+        StoreError: there is no database of ours, or it cannot be opened.
+    """
+    text = str(address)
+    if "://" in text and not text.startswith("sqlite:///"):
+        raise StoreError(f"only SQLite files are examined by this version: {text!r} is none")
+    from ramet.store.sqlite_doctor import examine_file
+
+    return examine_file(Path(text.removeprefix("sqlite:///")), clock, (recount, neglect, look))

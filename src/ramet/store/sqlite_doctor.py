@@ -1,0 +1,107 @@
+"""SQLite: what is wrong with a database file and the place where it lies. Opens it for reading only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from ramet.store.doctor import Finding
+from ramet.store.errors import StoreError, StoreMissing, StoreNewer
+from ramet.store.neighbours import network_file_system
+from ramet.store.schema import SCHEMA_VERSION
+from ramet.store.session import Session
+from ramet.store.sqlite import schema_version
+from ramet.store.sqlite_session import BUSY_SECONDS, SQLITE_VERSION_MIN, SqliteSession, store_error
+
+FREE_BYTES_MIN = 200_000_000
+LOG_BYTES_MAX = 256_000_000
+TOLD_MAX = 10
+"""Faults of the file that are told one by one."""
+
+Look = Callable[[Session], Iterator[Finding]]
+
+
+def examine_file(path: Path, clock: Callable[[], float], looks: Sequence[Look]) -> list[Finding]:
+    """See :func:`ramet.store.doctor.examine`."""
+    if not path.is_file():
+        raise StoreMissing(f"no database at {path}: give the right path with --db")
+    found = [*_place(path), *_room(path)]
+    try:
+        with closing(_open(path)) as connection:
+            session = SqliteSession(connection, clock)
+            version = schema_version(session)
+            if not version:
+                raise StoreMissing(f"{path} is no ramet database: give the right path with --db")
+            if version > SCHEMA_VERSION:
+                raise StoreNewer(f"{path} has schema {version}, this ramet knows {SCHEMA_VERSION}: upgrade ramet")
+            found += _file(connection)
+            if version < SCHEMA_VERSION:
+                what = f"the schema is {version}, this ramet writes {SCHEMA_VERSION}"
+                return [*found, Finding("schema", "warning", what, "open it with any command but this one")]
+            session.begin(write=False)
+            session.start_verb()
+            for look in looks:
+                found += look(session)
+            session.rollback()
+    except sqlite3.DatabaseError as error:
+        told = store_error(error, path)
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
+            raise told from error
+        found.append(Finding("file", "error", str(told), "restore a backup: ramet restore BACKUP"))
+    return found
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """For reading only; where not even the log's index may be made, as a file that nobody changes."""
+    for mode in ("mode=ro", "immutable=1"):
+        connection = sqlite3.connect(
+            f"file:{quote(str(path))}?{mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+        )
+        try:
+            connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if mode == "immutable=1":
+                raise store_error(error, path) from error
+        else:
+            return connection
+    raise StoreError(f"cannot open {path}")
+
+
+def _place(path: Path) -> Iterator[Finding]:
+    if sqlite3.sqlite_version_info < SQLITE_VERSION_MIN:
+        least = ".".join(map(str, SQLITE_VERSION_MIN))
+        yield Finding("sqlite", "error", f"SQLite {sqlite3.sqlite_version} is older than {least}", "upgrade Python")
+    kind = network_file_system(path.parent)
+    if kind is not None:
+        yield Finding("place", "error", f"{path} is on a network file system ({kind}): its locks cannot be trusted",
+                      "move it to a local disk")  # fmt: skip
+    for place in (path, path.parent):
+        if not os.access(place, os.W_OK):
+            yield Finding("permissions", "error", f"{place} cannot be written by this user",
+                          "make the file and its folder writable for whoever runs workers")  # fmt: skip
+
+
+def _room(path: Path) -> Iterator[Finding]:
+    free = shutil.disk_usage(path.parent).free
+    if free < FREE_BYTES_MIN:
+        yield Finding("room", "warning", f"{free:,} bytes are left on the disk of {path}",
+                      "free some space, or let `ramet prune` make room in the file")  # fmt: skip
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size > LOG_BYTES_MAX:
+        yield Finding("room", "warning", f"the write-ahead log has {log.stat().st_size:,} bytes",
+                      "look for a program that holds a reading transaction open")  # fmt: skip
+
+
+def _file(connection: sqlite3.Connection) -> Iterator[Finding]:
+    [mode] = connection.execute("PRAGMA journal_mode").fetchone()
+    if mode not in ("wal", "off"):  # a file that nobody may change says "off"
+        yield Finding("journal", "warning", f"the journal mode is {mode}", "any worker or command sets it to WAL")
+    for (line,) in connection.execute(f"PRAGMA integrity_check({TOLD_MAX})"):
+        if line != "ok":
+            yield Finding("integrity", "error", line, "stop the workers and restore a backup: ramet restore BACKUP")
