@@ -14,6 +14,7 @@ from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.limits import Limits
 from ramet.model.task import TaskState
 from ramet.store.base import TaskQuery
+from ramet.store.base_import import Arrival, ImportDone
 from tests.world import EFFECTS, LEASE_SECONDS, World, checkpoint, effect, failing, hand_back, settlement, with_fence
 
 
@@ -206,6 +207,30 @@ async def schedule(world: World) -> None:
     await schedules.resume("page")
     await schedules.remove("page")
     await look(world)
+    await bring(world)
+
+
+async def bring(world: World) -> None:
+    """An import through all its verbs: tasks with a past, below what exists, twice, verified and closed."""
+    await world.store.import_begin("old", "test")
+    known = (await world.store.tasks(TaskQuery(key="r1"))).tasks[0].id
+    [place], _ = await world.store.import_places([known], ["line"])
+    batch = [
+        Arrival(world.task(f"brought {n}"), "brought", None if n == 0 else "b0", () if n == 0 else ("b0",), min(n, 1),
+                10, "pending" if n < 3 else "failed", "imported", "boom", 1, "one", "{}", '["A"]', 1.0, ("odd", "why"))
+        for n in range(5)
+    ]  # fmt: skip
+    batch = [item._replace(new=item.new._replace(id=f"b{n}")) for n, item in enumerate(batch)]
+    hold_until = world.clock.now + 60.0
+    await world.store.import_tasks(batch, lineage_seconds=9_000.0, hold_until=hold_until)
+    await world.store.import_release("brought", hold_until)
+    await world.store.import_tasks(batch, lineage_seconds=9_000.0)
+    done = ImportDone(5, 5, 0)
+    assert await world.store.import_verify(["b0", "b4"]) == {}
+    assert await world.store.import_recount(["brought"]) == {}
+    await world.store.import_end("old", "test", done, close=True)
+    assert [row.state for row in await world.store.import_imports()] == ["closed"]
+    assert place.tracking_id
 
 
 async def look(world: World) -> None:

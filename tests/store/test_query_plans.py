@@ -43,6 +43,8 @@ WHOLE: dict[str, str] = {
     "SELECT seq FROM ramet_live INDEXED BY ramet_live_by_depth WHERE state = 'processing'": "looks at every claim in "
     "hand, which the workers' slots bound",
     "SELECT name, concurrency, explicit, paused_at": "all queues are asked for, and there are a few",
+    "SELECT name, state, rows, created, history, started_at, closed_at, by FROM ramet_imports ORDER BY": "all imports "
+    "are asked for, and there are a few",
     "SELECT MAX(spawn_depth)": "is one look at the end of an index",
     f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the newest "
     "lineage of a state and stops at its limit",

@@ -19,6 +19,7 @@ from ramet.cli.doctor import doctor
 from ramet.cli.exclude import exclude
 from ramet.cli.explain import explain
 from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
+from ramet.cli.importing import import_command
 from ramet.cli.lineage import lineage
 from ramet.cli.pausing import pause, resume
 from ramet.cli.persons import cancel, retry
@@ -156,6 +157,7 @@ def main() -> None:
 
 
 for _command in (
+    import_command,
     worker,
     submit,
     status,

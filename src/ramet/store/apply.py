@@ -101,6 +101,20 @@ def enter(session: Session, rows: Sequence[Sequence[object]]) -> None:
     session.run_many(_ENTER, rows)
 
 
+HISTORY_COLUMNS = (
+    "seq id tracking_id parent_id kind key queue priority payload ancestry_chain spawn_depth max_attempts "
+    "max_chain_depth task_seconds on_end breadth created_at state reason error stage fence attempts losses snoozes "
+    "chain_depth fan_out finished_at path"
+).split()
+"""Of a wide row that is written once, for a task that ended before it came here."""
+_HISTORY = f"INSERT INTO ramet_tasks ({', '.join(HISTORY_COLUMNS)}) VALUES ({', '.join('?' * len(HISTORY_COLUMNS))})"
+
+
+def enter_ended(session: Session, rows: Sequence[Sequence[object]]) -> None:
+    """Insert tasks that ended elsewhere (an import): a wide row of :data:`HISTORY_COLUMNS` each, never a hot one."""
+    session.run_many(_HISTORY, rows)
+
+
 def _move(session: Session, moves: Sequence[Change]) -> set[int]:
     lost: set[int] = set()
     for transition, several in _by_transition(moves).items():

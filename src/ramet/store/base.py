@@ -20,6 +20,7 @@ from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory, TaskSt
 from ramet.store.base_binding import BindingStore
 from ramet.store.base_cost import CostStore
 from ramet.store.base_flow import FlowStore
+from ramet.store.base_import import ImportStore
 from ramet.store.base_monitor import MonitorStore
 from ramet.store.base_operations import OperationsStore
 from ramet.store.base_persons import PersonsStore
@@ -199,7 +200,17 @@ class Swept(NamedTuple):
         return any(self)
 
 
-class Store(FlowStore, PersonsStore, BindingStore, CostStore, ScheduleStore, MonitorStore, OperationsStore, Protocol):
+class Store(
+    FlowStore,
+    PersonsStore,
+    BindingStore,
+    CostStore,
+    ScheduleStore,
+    MonitorStore,
+    OperationsStore,
+    ImportStore,
+    Protocol,
+):
     """What the engine asks of a database. See the package's conformance tests for what each method promises."""
 
     async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:

@@ -11,6 +11,7 @@ from ramet.model.task import Standing
 from ramet.store.schema_cost import COST_TABLES
 from ramet.store.schema_flow import FLOW_TABLES
 from ramet.store.schema_guard import GUARD_TABLES
+from ramet.store.schema_import import IMPORT_TABLES
 from ramet.store.schema_monitor import MONITOR_TABLES
 from ramet.store.schema_schedules import SCHEDULE_TABLES
 
@@ -97,7 +98,8 @@ _V1 = (
         started_at REAL,
         deadline_at REAL,
         finished_at REAL,
-        unique_seconds REAL
+        unique_seconds REAL,
+        path TEXT
     )
     """,
     # Every task is in exactly one of these two: a root by its lineage, any other by its parent.
@@ -276,6 +278,7 @@ _V1 = (
     *SCHEDULE_TABLES,
     *COST_TABLES,
     *MONITOR_TABLES,
+    *IMPORT_TABLES,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)

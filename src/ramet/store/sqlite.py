@@ -39,6 +39,7 @@ from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
 from ramet.store.verbs_binding import BindingVerbs
 from ramet.store.verbs_cost import CostVerbs
 from ramet.store.verbs_flow import FlowVerbs
+from ramet.store.verbs_import import ImportVerbs
 from ramet.store.verbs_monitor import MonitorVerbs
 from ramet.store.verbs_operations import OperationsVerbs
 from ramet.store.verbs_persons import PersonsVerbs
@@ -48,7 +49,9 @@ from ramet.store.within import run_within
 Answer = TypeVar("Answer")
 
 
-class SqliteStore(FlowVerbs, PersonsVerbs, BindingVerbs, CostVerbs, ScheduleVerbs, MonitorVerbs, OperationsVerbs):
+class SqliteStore(
+    FlowVerbs, PersonsVerbs, BindingVerbs, CostVerbs, ScheduleVerbs, MonitorVerbs, OperationsVerbs, ImportVerbs
+):
     """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
 
     def __init__(

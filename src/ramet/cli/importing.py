@@ -1,0 +1,142 @@
+"""``ramet import``: the tasks of another queue, in three steps that may each be run again."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ramet import App
+from ramet.cli.failures import CliError
+from ramet.cli.options import database_option, json_option, load, person
+from ramet.cli.show import counted, emit, number, plain
+from ramet.model.importing import FIELDS, FORMATS, RowError, Rules, parse_pairs
+from ramet.model.task import TaskState
+
+if TYPE_CHECKING:
+    from ramet.engine.importing import Report, Source
+
+PROGRESS_SECONDS = 2.0
+HISTORY = {
+    "import_duplicate": "with the identity of another",
+    "import_cycle": "in a circle",
+    "import_depth": "deeper than the lineage may grow",
+}
+
+
+@click.command("import", short_help="Import the tasks of another queue.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--format", "kind", type=click.Choice(FORMATS), help="Left out: by the file's name.")
+@click.option("--table", help="Of a SQLite file with several.")
+@click.option("--map", "kinds", multiple=True, metavar="TYPE=KIND", help="Which kind a type is (repeatable).")
+@click.option("--status", "states", multiple=True, metavar="THEIRS=STATE", help="What a status means (repeatable).")
+@click.option("--column", "columns", multiple=True, metavar="THEIRS=FIELD", help="What a column is (repeatable).")
+@click.option("--payload", "payload_column", metavar="COLUMN",
+              help="This column is the payload. Left out: the URL and all columns without a meaning.")  # fmt: skip
+@click.option("--kinds", "target", metavar="MODULE:ATTR", help="The app: its kinds check payloads and give keys.")
+@click.option("--name", help="Of the import, for the record (default: the file's name).")
+@click.option("--check", "step", flag_value="check", help="Report what would happen and write nothing.")
+@click.option("--enforce", "step", flag_value="enforce", help="Verify every row, then close the import.")
+@database_option
+@json_option
+def import_command(
+    *,
+    file: Path,
+    kind: str | None,
+    table: str | None,
+    kinds: tuple[str, ...],
+    states: tuple[str, ...],
+    columns: tuple[str, ...],
+    payload_column: str | None,
+    target: str | None,
+    name: str | None,
+    step: str | None,
+    database: str,
+    as_json: bool,
+) -> None:
+    """Import the tasks of another queue from JSON lines, CSV or a SQLite table.
+
+    Three steps, each of which may be run again: --check reports, a run without it fills, --enforce verifies and closes.
+    A row that cannot be imported is named, and nothing is written.
+    """
+    from ramet.engine.import_files import format_of  # With the driver that the waiting rows need.
+    from ramet.engine.importing import Source
+
+    try:
+        rules = Rules(parse_pairs(kinds, "--map"), _states(states), _columns(columns), payload_column)
+    except RowError as error:
+        raise CliError(str(error)) from error
+    source = Source(file, format_of(file, kind), table, rules, name, strict=target is not None)
+    app = App() if target is None else load(target)
+    report = asyncio.run(_run(app, source, step or "fill", database, there=Path(database).exists()))
+    if as_json:
+        emit(report)
+    else:
+        _tell(report, source)
+
+
+def _states(words: tuple[str, ...]) -> dict[str, TaskState]:
+    try:
+        return {theirs: TaskState(ours) for theirs, ours in parse_pairs(words, "--status").items()}
+    except ValueError as error:
+        raise RowError(f"--status: {error}: give one of {', '.join(TaskState)}") from error
+
+
+def _columns(words: tuple[str, ...]) -> dict[str, str]:
+    pairs = parse_pairs(words, "--column")
+    for ours in pairs.values():
+        if ours not in FIELDS:
+            raise RowError(f"--column: there is no field {ours}: give one of {', '.join(sorted(FIELDS))}")
+    return pairs
+
+
+async def _run(app: App, source: Source, step: str, database: str, *, there: bool) -> Report:
+    from ramet.engine.importing import Importer
+
+    importer = Importer(source, app.registry, app.limits, progress=_Progress())
+    if step == "check" and not there:
+        return await importer.check(None)
+    # A file that cannot be imported leaves no empty database behind.
+    if step == "fill" and not there:
+        await importer.check(None)
+    async with app.client(database, create=step == "fill") as client:
+        if step == "check":
+            return await importer.check(client.store)
+        return await (importer.enforce if step == "enforce" else importer.fill)(client.store, person())
+
+
+class _Progress:
+    """A line now and then on a terminal's standard error."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + PROGRESS_SECONDS
+        self._shown = sys.stderr.isatty()
+
+    def __call__(self, what: str, rows: int) -> None:
+        if self._shown and time.monotonic() >= self._next:
+            click.echo(f"ramet: {what} {number(rows)} rows", err=True)
+            self._next = time.monotonic() + PROGRESS_SECONDS
+
+
+def _tell(report: Report, source: Source) -> None:
+    rows = counted(report.rows, "row")
+    if report.step == "enforce":
+        click.echo(f"all {rows} of {plain(source.path)} are sound tasks; the import {plain(source.title)} is closed")
+        return
+    verb = "would create" if report.step == "check" else "created"
+    there = f", {number(report.there)} of {rows} were there already" if report.there else f" from {rows}"
+    click.echo(f"{verb} {counted(report.created, 'task')}{there}, in {counted(report.lineages, 'lineage')}")
+    if report.states:
+        click.echo("arriving as: " + ", ".join(f"{state} {number(count)}" for state, count in report.states.items()))
+    if report.running_before:
+        click.echo(f"{counted(report.running_before, 'row')} being processed there: pending here")
+    if report.orphans:
+        click.echo(f"{counted(report.orphans, 'row')} with a parent that is nowhere: at depth 0")
+    for verdict, count in report.history.items():
+        click.echo(f"{counted(count, 'row')} {HISTORY[verdict]}: kept as history ({verdict})")
+    if report.step == "fill":
+        click.echo("next: the same command with --enforce")

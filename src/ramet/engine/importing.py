@@ -1,0 +1,314 @@
+"""Importing the tasks of another queue: check, fill, enforce (docs/guides/migrating.md).
+
+Every step reads the file anew and may be run again. Nothing is written before the whole file was understood and every
+row has its place; then tasks go in by batches, and a run that was cut short is finished by the next one, because what
+exists under its id is left alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from ramet.engine.import_files import ImportRefused, rows_of
+from ramet.engine.registry import PayloadTooLarge, Registry, UnknownKind
+from ramet.model.importing import Incoming, RowError, Rules, as_json, state_on_arrival, understand
+from ramet.model.keys import InvalidKey
+from ramet.model.limits import Limits
+from ramet.model.task import NewTask
+from ramet.store.base import Store
+from ramet.store.base_import import Arrival, ImportDone
+from ramet.store.import_staging import CHUNK, CYCLE, DEPTH, DUPLICATE, Placed, Staging
+from ramet.store.importing import as_history
+
+HOLD_SECONDS = 3_600.0
+"""Tasks of a lineage that takes several batches wait until it is whole, or for so long when nobody finishes it."""
+
+Progress = Callable[[str, int], None]
+"""Called with what is going on and how many rows are through."""
+
+
+class Source(NamedTuple):
+    """What to import, and how to read it."""
+
+    path: Path
+    format: str
+    table: str | None = None
+    rules: Rules = Rules()
+    name: str | None = None
+    """Of the import; None: the file's name."""
+    strict: bool = False
+    """True where every kind must be one that the app has."""
+
+    @property
+    def title(self) -> str:
+        """The name of the import."""
+        return self.name or self.path.name
+
+
+class Report(NamedTuple):
+    """What a step found, and did."""
+
+    step: str
+    """``check``, ``fill`` or ``enforce``."""
+    rows: int
+    there: int
+    """Rows whose task exists already."""
+    created: int
+    """Tasks that this step created, or that a fill would."""
+    lineages: int
+    """Lineages that rows have."""
+    live: int
+    """Of the created: pending ones."""
+    running_before: int
+    """Of these, those that were being processed there."""
+    orphans: int
+    """Rows that name a parent which is neither in the file nor in the database: they start at depth 0."""
+    history: dict[str, int]
+    """Rows kept as history only, by reason."""
+    states: dict[str, int]
+    """States on arrival of the created, before history."""
+
+
+class Importer:
+    """One file on its way into one database."""
+
+    def __init__(
+        self, source: Source, registry: Registry, limits: Limits, *, progress: Progress = lambda what, rows: None
+    ) -> None:
+        self._source = source
+        self._registry = registry
+        self._limits = limits
+        self._progress = progress
+        self._templates: dict[str, NewTask] = {}
+
+    async def check(self, store: Store | None) -> Report:
+        """Read and place everything, write nothing. None stands for a database that does not exist yet.
+
+        Raises:
+            ImportRefused: a row cannot be imported.
+        """
+        with Staging() as staging:
+            await self._stage(staging, store)
+            return self._report("check", staging)
+
+    async def fill(self, store: Store, by: str) -> Report:
+        """Create the tasks that are not there yet. A second run adds nothing twice.
+
+        Raises:
+            ImportRefused: a row cannot be imported; nothing was written. Or the import is closed.
+        """
+        with Staging() as staging:
+            await self._stage(staging, store)
+            await self._refuse_closed(store)
+            report = self._report("fill", staging)
+            created, duplicates = await self._write(staging, store)
+            history = dict(report.history)
+            if duplicates:
+                history[DUPLICATE] = history.get(DUPLICATE, 0) + duplicates
+            report = report._replace(created=created, history=history)
+            done = ImportDone(report.rows, created, sum(history.values()))
+            await store.import_end(self._source.title, by, done, close=False)
+            return report
+
+    async def enforce(self, store: Store, by: str) -> Report:
+        """Verify that every row of the file is a sound task, then close the import.
+
+        Raises:
+            ImportRefused: a task is missing or unsound; the first is named. Or the import is closed already.
+        """
+        with Staging() as staging:
+            await self._stage(staging, store)
+            await self._refuse_closed(store)
+            wrong: dict[str, str] = {}
+            for ids in staging.ids():
+                wrong |= await store.import_verify(ids)
+            if wrong:
+                task_id = min(wrong, key=lambda name: (len(staging.where(name)), staging.where(name)))
+                more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+                raise ImportRefused(f"{self._named(staging.where(task_id), task_id)}: {wrong[task_id]}{more}")
+            for tracking_ids in staging.known_lineages():
+                for tracking_id, found in (await store.import_recount(tracking_ids)).items():
+                    raise ImportRefused(f"lineage {tracking_id} {found}: restore a backup, and report this")
+            report = self._report("enforce", staging)
+            await store.import_end(self._source.title, by, ImportDone(report.rows, 0, 0), close=True)
+            return report
+
+    async def _refuse_closed(self, store: Store) -> None:
+        for row in await store.import_imports():
+            if row.name == self._source.title and row.state == "closed":
+                raise ImportRefused(f"the import {row.name} is closed: give --name to import more")
+
+    # --- reading
+
+    async def _stage(self, staging: Staging, store: Store | None) -> None:
+        rows = 0
+        for part in self._parts():
+            twice = staging.add(part)
+            if twice is not None:
+                raise ImportRefused(
+                    f"{self._source.path} {twice[0]}: its id is that of {twice[1]} too: give every row its own"
+                )
+            rows += len(part)
+            self._progress("read", rows)
+        if not rows:
+            raise ImportRefused(f"{self._source.path} has no rows: give a file with some")
+        if store is not None:
+            await self._look_up(staging, store)
+        staging.place(self._limits.max_spawn_depth)
+
+    def _parts(self) -> Iterator[list[tuple[str, Incoming, bool]]]:
+        part: list[tuple[str, Incoming, bool]] = []
+        for where, row in rows_of(self._source.path, self._source.format, self._source.table):
+            try:
+                incoming, loose = self._understood(row)
+            except RowError as error:
+                own = row.get("id")
+                raise ImportRefused(f"{self._named(where, own if isinstance(own, str) else None)}: {error}") from error
+            part.append((where, incoming, loose))
+            if len(part) == CHUNK:
+                yield part
+                part = []
+        if part:
+            yield part
+
+    def _named(self, where: str, task_id: str | None) -> str:
+        return f"{self._source.path} {where}" + (f" (id {ascii(task_id)[1:-1][:80]})" if task_id else "")
+
+    def _understood(self, row: dict[str, object]) -> tuple[Incoming, bool]:
+        """The row with its payload as text, and its key and attempts as its kind gives them."""
+        incoming = understand(row, self._source.rules)
+        try:
+            kind = (self._registry.get if self._source.strict else self._registry.known)(incoming.kind)
+            payload = None if kind.handler is not None and kind.payload is None else incoming.payload
+            as_json(payload, "the payload", kind.limits.payload_bytes_max)
+            new = kind.new_task(payload, key=incoming.key if kind.key is None else None)
+        except UnknownKind as error:
+            raise RowError(f"{error}: say which one with --map {incoming.kind[:40]}=KIND") from None
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            field = ".".join(map(str, first["loc"])) or "it"
+            raise RowError(f"the payload does not fit kind {incoming.kind}: {field}: {first['msg']}") from None
+        except (PayloadTooLarge, InvalidKey) as error:
+            raise RowError(str(error)) from None
+        self._templates.setdefault(incoming.kind, new)
+        if incoming.pipeline_state is not None:
+            text = as_json(incoming.pipeline_state, "pipeline_state", self._limits.pipeline_state_bytes_max)
+            incoming = incoming._replace(pipeline_state=text)
+        if incoming.max_attempts is None:
+            incoming = incoming._replace(max_attempts=new.max_attempts)
+        return incoming._replace(payload=new.payload, key=new.key), kind.cycle_on == "kind+key"
+
+    async def _look_up(self, staging: Staging, store: Store) -> None:
+        for ids in list(staging.ids()) + list(staging.missing_parents()):
+            places, _ = await store.import_places(ids)
+            staging.found(places)
+        for names in list(staging.named_lineages()):
+            _, bounds = await store.import_places((), names)
+            staging.found((), bounds)
+        for ids in list(staging.missing_ancestors()):
+            places, _ = await store.import_places(ids)
+            staging.found(places)
+
+    # --- writing
+
+    async def _write(self, staging: Staging, store: Store) -> tuple[int, int]:
+        """(tasks created, those of them that became duplicates of tasks not of this file)."""
+        title = self._source.title
+        await store.import_begin(title, "import")
+        hold_until = time.time() + HOLD_SECONDS
+        large = staging.large_lineages()
+        created = duplicates = through = 0
+        batch: list[Arrival] = []
+
+        async def flush(hold: float | None) -> None:
+            nonlocal created, duplicates, batch
+            answer = await store.import_tasks(batch, lineage_seconds=self._limits.lineage_seconds, hold_until=hold)
+            created, duplicates, batch = created + answer.created, duplicates + len(answer.duplicates), []
+
+        growing: str | None = None
+        for part in staging.placed():
+            tracking_id = part[0].tracking_id
+            if batch and (tracking_id in large or len(batch) + len(part) > CHUNK):
+                await flush(None)
+            if growing is not None and growing != tracking_id:
+                await store.import_release(growing, hold_until)
+                growing = None
+            batch += [self._arrival(placed) for placed in part]
+            if tracking_id in large:
+                growing = tracking_id
+                await flush(hold_until)
+            through += len(part)
+            self._progress("written", through)
+        if batch:
+            await flush(None)
+        if growing is not None:
+            await store.import_release(growing, hold_until)
+        return created, duplicates
+
+    def _arrival(self, placed: Placed) -> Arrival:
+        row = placed.incoming
+        new = self._templates[row.kind]._replace(
+            id=row.id, key=row.key, payload=row.payload, max_attempts=row.max_attempts, delay_seconds=0.0,
+            unique_seconds=None, shape=None, url=None,
+        )  # fmt: skip
+        state = state_on_arrival(row.state)
+        arrival = Arrival(
+            new=new,
+            tracking_id=placed.tracking_id,
+            parent_id=placed.parent_id,
+            ancestry_chain=placed.ancestry_chain,
+            spawn_depth=placed.spawn_depth,
+            max_spawn_depth=placed.max_spawn_depth,
+            state=state,
+            reason=None if state in ("success", "pending") else f"imported as {row.status}",
+            error=row.error if state != "pending" else None,
+            attempts=row.attempts,
+            stage=row.stage,
+            pipeline_state=row.pipeline_state,
+            path=None if row.path is None else as_json(row.path, "queue_hint", 65_536),
+            created_at=time.time() if row.created_at is None else row.created_at,
+            told=_told(placed, state),
+        )
+        if placed.verdict is None:
+            return arrival
+        return as_history(arrival, placed.verdict, f"{placed.verdict}: {placed.detail}")
+
+    def _report(self, step: str, staging: Staging) -> Report:
+        fresh = staging.count("known = 0")
+        states: Counter[str] = Counter()
+        for state in ("pending", "processing", "success", "filtered", "skipped", "failed", "cancelled"):
+            states[state_on_arrival(state)] += staging.count_state(state)
+        history = {verdict: staging.count("verdict = ?", (verdict,)) for verdict in (DUPLICATE, CYCLE, DEPTH)}
+        return Report(
+            step=step,
+            rows=staging.count(),
+            there=staging.count("known = 1"),
+            created=0 if step == "enforce" else fresh,
+            lineages=staging.count_lineages(),
+            live=staging.count_state("pending", kept=True) + staging.count_state("processing", kept=True),
+            running_before=staging.count_state("processing", kept=True),
+            orphans=staging.orphans,
+            history={verdict: count for verdict, count in history.items() if count},
+            states={state: count for state, count in states.items() if count},
+        )
+
+
+def _told(placed: Placed, state: str) -> tuple[str, str] | None:
+    """Their word for the state, and what a person will want to know about how the row arrived."""
+    row = placed.incoming
+    notes = []
+    if row.state != state:
+        notes.append("was being processed there")
+    if placed.verdict is not None and row.parent_id is not None and placed.parent_id is None:
+        notes.append(f"its parent there: {row.parent_id}")
+    if row.error is not None and state == "pending":
+        notes.append(f"its last error there: {row.error}")
+    if placed.verdict is not None:
+        notes.append(f"its key there: {row.key}")
+    return (row.status or state, "; ".join(notes)) if notes else None

@@ -1,0 +1,118 @@
+"""``ramet import``: three steps, each told in a few lines; a mistake in one."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import APP, Cli
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Path:
+    """A small queue: a tree, a copy, a circle, an orphan."""
+    rows: list[dict[str, Any]] = [
+        {"id": "c", "type": "company", "url": "https://x.example", "status": "processing", "parent_item_id": "j"},
+        {"id": "j", "type": "job", "url": "https://x.example/1", "status": "done"},
+        {"id": "j2", "type": "job", "url": "https://x.example/1", "status": "pending", "parent_item_id": "j"},
+        {"id": "s", "type": "job", "url": "self", "parent_item_id": "s"},
+        {"id": "o", "type": "job", "url": "o", "parent_item_id": "gone"},
+    ]
+    path = tmp_path / "old queue.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    return path
+
+
+def test_check_fill_and_enforce(cli: Cli, queue: Path) -> None:
+    lines = [
+        "5 tasks from 5 rows, in 3 lineages",
+        "arriving as: pending 4, success 1",
+        "1 row being processed there: pending here",
+        "1 row with a parent that is nowhere: at depth 0",
+        "1 row with the identity of another: kept as history (import_duplicate)",
+        "1 row in a circle: kept as history (import_cycle)",
+    ]
+    assert cli.good("import", str(queue), "--check").splitlines() == [f"would create {lines[0]}", *lines[1:]]
+    assert not cli.database.exists()
+    filled = cli.good("import", str(queue)).splitlines()
+    assert filled == [f"created {lines[0]}", *lines[1:], "next: the same command with --enforce"]
+    again = cli.good("import", str(queue)).splitlines()
+    assert again[0] == "created 0 tasks, 5 of 5 rows were there already, in 3 lineages"
+    assert cli.good("import", str(queue), "--check").splitlines()[0].startswith("would create 0 tasks, 5 of 5 rows")
+    closed = cli.good("import", str(queue), "--enforce")
+    assert closed == f"all 5 rows of {queue} are sound tasks; the import old queue.jsonl is closed\n"
+    assert "is closed: give --name to import more" in cli.bad("import", str(queue))
+    assert cli.good("import", str(queue), "--name", "second").startswith("created 0 tasks")
+    assert "import_cycle" in cli.good("explain", "s")
+
+
+def test_a_report_as_json(cli: Cli, queue: Path) -> None:
+    [report] = cli.documents("import", str(queue))
+    assert (report["step"], report["rows"], report["created"], report["live"]) == ("fill", 5, 5, 2)
+    assert report["history"] == {"import_duplicate": 1, "import_cycle": 1}
+
+
+def test_types_states_columns_and_payloads_are_given_by_options(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "rows.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE jobs (key, type, status, data)")
+        db.execute("INSERT INTO jobs VALUES ('a', 'greeting', 'odd', '{\"text\": \"hello\"}')")
+        db.execute("CREATE TABLE other (key)")
+    db.close()
+    words = ["import", str(path), "--table", "jobs", "--column", "key=id", "--payload", "data", "--kinds", APP]
+    assert "row 1 of table jobs (id a)" not in cli.bad(*words)
+    assert "say what it means with --status odd=STATE" in cli.bad(*words)
+    words += ["--status", "odd=filtered"]
+    assert "say which one with --map greeting=KIND" in cli.bad(*words)
+    [report] = cli.documents(*words, "--map", "greeting=rejects")
+    assert report["states"] == {"filtered": 1}
+    [task] = cli.documents("explain", "a")
+    assert (task["task"]["kind"], task["task"]["key"], task["task"]["payload"]) == (
+        "rejects",
+        "hello",
+        {"text": "hello"},
+    )
+
+
+def test_a_bad_row_is_named_and_leaves_no_database(cli: Cli, queue: Path) -> None:
+    queue.write_text(queue.read_text() + '{"id": "\\u001b[31m", "type": "job", "retry_count": "many"}\n')
+    said = cli.bad("import", str(queue))
+    assert "line 6" in said
+    assert "retry_count is 'many': give a whole number" in said
+    assert "\x1b" not in said
+    assert not cli.database.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["--map", "job"], "--map job is no pair"), (["--status", "a=b"], "--status: 'b' is not a valid TaskState"),
+     (["--column", "a=b"], "--column: there is no field b"), (["--table", "t"], "--table goes with --format sqlite"),
+     (["--format", "csv"], "does not have 5 fields"), (["--enforce"], "no database at")],
+)  # fmt: skip
+def test_a_mistake_is_one_line(cli: Cli, queue: Path, words: list[str], message: str) -> None:
+    assert message in cli.bad("import", str(queue), *words)
+    assert not cli.database.exists()
+
+
+def test_an_import_that_is_not_whole_cannot_be_closed(cli: Cli, queue: Path) -> None:
+    cli.good("import", str(queue))
+    queue.write_text(queue.read_text() + '{"id": "late", "type": "job"}\n')
+    said = cli.bad("import", str(queue), "--enforce")
+    assert "line 6 (id late): it is not in the database: run the import again without --enforce" in said
+    cli.good("import", str(queue))
+    cli.good("import", str(queue), "--enforce")
+
+
+def test_imported_tasks_are_worked_off_like_any(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "nodes.csv"
+    path.write_text("id,type,name,depth,status\nroot,node,r,1,pending\nold,node,r.0,0,success\n")
+    words = ["import", str(path), "--kinds", APP]
+    assert "the payload does not fit kind node" not in cli.good(*words)
+    cli.work()
+    [task] = cli.documents("explain", "root")
+    assert task["task"]["state"] == "success"
+    assert cli.documents("alerts", "check") == []

@@ -1,0 +1,146 @@
+"""What a row of another queue means here, field by field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ramet.model.importing import Incoming, RowError, Rules, parse_pairs, state_on_arrival, understand
+from ramet.model.task import TaskState
+
+PLAIN = Rules()
+
+
+def row(rules: Rules = PLAIN, **fields: Any) -> Incoming:
+    return understand({"id": "a", "type": "job", **fields}, rules)
+
+
+def test_a_row_of_the_first_design() -> None:
+    got = row(
+        url="HTTPS://X.example:443/jobs?utm_source=a", status="failed", retry_count=2, max_retries=3,
+        error_details="boom", parent_item_id="p", tracking_id="t", ancestry_chain=["t", "p"], spawn_depth=1,
+        max_spawn_depth=10, pipeline_stage="fetch", pipeline_state={"a": 1}, queueHint=["A", "B:C"],
+        created_at="2025-09-30T12:00:00Z", company="Stripe",
+    )  # fmt: skip
+    assert got == Incoming(
+        id="a", kind="job", key="https://x.example/jobs",
+        payload={"company": "Stripe", "url": "HTTPS://X.example:443/jobs?utm_source=a"}, status="failed",
+        state="failed", retry_count=2, max_attempts=4, error="boom", parent_id="p", tracking_id="t",
+        max_spawn_depth=10, stage="fetch", pipeline_state={"a": 1}, path=["A", "B:C"], created_at=1_759_233_600.0,
+    )  # fmt: skip
+
+
+def test_text_of_a_csv_is_read_as_what_it_says() -> None:
+    got = row(retry_count="2", max_retries="3", ancestry_chain='["p"]', pipeline_state='{"a": [1]}', parent_item_id="",
+              queue_hint='["A"]', created_at="1759233600", error_details="")  # fmt: skip
+    assert (got.retry_count, got.max_attempts, got.parent_id, got.pipeline_state) == (2, 4, "p", {"a": [1]})
+    assert (got.path, got.created_at, got.error) == (["A"], 1_759_233_600.0, None)
+
+
+@pytest.mark.parametrize(
+    ("chain", "tracking_id", "parent"),
+    [(["a"], None, None), (["t"], "t", None), (["t", "a"], "t", None), (["t", "r", "p"], "t", "p"), ([], None, None)],
+)
+def test_own_id_and_tracking_id_are_no_ancestors(chain: list[str], tracking_id: str | None, parent: str | None) -> None:
+    assert row(ancestry_chain=chain, tracking_id=tracking_id).parent_id == parent
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [("pending", "pending"), ("Queued", "pending"), ("in-progress", "processing"), ("done", "success"),
+     ("COMPLETE", "success"), ("error", "failed"), ("canceled", "cancelled"), ("discovered", "pending"),
+     ("claimed", "processing"), ("processed", "success"), ("skipped", "skipped"), ("filtered", "filtered"),
+     ("", "pending"), ("mine", "skipped")],
+)  # fmt: skip
+def test_words_for_states(status: str, state: str) -> None:
+    assert row(Rules(states={"mine": TaskState.SKIPPED}), status=status).state == state
+
+
+def test_what_was_running_arrives_pending_and_loaded_keeps_its_stage() -> None:
+    loaded = row(status="loaded")
+    assert (state_on_arrival(loaded.state), loaded.stage) == ("pending", "loaded")
+    assert [state_on_arrival(state) for state in ("failed", "success")] == ["failed", "success"]
+
+
+@pytest.mark.parametrize(
+    ("status", "retries", "most", "attempts"),
+    [("pending", 0, 3, 0), ("pending", 2, 3, 2), ("pending", 3, 3, 3), ("pending", 9, 3, 3), ("processing", 1, 3, 1),
+     ("failed", 3, 3, 4), ("failed", 9, 3, 4), ("success", 0, None, 1), ("success", 2, 3, 3)],
+)  # fmt: skip
+def test_retries_are_attempts_and_a_pending_row_always_has_one_left(
+    status: str, retries: int, most: int | None, attempts: int
+) -> None:
+    assert row(status=status, retry_count=retries, max_retries=most).attempts == attempts
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("2025-09-30T12:00:00", 1_759_233_600.0), ("2025-09-30 14:00:00+02:00", 1_759_233_600.0),
+     (1_759_233_600, 1_759_233_600.0), (1_759_233_600_000, 1_759_233_600.0), (" 1759233600000 ", 1_759_233_600.0),
+     (1_759_233_600.5, 1_759_233_600.5), (None, None), ("2025-09-30", 1_759_190_400.0)],
+)  # fmt: skip
+def test_moments(value: Any, seconds: float | None) -> None:
+    assert row(created_at=value).created_at == seconds
+
+
+def test_paths_keys_and_payloads() -> None:
+    assert row(documentId="d:1").path == ["d:1"]
+    assert row(queueHint=[], documentId="d").path == []
+    assert row(queueHint="A").path == ["A"]
+    assert [row().key, row(url=" Some  Title ").key] == ["a", "Some  Title"]
+    assert row(Rules(payload_column="data"), data='{"n": 1}', other=2).payload == {"n": 1}
+    assert row(Rules(payload_column="data"), data=[1]).payload == [1]
+    assert row(Rules(columns={"link": "url"}), link="https://x.example").key == "https://x.example/"
+    assert row(Rules(kinds={"job": "page"})).kind == "page"
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"id": ""}, "id is missing"),
+    ({"id": None}, "id is missing"),
+    ({"id": "x" * 201}, "id has 201 characters"),
+    ({"id": "a\x00"}, "id has the character '\\x00'"),
+    ({"id": "\ud800"}, "id has the character"),
+    ({"id": {"$oid": "1"}}, "id is {'$oid': '1'}: give it as text"),
+    ({"type": ""}, "type is missing"),
+    ({"type": True}, "type is True"),
+    ({"status": "odd"}, "status is 'odd': say what it means with --status odd=STATE"),
+    ({"retry_count": -1}, "retry_count is -1: give a number from 0"),
+    ({"retry_count": "two"}, "retry_count is 'two': give a whole number"),
+    ({"retry_count": 1.5}, "retry_count is 1.5"),
+    ({"retry_count": "9" * 5_000}, "retry_count is '999"),
+    ({"max_retries": True}, "max_retries is True"),
+    ({"max_spawn_depth": 10**9}, "max_spawn_depth is 1000000000: give a number from 0 to 1000"),
+    ({"spawn_depth": "deep"}, "spawn_depth is 'deep'"),
+    ({"ancestry_chain": "p"}, "ancestry_chain is no JSON"),
+    ({"ancestry_chain": [1]}, "ancestry_chain is [1]: give a list of texts"),
+    ({"pipeline_state": "{"}, "pipeline_state is no JSON"),
+    ({"pipeline_state": "[" * 200_000}, "pipeline_state is no JSON"),
+    ({"queueHint": ["x"] * 101}, "queue_hint has over 100 elements"),
+    ({"queueHint": {"a": 1}}, "queue_hint is {'a': 1}"),
+    ({"created_at": "yesterday"}, "created_at is 'yesterday': give a date like"),
+    ({"created_at": -1}, "created_at is -1"),
+    ({"created_at": 10**400}, "created_at is 1000"),
+    ({"created_at": "nan"}, "created_at is 'nan'"),
+    ({"url": "http://"}, "url is 'http://'"),
+    ({"url": "ftp://x.example/"}, "url is 'ftp://x.example/'"),
+    ({"url": "a\x00b"}, "url has the character"),
+    ({"kind": "page"}, "type is given twice, as 'job' and 'page'"),
+    ({"error_details": "\ud800"}, "error_details has the character"),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), BAD, ids=[f"{n} {message[:30]}" for n, (_, message) in enumerate(BAD)])
+def test_what_makes_no_sense_is_refused_with_the_field_and_what_to_do(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(RowError) as refused:
+        row(**fields)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 400
+
+
+def test_pairs_of_options() -> None:
+    assert parse_pairs(["a=b", "c=d=e"], "--map") == {"a": "b", "c": "d=e"}
+    for bad in ("a", "a=", "=b"):
+        with pytest.raises(RowError, match="is no pair: write it like --map theirs=ours"):
+            parse_pairs([bad], "--map")
