@@ -4,6 +4,7 @@ This module is the public API; nothing else is promised.
 """
 
 from ramet.engine.app import App
+from ramet.engine.batch import BatchContext, SyncBatchContext
 from ramet.engine.binding import item
 from ramet.engine.blobs import Blob, BlobTooLarge
 from ramet.engine.claim import Claim, Ended, Spawn
@@ -41,6 +42,7 @@ __all__ = [
     "Alert",
     "App",
     "Attempt",
+    "BatchContext",
     "Binding",
     "Blob",
     "BlobTooLarge",
@@ -83,6 +85,7 @@ __all__ = [
     "Stopped",
     "StoreError",
     "Submitted",
+    "SyncBatchContext",
     "SyncClaim",
     "SyncClient",
     "SyncContext",

@@ -63,8 +63,8 @@ class Bench(Desk):
         self.slots = Noted()
         self.runner: Runner | None = None
 
-    def start(self, concurrency: int = 2) -> Runner:
-        self.slots = Noted([0] * concurrency)
+    def start(self, concurrency: int = 2, width: int = 1) -> Runner:
+        self.slots = Noted([0] * concurrency * width)
         self.runner = Runner(
             self.app.registry,
             self,
@@ -72,6 +72,7 @@ class Bench(Desk):
             lease_seconds=300.0,
             rng=random.Random(1),
             started=self.slots,
+            width=width,
         )
         self.runner.start()
         return self.runner

@@ -9,7 +9,9 @@ import signal
 import time
 from typing import Any
 
-from ramet import App, Context, Limits, SyncContext
+from pydantic import BaseModel
+
+from ramet import App, BatchContext, Context, Limits, Permanent, SyncBatchContext, SyncContext
 from tests.engine.child_app import LOOK_SECONDS, Meeting
 
 app = App()
@@ -100,3 +102,72 @@ async def kill(ctx: Context, meeting: Meeting) -> None:
 @app.task("quick")
 async def quick(ctx: Context, n: int) -> int:
     return n
+
+
+@app.task("alone", key=lambda meeting: meeting.name, limits=SHORT, process=True)
+def alone(ctx: SyncContext, meeting: Meeting) -> dict[str, Any]:
+    """A process of its own, in which the first attempt runs past its limit."""
+    meeting.put(f"began-{ctx.attempt}", str(os.getpid()))
+    if ctx.attempt == 1 and not meeting.seen("easy"):
+        hold_the_interpreter(3_600)
+    return {"attempt": ctx.attempt, "pid": os.getpid()}
+
+
+@app.task("patient", key=lambda meeting: meeting.name, process=True)
+def patient(ctx: SyncContext, meeting: Meeting) -> None:
+    """A process of its own that is killed, whatever happens."""
+    meeting.put("began", str(os.getpid()))
+    while True:
+        time.sleep(LOOK_SECONDS)
+
+
+@app.task("large", process=True, memory_bytes_max=50_000_000, limits=Limits(max_attempts=1))
+def large(ctx: SyncContext, size: int) -> int:
+    """As much memory as it is told to take, while it runs."""
+    return len(bytearray(size))
+
+
+@app.task("crash", key=lambda meeting: meeting.name, process=True)
+async def crash(ctx: Context, meeting: Meeting) -> None:
+    """A segmentation fault."""
+    meeting.put(f"death-{ctx.token.rpartition(':')[2]}")
+    ctypes.string_at(0)
+
+
+class Text(BaseModel):
+    text: str
+    folder: str = ""
+
+    @property
+    def meeting(self) -> Meeting:
+        return Meeting(folder=self.folder, name=self.text)
+
+
+def lengths(batch: Any, texts: list[Text]) -> list[Any]:
+    """Whatever a batch can do: results, ends of its own, errors, spawns."""
+    results: list[Any] = []
+    for ctx, item in zip(batch, texts, strict=True):
+        if item.text.startswith("bad"):
+            results.append(Permanent("bad text"))
+        elif item.text.startswith("skip"):
+            results.append(ctx.skip("no need"))
+        else:
+            if item.text.startswith("spawn"):
+                ctx.spawn("quick", len(item.text))
+            results.append([len(item.text), len(texts), os.getpid()])
+    return results
+
+
+@app.task("batch", batch=8, batch_seconds=0.2)
+async def batch(batch: BatchContext, texts: list[Text]) -> list[Any]:
+    return lengths(batch, texts)
+
+
+@app.task("batch in threads", batch=8, batch_seconds=0.2)
+def batch_in_threads(batch: SyncBatchContext, texts: list[Text]) -> list[Any]:
+    return lengths(batch, texts)
+
+
+@app.task("batch alone", batch=8, batch_seconds=0.2, process=True)
+def batch_alone(batch: SyncBatchContext, texts: list[Text]) -> list[Any]:
+    return lengths(batch, texts)

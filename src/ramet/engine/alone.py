@@ -13,12 +13,14 @@ from collections import deque
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from ramet.engine.child_process import ChildPlan, ChildProcess, StartCutShort
+from ramet.engine.batch import Gatherer
+from ramet.engine.child_process import ChildPlan, ChildProcess, ChildShape, StartCutShort
 from ramet.engine.clock import Clock
 from ramet.engine.ending import conclude, overdue
 from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.registry import Registry
 from ramet.engine.work import Work
+from ramet.model import events as ev
 from ramet.store.base import Settled, Settlement
 
 log = logging.getLogger("ramet.worker")
@@ -30,6 +32,11 @@ IDLE_SECONDS = 60.0
 RESTART_SECONDS = 1.0
 PROBATION_MIN = 2
 PROBATION_SHARE = 4
+
+
+def widest(registry: Registry, *, process: bool) -> int:
+    """The largest batch of the kinds that run in processes of their own, or of those that do not."""
+    return max((kind.how.batch for kind in registry.kinds if kind.how.process == process), default=1)
 
 
 class _Lane:
@@ -63,7 +70,10 @@ class Alone:
         self._supervisor: Supervisor | None = None
         self._probation = _Lane(max(PROBATION_MIN, concurrency // PROBATION_SHARE))
         self._processes = _Lane(concurrency)
-        self._own_process = frozenset[str]()
+        own = [kind for kind in registry.kinds if kind.how.process]
+        self._own_process = frozenset(kind.name for kind in own)
+        self._gatherer = Gatherer({kind.name: kind.how for kind in own if kind.how.batch > 1}, self._gathered)
+        self._shape = ChildShape(1, widest(registry, process=True), alone=True)
         self._calls: dict[ChildProcess, _Call] = {}
         self._starting: set[_Call] = set()
         self._ending: set[_Call] = set()
@@ -91,7 +101,8 @@ class Alone:
             *self._probation.waiting,
             *self._processes.waiting,
         ]
-        return {claim for call in calls for claim in call.left}
+        gathering = {(work.seq, work.fence) for work in self._gatherer.works}
+        return gathering.union(*(call.left for call in calls))
 
     @property
     def waiting_on_probation(self) -> int:
@@ -108,15 +119,22 @@ class Alone:
             if work.losses:
                 self._probation.waiting.append(_Call(self._probation, [work]))
             elif work.kind in own:
-                self._processes.waiting.append(_Call(self._processes, [work]))
+                for single in self._gatherer.take([work]):
+                    self._processes.waiting.append(_Call(self._processes, [single]))
             else:
                 rest.append(work)
         self._fill()
         return rest
 
+    def _gathered(self, works: list[Work]) -> None:
+        self._processes.waiting.append(_Call(self._processes, works))
+        self._fill()
+
     def cancel(self, claims: Sequence[Claim], now: float) -> set[Claim]:
         """Stop those of these claims that are here; returns them."""
-        wanted, found = set(claims), set[Claim]()
+        wanted = set(claims)
+        found = wanted.intersection((work.seq, work.fence) for work in self._gatherer.works)
+        self._gatherer.drop(found)
         for call in [*self._starting, *self._probation.waiting, *self._processes.waiting]:
             here = wanted & call.left
             call.left -= here
@@ -135,7 +153,8 @@ class Alone:
 
     def drain(self) -> list[Claim]:
         """Begin nothing more; returns what was not begun."""
-        unstarted = []
+        unstarted = [(work.seq, work.fence) for work in self._gatherer.works]
+        self._gatherer.clear()
         for call in [*self._starting, *self._probation.waiting, *self._processes.waiting]:
             unstarted += sorted(call.left)
             call.left.clear()
@@ -190,7 +209,7 @@ class Alone:
     async def _start(self, call: _Call) -> None:
         """A process for this call; it may be cancelled or handed back until there is one."""
         while True:
-            child = ChildProcess(self._plan, self, concurrency=1)
+            child = ChildProcess(self._plan, self, self._shape)
             try:
                 await child.start()
             except StartCutShort as error:
@@ -219,7 +238,8 @@ class Alone:
 
     def done(self, child: ChildProcess, settlements: Sequence[Settlement]) -> None:
         self._boss.outcomes(settlements)
-        self._ended(child, [(item.seq, item.fence) for item in settlements])
+        exhausted = any(type(s.event) is ev.Error and s.event.message.startswith("MemoryError") for s in settlements)
+        self._ended(child, [(item.seq, item.fence) for item in settlements], exhausted=exhausted)
 
     def stopped(self, child: ChildProcess, claims: Sequence[Claim]) -> None:
         self._boss.stopped(claims)
@@ -231,14 +251,17 @@ class Alone:
     async def ask(self, errand: str, *arguments: Any) -> Any:
         return await self._boss.ask(errand, *arguments)
 
-    def _ended(self, child: ChildProcess, claims: Sequence[Claim]) -> None:
+    def _ended(self, child: ChildProcess, claims: Sequence[Claim], *, exhausted: bool = False) -> None:
         call = self._calls.get(child)
         if call is None:
             return
         call.left.difference_update(claims)
         if not call.left:
             del self._calls[child]
-            self._free(child, call)
+            if exhausted:
+                # Who knows what a handler left behind that could not get memory.
+                self._begin(_retire(child))
+            self._free(None if exhausted else child, call)
 
     def died(self, child: ChildProcess, why: str) -> None:
         self._idle = [(other, since) for other, since in self._idle if other is not child]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from ramet.engine.client import Client
+from ramet.engine.execution import BATCH_SECONDS, Execution
 from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry, UrlOf
 from ramet.engine.schedules import Declared, declared
 from ramet.engine.sync_client import SyncClient
@@ -60,6 +61,10 @@ class App:
         trap: bool = False,
         url: UrlOf | None = None,
         alert_over: int | Literal["default"] | None = "default",
+        process: bool = False,
+        memory_bytes_max: int | None = None,
+        batch: int = 1,
+        batch_seconds: float = BATCH_SECONDS,
     ) -> Callable[[Function], Function]:
         """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
 
@@ -80,6 +85,12 @@ class App:
                 key is none; None where a payload has none.
             alert_over: the monitor tells when a task of a lineage is wanted more often than so many times, instead of
                 the setting ``monitor.demands_max``; None: never.
+            process: run each call in a process that runs nothing else meanwhile, so that it can be killed alone: past
+                its limit, cancelled, or when it brings its process down.
+            memory_bytes_max: with ``process``, address space that a call may take beyond what its process has.
+            batch: so many tasks in one call, at most: ``async def f(batch: BatchContext, payloads: list[T])`` returns
+                one result for each task, in order.
+            batch_seconds: how long the first of them waits for others.
         """
 
         if alert_over != "default":
@@ -99,6 +110,7 @@ class App:
                 unique_seconds=unique_seconds,
                 trap=trap,
                 url=url,
+                how=Execution(process, memory_bytes_max, batch, batch_seconds),
             )
             return function
 

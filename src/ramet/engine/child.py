@@ -18,7 +18,7 @@ from typing import Any
 
 from ramet.engine import logs
 from ramet.engine.app import App
-from ramet.engine.child_process import BLOCKED_AT_START
+from ramet.engine.child_process import BLOCKED_AT_START, ChildShape
 from ramet.engine.client import Client
 from ramet.engine.runner import Runner
 from ramet.engine.work import FRAME_HEAD, Work, frame, settled_in, settlement_out, unframe
@@ -122,18 +122,20 @@ class _Supervised:
 
 
 async def _serve(
-    app: App, database: str, link: socket.socket, slots: Slots, *, concurrency: int, lease_seconds: float
+    app: App, database: str, link: socket.socket, slots: Slots, *, shape: ChildShape, lease_seconds: float
 ) -> None:
     reader, writer = await asyncio.open_connection(sock=link)
     port = _Supervised(writer, app, database)
     runner = Runner(
         app.registry,
         port,
-        concurrency=concurrency,
+        concurrency=shape.calls,
         lease_seconds=lease_seconds,
         rng=random.Random(),
         started=slots,
+        width=shape.width,
         patient=True,
+        alone=shape.alone,
     )
     runner.start()
     port.send(["ready"])
@@ -187,7 +189,7 @@ def _die_with_the_supervisor() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run until the supervisor goes away."""
-    target, database, link_fd, slots_fd, concurrency, lease = arguments
+    target, database, link_fd, slots_fd, lease, *shape = arguments
     _die_with_the_supervisor()
     _leave_signals_to_the_supervisor()
     logs.inherit()
@@ -199,7 +201,9 @@ def main(arguments: list[str]) -> int:
     slots, link = Slots(int(slots_fd)), socket.socket(fileno=int(link_fd))
     for handle in (int(slots_fd), int(link_fd)):
         os.set_inheritable(handle, False)  # A program that a handler starts must not hold the link open.
-    asyncio.run(_serve(app, database, link, slots, concurrency=int(concurrency), lease_seconds=float(lease)))
+    calls, width, alone = map(int, shape)
+    wanted = ChildShape(calls, width, bool(alone))
+    asyncio.run(_serve(app, database, link, slots, shape=wanted, lease_seconds=float(lease)))
     return 0
 
 

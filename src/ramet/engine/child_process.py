@@ -59,6 +59,16 @@ class Owner(Protocol):
         ...
 
 
+class ChildShape(NamedTuple):
+    """What a child can run at a time."""
+
+    calls: int
+    width: int
+    """Tasks in one call, at most."""
+    alone: bool
+    """One call, which may be limited in its memory."""
+
+
 class ChildPlan(NamedTuple):
     """What all children of a worker have in common."""
 
@@ -77,14 +87,16 @@ class ChildProcess:
     knows which tasks were running, and which never began.
     """
 
-    def __init__(self, plan: ChildPlan, owner: Owner, *, concurrency: int) -> None:
+    def __init__(self, plan: ChildPlan, owner: Owner, shape: ChildShape) -> None:
         self._plan = plan
         self._owner = owner
-        self._concurrency = concurrency
+        self._shape = shape
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._listening: asyncio.Task[None] | None = None
-        self._slots, self._slots_handle = new_slots(plan.slots_folder, f"{plan.worker}.{next(_numbers)}", concurrency)
+        self._slots, self._slots_handle = new_slots(
+            plan.slots_folder, f"{plan.worker}.{next(_numbers)}", shape.calls * shape.width
+        )
         self._drained: asyncio.Future[list[tuple[int, int]]] | None = None
         self._ready: asyncio.Future[None] | None = None
         self._calls: set[asyncio.Task[None]] = set()
@@ -145,7 +157,7 @@ class ChildProcess:
     def _launch(self, link: int) -> subprocess.Popen[bytes]:
         plan = self._plan
         command = [sys.executable, "-m", "ramet.engine.child", plan.target, plan.database]
-        command += [str(n) for n in (link, self._slots_handle, self._concurrency, plan.lease_seconds)]
+        command += [str(n) for n in (link, self._slots_handle, plan.lease_seconds, *map(int, self._shape))]
         before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_AT_START)
         try:
             handles = (link, self._slots_handle)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic_core import to_json
 
 from ramet.engine.binding import AsyncBinder, Binder, SyncBinder
+from ramet.engine.call_time import CallTime
 from ramet.engine.domain import AsyncDomain, SyncDomain
 from ramet.engine.ids import new_id
 from ramet.engine.money import Reservation, SyncReservation, reserve
@@ -52,7 +53,7 @@ class Desk(Protocol):
         ...
 
 
-class BaseContext(Binder):
+class BaseContext(CallTime, Binder):
     """What contexts of async and plain handlers have in common."""
 
     def __init__(self, work: Work, kind: Kind, registry: Registry, desk: Desk, lease_seconds: float) -> None:
@@ -67,7 +68,6 @@ class BaseContext(Binder):
         self._charged: int | None = None
         self._stage = work.stage
         self._pipeline_state: dict[str, Any] | None = None
-        self._cancelled = False
 
     # --- who am I
 
@@ -139,15 +139,6 @@ class BaseContext(Binder):
     def _may_spawn(self) -> None:
         if self._work.ending is not None:
             raise ValueError(f"task {self.id} is ending ({self._work.ending_reason}): an on_end handler spawns nothing")
-
-    @property
-    def cancelled(self) -> bool:
-        """True once this handler is to stop: its task was ended, its claim is lost, or its time is over.
-
-        An ``async def`` handler is cancelled where it awaits; a plain function asks here, between its steps. One that
-        does not end within some seconds is ended with its process.
-        """
-        return self._cancelled
 
     @property
     def token(self) -> str:
@@ -234,10 +225,6 @@ class BaseContext(Binder):
         self._charged = (self._charged or 0) + amount_of(nano_dollars, "to be charged are")
 
     # --- for the engine
-
-    def cancel(self) -> None:
-        """Tell the handler to stop."""
-        self._cancelled = True
 
     def take_settlement(self, event: Callable[[int], ev.Event], **more: Any) -> Settlement:
         """Everything buffered so far, under the given event."""

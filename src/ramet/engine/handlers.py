@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ramet.engine.clock import Clock
+from ramet.engine.execution import BATCH_MAX
 from ramet.engine.runner import Runner
 from ramet.engine.work import Work
 from ramet.store.base import Settled, Settlement
@@ -103,7 +104,13 @@ class InProcess:
         self._supervisor: Supervisor | None = None
         self._delivered: list[Settlement] = []
         self._runner = Runner(
-            app.registry, self, concurrency=concurrency, lease_seconds=lease_seconds, rng=rng, clock=clock
+            app.registry,
+            self,
+            concurrency=concurrency,
+            lease_seconds=lease_seconds,
+            rng=rng,
+            clock=clock,
+            width=BATCH_MAX,
         )
 
     async def start(self, supervisor: Supervisor) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ramet.engine.clock import Clock
+from ramet.engine.registry import Kind
+from ramet.engine.work import Work
 
 AHEAD_SECONDS = 0.25
 """Work to hold beyond what runs."""
@@ -38,3 +42,55 @@ class Pace:
         room = target - held
         batch = max(1, min(target // 2, int(self._per_second * BATCH_SECONDS)))
         return room if room >= batch else 0
+
+
+class _Lane:
+    def __init__(self, pace: Pace) -> None:
+        self.pace = pace
+        self.held = 0
+
+
+class BatchLanes:
+    """Kinds with batch handlers are claimed beside the others: as many as fill the batches of all slots.
+
+    Without them nothing else is done here, and nothing is counted.
+    """
+
+    def __init__(self, clock: Clock, kinds: Sequence[Kind], concurrency: int) -> None:
+        self._lanes = {
+            kind.name: _Lane(Pace(clock, min(HELD_MAX, concurrency * kind.how.batch)))
+            for kind in kinds
+            if kind.how.batch > 1
+        }
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._lanes
+
+    @property
+    def held(self) -> int:
+        """Claims in hand of these kinds."""
+        return sum(lane.held for lane in self._lanes.values())
+
+    def wanted(self) -> list[tuple[Sequence[str], int]]:
+        """Which kinds to claim now, and how many of each."""
+        wants = (((kind,), lane.pace.wanted(lane.held)) for kind, lane in self._lanes.items())
+        return [(kinds, count) for kinds, count in wants if count]
+
+    def took(self, works: Iterable[Work]) -> None:
+        """These are in hand."""
+        if self._lanes:
+            for work in works:
+                if work.kind in self._lanes:
+                    self._lanes[work.kind].held += 1
+
+    def left(self, works: Iterable[Work]) -> int:
+        """These are in hand no more; returns how many of them were of these kinds."""
+        count = 0
+        if self._lanes:
+            for work in works:
+                lane = self._lanes.get(work.kind)
+                if lane is not None:
+                    count += 1
+                    lane.held -= 1
+                    lane.pace.settled(1)
+        return count

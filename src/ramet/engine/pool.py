@@ -13,8 +13,8 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ramet.engine.alone import Alone
-from ramet.engine.child_process import ChildPlan, ChildProcess, StartCutShort
+from ramet.engine.alone import Alone, widest
+from ramet.engine.child_process import ChildPlan, ChildProcess, ChildShape, StartCutShort
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.ending import conclude, overdue
 from ramet.engine.handlers import Claim, Supervisor
@@ -49,7 +49,7 @@ class Pool:
     ) -> None:
         self._registry = registry
         self._plan = plan
-        self._concurrency = concurrency
+        self._shape = ChildShape(concurrency, widest(registry, process=False), alone=False)
         self._clock = clock or SystemClock()
         self._rng = rng
         self._supervisor: Supervisor | None = None
@@ -203,7 +203,7 @@ class Pool:
     # --- replacing the main child
 
     def _new(self) -> ChildProcess:
-        return ChildProcess(self._plan, self, concurrency=self._concurrency)
+        return ChildProcess(self._plan, self, self._shape)
 
     def _pause_seconds(self) -> float:
         return min(0.1 * float(2 ** min(self._deaths, 9)), RESTART_SECONDS_MAX) - 0.1

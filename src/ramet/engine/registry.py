@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import inspect
 import typing
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
+from ramet.engine.execution import IN_COMPANY, Execution
 from ramet.engine.ids import new_id
 from ramet.engine.settings import LiveSettings
 from ramet.model.keys import InvalidKey, json_key, text_key, url_key
@@ -58,6 +60,7 @@ class Kind:
     """For ``unique="global"``: how long a key stays held after a good end."""
     trap: bool = False
     url: UrlOf | None = None
+    how: Execution = IN_COMPANY
     on_end: Handler | None = None
     """Runs once when a limit or a person ends a task of this kind."""
     live: LiveSettings = field(default_factory=LiveSettings)
@@ -173,6 +176,7 @@ class Registry:
         unique_seconds: float | None = None,
         trap: bool = False,
         url: UrlOf | None = None,
+        how: Execution = IN_COMPANY,
     ) -> Kind:
         """Register a handler.
 
@@ -187,7 +191,7 @@ class Registry:
         kind = Kind(
             name,
             handler,
-            _payload_type(handler),
+            _payload_type(handler, many=how.batch > 1),
             inspect.iscoroutinefunction(handler),
             key,
             queue,
@@ -200,6 +204,7 @@ class Registry:
             trap,
             url,
             live=self.live,
+            how=how.checked(name),
         )
         self._kinds[name] = kind
         self._by_handler[handler] = kind
@@ -260,12 +265,20 @@ def _unique_seconds(name: str, unique: str, seconds: float | None) -> float | No
     return float(seconds)
 
 
-def _payload_type(handler: Handler) -> TypeAdapter[Any] | None:
-    """The type of the handler's second parameter; JSON of any shape when it is not annotated."""
+def _payload_type(handler: Handler, *, many: bool = False) -> TypeAdapter[Any] | None:
+    """The type of the handler's second parameter; JSON of any shape when it is not annotated.
+
+    A batch handler takes ``many``: the type is that of the members of its list.
+    """
     parameters = list(inspect.signature(handler).parameters.values())
     if len(parameters) < 1:
         raise ValueError(f"handler {handler.__name__} takes no parameters: give it (ctx) or (ctx, payload)")
     if len(parameters) == 1:
         return None
     hints = typing.get_type_hints(handler)
-    return TypeAdapter(hints.get(parameters[1].name, Any))
+    hint = hints.get(parameters[1].name, list[Any] if many else Any)
+    if many:
+        if typing.get_origin(hint) not in (list, collections.abc.Sequence):
+            raise ValueError(f"batch handler {handler.__name__} takes many payloads: annotate them as list[...]")
+        [hint] = typing.get_args(hint)
+    return TypeAdapter(hint)

@@ -12,10 +12,15 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from pydantic import ValidationError
+
+from ramet.engine.batch import Gatherer, batch_of, results_of
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncContext, settlement_of
+from ramet.engine.execution import memory_limit
 from ramet.engine.outcome import error_event, told_error
 from ramet.engine.registry import Kind, Registry, UnknownKind
+from ramet.engine.slot import Claim, HandlerThread, Slot, Started, Unnoted
 from ramet.engine.threads import Threads
 from ramet.engine.work import Work
 from ramet.model import events as ev
@@ -26,26 +31,6 @@ from ramet.store.base import Settlement
 YIELD_EVERY = 64
 """Handlers that never wait would keep the loop to themselves: a slot steps aside after so many of them."""
 OVERDUE_CHECK_SECONDS = 0.25
-
-
-class Started(Protocol):
-    """Where it is noted which claim is in which slot: memory that a supervisor can read when this process died."""
-
-    def note(self, slot: int, seq: int, fence: int) -> None:
-        """A handler begins."""
-        ...
-
-    def free(self, slot: int) -> None:
-        """It has ended."""
-        ...
-
-
-class Unnoted:
-    """Nobody would read it."""
-
-    def note(self, slot: int, seq: int, fence: int) -> None: ...
-
-    def free(self, slot: int) -> None: ...
 
 
 class Port(Desk, Protocol):
@@ -60,42 +45,17 @@ class Port(Desk, Protocol):
         ...
 
 
-class _Thread:
-    """A plain handler that runs; its slot may go on without it."""
-
-    __slots__ = ("abandoned", "ended")
-
-    def __init__(self) -> None:
-        self.ended = False
-        self.abandoned = False
-        """Its claim is lost and its slot does not wait for it."""
-
-
-class _Slot:
-    """What one slot is doing."""
-
-    __slots__ = ("cancelled", "context", "overdue_at", "task", "thread", "timed_out", "work")
-
-    def __init__(self) -> None:
-        self.work: Work | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.overdue_at = 0.0
-        self.timed_out = False
-        self.cancelled = False
-        self.thread: _Thread | None = None
-        self.context: BaseContext | None = None
-
-    def begin(self, work: Work) -> None:
-        """Nothing of the last task is left."""
-        self.work, self.timed_out, self.cancelled, self.thread = work, False, False, None
-
-
 class Runner:
     """A set of slots over one registry.
 
     A coroutine can be ended by its cancellation; a thread cannot. Where somebody can end this whole process
     (``patient``), the slot of a thread that was told to stop stays taken until the thread has ended. Where nobody can,
     the slot goes on without it.
+
+    Args:
+        started: where it is noted what runs; each slot has ``width`` places in it.
+        width: how many tasks one call of a batch handler may have, at most.
+        alone: this process runs one call at a time and what it is given at once is one call; limits of memory hold.
     """
 
     def __init__(
@@ -108,20 +68,25 @@ class Runner:
         rng: random.Random,
         clock: Clock | None = None,
         started: Started | None = None,
+        width: int = 1,
         patient: bool = False,
+        alone: bool = False,
     ) -> None:
         self._registry = registry
         self._port = port
         self._lease_seconds = lease_seconds
         self._rng = rng
         self._clock = clock or SystemClock()
-        self._queue: deque[Work] = deque()
+        self._queue: deque[Work | list[Work]] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
-        self._slots = [_Slot() for _ in range(concurrency)]
+        self._slots = [Slot() for _ in range(concurrency)]
         self._threads = Threads()
-        self._patient = patient
+        self._patient, self._alone, self._width = patient, alone, width
+        batches = {kind.name: kind.how for kind in registry.kinds if kind.how.batch > 1}
+        self._gatherer = Gatherer(batches, self._gathered) if batches and not alone else None
         self._watch: asyncio.Task[None] | None = None
         self._started: Started = started or Unnoted()
+        self._stopped = False
 
     def start(self) -> None:
         """Start the slots in the running loop."""
@@ -131,58 +96,90 @@ class Runner:
 
     def add(self, works: Sequence[Work]) -> None:
         """Queue claimed tasks."""
-        self._queue.extend(works)
-        for _ in range(min(len(works), len(self._idle))):
+        if self._gatherer is not None:
+            works = self._gatherer.take(works)
+        if self._alone and works and self._registry.known(works[0].kind).how.batch > 1:
+            self._gathered(list(works))
+        else:
+            self._queue.extend(works)
+            self._wake(len(works))
+
+    def _gathered(self, works: list[Work]) -> None:
+        """The works of one call are together."""
+        calls = [works[at : at + self._width] for at in range(0, len(works), self._width)]
+        self._queue.extend(calls)
+        self._wake(len(calls))
+
+    def _wake(self, calls: int) -> None:
+        for _ in range(min(calls, len(self._idle))):
             waiter = self._idle.popleft()
             if not waiter.done():
                 waiter.set_result(None)
 
     def take_unstarted(self) -> list[Work]:
         """Remove and return what no handler has begun."""
-        works = list(self._queue)
+        works = [work for item in self._queue for work in _works(item)]
         self._queue.clear()
+        if self._gatherer is not None:
+            works += self._gatherer.works
+            self._gatherer.clear()
         return works
 
-    def cancel(self, claims: Collection[tuple[int, int]]) -> None:
-        """Stop the handlers of lost claims; what they would deliver is dropped. Each is reported as stopped, once."""
+    def cancel(self, claims: Collection[Claim]) -> None:
+        """Stop the handlers of lost claims; what they would deliver is dropped. Each is reported as stopped, once.
+
+        A call for several tasks is stopped when all of them are lost.
+        """
         wanted = set(claims)
-        self._queue = deque(work for work in self._queue if (work.seq, work.fence) not in wanted)
+        unstarted = deque[Work | list[Work]]()
+        for item in self._queue:
+            kept = [work for work in _works(item) if (work.seq, work.fence) not in wanted]
+            if kept:
+                unstarted.append(kept)
+        self._queue = unstarted
+        if self._gatherer is not None:
+            self._gatherer.drop(wanted)
         for slot in self._slots:
-            if slot.work is not None and (slot.work.seq, slot.work.fence) in wanted and slot.task is not None:
-                wanted.remove((slot.work.seq, slot.work.fence))
-                slot.cancelled = True
-                self._tell(slot)
+            here = wanted.intersection((work.seq, work.fence) for work in slot.works)
+            if here and slot.task is not None:
+                wanted -= here
+                slot.lost |= here
+                for claim in here.intersection(slot.contexts):
+                    slot.contexts[claim].cancel()
+                if slot.all_lost:
+                    self._tell(slot)
         for claim in sorted(wanted):
             self._port.stopped(claim)
 
-    def _tell(self, slot: _Slot) -> None:
+    def _tell(self, slot: Slot) -> None:
         """Tell a handler to stop, in the way that it can hear."""
-        if slot.context is not None:
-            slot.context.cancel()
+        for context in slot.contexts.values():
+            context.cancel()
         if slot.thread is not None and self._patient:
             return
-        if slot.thread is not None and slot.cancelled:
-            slot.thread.abandoned = not slot.thread.ended
+        if slot.thread is not None and slot.all_lost and not slot.thread.ended:
+            slot.thread.abandoned = slot.lost
         if slot.task is not None:
             slot.task.cancel()
 
     @property
     def busy(self) -> bool:
         """True while a handler runs or waits for its slot."""
-        return bool(self._queue) or any(slot.work is not None for slot in self._slots)
+        return bool(self._queue or self._gatherer) or any(slot.works for slot in self._slots)
 
     async def stop(self) -> None:
         """End all slots. Running handlers are cancelled and deliver nothing."""
         tasks = [slot.task for slot in self._slots if slot.task is not None]
         tasks += [self._watch] if self._watch is not None else []
+        self._stopped = True
         for slot in self._slots:
-            slot.task, slot.cancelled = None, True
+            slot.task = None
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._threads.stop()
 
-    async def _serve(self, number: int, slot: _Slot) -> None:
+    async def _serve(self, number: int, slot: Slot) -> None:
         in_a_row = 0
         while slot.task is not None:
             while not self._queue:
@@ -190,76 +187,144 @@ class Runner:
                 waiter = asyncio.get_running_loop().create_future()
                 self._idle.append(waiter)
                 await waiter
-            work = self._queue.popleft()
-            slot.begin(work)
-            self._started.note(number, work.seq, work.fence)
+            works = _works(self._queue.popleft())
+            slot.begin(works)
+            place = number * self._width
+            for at, work in enumerate(works, place):
+                self._started.note(at, work.seq, work.fence)
             try:
-                settlement = await self._run(work, slot)
-                if not slot.cancelled:
-                    self._port.deliver(self._timeout(work) if slot.timed_out and slot.thread else settlement)
+                settlements = await self._run(works, slot)
+                if slot.timed_out and slot.thread:
+                    settlements = [self._timeout(work) for work in works]
             except asyncio.CancelledError:
                 if slot.task is None:
                     raise
                 slot.task.uncancel()
-                if slot.timed_out and not slot.cancelled:
-                    self._port.deliver(self._timeout(work))
-                elif not slot.cancelled:
-                    text = "the handler let a cancellation through that was not its own"
-                    self._port.deliver(self._error(work, "CancelledError", text, ErrorClass.UNCLASSIFIED))
+                settlements = [self._cut_short(work, slot) for work in works]
             finally:
-                slot.work, slot.context = None, None
-                self._started.free(number)
-            if slot.cancelled and not (slot.thread and slot.thread.abandoned):
-                self._port.stopped((work.seq, work.fence))
+                slot.works, slot.contexts = (), {}
+                for at in range(place, place + len(works)):
+                    self._started.free(at)
+            self._deliver(slot, settlements)
             in_a_row += 1
             if in_a_row >= YIELD_EVERY:
                 in_a_row = 0
                 await asyncio.sleep(0)
 
-    async def _run(self, work: Work, slot: _Slot) -> Settlement:
+    def _deliver(self, slot: Slot, settlements: Sequence[Settlement]) -> None:
+        if self._stopped:
+            return
+        if not slot.lost:
+            for settlement in settlements:
+                self._port.deliver(settlement)
+            return
+        for settlement in settlements:
+            if (settlement.seq, settlement.fence) not in slot.lost:
+                self._port.deliver(settlement)
+        if not (slot.thread and slot.thread.abandoned):
+            for claim in sorted(slot.lost):
+                self._port.stopped(claim)
+
+    async def _run(self, works: Sequence[Work], slot: Slot) -> list[Settlement]:
+        work = works[0]
         try:
             kind = self._registry.get(work.kind)
         except UnknownKind as error:
             # The app that this process loaded is not the one that its supervisor has.
-            return self._error(work, type(error).__name__, str(error), ErrorClass.UNCLASSIFIED)
+            return [self._error(work, type(error).__name__, str(error), ErrorClass.UNCLASSIFIED) for work in works]
         if work.ending is not None:
             last = kind.at_end()
             if last is None:
-                return Settlement(work.seq, work.fence, ev.HandBack(work.fence, ENDING_RETRY_SECONDS))
+                return [Settlement(work.seq, work.fence, ev.HandBack(work.fence, ENDING_RETRY_SECONDS))]
             kind = last
         slot.overdue_at = self._clock.monotonic() + kind.limits.invocation_seconds
-        context: BaseContext
+        if kind.how.batch > 1 and work.ending is None:
+            return await self._run_batch(works, kind, slot)
+        return [await self._run_one(work, kind, slot)]
+
+    async def _run_one(self, work: Work, kind: Kind, slot: Slot) -> Settlement:
         try:
             arguments: tuple[Any, ...] = ()
             if kind.payload is not None:
                 arguments = (kind.payload.validate_json(work.payload),)
-            if kind.is_async:
-                slot.context = context = Context(work, kind, self._registry, self._port, self._lease_seconds)
-                assert kind.handler is not None
-                result = await kind.handler(context, *arguments)
-            else:
-                slot.context = context = self._sync_context(work, kind)
-                slot.thread = thread = _Thread()
-                ended = partial(self._thread_ended, work, thread)
-                result = await self._threads.run(partial(_call, kind, context, arguments), ended)
-            return settlement_of(context, result)
+            context = self._context(work, kind, slot)
+            return settlement_of(context, await self._call(kind, context, arguments, slot))
         except asyncio.CancelledError:
             raise
         except ClaimLost:
-            slot.cancelled = True
+            slot.lost |= {(work.seq, work.fence)}
             return Settlement(work.seq, work.fence, ev.HandBack(work.fence))
         except (Exception, SystemExit) as error:
             # sys.exit() in a handler ends that handler; ending the process would lose its neighbours' work.
             return self._failed(work, kind, error)
 
-    def _sync_context(self, work: Work, kind: Kind) -> SyncContext:
-        loop = asyncio.get_running_loop()
-        return SyncContext(work, kind, self._registry, self._port, self._lease_seconds, loop=loop)
+    async def _run_batch(self, works: Sequence[Work], kind: Kind, slot: Slot) -> list[Settlement]:
+        """One call for several tasks. Each has its own outcome; what the call raises is the outcome of all."""
+        settlements, payloads, called = list[Settlement](), list[Any](), list[Work]()
+        for work in works:
+            try:
+                payloads.append(None if kind.payload is None else kind.payload.validate_json(work.payload))
+                called.append(work)
+            except ValidationError as error:
+                settlements.append(self._failed(work, kind, error))
+        contexts = [self._context(work, kind, slot) for work in called]
+        arguments = () if kind.payload is None else (payloads,)
+        try:
+            returned = await self._call(kind, batch_of(contexts), arguments, slot) if called else None
+            for work, context, result in zip(called, contexts, results_of(returned, len(called)), strict=True):
+                settlements.append(self._member(work, kind, context, result))
+        except asyncio.CancelledError:
+            raise
+        except ClaimLost:
+            # Whose it was is not known: the others run again, with their attempts.
+            settlements += [Settlement(work.seq, work.fence, ev.HandBack(work.fence)) for work in called]
+        except (Exception, SystemExit) as error:
+            settlements += [self._failed(work, kind, error) for work in called]
+        return settlements
 
-    def _thread_ended(self, work: Work, thread: _Thread) -> None:
+    def _member(self, work: Work, kind: Kind, context: BaseContext, result: Any) -> Settlement:
+        """The outcome of one task of a batch; an exception among the results is that task's error."""
+        if isinstance(result, Exception):
+            return self._failed(work, kind, result)
+        try:
+            return settlement_of(context, result)
+        except ValueError as error:  # A result that is no JSON value.
+            return self._failed(work, kind, error)
+
+    def _context(self, work: Work, kind: Kind, slot: Slot) -> BaseContext:
+        context: BaseContext
+        if kind.is_async:
+            context = Context(work, kind, self._registry, self._port, self._lease_seconds)
+        else:
+            loop = asyncio.get_running_loop()
+            context = SyncContext(work, kind, self._registry, self._port, self._lease_seconds, loop=loop)
+        context.begin(self._clock, slot.overdue_at)
+        slot.contexts[work.seq, work.fence] = context
+        return context
+
+    async def _call(self, kind: Kind, context: Any, arguments: tuple[Any, ...], slot: Slot) -> Any:
+        assert kind.handler is not None
+        more_bytes = kind.how.memory_bytes_max if self._alone else None
+        if kind.is_async:
+            if more_bytes is None:
+                return await kind.handler(context, *arguments)
+            with memory_limit(more_bytes):
+                return await kind.handler(context, *arguments)
+        slot.thread = thread = HandlerThread()
+        call = partial(_call, kind, context, arguments, more_bytes)
+        return await self._threads.run(call, partial(self._thread_ended, thread))
+
+    def _thread_ended(self, thread: HandlerThread) -> None:
         thread.ended = True
-        if thread.abandoned:
-            self._port.stopped((work.seq, work.fence))
+        for claim in sorted(thread.abandoned):
+            self._port.stopped(claim)
+
+    def _cut_short(self, work: Work, slot: Slot) -> Settlement:
+        """The outcome of a handler that was cancelled; it is not delivered where the claim is lost."""
+        if slot.timed_out:
+            return self._timeout(work)
+        text = "the handler let a cancellation through that was not its own"
+        return self._error(work, "CancelledError", text, ErrorClass.UNCLASSIFIED)
 
     def _failed(self, work: Work, kind: Kind, error: BaseException) -> Settlement:
         """An exception drops what the handler buffered since its last checkpoint."""
@@ -279,7 +344,7 @@ class Runner:
             await self._clock.sleep(OVERDUE_CHECK_SECONDS)
             now = self._clock.monotonic()
             for slot in self._slots:
-                if slot.work is not None and slot.task is not None and now > slot.overdue_at and not slot.timed_out:
+                if slot.works and slot.task is not None and now > slot.overdue_at and not slot.timed_out:
                     slot.timed_out = True
                     self._tell(slot)
 
@@ -295,10 +360,15 @@ def timed_out(work: Work, seconds: float, jitter: float) -> Settlement:
     return Settlement(work.seq, work.fence, told_error("Timeout", text, ErrorClass.TRANSIENT, work.fence, jitter))
 
 
-def _call(kind: Kind, context: BaseContext, arguments: tuple[Any, ...]) -> Any:
+def _works(item: Work | list[Work]) -> list[Work]:
+    return [item] if isinstance(item, Work) else item
+
+
+def _call(kind: Kind, context: Any, arguments: tuple[Any, ...], more_bytes: int | None) -> Any:
     assert kind.handler is not None
     try:
-        return kind.handler(context, *arguments)
+        with memory_limit(more_bytes):
+            return kind.handler(context, *arguments)
     except StopIteration as error:
         # A future cannot carry this one: whoever awaits it would wait for ever.
         raise RuntimeError("the handler raised StopIteration") from error

@@ -23,7 +23,7 @@ from ramet.engine.handlers import Claim
 from ramet.engine.heartbeat import keep_alive, watch_ends
 from ramet.engine.housekeeping import housekeeping
 from ramet.engine.ids import new_id
-from ramet.engine.pace import Pace
+from ramet.engine.pace import BatchLanes, Pace
 from ramet.engine.places import place
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.registry import Kind
@@ -97,7 +97,7 @@ class Worker:
         self._until_idle, self._until_ended = until_idle, until_ended
         self._claims = ClaimsInHand()
         self._works: dict[int, Work] = {}
-        self._pace = Pace(self._clock, concurrency)
+        self._pace, self._lanes = Pace(self._clock, concurrency), BatchLanes(self._clock, served, concurrency)
         self._outcomes: list[Settlement] = []
         self._arrived, self._room, self._nudged = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._draining, self._stopped = asyncio.Event(), asyncio.Event()
@@ -201,12 +201,12 @@ class Worker:
 
     async def _claim_loop(self) -> None:
         while not self._draining.is_set():
-            wanted = self._pace.wanted(max(0, len(self._claims) - min(self._handlers.set_aside, SET_ASIDE_MAX)))
+            wanted = self._wanted()
             if not wanted:
                 self._room.clear()
                 await self._room.wait()
                 continue
-            if await self._claim(wanted):
+            if any([await self._claim(kinds, count) for kinds, count in wanted]):
                 continue
             if await self._nothing_left():
                 return
@@ -227,10 +227,17 @@ class Worker:
         if not self._draining.is_set():
             self._nudged.clear()
 
-    async def _claim(self, wanted: int) -> bool:
+    def _wanted(self) -> list[tuple[Sequence[str], int]]:
+        """Which kinds to claim now, and how many tasks of them."""
+        beside = self._lanes.held + min(self._handlers.set_aside, SET_ASIDE_MAX)
+        single = [kind for kind in self._kinds if kind not in self._lanes]
+        count = self._pace.wanted(max(0, len(self._claims) - beside)) if single else 0
+        return [*([(single, count)] if count else []), *self._lanes.wanted()]
+
+    async def _claim(self, kinds: Sequence[str], wanted: int) -> bool:
         # The lease counts from before the request was sent (DESIGN §10).
         sent_at = self._clock.monotonic()
-        request = ClaimRequest(self.name, self._queues, self._kinds, wanted, self._lease_seconds)
+        request = ClaimRequest(self.name, self._queues, kinds, wanted, self._lease_seconds)
         try:
             async with self._asking:
                 works = [work_of(item) for item in await self._store.claim(request)]
@@ -242,6 +249,7 @@ class Worker:
         if not works:
             return False
         self._works.update((work.seq, work) for work in works)
+        self._lanes.took(works)
         self._handlers.run(works)
         return True
 
@@ -304,9 +312,9 @@ class Worker:
             del self._outcomes[: len(batch)]
         for settled in answers:
             self._note(settled)
-        self._let_go([(item.seq, item.fence) for item in batch])
+        beside = self._let_go([(item.seq, item.fence) for item in batch])
         self.settled += len(batch)
-        self._pace.settled(len(batch))
+        self._pace.settled(len(batch) - beside)
 
     def _note(self, settled: Settled) -> None:
         if settled.refused is not None:
@@ -314,12 +322,14 @@ class Worker:
         if (work := self._works.get(settled.seq)) is not None and (settled.spawns or settled.items):
             self._refusals.note(work.tracking_id, work.id, work.spawn_depth, settled.spawns, settled.items)
 
-    def _let_go(self, claims: Sequence[tuple[int, int]]) -> None:
-        for seq in self._claims.drop(claims):
-            self._works.pop(seq, None)
+    def _let_go(self, claims: Sequence[tuple[int, int]]) -> int:
+        """These are in hand no more; returns how many of them were of batch kinds."""
+        gone = [self._works.pop(seq, None) for seq in self._claims.drop(claims)]
+        beside = self._lanes.left(work for work in gone if work is not None)
         self._room.set()
         if not self._claims:
             self._nudged.set()
+        return beside
 
     # --- losing claims, losing the child
 

@@ -1,0 +1,47 @@
+"""How long a handler may still take, and whether it is to stop."""
+
+from __future__ import annotations
+
+import math
+
+from ramet.engine.clock import Clock, SystemClock
+from ramet.engine.work import Work
+
+
+class CallTime:
+    """The part of a handler's context that is about time."""
+
+    _work: Work
+    _clock: Clock = SystemClock()
+    _overdue_at = math.inf
+    _cancelled = False
+
+    @property
+    def cancelled(self) -> bool:
+        """True once this handler is to stop: its task was ended, its claim is lost, or its time is over.
+
+        An ``async def`` handler is cancelled where it awaits; a plain function asks here, between its steps. One that
+        does not end within some seconds is ended with its process.
+        """
+        return self._cancelled
+
+    @property
+    def remaining_seconds(self) -> float:
+        """What is left for this call, at least 0: of its invocation limit, and of the task's and lineage's deadlines.
+
+        Give it to calls to the outside as their time-out, or the shorter ``Limits.call_seconds``.
+        """
+        left = self._overdue_at - self._clock.monotonic()
+        if self._work.deadline_at is not None:
+            left = min(left, self._work.deadline_at - self._clock.now())
+        return max(0.0, left)
+
+    # --- for the engine
+
+    def begin(self, clock: Clock, overdue_at: float) -> None:
+        """The handler is called now; its time is over at this moment, in monotonic seconds."""
+        self._clock, self._overdue_at = clock, overdue_at
+
+    def cancel(self) -> None:
+        """Tell the handler to stop."""
+        self._cancelled = True

@@ -1,0 +1,69 @@
+"""A slot of a runner: one call of a handler at a time, for one task or a batch of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from ramet.engine.context import BaseContext
+from ramet.engine.work import Work
+
+Claim = tuple[int, int]
+NONE: frozenset[Claim] = frozenset()
+
+
+class Started(Protocol):
+    """Where it is noted which claim is in which slot: memory that a supervisor can read when this process died."""
+
+    def note(self, slot: int, seq: int, fence: int) -> None:
+        """A handler begins."""
+        ...
+
+    def free(self, slot: int) -> None:
+        """It has ended."""
+        ...
+
+
+class Unnoted:
+    """Nobody would read it."""
+
+    def note(self, slot: int, seq: int, fence: int) -> None: ...
+
+    def free(self, slot: int) -> None: ...
+
+
+class HandlerThread:
+    """A plain handler that runs; its slot may go on without it."""
+
+    __slots__ = ("abandoned", "ended")
+
+    def __init__(self) -> None:
+        self.ended = False
+        self.abandoned: frozenset[Claim] = NONE
+        """Its claims, which are lost, and its slot does not wait for it."""
+
+
+class Slot:
+    """What one slot is doing."""
+
+    __slots__ = ("contexts", "lost", "overdue_at", "task", "thread", "timed_out", "works")
+
+    def __init__(self) -> None:
+        self.works: Sequence[Work] = ()
+        self.task: asyncio.Task[None] | None = None
+        self.overdue_at = 0.0
+        self.timed_out = False
+        self.lost: frozenset[Claim] = NONE
+        """Claims that are not this worker's any more."""
+        self.thread: HandlerThread | None = None
+        self.contexts: dict[Claim, BaseContext] = {}
+
+    def begin(self, works: Sequence[Work]) -> None:
+        """Nothing of the last call is left."""
+        self.works, self.timed_out, self.lost, self.thread = works, False, NONE, None
+
+    @property
+    def all_lost(self) -> bool:
+        """True when nobody wants what its call would deliver."""
+        return len(self.lost) == len(self.works)
