@@ -28,8 +28,10 @@ def _effects(store: MemoryStore) -> Iterator[str]:
         token = f"{ids[seq]}:{fence}"
         if outcome == "snooze" and reason == "task_deadline":
             unknown.add(token)  # Raised or returned: the deadline's reason took the place of the snooze's own.
-        # RetryAfter is raised: it ends as a snooze and drops what was buffered, like any exception.
-        elif (outcome in ACCEPTED or (outcome == "error" and error_class is None)) and not reason.startswith("retry a"):
+        # RetryAfter and CostRefused are raised: they end as a snooze and drop what was buffered, like any exception.
+        elif reason.startswith(("retry after", "cost")):
+            continue
+        elif outcome in ACCEPTED or (outcome == "error" and error_class is None):
             accepted.add(token)
     found = [token for (token,) in store.rows("SELECT token FROM effects WHERE name = 'end'")]
     if len(found) != len(set(found)):

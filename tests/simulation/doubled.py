@@ -5,25 +5,28 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from ramet.engine.maintenance import maintain
+from ramet.engine.heartbeat import watch_ends
+from ramet.engine.housekeeping import housekeeping
 from ramet.engine.worker import Worker
 
 
 class DoubledWorker(Worker):
-    """Two loops that claim, two that settle, two that keep leases alive and two of maintenance, over one memory."""
+    """Two loops of each sort over one memory: claims, settlements, leases, ends, and everything of housekeeping."""
 
     async def _claim_loop(self) -> None:
-        await _twice(super()._claim_loop(), super()._claim_loop())
+        await _at_once(super()._claim_loop(), super()._claim_loop())
 
     async def _settle_loop(self) -> None:
-        await _twice(super()._settle_loop(), super()._settle_loop())
+        await _at_once(super()._settle_loop(), super()._settle_loop())
 
     async def _heartbeat_loop(self) -> None:
-        maintaining = maintain(self._store, self._clock, self._tuning.sweep_seconds)
-        await _twice(super()._heartbeat_loop(), super()._heartbeat_loop(), maintaining)
+        """With the second of each loop that :meth:`run` starts without asking this class."""
+        ends = watch_ends(self._store, self._claims, self._clock, self._ends_seconds, self._hurry)
+        house = [loop for _, loop in housekeeping(self._app, self._client, self._clock, self._tuning)]
+        await _at_once(super()._heartbeat_loop(), super()._heartbeat_loop(), ends, *house)
 
 
-async def _twice(*loops: Any) -> None:
+async def _at_once(*loops: Any) -> None:
     async with asyncio.TaskGroup() as group:
         for loop in loops:
             group.create_task(loop)

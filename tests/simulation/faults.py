@@ -13,7 +13,10 @@ from ramet.store.base import Settlement
 from ramet.store.errors import StoreBusy
 from tests.simulation.witness import Witness
 
-FAULTY = frozenset({"claim", "settle", "heartbeat", "sweep", "submit", "cancel", "cancel_lineage", "revive"})
+FAULTY = frozenset(
+    "claim settle heartbeat sweep submit cancel cancel_lineage revive exclude raise_limits reoffer stop unstop "
+    "pause_lineage resume_lineage pause_queue resume_queue reserve settle_reserved look".split()
+)
 STATEMENTS_UNTIL_DEATH_MAX = 20
 
 
@@ -146,6 +149,8 @@ class FaultyStore:
                 self._witness.swept(before, answer)
             case "submit":
                 self._witness.submitted(answer)
+            case "reoffer":
+                self._witness.reoffered(answer)
         return answer
 
     def _count_down(self, when: str, sql: str) -> None:

@@ -14,7 +14,8 @@ from ramet.model.task import Task
 from ramet.store.errors import StoreBusy, StoreError
 from tests.simulation.workload import KINDS, LIMITS, Item
 
-DEEDS = ("cancel", "tree", "lineage", "revive", "revive")
+DEEDS = ("cancel", "tree", "lineage", "revive", "revive", "exclude", "raise", "pause", "pause queue", "stop list")
+PAUSE_SECONDS_MAX = 600.0
 ASK_AGAIN_SECONDS = 5.0
 
 
@@ -25,6 +26,8 @@ class People:
         self._client = client
         self._rng = rng
         self._tell = tell
+        self.busy = False
+        """True while something waits for them to come back to it."""
 
     async def submit(self, lineages: int) -> None:
         """Lineages small and large, that live long or end by their deadline."""
@@ -38,6 +41,7 @@ class People:
             limits = replace(
                 LIMITS,
                 max_tasks=rng.choice((7, 40, 40, 60)),
+                max_cost=rng.choice((None, None, 300)),
                 max_fan_out=rng.choice((2, 6)),
                 max_spawn_depth=rng.choice((2, 4, 4)),
                 lineage_seconds=rng.choice((700.0, 20_000.0, 20_000.0)),
@@ -63,6 +67,11 @@ class People:
 
     async def do(self, deed: str) -> None:
         """One deed to some task."""
+        self.busy = True
+        await self._do(deed)
+        self.busy = False
+
+    async def _do(self, deed: str) -> None:
         page = await self._client.tasks(limit=1_000)
         if not page.tasks:
             return
@@ -79,8 +88,34 @@ class People:
                     await self._insist(lambda: client.cancel_lineage(task.tracking_id, by="simulation"))
             case "revive":
                 await self._revive([other for other in page.tasks if other.state.terminal])
+            case "exclude":
+                chosen = [other.id for other in self._rng.sample(page.tasks, min(2, len(page.tasks)))]
+                await self._insist(lambda: client.exclude(chosen, by="simulation"))
+            case "raise":
+                await self._raise(task.tracking_id)
+            case "pause":
+                await self._insist(lambda: client.pause_lineage(task.tracking_id, by="simulation"))
+                await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
+                await self._insist(lambda: client.resume_lineage(task.tracking_id, by="simulation"))
+            case "pause queue":
+                await self._insist(lambda: client.pause_queue("default", by="simulation"))
+                await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
+                await self._insist(lambda: client.resume_queue("default", by="simulation"))
+            case "stop list":
+                await self._insist(lambda: client.stop("pattern", "n1*", by="simulation"))
+                await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
+                await self._insist(lambda: client.unstop("pattern", "n1*", by="simulation"))
             case _:
                 raise ValueError(f"nobody knows how to {deed}")
+
+    async def _raise(self, tracking_id: str) -> None:
+        """Room for what was blocked."""
+        client = self._client
+        raised: tuple[dict[str, Any], ...] = ({"max_tasks": 70, "max_fan_out": 7}, {"max_cost": 100_000})
+        for limits in raised:
+            ask = partial(client.raise_limits, tracking_id, by="simulation", extend_seconds=1_000.0, **limits)
+            await self._insist(ask)
+        await self._insist(lambda: client.reoffer(tracking_id, by="simulation"))
 
     async def _revive(self, ended: list[Task]) -> None:
         chosen = [task.id for task in self._rng.sample(ended, min(3, len(ended)))]

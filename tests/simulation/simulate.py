@@ -29,7 +29,7 @@ from tests.simulation.workload import KINDS, TABLES, make_app
 LEASE_SECONDS = 300.0
 END_SECONDS = 80_000.0
 """Everything must be over by then: the lineages' deadlines are a quarter of it."""
-POLL_SECONDS, SWEEP_SECONDS = 20.0, 15.0
+POLL_SECONDS, SWEEP_SECONDS, ENDS_SECONDS = 25.0, 20.0, 15.0
 """How often loops look that find nothing, most of the time. Bells wake them in between."""
 
 Prepare = Callable[[MemoryStore], None]
@@ -89,7 +89,7 @@ def _no_chance() -> Iterator[None]:
         stack.enter_context(patch("ramet.engine.worker.socket.gethostname", lambda: "simulated"))
         stack.enter_context(patch("ramet.engine.worker.os.getpid", lambda: 1))
         # Handlers of the workload are overdue after minutes: looking every quarter of a second is most of a run.
-        stack.enter_context(patch("ramet.engine.runner.OVERDUE_CHECK_SECONDS", 5.0))
+        stack.enter_context(patch("ramet.engine.runner.OVERDUE_CHECK_SECONDS", 15.0))
         yield
 
 
@@ -134,7 +134,7 @@ class _Simulation:
         try:
             async with asyncio.timeout(END_SECONDS):
                 await submitting
-                while not await store.idle(KINDS):
+                while people.busy or not await store.idle(KINDS):
                     await asyncio.sleep(20.0)
                     self._raise_errors()
             return await self._result()
@@ -166,7 +166,7 @@ class _Simulation:
         make = DoubledWorker if rng.random() < 0.3 else Worker
         worker = make(
             self._app, client, concurrency=rng.randrange(1, 6), lease_seconds=LEASE_SECONDS, clock=self._clock,
-            rng=rng, poll_seconds=POLL_SECONDS, sweep_seconds=SWEEP_SECONDS, ends_seconds=POLL_SECONDS,
+            rng=rng, poll_seconds=POLL_SECONDS, sweep_seconds=SWEEP_SECONDS, ends_seconds=ENDS_SECONDS,
         )  # fmt: skip
         store.on_death = lambda: self._bury(name)
         self._running[name] = _Process(store, worker, asyncio.create_task(self._live(name, worker, store)))
@@ -209,7 +209,7 @@ class _Simulation:
         deeds = ["crash"] * self._plan.crashes + ["jump"] * self._plan.jumps + ["drain", "stop", *DEEDS]
         rng.shuffle(deeds)
         for deed in deeds:
-            await asyncio.sleep(rng.expovariate(1 / 50))
+            await asyncio.sleep(rng.expovariate(1 / 30))
             if deed == "crash":
                 self._crash()
             elif deed in ("drain", "stop"):

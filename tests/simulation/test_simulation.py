@@ -56,14 +56,14 @@ def test_every_promise_holds_in_ten_thousand_seeded_runs() -> None:
 
 def test_a_seed_tells_the_whole_run_in_any_process() -> None:
     """Byte for byte, although the two hash their strings differently."""
-    once, again = _told([_python(7, hash_seed=1), _python(7, hash_seed=2)])
+    once, again = _told([_python(20, hash_seed=1), _python(20, hash_seed=2)])
     assert once == again
-    assert once.endswith("every promise holds\n")
+    assert once.endswith("every promise holds\n"), once[-1_000:]
     assert len(once.splitlines()) > 300
 
 
 def test_a_seed_leaves_the_same_rows_when_it_is_run_again(tmp_path: Path) -> None:
-    once, again = (simulate(Plan(7, trace=True), tmp_path) for _ in range(2))
+    once, again = (simulate(Plan(20, trace=True), tmp_path) for _ in range(2))
     assert once.dump == again.dump
     assert len(once.dump) > 100
 
@@ -72,7 +72,7 @@ def test_a_seed_leaves_the_same_rows_when_it_is_run_again(tmp_path: Path) -> Non
 def stormy(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     """A few runs in which much goes wrong."""
     folder = tmp_path_factory.mktemp("stormy")
-    return [simulate(Plan(seed, crashes=6, faults=Faults(stall=0.03), trace=True), folder) for seed in range(12)]
+    return [simulate(Plan(seed, crashes=6, faults=Faults(stall=0.03), trace=True), folder) for seed in range(16)]
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,17 @@ def test_every_outcome_of_an_attempt_happens_in_a_few_runs(stormy: list[Run], ou
         "'in_flight'",
         "'done'",
         "'cancelled'",
+        "'elsewhere'",
+        "'trap'",
+        "'stop_list'",
+        "people pause_lineage",
+        "people resume_queue",
+        "people exclude",
+        "people raise_limits",
+        "people reoffer",
+        "reserve ",
+        "settle_reserved ",
+        "ending='",
         "is told to drain",
         "is told to stop",
     ],

@@ -6,9 +6,11 @@ held the claim, how long its lease ran, what was acknowledged.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from ramet.store.base import Claimed, Settled, Settlement, Submitted, Swept
+from ramet.store.base_persons import Reoffered
 from tests.simulation.database import MemoryStore
 
 SWEEP_LIMIT = 500
@@ -27,8 +29,10 @@ class Witness:
         self.broken: list[str] = []
         self.granted: set[str] = set()
         """Ids of acknowledged roots and granted spawns."""
-        self.refused = 0
-        """Spawns that were answered with a reason."""
+        self.refused: Counter[str] = Counter()
+        """Spawns that were answered with a reason, by that."""
+        self.offered_again = False
+        """Refusals were looked at once more: their rows tell another story than the first answers."""
         self.doubtful = 0
         """Verbs that were committed and never answered: the process died in between."""
 
@@ -60,7 +64,7 @@ class Witness:
     def _count(self, answer: Settled) -> None:
         for told in answer.spawns:
             if told.id is None:
-                self.refused += 1
+                self.refused[told.reason or ""] += 1
             else:
                 self.granted.add(told.id)
                 if answer.refused is not None:
@@ -84,6 +88,10 @@ class Witness:
             if lease_until > now and (seq, fence) in lost:
                 self.broken.append(f"a sweep took task {seq} from fence {fence}, whose lease runs")
 
+    def reoffered(self, answer: Reoffered) -> None:
+        self.granted.update(answer.created)
+        self.offered_again = True
+
     def submitted(self, answers: Sequence[Submitted]) -> None:
         self.granted.update(answer.id for answer in answers)
 
@@ -94,9 +102,10 @@ class Witness:
         yield from (f"{task_id} was acknowledged and is gone" for task_id in sorted(self.granted - there))
         if not self.doubtful:
             yield from (f"{task_id} is there and nobody was told" for task_id in sorted(there - self.granted))
-            [(stored,)] = self.store.rows(
-                "SELECT COALESCE((SELECT SUM(count) FROM ramet_blocks), 0) "
-                "+ COALESCE((SELECT SUM(count) FROM ramet_block_counts), 0)"
-            )
+        if not self.doubtful and not self.offered_again:
+            stored: Counter[str] = Counter()
+            for table in ("ramet_blocks", "ramet_block_counts"):
+                stored.update(dict(self.store.rows(f"SELECT reason, SUM(count) FROM {table} GROUP BY reason")))
+            del stored["reserve"]  # Refused reservations are stored among the spawns.
             if stored != self.refused:
-                yield f"{self.refused} spawns were refused and {stored} refusals are stored"
+                yield f"{dict(self.refused)} spawns were refused and {dict(stored)} refusals are stored"

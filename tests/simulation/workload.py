@@ -15,11 +15,12 @@ from ramet.engine.outcome import Outcome
 TABLES = ("CREATE TABLE IF NOT EXISTS effects (task_id TEXT NOT NULL, token TEXT NOT NULL, name TEXT NOT NULL)",)
 EFFECT = "INSERT INTO effects (task_id, token, name) VALUES (?, ?, ?)"
 
-KINDS = ("walk", "look")
+KINDS = ("walk", "look", "only", "tidy")
 LOOSE = {"look"}
 """Declares ``cycle_on="kind+key"``."""
 
 LIMITS = Limits(
+    max_shape=6,
     max_tasks=60,
     max_fan_out=6,
     max_spawn_depth=4,
@@ -51,11 +52,35 @@ def make_app(seed: int) -> App:
     async def walk(ctx: Context, item: Item) -> Any:
         return await _act(ctx, item, chance(ctx), "look")
 
-    @app.task("look", key=lambda item: f"n{item.number}", cycle_on="kind+key")
+    @app.task("look", key=lambda item: f"n{item.number}", cycle_on="kind+key", trap=True)
     async def look(ctx: Context, item: Item) -> Any:
+        return await _act(ctx, item, chance(ctx), "only")
+
+    @app.task("only", key=lambda item: f"n{item.number}", unique="global", unique_seconds=900.0)
+    async def only(ctx: Context, item: Item) -> Any:
+        await _pay(ctx, chance(ctx))
+        return await _act(ctx, item, chance(ctx), "tidy")
+
+    @app.task("tidy", key=lambda item: f"n{item.number}")
+    async def tidy(ctx: Context, item: Item) -> Any:
         return await _act(ctx, item, chance(ctx), "walk")
 
+    @app.on_end(tidy)
+    async def tidy_up(ctx: Context, item: Item) -> None:
+        ctx.write(EFFECT, (ctx.id, ctx.token, "end"))
+        if chance(ctx).random() < 0.3:
+            raise Transient("no broom")
+
     return app
+
+
+async def _pay(ctx: Context, rng: random.Random) -> None:
+    """Some calls are never settled by the handler that made them, some cost more than was reserved."""
+    kept = await ctx.reserve(rng.randrange(50))
+    if rng.random() < 0.7:
+        await kept.settle(rng.randrange(60))
+    if rng.random() < 0.3:
+        ctx.charge(rng.randrange(20))
 
 
 async def _act(ctx: Context, item: Item, rng: random.Random, other: str) -> Any:
