@@ -10,10 +10,11 @@ from ramet.engine.schedules import Schedules
 from ramet.model import events as ev
 from ramet.model.alerts import MonitorLimits
 from ramet.model.binding import ItemSettlement
+from ramet.model.blobs import blob_of
 from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.limits import Limits
 from ramet.model.task import TaskState
-from ramet.store.base import TaskQuery
+from ramet.store.base import NewLineage, Statement, TaskQuery
 from ramet.store.base_import import Arrival, ImportDone
 from tests.world import EFFECTS, LEASE_SECONDS, World, checkpoint, effect, failing, hand_back, settlement, with_fence
 
@@ -22,6 +23,7 @@ async def run_everything(world: World) -> None:
     """Use every verb of the protocol at least once on a database that already has other lineages."""
     await world.store.ensure_tables([EFFECTS])
     await submit_and_settle(world)
+    await commit_at_once(world)
     await spend(world)
     await bind_and_settle(world)
     await end_from_outside(world)
@@ -59,6 +61,19 @@ async def submit_and_settle(world: World) -> None:
     world.clock.advance(LEASE_SECONDS)
     await world.store.sweep()
     assert j.standing.fence == 1
+
+
+async def commit_at_once(world: World) -> None:
+    blob, _ = blob_of("large")
+    new = NewLineage("with blobs", [world.task()], blobs=[blob], blob_bytes_max=100)
+    await world.store.submit([new])
+    [task] = await world.store.roots("with blobs")
+    claimed = await world.claim_task(task.id)
+    more, _ = blob_of("larger")
+    await world.store.put_blob(settlement(claimed, checkpoint(claimed)), more, 100)
+    await world.store.blob("with blobs", more.sha256)
+    await world.store.transact(settlement(claimed, checkpoint(claimed)), [Statement("SELECT 1")])
+    await world.settle(claimed)
 
 
 async def spend(world: World) -> None:

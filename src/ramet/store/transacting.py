@@ -13,6 +13,7 @@ from ramet.store.session import Session, StatementFailed
 from ramet.store.settling import settle
 
 _RETURNS_ROWS = re.compile(r"\s*SELECT\b|.*\bRETURNING\b", re.IGNORECASE | re.DOTALL)
+_WITH = re.compile(r"\s*WITH\b", re.IGNORECASE)
 _CHANGES_ROWS = re.compile(r"\b(?:INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
 
 
@@ -36,6 +37,9 @@ def _run(session: Session, at: int, statement: Statement) -> Ran:
             if reads:
                 rows = session.rows(sql, statement.parameters)
                 ran = Ran(len(rows), tuple(rows))
+            elif _WITH.match(sql):
+                # Drivers count the changes of plain statements only.
+                ran = Ran(len(session.rows(f"{sql.rstrip().rstrip(';')} RETURNING 1", statement.parameters)))
             else:
                 ran = Ran(session.run(sql, statement.parameters))
     except StatementFailed as error:
