@@ -323,12 +323,12 @@ def leases_and_deadlines(rows: Rows) -> Iterator[str]:
         held = standing.state == "processing"
         if (standing.wait == "bound") != (standing.bound_to is not None):
             yield f"{standing.state} task {standing.seq} waits for {standing.wait} and is bound to {standing.bound_to}"
-        if held != (standing.worker is not None) or held != (standing.lease_until > 0) or (held and standing.wait):
+        waits = held and standing.wait not in (None, "resource")
+        if held != (standing.worker is not None) or held != (standing.lease_until > 0) or waits:
             yield f"{standing.state} task {standing.seq}: worker {standing.worker}, lease {standing.lease_until}"
         lineage = rows.lineages.get(standing.tracking_id)
-        # A task that is ending has an hour of its own; one of another queue than its lineage's has that queue's clock.
         if not lineage or standing.ending is not None or standing.queue != lineage.queue:
-            continue
+            continue  # An ending task has an hour of its own, one of another queue that queue's clock.
         if standing.deadline_at is not None and standing.deadline_at > lineage.deadline_at + 0.001:
             yield f"task {standing.seq} may run until {standing.deadline_at}, its lineage until {lineage.deadline_at}"
 

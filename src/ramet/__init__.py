@@ -22,11 +22,11 @@ from ramet.model.acts import Act
 from ramet.model.alerts import Alert
 from ramet.model.binding import Binding, BoundTask, ItemAnswer, ItemSettlement
 from ramet.model.cost import Costs
+from ramet.model.flow import Queue
 from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
-from ramet.model.pausing import Queue
 from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.stop_list import InvalidEntry, StopEntry

@@ -51,6 +51,7 @@ def standing(state: str = "processing", **changes: Any) -> Standing:
         ending_reason=None,
         bound_to=None,
         turn=0,
+        resource=None,
     )
     return task._replace(**changes)
 

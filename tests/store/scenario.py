@@ -12,7 +12,9 @@ from ramet.model.alerts import MonitorLimits
 from ramet.model.binding import ItemSettlement
 from ramet.model.blobs import blob_of
 from ramet.model.cost import Actual, Charge, ReserveRequest
+from ramet.model.flow import Declared
 from ramet.model.limits import Limits
+from ramet.model.resources import Policy
 from ramet.model.task import TaskState
 from ramet.store.base import NewLineage, Statement, TaskQuery
 from ramet.store.base_import import Arrival, ImportDone
@@ -143,6 +145,40 @@ async def flow_control(world: World) -> None:
     await world.claim(5)
     await world.store.cancel_lineage("held", by="test")
     await world.store.queues()
+    await limits(world)
+
+
+async def limits(world: World) -> None:
+    """Limits, rates and breakers, with tasks that wait for them."""
+    policies = [Policy("host:*", concurrency=2, rate_per_second=0.5, burst=2.0, cooldown_seconds=5.0)]
+    await world.store.declare(Declared({"default": 50, "none": None}, {"page": 50, "image": None}, policies))
+    await world.store.limit("kind", "page", 60, by="test")
+    await world.store.limit("queue", "default", 60, by="test")
+    await world.store.limit_resource(Policy("off", breaker_failures=1), by="test")
+    hosts = [world.task(resource="host:a") for _ in range(6)]
+    await world.submit(*hosts, world.task(resource="host:b", delay_seconds=3.0), tracking_id="shared")
+    await world.submit(world.task(resource="off"), world.task(resource="off"), tracking_id="switched off")
+    for claimed in await world.claim(10):
+        event = ev.Snooze(1, 2.0, "busy", "") if claimed.standing.resource == "host:a" else failing(claimed)
+        await world.settle(claimed, event)
+    world.clock.advance(5.0)
+    await world.sweep()
+    held, *others = await world.claim(10)
+    for claimed in others:
+        await world.settle(claimed, hand_back(claimed))
+    await world.store.cancel(held.id, tree=False, by="test")
+    await world.store.acknowledge([(held.standing.seq, held.standing.fence)])
+    await world.store.open_breaker("host:b", by="test")
+    await world.store.close_breaker("host:b", by="test")
+    for name in (None, "host:a"):
+        await world.store.resources(name)
+    await world.store.policies()
+    await world.store.kind_limits()
+    await world.store.usage()
+    await world.store.cancel_lineage("shared", by="test")
+    await world.store.limit("kind", "page", None, by="test")
+    await world.store.limit("queue", "default", None, by="test")
+    await world.sweep()
 
 
 async def guard(world: World) -> None:

@@ -13,6 +13,7 @@ import pytest
 from ramet.model.task import NewTask
 from ramet.store.base import NewLineage
 from ramet.store.lineages import LINEAGE_LIST
+from ramet.store.resources import POLICY_LIST, RESOURCE_LIST
 from ramet.store.schema import LIVE_LIST
 from ramet.store.schema_schedules import SCHEDULE_LIST
 from ramet.store.sqlite import SqliteStore
@@ -45,6 +46,12 @@ WHOLE: dict[str, str] = {
     "SELECT name, concurrency, explicit, paused_at": "all queues are asked for, and there are a few",
     "SELECT name, state, rows, created, history, started_at, closed_at, by FROM ramet_imports ORDER BY": "all imports "
     "are asked for, and there are a few",
+    "SELECT 'queue', name, paused_at IS NOT NULL": "has a row for each queue and kind that is limited or paused",
+    "SELECT name, concurrency, explicit FROM ramet_kinds": "has a row for each kind that is limited",
+    f"SELECT {POLICY_LIST} FROM ramet_policies": "has a row for each resource or prefix that somebody limited",
+    f"SELECT {RESOURCE_LIST} FROM ramet_resources ORDER BY opened_at": "a person asks for resources, a page of them",
+    "SELECT queue, kind, resource, COUNT(*) FROM ramet_live": "counts the claims in hand, which the workers' slots "
+    "bound, and only where something is limited",
     "SELECT MAX(spawn_depth)": "is one look at the end of an index",
     f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the newest "
     "lineage of a state and stops at its limit",

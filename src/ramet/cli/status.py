@@ -22,7 +22,13 @@ from ramet.store.base import KindCount
 WATCH_SECONDS = 1.0
 COST_SHARE = 10
 """A look may take a tenth of the time: watching a large database must not become its load."""
-WAITS = {"due": "scheduled", "lineage": "lineage not running", "bound": "bound to a settler", "stale": "lease expired"}
+WAITS = {
+    "due": "scheduled",
+    "resource": "its resource",
+    "lineage": "lineage not running",
+    "bound": "bound to a settler",
+    "stale": "lease expired",
+}
 
 
 class Look(NamedTuple):

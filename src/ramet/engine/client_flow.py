@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet.model.pausing import Queue
+from ramet.model.flow import Queue
 from ramet.store.base import Store
 
 

@@ -95,7 +95,7 @@ def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
 def error_event(error: BaseException, fence: int, jitter: float, table: ErrorTable = ERRORS) -> ev.Event:
     """The event of an exception: a snooze where a server named its time, else an error of its class (DESIGN §6)."""
     if isinstance(error, RetryAfter):
-        return ev.Snooze(fence, error.seconds, storable(str(error)))
+        return ev.Snooze(fence, error.seconds, storable(str(error)), storable(error.resource))
     if isinstance(error, CostRefused):
         if error.retry_seconds is None:
             return ev.Fail(fence, str(error))

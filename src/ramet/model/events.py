@@ -97,6 +97,8 @@ class Snooze:
     fence: int
     seconds: float
     reason: str | None = None
+    resource: str | None = None
+    """A server named the time to come back: the resource that this pauses, empty for the task's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,13 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceDisabled:
+    """The breaker of its resource is open, and only a person closes it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Exclude:
     """A person takes the task out for good."""
 
@@ -211,6 +220,7 @@ Event = (
     | SettledBy
     | LineageEnded
     | Cancel
+    | SourceDisabled
     | Exclude
     | Revive
 )

@@ -16,7 +16,7 @@ from ramet.model.binding import bind
 from ramet.model.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
 from ramet.model.ordering import rank_of
 from ramet.model.retry import ErrorClass, backoff_seconds
-from ramet.model.task import NewTask, Standing, Wait
+from ramet.model.task import NewTask, Standing, Wait, free_wait
 from ramet.model.transitions import (
     CANCELLED,
     FAILED,
@@ -64,7 +64,7 @@ def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: flo
         rank=rank_of(new.priority, new.breadth, spawn_depth),
         spawn_depth=spawn_depth,
         state=PENDING,
-        wait=_DUE if delayed else None,
+        wait=_DUE if delayed else free_wait(new.resource),
         available_at=now + new.delay_seconds if delayed else now,
         fence=0,
         lease_until=0.0,
@@ -89,6 +89,7 @@ def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: flo
         bound_to=None,
         turn=turn,
         unique_seconds=new.unique_seconds,
+        resource=new.resource,
     )
 
 
@@ -96,7 +97,7 @@ def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: flo
 
 
 def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Change | Refused:
-    if task.wait is not None:
+    if task.wait not in (None, Wait.RESOURCE):
         return Refused("waits")
     if task.available_at > now:
         return Refused("not_due")
@@ -183,7 +184,7 @@ def _again(
         return _ended(row, task, FAILED, fields, **told)
     after = task._replace(
         state=PENDING,
-        wait=_DUE if available_at > now else None,
+        wait=_DUE if available_at > now else free_wait(task.resource),
         available_at=available_at,
         lease_until=0.0,
         worker=None,
@@ -264,7 +265,7 @@ def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) 
     available_at = now + event.delay_seconds if event.delay_seconds > 0 else task.available_at
     after = task._replace(
         state=PENDING,
-        wait=_DUE if event.delay_seconds > 0 else None,
+        wait=_DUE if event.delay_seconds > 0 else free_wait(task.resource),
         available_at=available_at,
         lease_until=0.0,
         worker=None,
@@ -328,6 +329,11 @@ def _cancel(row: Transition, task: Standing, event: ev.Cancel, now: float) -> Ch
     return _ended_from_outside(row, task, CANCELLED, now, reason=event.reason, by=event.by)
 
 
+def _source_disabled(row: Transition, task: Standing, event: ev.SourceDisabled, now: float) -> Change | Refused:
+    told: dict[str, Any] = {"reason": event.reason, "by": "engine"}
+    return Refused("ending") if task.ending is not None else _ended(row, task, SKIPPED, **told)
+
+
 def _exclude(row: Transition, task: Standing, event: ev.Exclude, now: float) -> Change:
     reason = f"excluded: {event.reason}" if event.reason else "excluded"
     after = task._replace(state=SKIPPED, wait=None, ending=None, ending_reason=None, bound_to=None)
@@ -337,7 +343,7 @@ def _exclude(row: Transition, task: Standing, event: ev.Exclude, now: float) -> 
 def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Change:
     after = task._replace(
         state=PENDING,
-        wait=None,
+        wait=free_wait(task.resource),
         available_at=now,
         lease_until=0.0,
         worker=None,
@@ -387,6 +393,7 @@ _RULES: dict[type[Any], tuple[Transition, _Rule]] = {
     ev.SettledBy: (rows.SETTLED_BY, _settled_by),
     ev.LineageEnded: (rows.LINEAGE_ENDED, _lineage_ended),
     ev.Cancel: (rows.CANCEL, _cancel),
+    ev.SourceDisabled: (rows.SOURCE_DISABLED, _source_disabled),
     ev.Exclude: (rows.EXCLUDE, _exclude),
     ev.Revive: (rows.REVIVE, _revive),
 }

@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from ramet.model.task import NewTask, Standing
+
 BREADTH_STEP = 1_000_000
 """What one level of depth weighs in a breadth queue: more than any priority in use."""
 POSITIONS_MAX = 100
@@ -24,15 +26,27 @@ class TurnClass(NamedTuple):
     queue: str
     kind: str
     rank: int
+    resource: str = ""
+    """Empty for tasks without one. A slow host's backlog is no measure for the others."""
 
     def key(self) -> str:
         """One text for it, unambiguous for any names."""
-        return f"{self.rank}:{len(self.queue)}:{self.queue}{self.kind}"
+        return f"{self.rank}:{len(self.queue)}:{len(self.kind)}:{self.queue}{self.kind}{self.resource}"
 
 
 def rank_of(priority: int, breadth: int, spawn_depth: int) -> int:
     """The smaller runs sooner: a larger priority, in a breadth queue before that a smaller depth."""
     return spawn_depth * BREADTH_STEP - priority if breadth else -priority
+
+
+def class_of(new: NewTask, spawn_depth: int) -> TurnClass:
+    """The class of a task to be created at this depth."""
+    return TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, spawn_depth), new.resource or "")
+
+
+def class_of_standing(standing: Standing) -> TurnClass:
+    """The class of a live task."""
+    return TurnClass(standing.queue, standing.kind, standing.rank, standing.resource or "")
 
 
 def read_positions(text: str) -> dict[str, int]:

@@ -42,8 +42,15 @@ class Wait(StrEnum):
     """Its ``available_at`` has not come."""
     LINEAGE = "lineage"
     """Its lineage is not running."""
+    RESOURCE = "resource"
+    """It is free, and goes through its resource: a rate, a limit or a breaker decides when."""
     BOUND = "bound"
     """It was bound to a settling task, and only that one may settle it."""
+
+
+def free_wait(resource: str | None) -> str | None:
+    """What a task waits for that could be claimed: nothing, or its turn at its resource."""
+    return None if resource is None else Wait.RESOURCE.value
 
 
 class Standing(NamedTuple):
@@ -102,6 +109,8 @@ class Standing(NamedTuple):
     """Place among tasks of the same rank: fair between lineages (:mod:`ramet.model.ordering`)."""
     unique_seconds: float | None = None
     """For kinds with ``unique="global"``: how long it holds its key over all lineages after a good end; else None."""
+    resource: str | None = None
+    """What it shares with others: a host, a provider (:mod:`ramet.model.resources`)."""
 
 
 class NewTask(NamedTuple):
@@ -135,6 +144,8 @@ class NewTask(NamedTuple):
     """What the stop list's hosts and domains are compared with, where the key itself is no URL."""
     keep_edge: int = 0
     """1 to keep the edge to the task that exists already, when the spawn is refused because of it."""
+    resource: str | None = None
+    """A host, a provider: what it shares with others (:mod:`ramet.model.resources`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +185,7 @@ class Task:
     wait: str | None
     bound_to: str | None = None
     """Id of the task that is to settle this one."""
+    resource: str | None = None
 
     @property
     def retry_count(self) -> int:

@@ -92,6 +92,7 @@ LINEAGE_ENDED = Transition(
     recorded=True,
 )
 CANCEL = Transition("cancel", ev.Cancel, _states(PENDING, PROCESSING), _states(CANCELLED, PENDING), recorded=True)
+SOURCE_DISABLED = Transition("source_disabled", ev.SourceDisabled, _states(PENDING), _states(SKIPPED), recorded=True)
 EXCLUDE = Transition("exclude", ev.Exclude, _states(PENDING, FAILED, CANCELLED), _states(SKIPPED), recorded=True)
 REVIVE = Transition("revive", ev.Revive, _ENDS, _states(PENDING), recorded=True)
 
@@ -114,6 +115,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     SETTLED_BY,
     LINEAGE_ENDED,
     CANCEL,
+    SOURCE_DISABLED,
     EXCLUDE,
     REVIVE,
 )

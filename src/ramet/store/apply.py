@@ -18,6 +18,7 @@ from ramet.model.task import LIVE, TERMINAL, Standing
 from ramet.model.transitions import Change, Transition
 from ramet.store import uniqueness
 from ramet.store.costs import close_open
+from ramet.store.holds import hold, touch, touched
 from ramet.store.lineages import lock_lineages
 from ramet.store.schema import LIVE_COLUMNS, LIVE_LIST
 from ramet.store.session import Session
@@ -91,6 +92,9 @@ def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str
     _write_attempts(session, done)
     _write_transitions(session, done)
     _count(session, done)
+    hold(session, done)
+    if names := touched(done):
+        touch(session, names)
     if unique := [c for c in done if c.before.unique_seconds is not None]:
         uniqueness.follow_ends(session, unique)
     return Applied(frozenset(lost))
@@ -279,4 +283,10 @@ def release(session: Session, tracking_id: str) -> int:
 def free(session: Session, seqs: Sequence[int]) -> int:
     """These tasks wait for their lineage no longer."""
     listed, values = session.members(seqs)
-    return session.run(f"UPDATE ramet_live SET wait = NULL WHERE seq IN {listed} AND wait = 'lineage'", (values,))
+    freed = session.rows(
+        "UPDATE ramet_live SET wait = CASE WHEN resource IS NULL THEN NULL ELSE 'resource' END "
+        f"WHERE seq IN {listed} AND wait = 'lineage' RETURNING resource",
+        (values,),
+    )
+    touch(session, {name for (name,) in freed if name is not None})
+    return len(freed)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from ramet.model.pausing import Queue
+from ramet.model.flow import Declared, KindLimit, Queue, Usage
+from ramet.model.resources import Policy, Resource
 
 
 class FlowStore(Protocol):
@@ -30,6 +32,52 @@ class FlowStore(Protocol):
 
     async def resume_queue(self, name: str, *, by: str, reason: str | None = None) -> bool:
         """Claim from the queue again. False when it is not paused."""
+        ...
+
+    async def declare(self, declared: Declared) -> None:
+        """Store what an app says about its queues, kinds and resources. What a person set stays."""
+        ...
+
+    async def limit(self, what: str, name: str, concurrency: int | None, *, by: str, reason: str | None = None) -> None:
+        """Set how many claims at once a ``queue`` or ``kind`` may have over all workers; None for no limit.
+
+        Counted from live leases when tasks are claimed, never exceeded, and stronger than an app's declaration.
+        """
+        ...
+
+    async def limit_resource(self, policy: Policy, *, by: str, reason: str | None = None) -> None:
+        """Set what a resource, or all with a prefix, bear; stronger than an app's declaration."""
+        ...
+
+    async def kind_limits(self) -> Sequence[KindLimit]:
+        """Limits of kinds, by name."""
+        ...
+
+    async def policies(self) -> list[Policy]:
+        """What resources bear, by pattern."""
+        ...
+
+    async def resources(self, name: str | None = None, *, limit: int = 100) -> list[Resource]:
+        """Where resources stand, those with an open breaker first; or the one of this name."""
+        ...
+
+    async def open_breaker(self, name: str, *, by: str, reason: str | None = None) -> bool:
+        """Switch a resource off. False when its breaker is open already."""
+        ...
+
+    async def close_breaker(self, name: str, *, by: str, reason: str | None = None) -> bool:
+        """Switch a resource on again and end its pause. False when there was neither."""
+        ...
+
+    async def usage(self) -> Usage:
+        """Claims that are held now, by queue, kind and resource."""
+        ...
+
+    async def acknowledge(self, pairs: Sequence[tuple[int, int]]) -> int:
+        """The worker runs these ``(seq, fence)`` no longer: a slot that was held on after an end from outside is free.
+
+        Returns how many were held on. Unknown pairs change nothing.
+        """
         ...
 
     async def queues(self) -> list[Queue]:

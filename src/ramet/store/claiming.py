@@ -12,12 +12,15 @@ from ramet.model.task import Standing, Wait
 from ramet.model.transitions import PROCESSING, Change
 from ramet.store.apply import apply
 from ramet.store.base import Claimed, ClaimRequest
+from ramet.store.bounding import Bounds, bounds_of
+from ramet.store.holds import touch
 from ramet.store.lineages import DEADLINE_REASON, end_lineage, lock_lineages, tombstones_of
+from ramet.store.resources import ready, spend
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.settling import load_standings
 from ramet.store.spawning import load_parents
-from ramet.store.turns import advance
+from ramet.store.turns import advance, in_order
 
 CLAIM_LIMIT = 5_000
 SET_ASIDE_ROUNDS = 10
@@ -28,58 +31,54 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
     """Take up to ``request.limit`` claimable tasks, in order of rank, then turn, then age."""
     promote_due(session)
     limit = min(request.limit, CLAIM_LIMIT)
+    bounds = bounds_of(session, request.queues, request.kinds)
+    looked = ready(session, bounds.queues, bounds.kinds, limit, bounds.used)
     taken: list[Change] = []
-    queues = _open_queues(session, request.queues)
+    waiting = looked.candidates
     for _ in range(SET_ASIDE_ROUNDS):
-        candidates = _candidates(session, request._replace(queues=queues), limit - len(taken))
+        found = waiting + _candidates(session, bounds, limit - len(taken))
+        candidates = bounds.accepted(in_order(session, found), limit - len(taken))
         changes, held_back = _decide(session, request, candidates)
         apply(session, changes)
+        bounds.take([change.before for change in changes])
         taken += changes
         # What cannot run steps aside, so that it is looked at once and holds back nobody at the next claims.
         if not held_back or len(taken) == limit:
             break
         _set_aside(session, held_back)
+        waiting = []  # A resource's room was measured once: what is left of it is the next claim's.
     else:
         session.wake()  # There may be work behind what was set aside: whoever looks next goes on from there.
-    advance(session, [change.before for change in taken])
+    standings = [change.before for change in taken]
+    advance(session, standings)
+    spend(session, looked, standings)
     return _claimed(session, [change.after for change in taken])
 
 
 def promote_due(session: Session, limit: int = 1_000) -> int:
     """Make delayed tasks claimable whose time has come."""
-    return session.run(
-        "UPDATE ramet_live SET wait = NULL WHERE seq IN (SELECT seq FROM ramet_live "
-        "WHERE wait = 'due' AND available_at <= ? ORDER BY available_at LIMIT ?)",
+    due = session.rows(
+        "UPDATE ramet_live SET wait = CASE WHEN resource IS NULL THEN NULL ELSE 'resource' END "
+        "WHERE seq IN (SELECT seq FROM ramet_live "
+        "WHERE wait = 'due' AND available_at <= ? ORDER BY available_at LIMIT ?) RETURNING resource",
         (session.now, limit),
     )
+    touch(session, {name for (name,) in due if name is not None})
+    return len(due)
 
 
-def _open_queues(session: Session, queues: Sequence[str]) -> Sequence[str]:
-    """Those of the queues that are not paused."""
-    paused = session.rows("SELECT name FROM ramet_queues WHERE paused_seconds > 0 AND paused_at IS NOT NULL")
-    return [name for name in queues if (name,) not in paused] if paused else queues
-
-
-def _candidates(session: Session, request: ClaimRequest, limit: int) -> list[Standing]:
+def _candidates(session: Session, bounds: Bounds, limit: int) -> list[Standing]:
     """One ordered probe of the claim index per (queue, kind): a backlog of kinds nobody asked for costs nothing."""
-    found = [
+    return [
         Standing._make(row)
-        for queue in request.queues
-        for kind in request.kinds
+        for queue in bounds.queues
+        for kind in bounds.kinds
         for row in session.rows(
             f"SELECT {LIVE_LIST} FROM ramet_live WHERE queue = ? AND kind = ? AND state = 'pending' "
             "AND wait IS NULL ORDER BY rank, turn, seq LIMIT ?",
             (queue, kind, limit),
         )
     ]
-    if len(request.queues) * len(request.kinds) > 1:
-        found.sort(key=claim_order)
-    return found[:limit]
-
-
-def claim_order(standing: Standing) -> tuple[int, int, int]:
-    """What goes first: rank, then turn, then age (DESIGN §10)."""
-    return standing.rank, standing.turn, standing.seq
 
 
 def _decide(
@@ -125,7 +124,7 @@ def _buried(session: Session, standing: Standing, marks: dict[str, int]) -> bool
 
 def _set_aside(session: Session, held_back: Sequence[tuple[Standing, Wait]]) -> None:
     session.run_many(
-        "UPDATE ramet_live SET wait = ? WHERE seq = ? AND wait IS NULL",
+        "UPDATE ramet_live SET wait = ? WHERE seq = ? AND (wait IS NULL OR wait = 'resource')",
         [(wait.value, standing.seq) for standing, wait in held_back],
     )
 

@@ -9,13 +9,14 @@ from typing import NamedTuple
 from ramet.model.guard import Elsewhere
 from ramet.model.lifecycle import newborn
 from ramet.model.lineage import Lineage, LineageState, Place, root_of
-from ramet.model.ordering import TurnClass, rank_of
+from ramet.model.ordering import class_of
 from ramet.model.task import NewTask
 from ramet.store import stop_list, uniqueness
 from ramet.store.apply import enter
 from ramet.store.base import NewLineage, Submitted
 from ramet.store.blobs import put_submitted
 from ramet.store.errors import LineageExists, Stopped, StoreError
+from ramet.store.holds import touch
 from ramet.store.lineages import insert_lineages, lock_lineages
 from ramet.store.session import Session
 from ramet.store.turns import Turns
@@ -23,7 +24,7 @@ from ramet.store.turns import Turns
 _TASK = (
     "INSERT INTO ramet_tasks (seq, id, tracking_id, parent_id, kind, key, queue, priority, payload, "
     "ancestry_chain, spawn_depth, max_attempts, max_chain_depth, task_seconds, on_end, breadth, created_at, "
-    "unique_seconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "unique_seconds, resource) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
 
@@ -51,7 +52,7 @@ def create(session: Session, births: Sequence[Birth]) -> None:
         tasks.append(
             (seq, new.id, place.tracking_id, place.parent_id, new.kind, new.key, new.queue, new.priority,
              new.payload, chain_text, place.spawn_depth, new.max_attempts, new.max_chain_depth,
-             new.task_seconds, new.on_end, new.breadth, now, new.unique_seconds)
+             new.task_seconds, new.on_end, new.breadth, now, new.unique_seconds, new.resource)
         )  # fmt: skip
         identities.append((new.key, place.tracking_id, new.kind, seq))
         standings.append(newborn(seq, place.tracking_id, new, place.spawn_depth, now, turn=turn))
@@ -62,6 +63,7 @@ def create(session: Session, births: Sequence[Birth]) -> None:
     session.run_many(_TASK, tasks)
     base = session.fence_base
     enter(session, [standing._replace(fence=base) for standing in standings] if base else standings)
+    touch(session, {s.resource for s in standings if s.resource is not None})
     session.wake()
 
 
@@ -105,10 +107,7 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
 
 def _births(row: Lineage, roots: Sequence[NewTask], turns: Turns) -> list[Birth]:
     place = root_of(row.tracking_id)
-    return [
-        Birth(new, place, turns.take(row, TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, 0))))
-        for new in roots
-    ]
+    return [Birth(new, place, turns.take(row, class_of(new, 0))) for new in roots]
 
 
 def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:

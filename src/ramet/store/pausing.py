@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 
+from ramet.model.flow import Queue
 from ramet.model.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage import LineageState
-from ramet.model.pausing import Queue
 from ramet.store.acts import record_act
 from ramet.store.apply import release
 from ramet.store.clocks import stood_still, stopped_since

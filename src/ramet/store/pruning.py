@@ -15,6 +15,7 @@ PRUNED_BY_TASK = (
     "ramet_attempts",
     "ramet_transitions",
     "ramet_checkpoints",
+    "ramet_holds",
 )
 """Tables with a ``seq``, whose rows go with their task."""
 PRUNED_BY_LINEAGE: dict[str, str] = {

@@ -33,7 +33,7 @@ _TASK_LIST = (
     "t.result, t.created_at, l.available_at, t.finished_at, COALESCE(l.attempts, t.attempts), t.max_attempts, "
     "COALESCE(l.losses, t.losses), COALESCE(l.snoozes, t.snoozes), COALESCE(l.chain_depth, t.chain_depth), "
     "COALESCE(l.stage, t.stage), COALESCE(l.fence, t.fence), l.lease_until, l.worker, "
-    "COALESCE(l.deadline_at, t.deadline_at), l.wait, l.bound_to"
+    "COALESCE(l.deadline_at, t.deadline_at), CASE WHEN l.state = 'pending' THEN l.wait END, l.bound_to, t.resource"
 )
 _FROM_TASKS = (
     "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id LEFT JOIN ramet_live l ON l.seq = t.seq"
@@ -186,7 +186,10 @@ def idle(session: Session, kinds: Sequence[str]) -> bool:
 def next_due_at(session: Session) -> float | None:
     """When the next delayed task becomes claimable."""
     found = session.rows("SELECT available_at FROM ramet_live WHERE wait = 'due' ORDER BY available_at LIMIT 1")
-    return float(found[0][0]) if found else None
+    found += session.rows(
+        "SELECT ready_at FROM ramet_resources WHERE ready_at > ? ORDER BY ready_at LIMIT 1", (session.now,)
+    )
+    return min((float(at) for (at,) in found), default=None)
 
 
 def history(session: Session, task_id: str) -> TaskHistory | None:
@@ -294,7 +297,7 @@ def counts(session: Session, tracking_id: str | None) -> list[KindCount]:
     where, parameters = ("", []) if tracking_id is None else ("WHERE tracking_id = ?", [tracking_id])
     and_ended = "WHERE state IS NOT NULL" if tracking_id is None else "WHERE tracking_id = ? AND state IS NOT NULL"
     rows: Sequence[Row] = session.rows(
-        "SELECT kind, state, CASE WHEN state = 'processing' AND lease_until <= ? THEN 'stale' ELSE wait END AS why, "
+        "SELECT kind, state, CASE WHEN state = 'pending' THEN wait WHEN lease_until <= ? THEN 'stale' END AS why, "
         f"COUNT(*), AVG(spawn_depth) FROM ramet_live {where} GROUP BY kind, state, why",
         [session.now, *parameters],
     ) + session.rows(

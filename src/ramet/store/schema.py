@@ -99,7 +99,8 @@ _V1 = (
         deadline_at REAL,
         finished_at REAL,
         unique_seconds REAL,
-        path TEXT
+        path TEXT,
+        resource TEXT
     )
     """,
     # Every task is in exactly one of these two: a root by its lineage, any other by its parent.
@@ -141,7 +142,8 @@ _V1 = (
         ending_reason TEXT,
         bound_to TEXT,
         turn INTEGER NOT NULL,
-        unique_seconds REAL
+        unique_seconds REAL,
+        resource TEXT
     )
     """,
     "CREATE INDEX ramet_live_by_lineage ON ramet_live (tracking_id)",
@@ -156,6 +158,8 @@ _V1 = (
         WHERE state = 'pending' AND deadline_at IS NOT NULL
     """,
     "CREATE INDEX ramet_live_set_aside ON ramet_live (tracking_id) WHERE wait = 'lineage'",
+    "CREATE INDEX ramet_live_by_resource ON ramet_live (resource, rank, turn, seq) "
+    "WHERE wait = 'resource' AND state = 'pending'",
     "CREATE INDEX ramet_live_bound ON ramet_live (bound_to) WHERE bound_to IS NOT NULL",
     # Promise I4 by constraint: one task per (tracking_id, kind, key) until the lineage is pruned. Key first, so that
     # the same index answers "who in this lineage has this key, whatever the kind" and "is this key live anywhere".
@@ -267,7 +271,8 @@ _V1 = (
         turn INTEGER NOT NULL,
         seq INTEGER NOT NULL,
         moved_at REAL NOT NULL,
-        PRIMARY KEY (queue, kind, rank)
+        resource TEXT NOT NULL DEFAULT '',
+        PRIMARY KEY (queue, kind, rank, resource)
     ) WITHOUT ROWID
     """,
     "CREATE INDEX ramet_turns_idle ON ramet_turns (moved_at)",

@@ -16,4 +16,64 @@ FLOW_TABLES = (
     )
     """,
     "CREATE INDEX ramet_queues_paused ON ramet_queues (name) WHERE paused_seconds > 0",
+    """
+    CREATE TABLE ramet_kinds (
+        name TEXT PRIMARY KEY,
+        concurrency INTEGER,
+        explicit INTEGER NOT NULL DEFAULT 0
+    )
+    """,
+    """
+    CREATE TABLE ramet_policies (
+        pattern TEXT PRIMARY KEY,
+        concurrency INTEGER,
+        rate_per_second REAL,
+        burst REAL NOT NULL,
+        breaker_failures INTEGER NOT NULL,
+        cooldown_seconds REAL,
+        explicit INTEGER NOT NULL DEFAULT 0
+    )
+    """,
+    # ready_at is when a claim looks at a resource next; NULL when nothing waits for it, so that such rows cost nothing.
+    """
+    CREATE TABLE ramet_resources (
+        name TEXT PRIMARY KEY,
+        tokens REAL,
+        refilled_at REAL NOT NULL DEFAULT 0,
+        paused_until REAL NOT NULL DEFAULT 0,
+        paused_reason TEXT,
+        failures INTEGER NOT NULL DEFAULT 0,
+        opened_at REAL,
+        opened_by TEXT,
+        opened_reason TEXT,
+        ready_at REAL
+    )
+    """,
+    "CREATE INDEX ramet_resources_ready ON ramet_resources (ready_at) WHERE ready_at IS NOT NULL",
+    "CREATE INDEX ramet_resources_open ON ramet_resources (opened_at) WHERE opened_at IS NOT NULL",
+    """
+    CREATE TABLE ramet_holds (
+        seq INTEGER NOT NULL,
+        fence INTEGER NOT NULL,
+        tracking_id TEXT NOT NULL,
+        queue TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        resource TEXT,
+        lease_until REAL NOT NULL,
+        PRIMARY KEY (seq, fence)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX ramet_holds_lapse ON ramet_holds (lease_until)",
+    """
+    CREATE TABLE ramet_workers (
+        name TEXT PRIMARY KEY,
+        host TEXT NOT NULL,
+        pid INTEGER NOT NULL,
+        kinds TEXT NOT NULL,
+        queues TEXT NOT NULL,
+        concurrency INTEGER NOT NULL,
+        started_at REAL NOT NULL,
+        seen_at REAL NOT NULL
+    )
+    """,
 )

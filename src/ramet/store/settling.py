@@ -19,10 +19,12 @@ from ramet.model.lineage import OPEN, Lineage, retry_slot
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change
+from ramet.store import resources
 from ramet.store.apply import apply
 from ramet.store.base import Settled, Settlement, SpawnAnswer
 from ramet.store.blocks import Parent
 from ramet.store.costs import book_charges
+from ramet.store.holds import acknowledge
 from ramet.store.items import settle_items
 from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
@@ -85,6 +87,14 @@ def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], ans
         over.append(change)
         answers[at] = Settled(item.seq, None, end.state, _refuse_spawns(session, item, lineages), end.reason)
     _settle_accepted(session, accepted, lineages, answers, over)
+    # Whoever settles does not run any more: what was ended from outside meanwhile gives its slot back.
+    acknowledge(
+        session,
+        [(item.seq, item.fence) for at, item in items if answers[at].refused and type(item.event) not in _GOES_ON],
+    )
+
+
+_GOES_ON = (ev.Progress, ev.Checkpoint)
 
 
 def _current(standing: Standing, fence: int, now: float) -> bool:
@@ -109,6 +119,7 @@ def _settle_accepted(
     changes: list[Change] = over
     results: dict[int, str | None] = {}
     renewed: list[Standing] = []
+    about: list[tuple[Change, ev.Event]] = []
     for at, item, read in accepted:
         told = spawned.get(item.seq, ())
         granted = sum(1 for answer in told if answer.id is not None)
@@ -122,6 +133,8 @@ def _settle_accepted(
             change = _decided(standing, item.event, session.now)
         if type(item.event) is ev.Continue and change.after.state == PENDING:
             renewed.append(change.after)
+        if read.resource is not None or type(item.event) is ev.Snooze:
+            about.append((change, item.event))
         changes.append(change)
         if item.result is not None:
             results[item.seq] = item.result
@@ -129,6 +142,7 @@ def _settle_accepted(
     _save_retries(session, lineages, retries_before)
     applied = apply(session, changes, results)
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
+    resources.settled(session, about)
     renew(session, renewed)
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
     if any(change.after.state == "pending" for change in changes):

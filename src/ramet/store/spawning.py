@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ramet.model.guard import Blocked, Facts, Holder, check_spawn
 from ramet.model.lineage import Lineage, child_of
-from ramet.model.ordering import TurnClass, rank_of
+from ramet.model.ordering import class_of
 from ramet.model.task import NewTask
 from ramet.store.base import SpawnAnswer
 from ramet.store.blocks import Parent, Refusal, store_blocks
@@ -99,7 +99,7 @@ class _Batch:
             lineage = lineage._replace(tasks=lineage.tasks + 1, live=lineage.live + 1)
             there.append(Holder(new.id, new.kind, "pending"))
             screen.granted(parent.tracking_id, new)
-            kin = TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, place.spawn_depth))
+            kin = class_of(new, place.spawn_depth)
             self.births.append(Birth(new, place, self.turns.take(lineage, kin)))
             told.append(SpawnAnswer(new.id, new.kind, new.key))
         lineages[parent.tracking_id] = lineage

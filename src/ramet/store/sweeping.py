@@ -19,8 +19,10 @@ from ramet.store.apply import apply, free
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
 from ramet.store.clocks import queue_offsets
+from ramet.store.holds import release_lapsed
 from ramet.store.items import expire_polled, let_go
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
+from ramet.store.resources import skip_disabled
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
@@ -40,6 +42,8 @@ def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None)
     expired += expire_polled(session, limit)
     unbound = let_go(session, limit)
     forget_levels(session)
+    release_lapsed(session, limit)
+    ended += skip_disabled(session, limit)
     if due or reclaimed:
         session.wake()
     return Swept(due, reclaimed, poisoned, expired, ended_lineages, ended, followed, unbound)

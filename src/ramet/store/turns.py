@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ramet.model.lineage import Lineage
-from ramet.model.ordering import TurnClass, read_positions, write_positions
+from ramet.model.ordering import TurnClass, class_of_standing, read_positions, write_positions
 from ramet.model.task import Standing
 from ramet.store.session import Session
 
@@ -14,9 +14,9 @@ LEVELS_IDLE_SECONDS = 3_600.0
 # A claimed task that was created after its level began shows that everybody who was waiting at that level has been
 # served: the next level begins, and newcomers queue behind those who wait for their second turn.
 _ADVANCE = (
-    "INSERT INTO ramet_turns (queue, kind, rank, turn, seq, moved_at) "
-    "SELECT ?, ?, ?, ?, value, ? FROM ramet_counters WHERE name = 'task' "
-    "ON CONFLICT (queue, kind, rank) DO UPDATE SET "
+    "INSERT INTO ramet_turns (queue, kind, rank, resource, turn, seq, moved_at) "
+    "SELECT ?, ?, ?, ?, ?, value, ? FROM ramet_counters WHERE name = 'task' "
+    "ON CONFLICT (queue, kind, rank, resource) DO UPDATE SET "
     "turn = CASE WHEN excluded.turn > ramet_turns.turn THEN excluded.turn ELSE ramet_turns.turn + 1 END, "
     "seq = excluded.seq, moved_at = excluded.moved_at "
     "WHERE excluded.turn > ramet_turns.turn OR (excluded.turn = ramet_turns.turn AND ? >= ramet_turns.seq)"
@@ -35,7 +35,9 @@ class Turns:
         """The turn that claims have reached in this class."""
         level = self._levels.get(kin)
         if level is None:
-            found = self._session.rows("SELECT turn FROM ramet_turns WHERE queue = ? AND kind = ? AND rank = ?", kin)
+            found = self._session.rows(
+                "SELECT turn FROM ramet_turns WHERE queue = ? AND kind = ? AND rank = ? AND resource = ?", kin
+            )
             level = self._levels[kin] = int(found[0][0]) if found else 0
         return level
 
@@ -58,11 +60,22 @@ def advance(session: Session, taken: Sequence[Standing]) -> None:
     """Claims were made: move the levels of their classes."""
     reached: dict[TurnClass, tuple[int, int]] = {}
     for standing in taken:
-        kin = TurnClass(standing.queue, standing.kind, standing.rank)
+        kin = class_of_standing(standing)
         place = (standing.turn, standing.seq)
         if place > reached.get(kin, (-1, -1)):
             reached[kin] = place
     session.run_many(_ADVANCE, [(*kin, turn, session.now, seq) for kin, (turn, seq) in sorted(reached.items())])
+
+
+def in_order(session: Session, standings: Sequence[Standing]) -> list[Standing]:
+    """Candidates of several classes in one order: rank, then how far ahead of its class's level, then age.
+
+    Turns of different classes do not compare: their levels do not rise together.
+    """
+    if len({(s.queue, s.kind, s.resource) for s in standings}) <= 1:
+        return list(standings)
+    turns = Turns(session)
+    return sorted(standings, key=lambda s: (s.rank, max(0, s.turn - turns.level(class_of_standing(s))), s.seq))
 
 
 def renew(session: Session, standings: Sequence[Standing]) -> None:
@@ -71,7 +84,7 @@ def renew(session: Session, standings: Sequence[Standing]) -> None:
     turns = Turns(session)
     rows = []
     for standing in standings:
-        turn = turns.level(TurnClass(standing.queue, standing.kind, standing.rank)) + 1
+        turn = turns.level(class_of_standing(standing)) + 1
         rows.append((turn, standing.seq, turn))
     session.run_many("UPDATE ramet_live SET turn = ? WHERE seq = ? AND turn < ?", rows)
 
@@ -79,8 +92,11 @@ def renew(session: Session, standings: Sequence[Standing]) -> None:
 def forget_levels(session: Session, limit: int = 100) -> None:
     """Drop the levels of classes in which nothing waits and nothing was claimed for an hour."""
     session.run(
-        "DELETE FROM ramet_turns WHERE (queue, kind, rank) IN (SELECT t.queue, t.kind, t.rank FROM ramet_turns t "
-        "WHERE t.moved_at <= ? AND NOT EXISTS (SELECT 1 FROM ramet_live l WHERE l.queue = t.queue "
+        "DELETE FROM ramet_turns WHERE (queue, kind, rank, resource) IN "
+        "(SELECT t.queue, t.kind, t.rank, t.resource FROM ramet_turns t "
+        "WHERE t.moved_at <= ? AND NOT EXISTS (SELECT 1 FROM ramet_live l WHERE l.resource = t.resource "
+        "AND l.wait = 'resource' AND l.state = 'pending') "
+        "AND NOT EXISTS (SELECT 1 FROM ramet_live l WHERE l.queue = t.queue "
         "AND l.kind = t.kind AND l.rank = t.rank AND l.state = 'pending' AND l.wait IS NULL) LIMIT ?)",
         (session.now - LEVELS_IDLE_SECONDS, limit),
     )

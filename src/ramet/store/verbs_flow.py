@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
-from ramet.model.pausing import Queue
-from ramet.store import pausing
+from ramet.model.flow import Declared, KindLimit, Queue, Usage
+from ramet.model.resources import Policy, Resource
+from ramet.store import holds, limiting, pausing, resources
 from ramet.store.verbs import Verbs
 
 
@@ -23,6 +25,36 @@ class FlowVerbs(Verbs):
 
     async def resume_queue(self, name: str, *, by: str, reason: str | None = None) -> bool:
         return await self._write(partial(pausing.resume_queue, name=name, by=by, reason=reason))
+
+    async def declare(self, declared: Declared) -> None:
+        await self._write(partial(limiting.declare, declared=declared))
+
+    async def limit(self, what: str, name: str, concurrency: int | None, *, by: str, reason: str | None = None) -> None:
+        await self._write(partial(limiting.limit, what=what, name=name, concurrency=concurrency, by=by, reason=reason))
+
+    async def limit_resource(self, policy: Policy, *, by: str, reason: str | None = None) -> None:
+        await self._write(partial(limiting.limit_resource, policy=policy, by=by, reason=reason))
+
+    async def kind_limits(self) -> Sequence[KindLimit]:
+        return await self._read(limiting.kind_limits)
+
+    async def policies(self) -> list[Policy]:
+        return await self._read(resources.policies)
+
+    async def resources(self, name: str | None = None, *, limit: int = 100) -> list[Resource]:
+        return await self._read(partial(resources.resources, name=name, limit=limit))
+
+    async def open_breaker(self, name: str, *, by: str, reason: str | None = None) -> bool:
+        return await self._write(partial(resources.open_breaker, name=name, by=by, reason=reason))
+
+    async def close_breaker(self, name: str, *, by: str, reason: str | None = None) -> bool:
+        return await self._write(partial(resources.close_breaker, name=name, by=by, reason=reason))
+
+    async def usage(self) -> Usage:
+        return await self._read(resources.in_use)
+
+    async def acknowledge(self, pairs: Sequence[tuple[int, int]]) -> int:
+        return await self._write(partial(holds.acknowledge, pairs=pairs))
 
     async def queues(self) -> list[Queue]:
         return await self._read(pausing.queues)

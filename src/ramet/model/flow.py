@@ -1,0 +1,48 @@
+"""Queues, kinds and their limits as people see them and apps declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ramet.model.resources import Policy
+
+
+class Queue(NamedTuple):
+    """A queue that somebody limited or paused; of any other there is nothing to know."""
+
+    name: str
+    concurrency: int | None
+    """Claims at once over all workers; None for no limit."""
+    explicit: bool
+    """True when a person set the limit, which an app's declaration does not change."""
+    paused_at: float | None
+    paused_by: str | None
+    paused_reason: str | None
+
+
+class KindLimit(NamedTuple):
+    """How many tasks of a kind may run at once."""
+
+    name: str
+    concurrency: int
+    """Claims at once over all workers."""
+    explicit: bool
+    """True when a person set the limit, which an app's declaration does not change."""
+
+
+class Declared(NamedTuple):
+    """What an app says about its queues, kinds and resources."""
+
+    queues: Mapping[str, int | None]
+    """Claims at once, by name; None takes a declared limit back."""
+    kinds: Mapping[str, int | None]
+    policies: Sequence[Policy]
+
+
+class Usage(NamedTuple):
+    """Claims that are held now, by queue, kind and resource."""
+
+    queues: Mapping[str, int]
+    kinds: Mapping[str, int]
+    resources: Mapping[str, int]

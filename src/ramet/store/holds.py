@@ -1,0 +1,62 @@
+"""Slots: those held on after an end from outside, and those given back that somebody waits for (DESIGN §4, §10).
+
+A task that was ended from outside keeps its slot until its worker let go of it, or its lease lapsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ramet.model.transitions import CANCEL, CLAIM, LINEAGE_ENDED, TASK_DEADLINE, Change
+from ramet.store.session import Session
+
+_FROM_OUTSIDE = (CANCEL, LINEAGE_ENDED, TASK_DEADLINE)
+
+
+def hold(session: Session, changes: Sequence[Change]) -> None:
+    """Note which of the ended claims a worker may still be running."""
+    rows = [
+        (c.before.seq, c.before.fence, c.before.tracking_id, c.before.queue, c.before.kind, c.before.resource,
+         c.before.lease_until)
+        for c in changes
+        if c.transition.recorded and c.before.lease_until > session.now and c.transition in _FROM_OUTSIDE
+    ]  # fmt: skip
+    session.run_many(
+        "INSERT INTO ramet_holds (seq, fence, tracking_id, queue, kind, resource, lease_until) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq, fence) DO NOTHING",
+        rows,
+    )
+
+
+def acknowledge(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
+    """The worker runs these claims no longer: their slots are free. Returns how many were held on."""
+    if not pairs:
+        return 0
+    freed = session.run_many("DELETE FROM ramet_holds WHERE seq = ? AND fence = ?", pairs)
+    if freed:
+        session.wake()
+    return freed
+
+
+def release_lapsed(session: Session, limit: int) -> int:
+    """Slots whose lease lapsed are free, whatever became of the worker."""
+    return session.run(
+        "DELETE FROM ramet_holds WHERE (seq, fence) IN "
+        "(SELECT seq, fence FROM ramet_holds WHERE lease_until <= ? LIMIT ?)",
+        (session.now, limit),
+    )
+
+
+def touch(session: Session, names: Iterable[str]) -> None:
+    """Something waits for these resources, or a slot of theirs was given back: the next claim looks at them."""
+    session.run_many(
+        "INSERT INTO ramet_resources (name, ready_at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE "
+        "SET ready_at = excluded.ready_at WHERE ramet_resources.ready_at IS NULL "
+        "OR ramet_resources.ready_at > excluded.ready_at",
+        [(name, session.now) for name in sorted(set(names))],
+    )
+
+
+def touched(changes: Sequence[Change]) -> set[str]:
+    """Resources of which these changes gave a slot back, or which they made a task wait for."""
+    return {c.before.resource for c in changes if c.before.resource is not None and c.transition is not CLAIM}

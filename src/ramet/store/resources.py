@@ -1,0 +1,249 @@
+"""Resources in the database: who waits for which, what a claim may take, what a settlement tells about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ramet.model import events as ev
+from ramet.model import resources as rules
+from ramet.model.flow import Usage
+from ramet.model.lifecycle import decide
+from ramet.model.resources import LOOK_SECONDS, Policy, Resource, policy_of
+from ramet.model.retry import ErrorClass
+from ramet.model.task import Standing
+from ramet.model.transitions import ERROR, FAIL, Change
+from ramet.store.acts import record_act
+from ramet.store.apply import apply
+from ramet.store.schema import LIVE_LIST
+from ramet.store.session import Session
+
+RESOURCE_LIST = ", ".join(Resource._fields)
+POLICY_LIST = ", ".join(Policy._fields)
+LOOKS_MAX = 100
+"""Resources that one claim looks at; those that it leaves are first at the next."""
+
+
+def in_use(session: Session) -> Usage:
+    """Count what is held now: live leases, and slots held on after an end from outside.
+
+    Derived, never counted along, so that no crash can leak a slot (DESIGN §10).
+    """
+    used: tuple[Counter[str], Counter[str], Counter[str]] = (Counter(), Counter(), Counter())
+    for sql in (
+        "SELECT queue, kind, resource, COUNT(*) FROM ramet_live INDEXED BY ramet_live_by_depth "
+        "WHERE state = 'processing' AND lease_until > ? GROUP BY queue, kind, resource",
+        "SELECT queue, kind, resource, COUNT(*) FROM ramet_holds WHERE lease_until > ? GROUP BY queue, kind, resource",
+    ):
+        for *names, claims in session.rows(sql, (session.now,)):
+            for counter, name in zip(used, names, strict=True):
+                if name is not None:
+                    counter[name] += claims
+    return Usage(*used)
+
+
+def policies(session: Session) -> list[Policy]:
+    """All policies, by pattern."""
+    rows = session.rows(f"SELECT {POLICY_LIST} FROM ramet_policies ORDER BY pattern")
+    return [Policy._make(row)._replace(explicit=bool(row[-1])) for row in rows]
+
+
+def load(session: Session, names: Iterable[str]) -> dict[str, Resource]:
+    """The named resources; one that nobody has used yet stands at the beginning."""
+    wanted = sorted(set(names))
+    listed, values = session.members(wanted)
+    found = session.rows(f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE name IN {listed}", (values,))
+    stored = {row[0]: Resource._make(row) for row in found}
+    return {name: stored.get(name, Resource(name)) for name in wanted}
+
+
+def save(session: Session, resources: Iterable[Resource]) -> None:
+    """Write resources, known or new."""
+    marks = ", ".join("?" * len(Resource._fields))
+    changed = ", ".join(f"{name} = excluded.{name}" for name in Resource._fields[1:])
+    session.run_many(
+        f"INSERT INTO ramet_resources ({RESOURCE_LIST}) VALUES ({marks}) ON CONFLICT (name) DO UPDATE SET {changed}",
+        list(resources),
+    )
+
+
+# --- claiming ---------------------------------------------------------------------------------------------------
+
+
+class Ready(NamedTuple):
+    """What the resources that are due for a look let a claim have."""
+
+    candidates: list[Standing]
+    looked_at: dict[str, Resource]
+    policies: list[Policy]
+
+
+def ready(session: Session, queues: Sequence[str], kinds: Sequence[str], limit: int, used: Usage | None) -> Ready:
+    """Tasks that wait for resources with room, each resource's in order; nothing is spent yet."""
+    found = session.rows(
+        f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE ready_at <= ? ORDER BY ready_at LIMIT ?",
+        (session.now, LOOKS_MAX),
+    )
+    if not found:
+        return Ready([], {}, [])
+    known = policies(session)
+    used = in_use(session) if used is None else used
+    in_queues, queue_values = session.members(queues)
+    in_kinds, kind_values = session.members(kinds)
+    candidates: list[Standing] = []
+    looked_at: dict[str, Resource] = {}
+    for resource in map(Resource._make, found):
+        space = rules.room(resource, policy_of(resource.name, known), session.now, used.resources.get(resource.name, 0))
+        if space.claims == 0:
+            until = session.now + LOOK_SECONDS if space.until is None else space.until
+            looked_at[resource.name] = resource._replace(ready_at=until)
+            continue
+        rows = session.rows(
+            f"SELECT {LIVE_LIST} FROM ramet_live WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
+            f"AND queue IN {in_queues} AND kind IN {in_kinds} ORDER BY rank, turn, seq LIMIT ?",
+            (resource.name, queue_values, kind_values, limit if space.claims is None else min(limit, space.claims)),
+        )
+        candidates += map(Standing._make, rows)
+        looked_at[resource.name] = resource._replace(ready_at=session.now if rows else _later(session, resource.name))
+    return Ready(candidates, looked_at, known)
+
+
+def _later(session: Session, name: str) -> float | None:
+    """When to look again at a resource of which there was nothing for this worker; None when nothing waits at all."""
+    waiting = session.rows(
+        "SELECT 1 FROM ramet_live WHERE resource = ? AND wait = 'resource' AND state = 'pending' LIMIT 1", (name,)
+    )
+    return session.now if waiting else None
+
+
+def spend(session: Session, looked: Ready, taken: Sequence[Standing]) -> None:
+    """Book what a claim took, and when to look at each resource again."""
+    claims = Counter(standing.resource for standing in taken if standing.resource is not None)
+    save(
+        session,
+        [
+            rules.spend(resource, policy_of(name, looked.policies), session.now, claims[name])
+            if claims[name]
+            else resource
+            for name, resource in looked.looked_at.items()
+        ],
+    )
+
+
+# --- settling ---------------------------------------------------------------------------------------------------
+
+
+def settled(session: Session, told: Sequence[tuple[Change, ev.Event]]) -> None:
+    """What settlements say about resources, in the transaction that settles (DESIGN §6).
+
+    Args:
+        told: what became of a task, and what the worker sent, in order.
+    """
+    named = {name for change, event in told if (name := _named(change, event)) is not None}
+    if not named:
+        return
+    known, stand = policies(session), load(session, named)
+    for change, event in told:
+        name = _named(change, event)
+        if name is not None:
+            stand[name] = _after(stand[name], policy_of(name, known), change, event, session.now)
+    save(session, [resource._replace(ready_at=_sooner(resource, session.now)) for resource in stand.values()])
+
+
+def _sooner(resource: Resource, now: float) -> float:
+    return now if resource.ready_at is None else min(resource.ready_at, now)
+
+
+def _named(change: Change, event: ev.Event) -> str | None:
+    """The resource that a settlement is about: the one that a server's word named, else the task's own."""
+    if isinstance(event, ev.Snooze) and event.resource:
+        return event.resource
+    return change.before.resource
+
+
+def _after(resource: Resource, policy: Policy, change: Change, event: ev.Event, now: float) -> Resource:
+    if isinstance(event, ev.HandBack):
+        return rules.give_back(resource, policy, 1)
+    if isinstance(event, ev.Snooze):
+        if event.resource is None:
+            return resource
+        return rules.paused(resource, now + event.seconds, event.reason or "asked to come back later")
+    if change.before.ending is not None:
+        return resource
+    by_attempt = policy.cooldown_seconds is not None
+    if _is_failure(change, by_attempt):
+        return rules.failed(resource, policy, now, change.error or change.reason or "no reason")
+    if change.outcome == "success" and (by_attempt or resource.opened_at is None):
+        return rules.succeeded(resource)
+    return resource
+
+
+def _is_failure(change: Change, by_attempt: bool) -> bool:
+    """With a cool-down attempts count, unless the resource answered (a permanent error); without, tasks that failed."""
+    if change.transition not in (ERROR, FAIL):
+        return False
+    if by_attempt:
+        return change.transition is ERROR and change.error_class != ErrorClass.PERMANENT
+    return change.after.state == "failed"
+
+
+# --- switched off -----------------------------------------------------------------------------------------------
+
+
+def skip_disabled(session: Session, limit: int) -> int:
+    """Skip what waits for resources that only a person switches on again, batch by batch (DESIGN §6)."""
+    rows = session.rows(
+        f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE opened_at IS NOT NULL AND ready_at IS NOT NULL LIMIT 20"
+    )
+    known = policies(session) if rows else []
+    skipped = 0
+    for resource in map(Resource._make, rows):
+        if policy_of(resource.name, known).cooldown_seconds is not None:
+            continue
+        found = session.rows(
+            f"SELECT {LIVE_LIST} FROM ramet_live WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
+            "ORDER BY rank, turn, seq LIMIT ?",
+            (resource.name, limit),
+        )
+        event = ev.SourceDisabled(f"source_disabled: {resource.name}, {resource.opened_reason or 'by a person'}")
+        changes = [decide(Standing._make(row), event, session.now) for row in found]
+        skipped += len(changes) - len(apply(session, [c for c in changes if isinstance(c, Change)]).lost)
+        if len(found) < limit:
+            save(session, [resource._replace(ready_at=None)])
+    return skipped
+
+
+def open_breaker(session: Session, name: str, by: str, reason: str | None) -> bool:
+    """A person opens the breaker. False when it is open."""
+    resource = load(session, [name])[name]
+    if resource.opened_at is not None:
+        return False
+    waiting = _later(session, name)
+    save(session, [resource._replace(opened_at=session.now, opened_by=by, opened_reason=reason, ready_at=waiting)])
+    record_act(session, by=by, act="open_breaker", subject=name, reason=reason)
+    return True
+
+
+def close_breaker(session: Session, name: str, by: str, reason: str | None) -> bool:
+    """A person closes the breaker and ends a pause. False when there was neither."""
+    resource = load(session, [name])[name]
+    if resource.opened_at is None and resource.paused_until <= session.now:
+        return False
+    closed = rules.succeeded(resource)._replace(paused_until=0.0, paused_reason=None, ready_at=session.now)
+    save(session, [closed])
+    record_act(session, by=by, act="close_breaker", subject=name, reason=reason)
+    session.wake()
+    return True
+
+
+def resources(session: Session, name: str | None, limit: int) -> list[Resource]:
+    """Resources by name; those that are open or paused first."""
+    if name is not None:
+        rows = session.rows(f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE name = ?", (name,))
+        return [Resource._make(row) for row in rows]
+    rows = session.rows(
+        f"SELECT {RESOURCE_LIST} FROM ramet_resources ORDER BY opened_at IS NULL, paused_until DESC, name LIMIT ?",
+        (limit,),
+    )
+    return [Resource._make(row) for row in rows]
