@@ -189,8 +189,8 @@ async def test_a_lineage_of_several_batches_can_be_claimed_only_when_it_is_whole
     rows = [row("a"), *(row(f"c{n}", "a") for n in range(2_500)), row("small")]
     true_import, calls = move.store.import_tasks, []
 
-    async def watched(batch: Any, **options: Any) -> Any:
-        answer = await true_import(batch, **options)
+    async def watched(name: str, batch: Any, **options: Any) -> Any:
+        answer = await true_import(name, batch, **options)
         await move.store.sweep()
         found = await move.store.claim(ClaimRequest("w", ("default",), ("job",), 1, 300.0))
         [(tasks,)] = await move.store.read("SELECT MAX(tasks) FROM ramet_lineages")
@@ -213,12 +213,12 @@ async def test_a_run_that_is_cut_short_is_finished_by_the_next(
             *(row(f"small{n}") for n in range(500)), row("dup", url="https://x.example/small1")]  # fmt: skip
     true_import, calls = move.store.import_tasks, 0
 
-    async def breaking(batch: Any, **options: Any) -> Any:
+    async def breaking(name: str, batch: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls > broken_at:
             raise RuntimeError("cut short")
-        return await true_import(batch, **options)
+        return await true_import(name, batch, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr(move.store, "import_tasks", breaking)

@@ -273,9 +273,9 @@ async def bring(world: World) -> None:
     ]  # fmt: skip
     batch = [item._replace(new=item.new._replace(id=f"b{n}")) for n, item in enumerate(batch)]
     hold_until = world.clock.now + 60.0
-    await world.store.import_tasks(batch, lineage_seconds=9_000.0, hold_until=hold_until)
+    await world.store.import_tasks("old", batch, lineage_seconds=9_000.0, hold_until=hold_until)
     await world.store.import_release("brought", hold_until)
-    await world.store.import_tasks(batch, lineage_seconds=9_000.0)
+    await world.store.import_tasks("old", batch, lineage_seconds=9_000.0)
     done = ImportDone(5, 5, 0)
     assert await world.store.import_verify(["b0", "b4"]) == {}
     assert await world.store.import_recount(["brought"]) == {}

@@ -228,7 +228,9 @@ class Importer:
 
         async def flush(hold: float | None) -> None:
             nonlocal created, duplicates, batch
-            answer = await store.import_tasks(batch, lineage_seconds=self._limits.lineage_seconds, hold_until=hold)
+            answer = await store.import_tasks(
+                title, batch, lineage_seconds=self._limits.lineage_seconds, hold_until=hold
+            )
             created, duplicates, batch = created + answer.created, duplicates + len(answer.duplicates), []
 
         growing: str | None = None

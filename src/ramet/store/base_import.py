@@ -91,9 +91,11 @@ class ImportStore(Protocol):
         ...
 
     async def import_tasks(
-        self, batch: Sequence[Arrival], *, lineage_seconds: float, hold_until: float | None = None
+        self, name: str, batch: Sequence[Arrival], *, lineage_seconds: float, hold_until: float | None = None
     ) -> Imported:
         """Create tasks with their past, all or none; a task whose id exists is left alone.
+
+        The record of the import ``name``, which must have begun, counts them in the same transaction.
 
         Counters of lineages and parents stay exact; limits of size and fan-out are raised to what arrives. A pending
         task can be claimed at once, or with ``hold_until`` not before that moment or :meth:`import_release`.
@@ -113,7 +115,11 @@ class ImportStore(Protocol):
         ...
 
     async def import_end(self, name: str, by: str, did: ImportDone, *, close: bool) -> None:
-        """Add to the record what a run did; with ``close`` nothing more can be imported under this name."""
+        """End a run, for the record of people's acts; with ``close`` nothing more can be imported under this name.
+
+        Raises:
+            StoreError: the import is closed already.
+        """
         ...
 
     async def import_verify(self, task_ids: Sequence[str]) -> dict[str, str]:

@@ -49,9 +49,10 @@ def places(
 
 
 def import_tasks(
-    session: Session, batch: Sequence[Arrival], lineage_seconds: float, hold_until: float | None
+    session: Session, name: str, batch: Sequence[Arrival], *, lineage_seconds: float, hold_until: float | None
 ) -> Imported:
     """Create what does not exist yet; see :meth:`ramet.store.base_import.ImportStore.import_tasks`."""
+    _refuse_closed(session, name)
     known, _ = places(session, [item.new.id for item in batch], ())
     there = {place.id for place in known}
     fresh = [item for item in batch if item.new.id not in there]
@@ -70,6 +71,11 @@ def import_tasks(
     _remember(session, fresh)
     _count_children(session, fresh)
     _count_lineages(session, fresh, lineages, turns)
+    history = sum(1 for item in fresh if (item.reason or "").startswith("import_"))
+    session.run(
+        "UPDATE ramet_imports SET created = created + ?, history = history + ? WHERE name = ?",
+        (len(fresh), history, name),
+    )
     return Imported(len(fresh), len(there), duplicates)
 
 
@@ -274,14 +280,18 @@ def begin(session: Session, name: str, by: str) -> ImportRow:
     return ImportRow(*row)
 
 
+def _refuse_closed(session: Session, name: str) -> None:
+    if session.rows("SELECT 1 FROM ramet_imports WHERE name = ? AND state = 'closed'", (name,)):
+        raise StoreError(f"the import {name} is closed: give --name to import more")
+
+
 def end(session: Session, name: str, by: str, did: ImportDone, *, close: bool) -> None:
     """Add what a run did to the record, which people can read in ``ramet acts`` too."""
-    if begin(session, name, by).state == "closed":
-        raise StoreError(f"the import {name} is closed: give --name to import more")
+    begin(session, name, by)
+    _refuse_closed(session, name)
     session.run(
-        "UPDATE ramet_imports SET rows = ?, created = created + ?, history = history + ?, state = ?, closed_at = ? "
-        "WHERE name = ?",
-        (*did, "closed" if close else "open", session.now if close else None, name),
+        "UPDATE ramet_imports SET rows = ?, state = ?, closed_at = ? WHERE name = ?",
+        (did.rows, "closed" if close else "open", session.now if close else None, name),
     )
     if did.created or close:
         act = "import_close" if close else "import"

@@ -19,10 +19,12 @@ class ImportVerbs(Verbs):
         return await self._read(partial(importing.places, task_ids=task_ids, tracking_ids=tracking_ids))
 
     async def import_tasks(
-        self, batch: Sequence[Arrival], *, lineage_seconds: float, hold_until: float | None = None
+        self, name: str, batch: Sequence[Arrival], *, lineage_seconds: float, hold_until: float | None = None
     ) -> Imported:
         return await self._write(
-            partial(importing.import_tasks, batch=batch, lineage_seconds=lineage_seconds, hold_until=hold_until)
+            partial(
+                importing.import_tasks, name=name, batch=batch, lineage_seconds=lineage_seconds, hold_until=hold_until
+            )
         )
 
     async def import_release(self, tracking_id: str, hold_until: float) -> None:

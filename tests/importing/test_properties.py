@@ -1,0 +1,89 @@
+"""Whatever rows refer to: every one arrives, once, in a sound database, and a second run changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ramet import App, Limits
+from ramet.engine.importing import Importer, Report, Source
+from ramet.store.sqlite import SqliteStore
+from tests.invariants import violations
+
+NAMES = [f"t{n}" for n in range(9)]
+STATUSES = ["pending", "processing", "success", "failed", "cancelled", "filtered"]
+
+rows = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["job", "company"]),
+        "url": st.sampled_from(["https://x.example/1", "https://x.example/2", "three", ""]),
+        "status": st.sampled_from(STATUSES),
+        "parent_item_id": st.sampled_from([*NAMES, None, None, "nowhere"]),
+        "tracking_id": st.sampled_from([None, None, None, "T", "U"]),
+        "ancestry_chain": st.sampled_from([None, None, [], ["T"], ["T", "t1"], ["t0"]]),
+        "max_spawn_depth": st.sampled_from([None, None, 1, 3]),
+        "retry_count": st.integers(0, 5),
+        "max_retries": st.sampled_from([None, 0, 3]),
+    }
+)
+files = st.lists(st.sampled_from(NAMES), unique=True, min_size=1).flatmap(
+    lambda names: st.tuples(st.just(names), st.lists(rows, min_size=len(names), max_size=len(names)), st.integers(0, 9))
+)
+
+
+async def bring(folder: Path, store: SqliteStore, content: list[dict[str, Any]]) -> Report:
+    path = folder / "queue.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in content))
+    report = await Importer(Source(path, "jsonl"), App().registry, Limits()).fill(store, "tester")
+    found = await violations(store)
+    assert found == [], "\n".join(found)
+    return report
+
+
+async def everything(store: SqliteStore) -> list[tuple[Any, ...]]:
+    return await store.read(
+        "SELECT t.id, t.tracking_id, t.parent_id, t.key, t.ancestry_chain, t.state, t.reason, l.attempts, l.fan_out "
+        "FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq ORDER BY 1"
+    )
+
+
+async def check(content: list[dict[str, Any]], cut: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        store = SqliteStore(folder / "ramet.db", inline=True)
+        try:
+            first = content[:cut] or content
+            await bring(folder, store, first)
+            report = await bring(folder, store, content)
+            assert report.created + report.there == len(content)
+            assert report.there == len(first)
+            before = await everything(store)
+            assert [row[0] for row in before] == sorted(row["id"] for row in content)
+            again = await bring(folder, store, content)
+            assert (again.created, again.there) == (0, len(content))
+            assert await everything(store) == before
+            for row in content:
+                task = await store.get(row["id"])
+                assert task is not None
+                if row["tracking_id"] is not None:
+                    assert task.tracking_id == row["tracking_id"], "a lineage that was given is kept"
+                if row["status"] in ("pending", "processing"):
+                    assert task.state == "pending" or str(task.reason).startswith("import_"), task
+                else:
+                    assert task.state == row["status"]
+            await Importer(Source(folder / "queue.jsonl", "jsonl"), App().registry, Limits()).enforce(store, "tester")
+        finally:
+            await store.close()
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(files)
+def test_any_rows_arrive_whole_and_once(file: tuple[list[str], list[dict[str, Any]], int]) -> None:
+    names, found, cut = file
+    asyncio.run(check([{"id": name, **row} for name, row in zip(names, found, strict=True)], cut))
