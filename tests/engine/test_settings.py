@@ -177,6 +177,26 @@ async def test_a_running_worker_acts_on_a_change(app: App, client: Client) -> No
     assert {task.max_attempts async for task in client.all_tasks()} == {2}
 
 
+async def test_a_change_of_the_lease_holds_from_the_next_claim_on(app: App, client: Client) -> None:
+    @app.task("page")
+    async def page(ctx: Context) -> Any:
+        return ctx.snooze(1.0) if ctx.snoozes == 0 else None
+
+    leases: list[float] = []
+    claim = client.store.claim
+
+    async def watched(request: Any) -> Any:
+        leases.append(request.lease_seconds)
+        return await claim(request)
+
+    client.store.claim = watched  # type: ignore[method-assign]
+    async with working(app, client, sweep_seconds=0.02):
+        await until(lambda: leases, "the first claim")
+        await client.settings.set("worker.lease_seconds", 60)
+        await until(lambda: leases[-1] == 60.0, "the change")
+    assert leases[0] == 300.0
+
+
 async def _ended(client: Client, tracking_id: str) -> bool:
     lineage = await client.lineage(tracking_id)
     return lineage is not None and lineage.state == "finished"

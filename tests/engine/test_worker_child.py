@@ -62,6 +62,18 @@ async def killed(worker: Worker) -> None:
 # --- everything works over the wire -----------------------------------------------------------------------------
 
 
+async def test_settings_in_force_reach_the_process_of_the_handlers(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAMET_TEST_TRACES", str(tmp_path))
+    await client.settings.set("max_attempts", 2)
+    submitted = await client.submit("tree", 1, key="tree")
+    await worked_off(app, client, target=TARGET)
+    tasks = [task async for task in client.all_tasks(tracking_id=submitted.tracking_id, kind="tree")]
+    assert len(tasks) == 3
+    assert {task.max_attempts for task in tasks} == {2}
+
+
 async def test_everything_that_a_handler_can_ask_for_works_in_a_child(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

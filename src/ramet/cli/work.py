@@ -17,7 +17,6 @@ from ramet.cli.failures import CliError
 from ramet.cli.options import database_option, load
 from ramet.cli.show import counted
 from ramet.engine import logs
-from ramet.model.limits import LEASE_SECONDS
 
 log = logging.getLogger("ramet.cli")
 
@@ -44,7 +43,7 @@ class Wanted(NamedTuple):
     queues: tuple[str, ...]
     kinds: tuple[str, ...]
     concurrency: int
-    lease_seconds: float
+    lease_seconds: float | None
     in_process: bool
     until_idle: bool
 
@@ -59,9 +58,7 @@ class Wanted(NamedTuple):
 @click.option(
     "--lease-seconds",
     type=click.FloatRange(min=1),
-    default=LEASE_SECONDS,
-    show_default=True,
-    help="How long a claim lives without a heartbeat.",
+    help="How long a claim lives without a heartbeat (default: the setting worker.lease_seconds).",
 )
 @click.option("--in-process", is_flag=True, help="Run handlers in this process, not in a child: for debugging.")
 @click.option("--until-idle", is_flag=True, help="End when nothing that this worker serves is live.")

@@ -149,6 +149,8 @@ async def _serve(
         match unframe(body):
             case ["run", works]:
                 runner.add([Work(*work) for work in works])
+            case ["settings", stored]:
+                app.registry.live.update(stored)
             case ["settled", number, row]:
                 port.answered(number, row)
             case ["failed", number, why]:

@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from ramet.engine.settings import LiveSettings
 from ramet.engine.work import FRAME_HEAD, Work, frame, settlement_in, unframe
 from ramet.store.base import Settled, Settlement
 from ramet.store.slots import Running, new_slots
@@ -78,6 +79,8 @@ class ChildPlan(NamedTuple):
     worker: str
     """The worker's name, with which the names of its slots begin."""
     slots_folder: Path | None
+    live: LiveSettings | None = None
+    """Settings in force, told to a child together with the next tasks."""
 
 
 class ChildProcess:
@@ -100,6 +103,8 @@ class ChildProcess:
         self._drained: asyncio.Future[list[tuple[int, int]]] | None = None
         self._ready: asyncio.Future[None] | None = None
         self._calls: set[asyncio.Task[None]] = set()
+        self._told: object = None
+        """The settings that it knows of."""
         self._wanted = True
         """False once the supervisor ends it: then its end is no death."""
 
@@ -243,6 +248,10 @@ class ChildProcess:
 
     def run(self, works: Sequence[Work]) -> None:
         """Run these, as slots become free."""
+        live = self._plan.live
+        if live is not None and live.stored is not self._told:
+            self._told = live.stored
+            self._send(["settings", self._told])
         self._send(["run", works])
 
     def cancel(self, claims: Sequence[tuple[int, int]]) -> None:

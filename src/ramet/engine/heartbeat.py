@@ -16,27 +16,34 @@ log = logging.getLogger("ramet.worker")
 BATCH = 5_000
 
 
+Seconds = float | Callable[[], float]
+
+
+def _now(seconds: Seconds) -> float:
+    return seconds() if callable(seconds) else seconds
+
+
 async def keep_alive(
     store: Store,
     claims: ClaimsInHand,
     clock: Clock,
     *,
-    lease_seconds: float,
-    heartbeat_seconds: float,
+    lease_seconds: Seconds,
+    heartbeat_seconds: Seconds,
     on_lost: Callable[[frozenset[int]], None],
     hurry: asyncio.Event | None = None,
 ) -> None:
     """Extend leases every ``heartbeat_seconds``; give up a claim whose lease may have lapsed. Runs until cancelled.
 
-    ``hurry`` asks for a round at once.
+    ``hurry`` asks for a round at once. Seconds that may change are given as functions, asked before every round.
 
     A failed heartbeat says nothing about the claims: it is tried again while their leases run.
     """
-    pause = heartbeat_seconds
+    pause = _now(heartbeat_seconds)
     hurry = hurry or asyncio.Event()
     while True:
         await _sleep(clock, pause, hurry)
-        pause = heartbeat_seconds
+        pause, lease = _now(heartbeat_seconds), _now(lease_seconds)
         lapsed = claims.lapsed(clock.monotonic())
         if lapsed:
             log.warning("%d claims lapsed before a heartbeat reached the database: their handlers stop", len(lapsed))
@@ -47,12 +54,12 @@ async def keep_alive(
             # From before the request: whatever happens on the way, the lease in the database ends later than ours.
             sent_at = clock.monotonic()
             try:
-                lost = await store.heartbeat(part, lease_seconds)
+                lost = await store.heartbeat(part, lease)
             except StoreError as error:
                 log.warning("heartbeat failed: %s", error)
-                pause = min(heartbeat_seconds, 1.0)
+                pause = min(pause, 1.0)
                 break
-            claims.extend(((seq, fence) for seq, fence in part if seq not in lost), sent_at + lease_seconds)
+            claims.extend(((seq, fence) for seq, fence in part if seq not in lost), sent_at + lease)
             # The answer is about the claims that were asked for: a task settled and claimed anew meanwhile is ours.
             still = frozenset(seq for seq, fence in part if seq in lost and claims.holds(seq, fence))
             if still:

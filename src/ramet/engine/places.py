@@ -30,5 +30,5 @@ def place(
     if target is None:
         return InProcess(app, client, concurrency=concurrency, lease_seconds=lease_seconds, rng=rng, clock=clock)
     path = str(getattr(client.store, "path", ""))
-    plan = ChildPlan(target, path, lease_seconds, worker, client.store.slots_folder)
+    plan = ChildPlan(target, path, lease_seconds, worker, client.store.slots_folder, app.registry.live)
     return Pool(app.registry, plan, concurrency, rng)

@@ -102,6 +102,8 @@ _LIMITS: dict[str, tuple[str, str, str, float]] = {
     "invocation_items": ("items", "that one handler call may take on", "pipelines", 1),
     "max_attempts": ("attempts", "of a new task, the first run included", "submit, spawn", 1),
     "max_cost": ("nano-dollars", "that a new lineage may spend", "reserve, charge", 0),
+    "blob_bytes_max": ("bytes", "of one blob", "blobs", 1),
+    "lineage_blob_bytes_max": ("bytes", "of all blobs of a lineage", "blobs", 1),
     "payload_bytes_max": ("bytes", "of a payload", "submit, spawn", 1),
     "pipeline_state_bytes_max": ("bytes", "of a pipeline_state", "checkpoint", 1),
 }

@@ -30,7 +30,6 @@ from ramet.engine.registry import Kind
 from ramet.engine.settings import Tuning
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
-from ramet.model.limits import HEARTBEAT_SECONDS, LEASE_SECONDS
 from ramet.store.base import ClaimRequest, Settled, Settlement
 from ramet.store.errors import StoreError
 
@@ -74,10 +73,10 @@ class Worker:
         kinds: Sequence[str] | None = None,
         queues: Sequence[str] | None = None,
         concurrency: int = 16,
-        lease_seconds: float = LEASE_SECONDS,
+        lease_seconds: float | None = None,
         heartbeat_seconds: float | None = None,
         sweep_seconds: float | None = None,
-        poll_seconds: float = POLL_SECONDS,
+        poll_seconds: float | None = None,
         ends_seconds: float = ENDS_SECONDS,
         until_idle: bool = False,
         until_ended: str | None = None,
@@ -90,10 +89,9 @@ class Worker:
         self._clock = clock or SystemClock()
         self._kinds = [kind.name for kind in served]
         self._queues = list(queues) if queues is not None else sorted({kind.queue for kind in served})
-        self._lease_seconds = lease_seconds
-        self._heartbeat_seconds = min(heartbeat_seconds or HEARTBEAT_SECONDS, lease_seconds / 3)
-        self._tuning = Tuning(app.registry.live, sweep_seconds=sweep_seconds)
-        self._poll_seconds, self._ends_seconds = poll_seconds, ends_seconds
+        self._tuning = Tuning(app.registry.live, lease_seconds=lease_seconds, heartbeat_seconds=heartbeat_seconds,
+                              sweep_seconds=sweep_seconds, poll_seconds=poll_seconds)  # fmt: skip
+        self._ends_seconds = ends_seconds
         self._until_idle, self._until_ended = until_idle, until_ended
         self._claims = ClaimsInHand()
         self._works: dict[int, Work] = {}
@@ -109,8 +107,8 @@ class Worker:
         self._broken: RuntimeError | None = None
         self.settled = 0
         """Tasks that this worker has settled so far."""
-        self._handlers = place(app, client, self.name, target, concurrency=concurrency, lease_seconds=lease_seconds,
-                               rng=rng or random.Random(), clock=self._clock)  # fmt: skip
+        self._handlers = place(app, client, self.name, target, concurrency=concurrency, clock=self._clock,
+                               lease_seconds=self._tuning.lease_seconds(), rng=rng or random.Random())  # fmt: skip
 
     # --- the supervisor's life
 
@@ -121,6 +119,7 @@ class Worker:
             StoreError: the database failed in a way that waiting does not mend.
             RuntimeError: the handlers' process cannot load the app (any more).
         """
+        await self._client.settings.refresh(0.0)
         self._store.join(self.name)
         await self._handlers.start(self)
         loops: list[asyncio.Task[Any]] = [
@@ -237,14 +236,15 @@ class Worker:
     async def _claim(self, kinds: Sequence[str], wanted: int) -> bool:
         # The lease counts from before the request was sent (DESIGN §10).
         sent_at = self._clock.monotonic()
-        request = ClaimRequest(self.name, self._queues, kinds, wanted, self._lease_seconds)
+        lease_seconds = self._tuning.lease_seconds()
+        request = ClaimRequest(self.name, self._queues, kinds, wanted, lease_seconds)
         try:
             async with self._asking:
                 works = [work_of(item) for item in await self._store.claim(request)]
-                self._claims.take(((work.seq, work.fence) for work in works), sent_at + self._lease_seconds)
+                self._claims.take(((work.seq, work.fence) for work in works), sent_at + lease_seconds)
         except StoreError as error:
             log.warning("could not claim: %s", error)
-            await self._clock.sleep(self._poll_seconds)
+            await self._clock.sleep(self._tuning.poll_seconds())
             return True
         if not works:
             return False
@@ -265,8 +265,8 @@ class Worker:
         """Until the next delayed task is due, at most the poll interval. Polling is the truth, waking a convenience."""
         due_at = await self._store.next_due_at()
         if due_at is None:
-            return self._poll_seconds
-        return min(self._poll_seconds, max(0.001, due_at - self._clock.now()))
+            return self._tuning.poll_seconds()
+        return min(self._tuning.poll_seconds(), max(0.001, due_at - self._clock.now()))
 
     # --- settling
 
@@ -302,7 +302,7 @@ class Worker:
                 except StoreError as error:
                     # Nothing of the batch was written: it is tried again for as long as its leases run.
                     log.warning("could not settle: %s", error)
-                    await self._clock.sleep(self._poll_seconds)
+                    await self._clock.sleep(self._tuning.poll_seconds())
             self._arrived.clear()
 
     async def _settle_batch(self) -> None:
@@ -338,8 +338,8 @@ class Worker:
             self._store,
             self._claims,
             self._clock,
-            lease_seconds=self._lease_seconds,
-            heartbeat_seconds=self._heartbeat_seconds,
+            lease_seconds=self._tuning.lease_seconds,
+            heartbeat_seconds=self._tuning.heartbeat_seconds,
             on_lost=self._give_up,
             hurry=self._hurry,
         )
