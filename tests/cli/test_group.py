@@ -24,6 +24,8 @@ OWN = {
     "worker",
     "submit",
     "status",
+    "tasks",
+    "reclaim",
     "tree",
     "explain",
     "blocks",

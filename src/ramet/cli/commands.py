@@ -29,6 +29,7 @@ from ramet.cli.settings import settings
 from ramet.cli.status import status
 from ramet.cli.stop_list import stop_list
 from ramet.cli.submit import submit
+from ramet.cli.tasks import reclaim, tasks
 from ramet.cli.tree import tree
 from ramet.cli.work import worker
 
@@ -161,6 +162,8 @@ for _command in (
     worker,
     submit,
     status,
+    tasks,
+    reclaim,
     tree,
     explain,
     blocks,

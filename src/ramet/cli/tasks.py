@@ -1,0 +1,117 @@
+"""``ramet tasks`` and ``ramet reclaim``: list tasks by what they are, and take stale claims back now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
+
+from ramet import Client, Task, TaskState
+from ramet.cli.failures import CliError
+from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.show import console, counted, emit, plain, relative, styled_state, table
+
+
+class Listed(NamedTuple):
+    """What was found, and where to go on."""
+
+    tasks: Sequence[Task]
+    next_after: int | None = None
+
+
+@click.command(short_help="List tasks by state, kind, key or depth; stale claims.")
+@click.argument("tracking_id", required=False)
+@click.option("--state", "states", multiple=True, type=click.Choice([state.value for state in TaskState]),
+              help="Of this state; may be given several times.")  # fmt: skip
+@click.option("--kind", help="Of this kind.")
+@click.option("--key", help="About this: the canonical key.")
+@click.option("--min-depth", type=click.IntRange(min=0), metavar="DEPTH", help="At least so deep.")
+@click.option("--stale", is_flag=True, help="Claims that outlived their lease and were not reclaimed yet.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many.")
+@click.option("--after", type=click.IntRange(min=0), default=0, metavar="NUMBER",
+              help="Go on behind the page whose last line named this number.")  # fmt: skip
+@database_option
+@json_option
+def tasks(
+    *,
+    tracking_id: str | None,
+    states: tuple[str, ...],
+    kind: str | None,
+    key: str | None,
+    min_depth: int | None,
+    stale: bool,
+    limit: int,
+    after: int,
+    database: str,
+    as_json: bool,
+) -> None:
+    """List tasks in the order in which they were created, of one lineage or all."""
+    if stale and (states or kind or key or min_depth is not None or after):
+        raise CliError("--stale lists claims by their lease: give only a tracking id and --limit with it")
+
+    async def question(client: Client) -> Listed:
+        if tracking_id is not None:
+            await lineage_of(client, tracking_id)
+        if stale:
+            return Listed(await client.stale(tracking_id, limit=limit))
+        page = await client.tasks(
+            tracking_id=tracking_id,
+            states=states,
+            kind=kind,
+            key=key,
+            min_depth=min_depth,
+            limit=limit,
+            after=after,
+        )
+        return Listed(*page)
+
+    found = ask(database, question)
+    if as_json:
+        for task in found.tasks:
+            emit(task)
+        return
+    _show(found)
+
+
+def _show(found: Listed) -> None:
+    screen = console()
+    if not found.tasks:
+        screen.print("no such task")
+        return
+    made = table("state", "kind", "*key", ">depth", ">attempts", "when", "task", "*why")
+    for task in found.tasks:
+        made.add_row(
+            styled_state(task.state),
+            plain(task.kind),
+            plain(task.key),
+            str(task.spawn_depth),
+            str(task.attempts),
+            _when(task),
+            task.id,
+            plain(task.reason or task.error or ""),
+        )
+    screen.print(made)
+    if found.next_after is not None:
+        screen.print(f"... and more: --after {found.next_after}")
+
+
+def _when(task: Task) -> str:
+    """Its end, the end of its lease, or when it may run."""
+    if task.finished_at is not None:
+        return f"ended {relative(task.finished_at)}"
+    if task.state is TaskState.PROCESSING:
+        return f"lease ends {relative(task.lease_until or 0.0)}"
+    return f"due {relative(task.available_at or task.created_at)}"
+
+
+@click.command(short_help="Make stale claims pending again, now.")
+@database_option
+@json_option
+def reclaim(*, database: str, as_json: bool) -> None:
+    """Make tasks pending again whose claim outlived its lease. A running worker does so every few seconds anyway."""
+    count = ask(database, Client.reclaim)
+    if as_json:
+        emit({"reclaimed": count})
+    else:
+        click.echo(f"reclaimed {counted(count, 'stale claim')}")

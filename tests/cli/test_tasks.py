@@ -1,0 +1,58 @@
+"""`ramet tasks` and `ramet reclaim`: what is listed is what is stored, by what was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ramet import App
+from tests.cli.conftest import Cli
+
+
+def hold(cli: Cli, kind: str, lease_seconds: float) -> str:
+    """Claim a task of this kind and forget it; returns its id."""
+
+    async def claim() -> str:
+        async with App().client(cli.database) as client:
+            [claim] = await client.claim(kind, lease_seconds=lease_seconds)
+            return claim.id
+
+    return asyncio.run(claim())
+
+
+def test_tasks_are_listed_by_what_was_asked_for(cli: Cli) -> None:
+    root, lineage = cli.submit("node", {"name": "r", "depth": 2, "width": 2})
+    cli.work()
+    waiting, other = cli.submit("node", {"name": "later"}, "--delay", "5000")
+    assert {row["id"] for row in cli.documents("tasks", other)} == {waiting}
+    assert len(cli.documents("tasks", lineage)) == 7
+    assert [row["id"] for row in cli.documents("tasks", "--state", "pending")] == [waiting]
+    assert len(cli.documents("tasks", "--state", "pending", "--state", "success")) == 8
+    assert {row["spawn_depth"] for row in cli.documents("tasks", "--min-depth", "2")} == {2}
+    assert [row["id"] for row in cli.documents("tasks", "--key", "r", "--kind", "node")] == [root]
+    said = cli.good("tasks", lineage, "--limit", "2")
+    assert said.count("success") == 2
+    [after] = [line.split()[-1] for line in said.splitlines() if "--after" in line]
+    assert len(cli.documents("tasks", lineage, "--after", after)) == 5
+    assert "due in" in cli.good("tasks", other)
+    assert cli.good("tasks", "--state", "filtered") == "no such task\n"
+
+
+def test_a_stale_claim_is_listed_and_taken_back(cli: Cli) -> None:
+    cli.submit("node", {"name": "a"})
+    gone = hold(cli, "node", 0.001)
+    cli.submit("node", {"name": "b"})
+    kept = hold(cli, "node", 300.0)
+    assert [row["id"] for row in cli.documents("tasks", "--stale")] == [gone]
+    said = cli.good("tasks", "--stale")
+    assert gone in said
+    assert kept not in said
+    assert cli.good("reclaim") == "reclaimed 1 stale claim\n"
+    assert cli.documents("reclaim") == [{"reclaimed": 0}]
+    assert cli.good("tasks", "--stale") == "no such task\n"
+
+
+def test_what_makes_no_sense_is_one_line(cli: Cli) -> None:
+    cli.submit("node", {"name": "a"})
+    assert "--stale" in cli.bad("tasks", "--stale", "--kind", "node")
+    assert "no lineage" in cli.bad("tasks", "nowhere")
+    assert "not one of" in cli.bad("tasks", "--state", "sleeping")
