@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ramet.model.guard import REOFFERABLE, BlockReason, buried
 from ramet.model.limits import LOSSES_MAX
@@ -20,45 +20,10 @@ from ramet.store.epoch import FENCES_PER_EPOCH
 from tests.invariants_blobs import blobs
 from tests.invariants_guard import UniqueRow, shapes_equal_a_recount, unique_keys_have_their_holder
 from tests.invariants_money import money
+from tests.invariants_rows import BlockRow, TaskRow
 
 TERMINAL = ("success", "filtered", "skipped", "failed", "cancelled")
 OUTCOMES = {"success", "filtered", "skipped", "error", "snooze", "continue", "lost", "returned", "ended"}
-
-
-class TaskRow(NamedTuple):
-    seq: int
-    id: str
-    tracking_id: str
-    parent_id: str | None
-    kind: str
-    key: str
-    ancestry_chain: str
-    spawn_depth: int
-    max_attempts: int | None
-    state: str | None
-    reason: str | None
-    fence: int | None
-    attempts: int | None
-    losses: int | None
-    fan_out: int | None
-    finished_at: float | None
-    on_end: int
-
-    @property
-    def chain(self) -> tuple[str, ...]:
-        return tuple(json.loads(self.ancestry_chain))
-
-
-class BlockRow(NamedTuple):
-    tracking_id: str
-    kind: str
-    key: str
-    reason: str
-    count: int  # type: ignore[assignment]  # the column's name; a tuple's method of this name is not needed
-    first_parent: str
-    last_parent: str
-    winner: str | None
-    wanted: str | None
 
 
 class Rows:
@@ -75,6 +40,8 @@ class Rows:
         self.attempts: list[tuple[int, int, str, str]] = []
         self.transitions: dict[int, list[int]] = defaultdict(list)
         self.revived: set[int] = set()
+        self.places: dict[int, int] = {}
+        """Of the tasks of staged kinds, by number."""
         self.blocks: list[BlockRow] = []
         self.owned: list[tuple[str, int, str]] = []
         self.uniques: dict[tuple[str, str], UniqueRow] = {}
@@ -124,13 +91,18 @@ class Rows:
                 self.revived.add(seq)
         self.demands = await store.read("SELECT kind, key, count, demands, demands_seen FROM ramet_blocks")
         self.firing = await store.read("SELECT tracking_id, pattern FROM ramet_alerts WHERE state = 'firing'")
-        for name in ("ramet_attempts", "ramet_transitions", "ramet_checkpoints"):
+        for name in ("ramet_attempts", "ramet_transitions", "ramet_checkpoints", "ramet_stages"):
             found = await store.read(f"SELECT seq, tracking_id FROM {name}")
             self.owned += [(name, seq, of) for seq, of in found if of not in gone]
+        self.places = dict(await store.read("SELECT seq, places FROM ramet_stages"))
 
     def stand(self, task: TaskRow) -> TaskRow | Standing:
         """Where the task's moving fields are: the hot row while there is one."""
         return self.live.get(task.seq, task)
+
+    def deeper(self, task: TaskRow) -> int:
+        """0 for a later stage: it has its parent's depth and key, and is no child that counts."""
+        return min(1, self.places.get(task.seq, 1))
 
     def marks(self, lineage: Lineage) -> dict[str, int]:
         return dict(json.loads(lineage.tombstones)) if lineage.tombstones else {}
@@ -177,7 +149,7 @@ def counters_equal_a_recount(rows: Rows) -> Iterator[str]:
     """I5: counters change in the transaction that changes what they count."""
     counted: dict[str, Counter[str]] = defaultdict(Counter)
     for task in rows.tasks.values():
-        counted[task.tracking_id]["tasks"] += 1
+        counted[task.tracking_id]["tasks"] += rows.places.get(task.seq, 1)
         counted[task.tracking_id][task.state or "live"] += 1
     for block in rows.blocks:
         counted[block.tracking_id]["blocks"] += 1
@@ -244,7 +216,7 @@ def tree_is_sound(rows: Rows) -> Iterator[str]:
         parent = by_id.get(task.parent_id)
         if parent is None or parent.tracking_id != task.tracking_id:
             yield f"task {task.id} has no parent in its lineage"
-        elif (task.spawn_depth, task.chain) != (parent.spawn_depth + 1, (*parent.chain, parent.id)):
+        elif (task.spawn_depth, task.chain) != (parent.spawn_depth + rows.deeper(task), (*parent.chain, parent.id)):
             yield f"task {task.id} has depth {task.spawn_depth} and ancestors {task.chain} below {parent.id}"
 
 
@@ -253,13 +225,14 @@ def no_cycle(rows: Rows) -> Iterator[str]:
     by_id = {task.id: task for task in rows.tasks.values()}
     for task in rows.tasks.values():
         for ancestor in (by_id[name] for name in task.chain if name in by_id):
-            if ancestor.key == task.key and (ancestor.kind == task.kind or task.kind not in rows.loose_kinds):
+            loose = task.kind in rows.loose_kinds or not rows.deeper(task)
+            if ancestor.key == task.key and (ancestor.kind == task.kind or not loose):
                 yield f"task {task.id} works on {task.key!r} as its ancestor {ancestor.id} does"
 
 
 def bounds_hold(rows: Rows) -> Iterator[str]:
     """I5: tasks, depth and fan-out are never exceeded by even one; the stored fan-out is the number of children."""
-    children = Counter(task.parent_id for task in rows.tasks.values())
+    children = Counter(task.parent_id for task in rows.tasks.values() if rows.deeper(task))
     for lineage in rows.lineages.values():
         if lineage.tasks > lineage.max_tasks:
             yield f"lineage {lineage.tracking_id} has {lineage.tasks} tasks of {lineage.max_tasks}"

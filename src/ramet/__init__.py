@@ -14,6 +14,7 @@ from ramet.engine.distribution import StateCount
 from ramet.engine.explain import Explanation
 from ramet.engine.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
+from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import PayloadTooLarge, UnknownKind
 from ramet.engine.sync_claim import SyncClaim
 from ramet.engine.sync_client import SyncClient
@@ -70,6 +71,7 @@ __all__ = [
     "PRESETS",
     "PayloadTooLarge",
     "Permanent",
+    "Pipeline",
     "Queue",
     "Ran",
     "Reoffered",

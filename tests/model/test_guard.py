@@ -326,6 +326,45 @@ def test_a_mistake_in_the_guard_itself_is_not_taken_for_a_damaged_row() -> None:
         check_spawn(facts(ancestry_chain=None, holders=(Holder("other", "job", "pending"),)))
 
 
+# --- stages
+
+
+def staged(**changes: Any) -> Facts:
+    return facts(kind="doc.fetch", base="doc", places=3, **changes)
+
+
+def test_a_first_stage_takes_the_places_of_all() -> None:
+    assert check_spawn(staged(lineage={"tasks": 97})) == Allowed()
+    assert blocked(staged(lineage={"tasks": 98})).reason == "budget"
+
+
+@pytest.mark.parametrize(
+    ("states", "reason"),
+    [
+        (["success", "pending"], "in_flight"),
+        (["success", "success", "success"], "done"),
+        (["success", "failed"], "done"),
+    ],
+)
+def test_a_staged_kind_is_as_live_as_any_of_its_stages(states: list[str], reason: str) -> None:
+    holders = tuple(
+        Holder(f"t{n}", f"doc.{name}", state) for n, (name, state) in enumerate(zip("abc", states, strict=False))
+    )
+    assert blocked(staged(holders=(*holders, Holder("x", "doctor", "pending")))).reason == reason
+    assert check_spawn(staged(holders=(Holder("x", "doctor", "pending"),))) == Allowed()
+
+
+def test_a_later_stage_is_bounded_by_nothing_but_time_and_a_cancel() -> None:
+    tight = {"tasks": 100, "max_spawn_depth": 0, "max_fan_out": 0, "max_cost": 1, "spent": 1, "max_shape": 0}
+    later = facts(tight, kind="doc.parse", base="doc", places=0, stopped_by="host x", shape="x", shape_count=9,
+                  holders=(Holder("parent", "doc.fetch", "processing"), Holder("root", "doc.old", "done")))  # fmt: skip
+    assert check_spawn(later) == Allowed()
+    assert blocked(later._replace(lineage=later.lineage._replace(deadline_at=NOW))).reason == "deadline"
+    assert blocked(later._replace(lineage=later.lineage._replace(state="cancelled"))).reason == "cancelled"
+    assert blocked(later._replace(claim_current=False)).reason == "stale"
+    assert blocked(later._replace(holders=(Holder("other", "doc.parse", "success"),))).reason == "done"
+
+
 # --- what follows from a reason
 
 

@@ -28,6 +28,7 @@ async def run_everything(world: World) -> None:
     await commit_at_once(world)
     await spend(world)
     await bind_and_settle(world)
+    await go_through_stages(world)
     await end_from_outside(world)
     await flow_control(world)
     await guard(world)
@@ -90,6 +91,13 @@ async def spend(world: World) -> None:
     await world.settle(claimed)
     await world.store.costs()
     await world.store.costs("dear")
+
+
+async def go_through_stages(world: World) -> None:
+    [first] = await world.submit(world.task("doc", base="page", places=2), tracking_id="stages")
+    later = world.task("doc", kind="image", base="page", places=0, pipeline_state="{}")
+    [second] = await world.grow(await world.claim_task(first), later)
+    await world.settle(await world.claim_task(second))
 
 
 async def bind_and_settle(world: World) -> None:

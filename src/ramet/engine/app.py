@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from ramet.engine.client import Client
 from ramet.engine.execution import BATCH_SECONDS, Execution
+from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry, UrlOf
 from ramet.engine.schedules import Declared, declared
 from ramet.engine.sync_client import SyncClient
@@ -115,6 +116,22 @@ class App:
             return function
 
         return register
+
+    def pipeline(self, kind: str, *, task_per_stage: bool = False, **options: Any) -> Pipeline:
+        """A kind of several stages; register them in order with ``@pipeline.stage(product)``.
+
+        One task gathers state and checkpoints after each stage. With ``task_per_stage`` every stage is a task of its
+        own kind, ``kind.function``, which the stage before it creates under the same key; whoever wants the work asks
+        for ``kind``. Each then has attempts, limits and a row of its own, and none can be stranded by a limit: depth
+        stays, fan-out does not count it, and its place in the budget is taken when the first is created (DESIGN §4).
+
+        Args:
+            options: those of :meth:`task`, for the kind or for each of its stages.
+
+        Raises:
+            ValueError: a kind with such a name is registered.
+        """
+        return Pipeline(self, kind, task_per_stage=task_per_stage, options=options)
 
     def schedule(
         self,

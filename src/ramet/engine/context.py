@@ -226,6 +226,10 @@ class BaseContext(CallTime, Binder):
 
     # --- for the engine
 
+    def spawn_next(self, new: NewTask) -> None:
+        """For the engine: the next stage of a staged kind; commits with this one's end."""
+        self._spawns.append(new)
+
     def take_settlement(self, event: Callable[[int], ev.Event], **more: Any) -> Settlement:
         """Everything buffered so far, under the given event."""
         work = self._work

@@ -160,6 +160,9 @@ class Registry:
         """The stored settings as last read. An app works on one database at a time."""
         self._kinds: dict[str, Kind] = {}
         self._by_handler: dict[Handler, Kind] = {}
+        self._staged: set[str] = set()
+        """Base kinds of a task per stage; ``base.name`` belongs to their stages."""
+        self._stages: set[str] = set()
 
     def add(
         self,
@@ -185,6 +188,9 @@ class Registry:
         """
         if name in self._kinds:
             raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
+        base = name.rpartition(".")[0]
+        if name in self._staged or (base in self._staged and name not in self._stages):
+            raise ValueError(f"kind {name!r} reads like a stage of {base or name!r}: give it another name")
         if cycle_on not in ("key", "kind+key"):
             raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key' or 'kind+key'")
         window = _unique_seconds(name, unique, unique_seconds)
@@ -209,6 +215,27 @@ class Registry:
         self._kinds[name] = kind
         self._by_handler[handler] = kind
         return kind
+
+    def reserve_stages(self, base: str) -> None:
+        """From now on ``base.name`` is the kind of a stage, and of nothing else.
+
+        Raises:
+            ValueError: a kind has such a name, or the base kind's, already.
+        """
+        taken = [name for name in self._kinds if name == base or name.startswith(f"{base}.")]
+        if taken or base in self._staged:
+            raise ValueError(f"kind {(taken or [base])[0]!r} is registered: give the pipeline another name")
+        self._staged.add(base)
+
+    def expect_stage(self, name: str) -> None:
+        """A pipeline is about to register this kind."""
+        self._stages.add(name)
+
+    def put_stage(self, kind: Kind) -> None:
+        """Put a kind that a pipeline made in the place of the ordinary one of its name."""
+        self._kinds[kind.name] = kind
+        if kind.handler is not None:
+            self._by_handler[kind.handler] = kind
 
     def set_on_end(self, kind: str | Handler, handler: Handler) -> None:
         """Give a registered kind its ``on_end`` handler; tasks created from now on have it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ramet.model import events as ev
-from ramet.model.task import Standing, Wait
+from ramet.model.task import Standing, Wait, free_wait
 from ramet.model.transitions import Change, Refused, Transition
 
 ITEM_STATES = ("success", "failed", "cancelled", "pending")
@@ -62,7 +62,7 @@ def bind(row: Transition, task: Standing, event: ev.Bind, now: float) -> Change 
     """Being bound is a claim by another task: it has a fence, and the task's time runs; but no attempt is counted."""
     if task.ending is not None:
         return Refused("ending")
-    if task.wait is not None:
+    if task.wait != free_wait(task.resource):
         return Refused("waits")
     if task.available_at > now:
         return Refused("not_due")

@@ -112,6 +112,10 @@ class Facts(NamedTuple):
     """Tasks of this kind and shape that were spawned in the lineage so far."""
     max_attempts: int | None = 4
     """Of the candidate."""
+    base: str | None = None
+    """The candidate's base kind, where it is a stage."""
+    places: int = 1
+    """What the candidate takes of the budget; 0 for a later stage, whose place was taken with the first."""
 
 
 def check_spawn(facts: Facts) -> Verdict:
@@ -121,7 +125,7 @@ def check_spawn(facts: Facts) -> Verdict:
     duplicate spends nothing.
     """
     try:
-        for check in _CHECKS:
+        for check in _CHECKS if facts.places else _NEXT_STAGE_CHECKS:
             verdict = check(facts)
             if verdict is not None:
                 return verdict
@@ -179,7 +183,8 @@ def _cycle(facts: Facts) -> Blocked | None:
     for holder in facts.holders:
         if holder.id != facts.parent_id and holder.id not in facts.ancestry_chain:
             continue
-        if holder.kind == facts.kind or facts.cycle_on == "key":
+        loose = facts.cycle_on != "key" or not facts.places
+        if not loose or holder.kind == facts.kind or (facts.places and _of_base(holder, facts.base)):
             return Blocked(
                 BlockReason.CYCLE,
                 f"ancestor {holder.id} ({holder.kind}) already works on this key",
@@ -188,12 +193,30 @@ def _cycle(facts: Facts) -> Blocked | None:
     return None
 
 
+def _of_base(holder: Holder, base: str | None) -> bool:
+    return base is not None and holder.kind.startswith(f"{base}.")
+
+
 def _duplicate(facts: Facts) -> Blocked | None:
+    if facts.base is not None and facts.places:
+        return _duplicate_of_stages(facts)
     for holder in facts.holders:
         if holder.kind == facts.kind:
             live = holder.state in LIVE
             reason = BlockReason.IN_FLIGHT if live else BlockReason.DONE
             return Blocked(reason, f"task {holder.id} of this lineage is {holder.state}", holder.id)
+    return None
+
+
+def _duplicate_of_stages(facts: Facts) -> Blocked | None:
+    """A staged kind is in flight while any of its stages is live, and done when none is, however the last ended."""
+    stages = [holder for holder in facts.holders if _of_base(holder, facts.base)]
+    for holder in stages:
+        if holder.state in LIVE:
+            return Blocked(BlockReason.IN_FLIGHT, f"its stage {holder.kind}, task {holder.id}, is live", holder.id)
+    if stages:
+        last = stages[-1]
+        return Blocked(BlockReason.DONE, f"its stage {last.kind}, task {last.id}, is {last.state}", last.id)
     return None
 
 
@@ -209,8 +232,10 @@ def _elsewhere(facts: Facts) -> Blocked | None:
 
 def _budget(facts: Facts) -> Blocked | None:
     lineage = facts.lineage
-    if lineage.tasks >= lineage.max_tasks:
-        return Blocked(BlockReason.BUDGET, f"the lineage has created {lineage.tasks} of {lineage.max_tasks} tasks")
+    if lineage.tasks + facts.places > lineage.max_tasks:
+        more = "" if facts.places == 1 else f", and this takes {facts.places}: one for each stage"
+        created = f"the lineage has created {lineage.tasks} of {lineage.max_tasks} tasks"
+        return Blocked(BlockReason.BUDGET, created + more)
     return None
 
 
@@ -268,3 +293,6 @@ _CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (
     _stop_list,
     _trap,
 )
+
+_NEXT_STAGE_CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (_over, _cycle, _duplicate, _deadline)
+"""Of a later stage: whatever bounds it was asked when the first was created, so that no limit can strand it."""

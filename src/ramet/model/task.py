@@ -146,6 +146,12 @@ class NewTask(NamedTuple):
     """1 to keep the edge to the task that exists already, when the spawn is refused because of it."""
     resource: str | None = None
     """A host, a provider: what it shares with others (:mod:`ramet.model.resources`)."""
+    base: str | None = None
+    """For a stage's task the kind whose stage it is; its own kind is ``base.stage``."""
+    places: int = 1
+    """What it takes of the lineage's budget: for a first stage one place per stage, for a later one none."""
+    pipeline_state: str | None = None
+    """JSON text that a later stage begins with."""
 
 
 @dataclass(frozen=True, slots=True)

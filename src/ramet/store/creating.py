@@ -43,7 +43,7 @@ def create(session: Session, births: Sequence[Birth]) -> None:
     if not births:
         return
     first, now = session.take_numbers(len(births)), session.now
-    tasks, identities, standings, uniques = [], [], [], []
+    tasks, identities, standings, uniques, stages = [], [], [], [], []
     chain: tuple[str, ...] = ()
     chain_text = "[]"
     for seq, (new, place, turn) in enumerate(births, first):
@@ -56,15 +56,29 @@ def create(session: Session, births: Sequence[Birth]) -> None:
         )  # fmt: skip
         identities.append((new.key, place.tracking_id, new.kind, seq))
         standings.append(newborn(seq, place.tracking_id, new, place.spawn_depth, now, turn=turn))
+        if new.base is not None:
+            stages.append((seq, place.tracking_id, new.base, new.places, new.pipeline_state, now))
         if new.unique_seconds is not None:
             uniques.append((new.key, new.kind, new.id, seq, place.tracking_id))
     session.run_many(_IDENTITY, identities)
     uniqueness.take(session, uniques)
     session.run_many(_TASK, tasks)
+    if stages:
+        _enter_stages(session, stages)
     base = session.fence_base
     enter(session, [standing._replace(fence=base) for standing in standings] if base else standings)
     touch(session, {s.resource for s in standings if s.resource is not None})
     session.wake()
+
+
+def _enter_stages(session: Session, rows: Sequence[tuple[int, str, str, int, str | None, float]]) -> None:
+    session.run_many(
+        "INSERT INTO ramet_stages (seq, tracking_id, base, places) VALUES (?, ?, ?, ?)", [row[:4] for row in rows]
+    )
+    session.run_many(
+        "INSERT INTO ramet_checkpoints (seq, tracking_id, pipeline_state, updated_at) VALUES (?, ?, ?, ?)",
+        [(seq, tracking_id, state, now) for seq, tracking_id, _, _, state, now in rows if state is not None],
+    )
 
 
 Held = dict[tuple[str, str], Elsewhere]
@@ -140,9 +154,10 @@ def _distinct(item: NewLineage, held: Held) -> tuple[list[NewTask], list[Submitt
             distinct.append(new)
     if item.max_cost is None and any(new.max_attempts is None for new in item.roots):
         raise StoreError("max_attempts=None needs a ceiling on what the lineage may cost: give max_cost")
-    if len(distinct) > item.max_tasks:
+    places = sum(new.places for new in distinct)
+    if places > item.max_tasks:
         raise StoreError(
-            f"{len(distinct)} roots are over the lineage's max_tasks of {item.max_tasks}: raise the limit or "
+            f"{places} roots are over the lineage's max_tasks of {item.max_tasks}: raise the limit or "
             "submit them as several lineages"
         )
     return distinct, answers
@@ -183,7 +198,7 @@ def _row(item: NewLineage, roots: Sequence[NewTask], now: float) -> Lineage:
         max_spawn_depth=item.max_spawn_depth,
         max_tasks=item.max_tasks,
         max_fan_out=item.max_fan_out,
-        tasks=len(roots),
+        tasks=sum(new.places for new in roots),
         live=len(roots),
         success=0,
         filtered=0,

@@ -36,14 +36,14 @@ def insert_lineages(session: Session, rows: Sequence[Lineage]) -> None:
         )
 
 
-def add_tasks(session: Session, tracking_id: str, count: int, turns: str) -> None:
-    """Book ``count`` new live tasks and the turns they took.
+def add_tasks(session: Session, tracking_id: str, places: int, live: int, turns: str) -> None:
+    """Book new live tasks, the places of the budget and the turns that they took.
 
     The table's own CHECK refuses to pass ``max_tasks``: the last guard of I5.
     """
     session.run(
         "UPDATE ramet_lineages SET tasks = tasks + ?, live = live + ?, turns = ? WHERE tracking_id = ?",
-        (count, count, turns, tracking_id),
+        (places, live, turns, tracking_id),
     )
 
 

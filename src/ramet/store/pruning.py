@@ -16,6 +16,7 @@ PRUNED_BY_TASK = (
     "ramet_transitions",
     "ramet_checkpoints",
     "ramet_holds",
+    "ramet_stages",
 )
 """Tables with a ``seq``, whose rows go with their task."""
 PRUNED_BY_LINEAGE: dict[str, str] = {

@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 COST_TABLES = (
+    # Only tasks of staged kinds have a row: the places that the first one takes, 0 for the later ones.
+    """
+    CREATE TABLE ramet_stages (
+        seq INTEGER PRIMARY KEY,
+        tracking_id TEXT NOT NULL,
+        base TEXT NOT NULL,
+        places INTEGER NOT NULL
+    )
+    """,
     # One row per reservation, and one per settlement that charged: a charge is a reservation settled at once.
     # A task that ends closes what it left open: that counts as spent until somebody settles it.
     """

@@ -122,7 +122,7 @@ def _settle_accepted(
     about: list[tuple[Change, ev.Event]] = []
     for at, item, read in accepted:
         told = spawned.get(item.seq, ())
-        granted = sum(1 for answer in told if answer.id is not None)
+        granted = _children(item, told)
         standing = read
         told_items = settled_items.get(item.seq, ())
         if granted or item.writes or item.charge is not None or any(told.state for told in told_items):
@@ -147,6 +147,13 @@ def _settle_accepted(
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
     if any(change.after.state == "pending" for change in changes):
         session.wake()
+
+
+def _children(item: Settlement, told: Sequence[SpawnAnswer]) -> int:
+    """How many of its spawns count as fan-out: those granted that are no later stage of the task itself."""
+    if not told:
+        return 0
+    return sum(1 for new, answer in zip(item.spawns, told, strict=True) if answer.id is not None and new.places)
 
 
 def _settle_items(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ramet.model.guard import Blocked, Facts, Holder, check_spawn
 from ramet.model.lineage import Lineage, child_of
@@ -53,9 +54,9 @@ def spawn(
     """
     batch = _Batch(session, wanted)
     answers = [batch.decide(parent, news, lineages) for parent, news in wanted]
-    for tracking_id, count in sorted(batch.taken.items()):
+    for tracking_id, taken in sorted(batch.taken.items()):
         turns = batch.turns.text(tracking_id)
-        add_tasks(session, tracking_id, count, turns)
+        add_tasks(session, tracking_id, taken.tasks, taken.live, turns)
         lineages[tracking_id] = lineages[tracking_id]._replace(turns=turns)
     create(session, batch.births)
     batch.screen.save(session)
@@ -65,14 +66,22 @@ def spawn(
     return answers
 
 
+class Taken(NamedTuple):
+    """What granted spawns take of a lineage."""
+
+    tasks: int = 0
+    """Places of its budget."""
+    live: int = 0
+
+
 class _Batch:
     """The decisions of one transaction; each sees what those before it took."""
 
     def __init__(self, session: Session, wanted: Sequence[tuple[Parent, Sequence[NewTask]]]) -> None:
         self.births: list[Birth] = []
         self.refusals: list[Refusal] = []
-        self.taken: dict[str, int] = defaultdict(int)
-        """New tasks by lineage."""
+        self.taken: dict[str, Taken] = defaultdict(Taken)
+        """By lineage."""
         self.turns = Turns(session)
         self.screen = Screen(session, ((parent.tracking_id, new) for parent, news in wanted for new in news))
         self._holders = _load_holders(session, wanted)
@@ -88,19 +97,24 @@ class _Batch:
             there = self._holders[(parent.tracking_id, new.key)]
             facts = Facts(lineage, tombstones, parent.id, parent.ancestry_chain, parent.spawn_depth, fan_out,
                           parent.claim_current, new.kind, new.cycle_on, tuple(there), self._now,
-                          max_attempts=new.max_attempts)  # fmt: skip
+                          max_attempts=new.max_attempts, base=new.base, places=new.places)  # fmt: skip
             verdict = check_spawn(facts if screen.idle else screen.look(facts, new))
             if isinstance(verdict, Blocked):
                 self.refusals.append(Refusal(parent, new, verdict))
                 told.append(SpawnAnswer(None, new.kind, new.key, *verdict))
                 continue
-            fan_out += 1
-            self.taken[parent.tracking_id] += 1
-            lineage = lineage._replace(tasks=lineage.tasks + 1, live=lineage.live + 1)
+            taken = self.taken[parent.tracking_id]
+            self.taken[parent.tracking_id] = Taken(taken.tasks + new.places, taken.live + 1)
+            lineage = lineage._replace(tasks=lineage.tasks + new.places, live=lineage.live + 1)
+            where = place
+            if new.places:
+                fan_out += 1
+            else:
+                where = place._replace(spawn_depth=parent.spawn_depth)
             there.append(Holder(new.id, new.kind, "pending"))
             screen.granted(parent.tracking_id, new)
-            kin = class_of(new, place.spawn_depth)
-            self.births.append(Birth(new, place, self.turns.take(lineage, kin)))
+            kin = class_of(new, where.spawn_depth)
+            self.births.append(Birth(new, where, self.turns.take(lineage, kin)))
             told.append(SpawnAnswer(new.id, new.kind, new.key))
         lineages[parent.tracking_id] = lineage
         return told

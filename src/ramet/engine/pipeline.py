@@ -1,0 +1,206 @@
+"""Staged kinds, in both patterns of DESIGN §4: one task that gathers state, or a task per stage.
+
+Either way the first stage whose product the gathered state lacks runs next, and a crash resumes after the last stage
+that was committed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from pydantic_core import from_json, to_jsonable_python
+
+from ramet.engine.outcome import Outcome
+from ramet.engine.registry import Handler, Kind
+from ramet.engine.work import state_json
+from ramet.model.task import NewTask
+
+if TYPE_CHECKING:
+    from ramet.engine.app import App
+    from ramet.engine.context import BaseContext
+
+Function = TypeVar("Function", bound=Handler)
+
+
+class Stage(NamedTuple):
+    """One step of a staged kind."""
+
+    name: str
+    """Of its function."""
+    product: str
+    """Where the state keeps what it returned."""
+    function: Handler
+    takes_payload: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StagedKind(Kind):
+    """The base kind of a task per stage: whoever wants it gets its first stage, with the places of all of them."""
+
+    pipeline: Pipeline | None = None
+
+    def new_task(self, payload: Any = None, **options: Any) -> NewTask:
+        assert self.pipeline is not None
+        first = self.pipeline.kinds()[0]
+        new = Kind.new_task(first, payload, **options)
+        return new._replace(base=self.name, places=len(self.pipeline.stages))
+
+
+@dataclass(frozen=True, slots=True)
+class StageKind(Kind):
+    """The kind of one stage: only the stage before it, or the base kind, creates its tasks."""
+
+    base: str = ""
+
+    def new_task(self, payload: Any = None, **options: Any) -> NewTask:
+        raise ValueError(f"{self.name} is a stage of {self.base}: ask for {self.base}")
+
+
+class Pipeline:
+    """The stages of a kind, in the order in which they are registered. Made by :meth:`ramet.App.pipeline`."""
+
+    def __init__(self, app: App, kind: str, *, task_per_stage: bool, options: dict[str, Any]) -> None:
+        self._app = app
+        self.kind = kind
+        self.task_per_stage = task_per_stage
+        self._options = options
+        self.stages: list[Stage] = []
+        if task_per_stage:
+            app.registry.reserve_stages(kind)
+
+    def stage(self, product: str | None = None) -> Callable[[Function], Function]:
+        """Register the next stage: a function with the parameters of a handler.
+
+        What it returns is kept in the state under ``product``; what the last stage returns is the task's result. A
+        stage that returns an outcome (``ctx.filter``, ``ctx.skip``, ``ctx.fail``, ``ctx.snooze``) ends or puts off
+        the task there. ``ctx.state`` holds what the stages before it gathered.
+
+        Args:
+            product: name in the state; the function's own name when left out.
+
+        Raises:
+            ValueError: the product or the function's name is there already, or only some of the stages are async.
+        """
+
+        def register(function: Function) -> Function:
+            self._check(function, product)
+            parameters = len(inspect.signature(function).parameters)
+            self.stages.append(Stage(function.__name__, product or function.__name__, function, parameters > 1))
+            if self.task_per_stage:
+                self._register_stage(self.stages[-1])
+            elif len(self.stages) == 1:
+                handler = _gathering_async(self) if inspect.iscoroutinefunction(function) else _gathering(self)
+                self._app.task(self.kind, **self._options)(wraps(function)(handler))
+            return function
+
+        return register
+
+    def _check(self, function: Handler, product: str | None) -> None:
+        name = function.__name__
+        if any(stage.name == name or stage.product == (product or name) for stage in self.stages):
+            raise ValueError(f"kind {self.kind!r} has a stage {name!r} or its product already: give another name")
+        if any(inspect.iscoroutinefunction(stage.function) != inspect.iscoroutinefunction(function)
+               for stage in self.stages):  # fmt: skip
+            raise ValueError(f"kind {self.kind!r}: make all of its stages async, or none")
+        if self.stages and not self.stages[0].takes_payload and len(inspect.signature(function).parameters) > 1:
+            raise ValueError(f"kind {self.kind!r}: its first stage takes no payload, so stage {name!r} gets none")
+
+    def _register_stage(self, stage: Stage) -> None:
+        position, registry = len(self.stages) - 1, self._app.registry
+        make = _one_async if inspect.iscoroutinefunction(stage.function) else _one
+        handler = wraps(stage.function)(make(self, position))
+        registry.expect_stage(f"{self.kind}.{stage.name}")
+        self._app.task(f"{self.kind}.{stage.name}", **self._options)(handler)
+        made = registry.get(handler)
+        registry.put_stage(StageKind(**_fields(made), base=self.kind))
+        if position == 0:
+            registry.put_stage(StagedKind(**_fields(made) | {"name": self.kind, "handler": None}, pipeline=self))
+
+    def kinds(self) -> list[Kind]:
+        """The kinds of the stages, in order."""
+        return [self._app.registry.get(f"{self.kind}.{stage.name}") for stage in self.stages]
+
+    def next_task(self, ctx: BaseContext, position: int, value: Any) -> NewTask:
+        """The task of the stage after this one: same key and payload, with the state that was gathered."""
+        kind = self.kinds()[position + 1]
+        state = {**ctx.state, self.stages[position].product: to_jsonable_python(value)}
+        text = state_json(state, kind.limits.pipeline_state_bytes_max)
+        # The payload is the first stage's, word for word; its key, shape and uniqueness were judged with that one.
+        bare = replace(kind, payload=None, key=None, trap=False, unique_seconds=None, url=None)
+        new = Kind.new_task(bare, from_json(ctx._work.payload), key=ctx.key)
+        return new._replace(base=self.kind, places=0, pipeline_state=text, payload=ctx._work.payload)
+
+
+def _fields(kind: Kind) -> dict[str, Any]:
+    return {name: getattr(kind, name) for name in Kind.__dataclass_fields__}
+
+
+def _arguments(stage: Stage, payload: tuple[Any, ...]) -> tuple[Any, ...]:
+    return payload[:1] if stage.takes_payload else ()
+
+
+def _missing(pipeline: Pipeline, ctx: BaseContext) -> int:
+    """Position of the first stage whose product the state lacks; the last one's is its task's result."""
+    state = ctx.state
+    for position, stage in enumerate(pipeline.stages[:-1]):
+        if stage.product not in state:
+            return position
+    return len(pipeline.stages) - 1
+
+
+def _gathered(pipeline: Pipeline, ctx: BaseContext, position: int, value: Any) -> tuple[str, dict[str, Any]]:
+    """The next stage's name and the state after a stage."""
+    product = pipeline.stages[position].product
+    return pipeline.stages[position + 1].name, {**ctx.state, product: to_jsonable_python(value)}
+
+
+def _gathering_async(pipeline: Pipeline) -> Handler:
+    async def run(ctx: Any, *payload: Any) -> Any:
+        while True:
+            position = _missing(pipeline, ctx)
+            stage = pipeline.stages[position]
+            value = await stage.function(ctx, *_arguments(stage, payload))
+            if isinstance(value, Outcome) or position == len(pipeline.stages) - 1:
+                return value
+            await ctx.checkpoint(*_gathered(pipeline, ctx, position, value))
+
+    return run
+
+
+def _gathering(pipeline: Pipeline) -> Handler:
+    def run(ctx: Any, *payload: Any) -> Any:
+        while True:
+            position = _missing(pipeline, ctx)
+            stage = pipeline.stages[position]
+            value = stage.function(ctx, *_arguments(stage, payload))
+            if isinstance(value, Outcome) or position == len(pipeline.stages) - 1:
+                return value
+            ctx.checkpoint(*_gathered(pipeline, ctx, position, value))
+
+    return run
+
+
+def _handed_on(pipeline: Pipeline, ctx: Any, position: int, value: Any) -> Any:
+    if not isinstance(value, Outcome) and position < len(pipeline.stages) - 1:
+        ctx.spawn_next(pipeline.next_task(ctx, position, value))
+    return value
+
+
+def _one_async(pipeline: Pipeline, position: int) -> Handler:
+    async def run(ctx: Any, *payload: Any) -> Any:
+        stage = pipeline.stages[position]
+        return _handed_on(pipeline, ctx, position, await stage.function(ctx, *_arguments(stage, payload)))
+
+    return run
+
+
+def _one(pipeline: Pipeline, position: int) -> Handler:
+    def run(ctx: Any, *payload: Any) -> Any:
+        stage = pipeline.stages[position]
+        return _handed_on(pipeline, ctx, position, stage.function(ctx, *_arguments(stage, payload)))
+
+    return run
