@@ -188,9 +188,7 @@ class Registry:
         """
         if name in self._kinds:
             raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
-        base = name.rpartition(".")[0]
-        if name in self._staged or (base in self._staged and name not in self._stages):
-            raise ValueError(f"kind {name!r} reads like a stage of {base or name!r}: give it another name")
+        self._check_staged(name)
         if cycle_on not in ("key", "kind+key"):
             raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key' or 'kind+key'")
         window = _unique_seconds(name, unique, unique_seconds)
@@ -215,6 +213,11 @@ class Registry:
         self._kinds[name] = kind
         self._by_handler[handler] = kind
         return kind
+
+    def _check_staged(self, name: str) -> None:
+        base = name.rpartition(".")[0]
+        if name in self._staged or (base in self._staged and name not in self._stages):
+            raise ValueError(f"kind {name!r} reads like a stage of {base or name!r}: give it another name")
 
     def reserve_stages(self, base: str) -> None:
         """From now on ``base.name`` is the kind of a stage, and of nothing else.
