@@ -300,6 +300,23 @@ async def test_a_block_without_outcome_hands_the_task_back_and_one_that_raises_h
     await client.cancel(claim.id)
 
 
+async def test_a_task_that_was_cancelled_frees_its_slot_when_the_block_ends(client: Client) -> None:
+    claim = await taken(client)
+
+    async def held() -> list[tuple[Any, ...]]:
+        return await client.read("SELECT 1 FROM ramet_holds")
+
+    async def work() -> None:
+        async with claim:
+            await client.cancel(claim.id)
+            assert len(await held()) == 1
+            await claim.advance("never")
+
+    with pytest.raises(ClaimLost):
+        await work()
+    assert await held() == []
+
+
 async def test_a_cancelled_block_hands_the_task_back(client: Client) -> None:
     claim = await taken(client)
     inside = asyncio.Event()

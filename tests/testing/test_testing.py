@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Limits, Outcome, Permanent, SyncContext, Transient, UnknownKind
+from ramet import App, BatchContext, Client, Context, Limits, Outcome, Permanent, SyncContext, Transient, UnknownKind
 from ramet.testing import (
     FakeClock,
     NeedsDatabase,
@@ -136,6 +136,22 @@ async def test_a_handler_that_hangs_meets_its_time_limit() -> None:
         task = await client.get(submitted.id)
         assert task is not None
         assert "Timeout" in (task.error or "")
+
+
+async def test_batch_handlers_get_their_company_at_once() -> None:
+    app, calls = App(), []
+
+    @app.task("embed", batch=4, batch_seconds=3_600)
+    async def embed(batch: BatchContext, payloads: list[int]) -> list[int]:
+        calls.append(list(payloads))
+        return [n * n for n in payloads]
+
+    async with fresh_client(app) as client:
+        submitted = await client.submit_many([("embed", n) for n in range(6)])
+        assert (await drain(app, client)).left == 0
+        assert calls == [[0, 1, 2, 3], [4, 5]]
+        assert [await client.result(item.id) for item in submitted] == [0, 1, 4, 9, 16, 25]
+    assert (await run_task(app, "embed", 3)).result == 9
 
 
 async def test_the_fixtures_go_together(

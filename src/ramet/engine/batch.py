@@ -118,6 +118,11 @@ class Gatherer:
         if gathered:
             self._ready(gathered)
 
+    def flush(self) -> None:
+        """Wait for no more."""
+        for kind in list(self._gathered):
+            self._flush(kind)
+
     def __len__(self) -> int:
         return sum(map(len, self._gathered.values()))
 

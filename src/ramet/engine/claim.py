@@ -248,9 +248,13 @@ class BaseClaim(BaseContext):
     async def _leave(self, error: BaseException | None) -> None:
         """The block ended: an exception is the attempt's outcome; without any outcome the claim goes back."""
         self.let_go()
-        if self.over:
+        if self._over is not None:
             return
         try:
+            if self._lost:
+                # Ended from outside, it still held its slot: nobody works on it any more.
+                await self._desk.client().store.acknowledge([self.pair])
+                return
             if isinstance(error, Exception):
                 await self._fail(error, None)
             else:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from ramet.model.task import LIVE, Task, TaskState
+from ramet.model.task import LIVE, Task, TaskState, Wait
 from ramet.store.base import Store
+
+FREE = (None, Wait.RESOURCE)
+"""What a pending task waits for that waits for nothing but a worker and, maybe, its turn at a resource."""
 
 
 class StateCount(NamedTuple):
@@ -35,7 +38,7 @@ class StateQueries:
     async def queue_size(self, tracking_id: str | None = None) -> int:
         """Tasks that could be claimed at once: pending, and waiting for nothing but a worker."""
         counts = await self.store.counts(tracking_id)
-        return sum(item.tasks for item in counts if item.state == TaskState.PENDING and item.wait is None)
+        return sum(item.tasks for item in counts if item.state == TaskState.PENDING and item.wait in FREE)
 
     async def percent_complete(self, tracking_id: str | None = None) -> float:
         """How much of what exists has ended, 0 to 100; 100 where there is nothing.

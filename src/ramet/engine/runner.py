@@ -104,6 +104,11 @@ class Runner:
             self._queue.extend(works)
             self._wake(len(works))
 
+    def gather_no_more(self) -> None:
+        """Call batch handlers with what there is, without waiting for company."""
+        if self._gatherer is not None:
+            self._gatherer.flush()
+
     def _gathered(self, works: list[Work]) -> None:
         """The works of one call are together."""
         calls = [works[at : at + self._width] for at in range(0, len(works), self._width)]

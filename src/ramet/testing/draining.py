@@ -86,6 +86,7 @@ class _Draining:
     def __init__(self, app: App, client: Client, kinds: Sequence[str] | None, seed: int) -> None:
         served = [app.registry.get(name) for name in kinds] if kinds is not None else list(app.registry.kinds)
         self._client = client
+        self._registry = app.registry
         self._store = client.store
         self._names = [kind.name for kind in served]
         self._queues = sorted({kind.queue for kind in served})
@@ -99,24 +100,32 @@ class _Draining:
             lease_seconds=LEASE_SECONDS,
             rng=random.Random(seed),
             clock=client.clock,
+            width=max((kind.how.batch for kind in served), default=1),
         )
         self.runner.start()
 
     async def one(self) -> bool:
         """Run one task; False when none can be claimed."""
-        claimed = await self._store.claim(ClaimRequest(WORKER, self._queues, self._names, 1, LEASE_SECONDS))
+        request = ClaimRequest(WORKER, self._queues, self._names, 1, LEASE_SECONDS)
+        claimed = await self._store.claim(request)
         if not claimed:
             return False
+        kind = claimed[0].standing.kind
+        company = self._registry.get(kind).how.batch - 1
+        if company and claimed[0].standing.ending is None:
+            claimed += await self._store.claim(request._replace(kinds=[kind], limit=company))
         self.ran += 1
-        await self._run(claimed[0])
+        await self._run(claimed)
         return True
 
-    async def _run(self, claimed: Claimed) -> None:
+    async def _run(self, claimed: Sequence[Claimed]) -> None:
         self._arrived.clear()
-        self.runner.add([work_of(claimed)])
-        while not self._delivered and self.runner.busy:
+        self.runner.add([work_of(item) for item in claimed])
+        self.runner.gather_no_more()
+        while len(self._delivered) < len(claimed) and self.runner.busy:
             try:
                 await asyncio.wait_for(self._arrived.wait(), LOOK_SECONDS)
+                self._arrived.clear()
             except TimeoutError:
                 if isinstance(self._client.clock, FakeClock):
                     self._client.clock.advance(LOOK_SECONDS)

@@ -153,6 +153,7 @@ async def _called(app: App, work: Work, recorder: _Recorder, clock: Clock) -> Se
     runner.start()
     try:
         runner.add([work])
+        runner.gather_no_more()
         await recorder.arrived.wait()
     finally:
         await runner.stop()
