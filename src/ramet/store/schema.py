@@ -268,10 +268,10 @@ _V1 = (
         queue TEXT NOT NULL,
         kind TEXT NOT NULL,
         rank INTEGER NOT NULL,
+        resource TEXT NOT NULL DEFAULT '',
         turn INTEGER NOT NULL,
         seq INTEGER NOT NULL,
         moved_at REAL NOT NULL,
-        resource TEXT NOT NULL DEFAULT '',
         PRIMARY KEY (queue, kind, rank, resource)
     ) WITHOUT ROWID
     """,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +19,8 @@ from ramet.store.session import Row, StatementFailed
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.005
 SQLITE_VERSION_MIN = (3, 37, 0)
+FREE_BYTES_MIN = 65_536
+"""With less than this left a disk is full: the index of the write-ahead log alone takes half of it."""
 
 Hook = Callable[[str, str], None]
 """Called with ``before`` or ``after`` and the SQL of every statement; crash tests raise in it."""
@@ -105,7 +108,7 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     """One line that says what to do, for what the file system or another process did to us."""
     text = str(error)
     code = getattr(error, "sqlite_errorname", "") or ""
-    if code.startswith("SQLITE_FULL") or "disk is full" in text:
+    if code.startswith("SQLITE_FULL") or "disk is full" in text or (code.startswith("SQLITE_IOERR") and _full(path)):
         return StoreFull(f"the disk with {path} is full: free some space; nothing of this step was written")
     if is_busy(error):
         return StoreBusy(f"another process has held {path} for {BUSY_SECONDS:.0f} s: stop it or try again")
@@ -116,6 +119,14 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "not a database" in text:
         return StoreError(f"{path} is not a readable SQLite database ({text}): give another file or restore it")
     return StoreError(f"{path}: {text}")
+
+
+def _full(path: Path) -> bool:
+    """True when no space is left, which SQLite tells as an I/O error where it cannot make its log or index."""
+    try:
+        return shutil.disk_usage(path.parent).free < FREE_BYTES_MIN
+    except OSError:
+        return False
 
 
 # Beside its own errors the driver raises these for values that SQLite cannot hold and for two statements in one.
