@@ -6,28 +6,40 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.engine.waiting import until_now
 
 PROJECT = Path(__file__).resolve().parents[2]
-_IMPORTS = os.pathsep.join([str(PROJECT), *filter(None, sys.path)])
+IMPORTS = os.pathsep.join([str(PROJECT), *filter(None, sys.path)])
 """The worker imports what this process imports."""
 
 
 class WorkerProcess:
     """``ramet worker`` on a database, in a session of its own so that its group can be signalled."""
 
-    def __init__(self, database: Path, *options: str) -> None:
+    def __init__(
+        self,
+        database: Path,
+        *options: str,
+        app: str = "tests.crash.crash_app:app",
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._pids = database.parent / "pids"
         self._pids.mkdir(exist_ok=True)
         self._log = database.parent / f"worker-{len(list(database.parent.glob('worker-*.log')))}.log"
-        command = [sys.executable, "-m", "ramet.cli", "worker", "tests.crash.crash_app:app", "--db", str(database)]
+        command = [sys.executable, "-m", "ramet.cli", "worker", app, "--db", str(database)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [*command, *options],
                 cwd=PROJECT,
-                env={**os.environ, "RAMET_TEST_PIDS": str(self._pids), "PYTHONPATH": _IMPORTS},
+                env={
+                    **os.environ,
+                    "RAMET_TEST_PIDS": str(self._pids),
+                    "PYTHONPATH": IMPORTS,
+                    **(environment or {}),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
