@@ -155,9 +155,9 @@ async def test_batch_handlers_get_their_company_at_once() -> None:
 
 
 async def test_the_fixtures_go_together(
-    app: App, fake_clock: FakeClock, ramet_client: Callable[..., AbstractAsyncContextManager[Client]], tmp_path: Path
+    app: App, fake_clock: FakeClock, fresh_ramet: Callable[..., AbstractAsyncContextManager[Client]], tmp_path: Path
 ) -> None:
-    async with ramet_client(app) as client:
+    async with fresh_ramet(app) as client:
         await client.submit("grow", "xxx", delay_seconds=30)
         before = fake_clock.now()
         await drain(app, client)

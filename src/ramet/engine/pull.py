@@ -210,7 +210,9 @@ class PullVerbs:
                 claim.let_go()
             try:
                 await self._hand_back([claim.pair for claim in held if not claim.over])
-                await self.store.acknowledge([claim.pair for claim in held if claim.lost])
+                lost = [claim.pair for claim in held if claim.lost]
+                if lost:
+                    await self.store.acknowledge(lost)
             except StoreError as error:
                 log.warning("claims could not be handed back (%s): they return when their leases lapse", error)
 

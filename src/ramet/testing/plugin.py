@@ -21,8 +21,8 @@ def fake_clock() -> FakeClock:
 
 
 @pytest.fixture
-def ramet_client(fake_clock: FakeClock, tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Client]]:
-    """``async with ramet_client(app) as client:`` on a fresh database, by the ``fake_clock``.
+def fresh_ramet(fake_clock: FakeClock, tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Client]]:
+    """``async with fresh_ramet(app) as client:`` on a fresh database, by the ``fake_clock``.
 
     It needs no plug-in for async fixtures.
     """
