@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ramet import Context, Limits
+from ramet import App, Context, Limits, Worker
 from ramet.engine.import_files import ImportRefused
-from ramet.engine.importing import Importer
+from ramet.engine.importing import Importer, Report, Source
 from ramet.model import events as ev
 from ramet.model.task import NewTask
 from ramet.store.base import ClaimRequest, NewLineage, Settlement
+from ramet.store.sqlite import SqliteStore
 from tests.importing.conftest import Move, row
+from tests.invariants import violations
+from tests.world import in_threads
 
 CHAIN = [row("a"), row("b", "a"), row("c", "b"), row("d", "c")]
 
@@ -279,3 +284,48 @@ async def test_enforce_closes_a_whole_import_and_nothing_else(move: Move) -> Non
         with pytest.raises(ImportRefused, match=r"the import queue.jsonl is closed: give --name"):
             await step(move.importer(*rows, row("new")), move.store, "tester")
     assert [act.act for act in await move.store.acts()] == ["import_close", "import", "import"]
+
+
+async def test_two_runs_at_once_create_every_task_once(tmp_path: Path) -> None:
+    rows = [*(row(f"a{n}", None if n == 0 else f"a{n // 3 - 1}" if n > 2 else "a0") for n in range(60)),
+            *(row(f"s{n}", status="success", url=f"https://x.example/{n % 50}") for n in range(2_000))]  # fmt: skip
+    path = tmp_path / "queue.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    source = Source(path, "jsonl")
+
+    async def run() -> None:
+        store = SqliteStore(tmp_path / "ramet.db")
+        reports.append(await Importer(source, App().registry, Limits()).fill(store, "tester"))
+        await store.close()
+
+    reports: list[Report] = []
+    await in_threads(run, run, run)
+    assert sum(report.created for report in reports) == len(rows)
+    store = SqliteStore(tmp_path / "ramet.db")
+    [record] = await store.import_imports()
+    assert (record.rows, record.created) == (len(rows), len(rows))
+    found = await violations(store)
+    await store.close()
+    assert found == []
+
+
+async def test_a_kind_without_a_payload_keeps_the_columns(tmp_path: Path) -> None:
+    path = tmp_path / "queue.csv"
+    path.write_text("id,type,note\na,bare,hello\n")
+    store = SqliteStore(tmp_path / "ramet.db", inline=True)
+    app = App()
+
+    @app.task("bare")
+    async def bare(ctx: Context) -> None:
+        pass
+
+    await Importer(Source(path, "csv", strict=True), app.registry, app.limits).fill(store, "tester")
+    task = await store.get("a")
+    assert task is not None
+    assert task.payload == {"note": "hello"}
+    async with app.client(tmp_path / "ramet.db") as client:
+        await Worker(app, client, until_idle=True, poll_seconds=0.01).run()
+        task = await client.get("a")
+    assert task is not None
+    assert task.state == "success"
+    await store.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,8 @@ from ramet.model.importing import FIELDS, FORMATS, RowError, Rules, parse_pairs
 from ramet.model.task import TaskState
 
 if TYPE_CHECKING:
-    from ramet.engine.importing import Report, Source
+    from ramet.engine.importing import Importer, Report, Source
+    from ramet.store.base import Store
 
 PROGRESS_SECONDS = 2.0
 HISTORY = {
@@ -100,13 +102,22 @@ async def _run(app: App, source: Source, step: str, database: str, *, there: boo
     importer = Importer(source, app.registry, app.limits, progress=_Progress())
     if step == "check" and not there:
         return await importer.check(None)
-    # A file that cannot be imported leaves no empty database behind.
     if step == "fill" and not there:
-        await importer.check(None)
+        return await _fill_new(app, importer, database)
     async with app.client(database, create=step == "fill") as client:
         if step == "check":
             return await importer.check(client.store)
         return await (importer.enforce if step == "enforce" else importer.fill)(client.store, person())
+
+
+async def _fill_new(app: App, importer: Importer, database: str) -> Report:
+    """A file that cannot be imported leaves no empty database behind."""
+    async with AsyncExitStack() as stack:
+
+        async def make() -> Store:
+            return (await stack.enter_async_context(app.client(database))).store
+
+        return await importer.fill(make, person())
 
 
 class _Progress:

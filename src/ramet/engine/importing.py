@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,14 +97,20 @@ class Importer:
             await self._stage(staging, store)
             return self._report("check", staging)
 
-    async def fill(self, store: Store, by: str) -> Report:
+    async def fill(self, store: Store | Callable[[], Awaitable[Store]], by: str) -> Report:
         """Create the tasks that are not there yet. A second run adds nothing twice.
+
+        Args:
+            store: the database; or how to make it where there is none, which happens after all rows were understood.
+            by: who, for the record.
 
         Raises:
             ImportRefused: a row cannot be imported; nothing was written. Or the import is closed.
         """
         with Staging() as staging:
-            await self._stage(staging, store)
+            await self._stage(staging, None if callable(store) else store)
+            if callable(store):
+                store = await store()
             await self._refuse_closed(store)
             report = self._report("fill", staging)
             created, duplicates = await self._write(staging, store)
@@ -185,9 +191,8 @@ class Importer:
         incoming = understand(row, self._source.rules)
         try:
             kind = (self._registry.get if self._source.strict else self._registry.known)(incoming.kind)
-            payload = None if kind.handler is not None and kind.payload is None else incoming.payload
-            as_json(payload, "the payload", kind.limits.payload_bytes_max)
-            new = kind.new_task(payload, key=incoming.key if kind.key is None else None)
+            as_json(incoming.payload, "the payload", kind.limits.payload_bytes_max)
+            new = kind.new_task(incoming.payload, key=incoming.key if kind.key is None else None)
         except UnknownKind as error:
             raise RowError(f"{error}: say which one with --map {incoming.kind[:40]}=KIND") from None
         except ValidationError as error:
