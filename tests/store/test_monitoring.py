@@ -46,6 +46,20 @@ async def test_of_two_that_gathered_the_same_one_judges(world: World) -> None:
     assert await store._read(gather) is None
 
 
+async def test_stages_that_are_handed_on_are_not_even_judged(tmp_path: Path) -> None:
+    clock = SettableClock()
+    store = SqliteStore(tmp_path / "stages.db", clock=clock, inline=True)
+    world = World(store, clock)
+    await world.submit(world.task("x", "loose"))
+    for kind in ("image", "page"):
+        # A kind that looks for cycles among its own kind only may work on its parent's key.
+        await world.grow(await world.claim_one(), world.task("x", kind, cycle_on="kind+key"))
+    seen = await store._read(partial(monitoring.gather, limits=LIMITS, force=True))
+    await store.close()
+    assert seen is not None
+    assert (seen.keys, seen.whole) == ((), True)
+
+
 async def test_the_database_itself_refuses_a_second_alert_that_fires(world: World) -> None:
     store = world.store
     assert isinstance(store, SqliteStore)

@@ -75,8 +75,10 @@ def gather(session: Session, limits: MonitorLimits, force: bool) -> Seen | None:
     end = min(newest, last + WINDOW)
     rows = session.rows(
         "SELECT t.seq, t.tracking_id, t.key, t.id, t.kind, t.spawn_depth FROM ramet_tasks t "
-        "WHERE t.seq > ? AND t.seq <= ? AND (t.spawn_depth > ? OR (SELECT COUNT(*) FROM ramet_identities i "
-        "WHERE i.key = t.key AND i.tracking_id = t.tracking_id) > ?) ORDER BY t.seq LIMIT ?",
+        "WHERE t.seq > ? AND t.seq <= ? AND (t.spawn_depth > ? OR ((SELECT COUNT(*) FROM ramet_identities i "
+        # What was handed on adds no demand: a pipeline of many stages is not judged task by task.
+        "WHERE i.key = t.key AND i.tracking_id = t.tracking_id) > ? AND NOT EXISTS (SELECT 1 FROM ramet_tasks p "
+        "WHERE p.id = t.parent_id AND p.key = t.key))) ORDER BY t.seq LIMIT ?",
         (last, end, limits.depth_max, limits.key_demands_max, SUSPECTS_MAX),
     )
     if len(rows) == SUSPECTS_MAX:
