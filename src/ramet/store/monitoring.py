@@ -76,10 +76,11 @@ def gather(session: Session, limits: MonitorLimits, force: bool) -> Seen | None:
     rows = session.rows(
         "SELECT t.seq, t.tracking_id, t.key, t.id, t.kind, t.spawn_depth FROM ramet_tasks t "
         "WHERE t.seq > ? AND t.seq <= ? AND (t.spawn_depth > ? OR ((SELECT COUNT(*) FROM ramet_identities i "
-        # What was handed on adds no demand: a pipeline of many stages is not judged task by task.
-        "WHERE i.key = t.key AND i.tracking_id = t.tracking_id) > ? AND NOT EXISTS (SELECT 1 FROM ramet_tasks p "
-        "WHERE p.id = t.parent_id AND p.key = t.key))) ORDER BY t.seq LIMIT ?",
-        (last, end, limits.depth_max, limits.key_demands_max, SUSPECTS_MAX),
+        # What was handed on is no further demand: a pipeline of many stages is not judged task by task.
+        "WHERE i.key = t.key AND i.tracking_id = t.tracking_id) > ? AND (SELECT COUNT(*) FROM ramet_identities i "
+        "JOIN ramet_tasks c ON c.seq = i.seq LEFT JOIN ramet_tasks p ON p.id = c.parent_id WHERE i.key = t.key "
+        "AND i.tracking_id = t.tracking_id AND (p.key IS NULL OR p.key <> t.key)) > ?)) ORDER BY t.seq LIMIT ?",
+        (last, end, limits.depth_max, limits.key_demands_max, limits.key_demands_max, SUSPECTS_MAX),
     )
     if len(rows) == SUSPECTS_MAX:
         end = rows[-1][0]
