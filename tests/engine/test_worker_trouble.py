@@ -12,6 +12,7 @@ import pytest
 
 from ramet import App, ClaimLost, Client, Context, StoreError, Worker
 from ramet.engine.clock import SystemClock
+from ramet.model import events as ev
 from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement
 from tests.engine.stand_ins import Greedy, Held
 from tests.engine.waiting import until, worked_off, working
@@ -31,6 +32,7 @@ class Troubled:
         self.hold: dict[str, asyncio.Event] = {}
         """Verbs whose answer waits, after the database has done them."""
         self.done: list[str] = []
+        self.settled: list[Settlement] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -50,6 +52,7 @@ class Troubled:
         return claimed
 
     async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
+        self.settled += batch
         settled: list[Settled] = await self._pass("settle", batch)
         return settled
 
@@ -229,6 +232,22 @@ async def test_a_cancelled_task_stops_its_handler_and_its_late_result_is_refused
     assert await client.read("SELECT * FROM effects") == []
     assert (await client.tasks(parent_id=submitted.id)).tasks == ()
     assert await outcomes(client, submitted.id) == ["ended"]
+
+
+async def test_the_end_of_a_cancelled_handler_is_told_to_the_database(
+    app: App, client: Client, troubled: Troubled
+) -> None:
+    held = Held(app)
+    submitted = await client.submit("held", 1)
+    async with working(app, client, heartbeat_seconds=0.05):
+        await until(lambda: held.running, "it runs")
+        await client.cancel(submitted.id)
+        assert troubled.settled == []
+        await until(lambda: troubled.settled, "the word about its end")
+        assert held.running == set(), "after the handler has ended, not before"
+    [settlement] = troubled.settled
+    assert settlement.event == ev.HandBack(1)
+    assert (await get(client, submitted.id)).state == "cancelled"
 
 
 async def test_a_result_that_comes_before_the_heartbeat_noticed_is_refused_by_the_database(

@@ -318,7 +318,7 @@ class Worker:
 
     def _note(self, settled: Settled) -> None:
         if settled.refused is not None:
-            log.info("task %s: settlement refused, %s", settled.seq, settled.refused)
+            log.debug("task %s: settlement refused, %s", settled.seq, settled.refused)
         if (work := self._works.get(settled.seq)) is not None and (settled.spawns or settled.items):
             self._refusals.note(work.tracking_id, work.id, work.spawn_depth, settled.spawns, settled.items)
 
@@ -373,8 +373,11 @@ class Worker:
         self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in held])
 
     def stopped(self, claims: Sequence[Claim]) -> None:
-        """The handlers of these claims run no more; one that is in hand nevertheless goes back."""
-        self.hand_back(claims)
+        """The handlers of these claims run no more: what they held goes back.
+
+        Where the task was ended from outside that is refused, and frees the slot that was held on for it (DESIGN §4).
+        """
+        self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in claims])
 
     def broken(self, error: RuntimeError) -> None:
         """No handler can be run any more: this worker ends with the reason."""
