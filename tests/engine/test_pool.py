@@ -228,6 +228,7 @@ async def test_those_on_probation_wait_for_their_turn_while_the_worker_goes_on(
         later = await client.submit_many([("quick", n) for n in range(20)])
         for item in later:
             await client.wait(item.id, timeout_seconds=60)
+        await until(lambda: len(pool._alone._calls) == 2, "the two have their processes")
         worker.drain()
         await until(lambda: worker.in_hand == 2, "those that wait go back")
         for held in meetings:
