@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ramet.model import events as ev
+from ramet.model.cost import Charge
 from ramet.model.lineage import Lineage
 from ramet.model.task import NewTask
 from ramet.store.base import TaskQuery
@@ -264,3 +265,15 @@ async def test_the_edge_to_an_existing_task_is_kept_when_asked_for(world: World)
     history = await world.store.history(second.id)
     assert history is not None
     assert history.links == tuple(expected)
+
+
+async def test_what_the_money_blocked_is_offered_again_after_more_was_given(world: World) -> None:
+    await world.submit(world.task("root"), max_cost=100)
+    claimed = await world.claim_one()
+    await world.settle(claimed, ev.Checkpoint(1, 300.0), charge=Charge("c", 100))
+    answer = await world.settle(claimed, spawns=[world.task("a")])
+    assert [told.reason for told in answer.spawns] == ["cost"]
+    with pytest.raises(StoreError, match="max_cost of lineage line is 100 already"):
+        await world.store.raise_limits("line", {"max_cost": 99}, by="ann")
+    await world.store.raise_limits("line", {"max_cost": 200}, by="ann")
+    assert len((await world.store.reoffer("line", by="ann", reasons=["cost"])).created) == 1

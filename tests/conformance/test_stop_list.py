@@ -117,6 +117,7 @@ async def test_an_entry_is_added_once_and_keeps_its_first_reason(world: World) -
     assert len(await world.store.acts()) == 1
     await world.store.unstop("host", "a.example", by="ann")
     assert await blocked(world, "https://a.example/") is None, "the list is empty again"
+    assert await world.store.read("SELECT value FROM ramet_counters WHERE name = 'stop_list'") == [(0,)]
 
 
 async def test_a_submit_is_refused_whole_with_one_line(world: World) -> None:

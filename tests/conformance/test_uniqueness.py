@@ -9,7 +9,7 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage, SpawnAnswer, Store, Submitted
+from ramet.store.base import ClaimRequest, NewLineage, SpawnAnswer, Store, Submitted
 from ramet.store.errors import UniqueHeld
 from tests.conformance.backends import Backend
 from tests.invariants import violations
@@ -243,3 +243,26 @@ async def close(stores: list[Store]) -> None:
     assert await violations(stores[0]) == []
     for store in stores:
         await store.close()
+
+
+async def test_two_connections_spawn_each_key_once_over_both_lineages(backend: Backend) -> None:
+    stores = [backend.open(), backend.open()]
+    granted: list[list[str]] = [[], []]
+    for at, store in enumerate(stores):
+        await store.submit([NewLineage(f"line{at}", [NewTask(f"root{at}", f"root{at}", f"root{at}", "null")])])
+
+    async def spawn_all(at: int) -> None:
+        [claimed] = await stores[at].claim(ClaimRequest(f"w{at}", ("default",), (f"root{at}",), 1, 300.0))
+        fence = claimed.standing.fence
+        for start in range(0, KEYS, 5):
+            news = [
+                NewTask(f"{at}-{key}", "page", f"key{key}", "null", unique_seconds=WINDOW)
+                for key in range(start, start + 5)
+            ]
+            told = await stores[at].settle([settlement(claimed, ev.Checkpoint(fence, 300.0), spawns=news)])
+            granted[at] += [answer.key for answer in told[0].spawns if answer.id is not None]
+        await stores[at].settle([settlement(claimed)])
+
+    await in_threads(partial(spawn_all, 0), partial(spawn_all, 1))
+    assert sorted(granted[0] + granted[1]) == sorted(f"key{key}" for key in range(KEYS))
+    await close(stores)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ramet.model.cost import AMOUNT_MAX
 from ramet.model.limits import RAISABLE
 from ramet.model.lineage import Lineage
 from ramet.store.acts import record_act
 from ramet.store.errors import StoreError
 from ramet.store.lineages import extended_deadline, lock_lineages
 from ramet.store.session import Session
+
+EXTEND_SECONDS_MAX = 100 * 365.25 * 86_400.0
 
 
 def raise_limits(
@@ -22,6 +25,7 @@ def raise_limits(
     reason: str | None,
 ) -> Lineage:
     """Raise limits, put off the deadline, or both; all or nothing. See the protocol."""
+    _refuse_odd(limits, extend_seconds)
     unknown = sorted(set(limits) - RAISABLE)
     if unknown:
         raise StoreError(f"{', '.join(unknown)} cannot be raised for a lineage: give {', '.join(sorted(RAISABLE))}")
@@ -51,6 +55,15 @@ def raise_limits(
         record_act(session, by=by, act="raise_limits", subject=tracking_id, tracking_id=tracking_id, reason=reason,
                    detail=detail)  # fmt: skip
     return after
+
+
+def _refuse_odd(limits: Mapping[str, int], extend_seconds: float | None) -> None:
+    """Values that no lineage can have, or that the database cannot hold."""
+    for name, value in limits.items():
+        if type(value) is not int or not 0 <= value <= AMOUNT_MAX:
+            raise StoreError(f"{name} cannot be {value!r}: give a whole number from 0 to {AMOUNT_MAX:.0e}")
+    if extend_seconds is not None and not 0 < extend_seconds <= EXTEND_SECONDS_MAX:
+        raise StoreError(f"a deadline cannot be put off by {extend_seconds} s: give more than 0 and at most a century")
 
 
 def _follow_deadline(session: Session, tracking_id: str, before: float, after: float) -> None:

@@ -112,7 +112,8 @@ class _Batch:
             else:
                 where = place._replace(spawn_depth=parent.spawn_depth)
             there.append(Holder(new.id, new.kind, "pending"))
-            screen.granted(parent.tracking_id, new)
+            if not screen.idle:
+                screen.granted(parent.tracking_id, new)
             kin = class_of(new, where.spawn_depth)
             self.births.append(Birth(new, where, self.turns.take(lineage, kin)))
             told.append(SpawnAnswer(new.id, new.kind, new.key))
