@@ -85,6 +85,14 @@ async def meet(ctx: Context, meeting: Meeting) -> dict[str, Any]:
     return {"attempt": ctx.attempt, "pid": os.getpid()}
 
 
+@app.task("share", key=lambda meeting: meeting.name, probation=False)
+async def share(ctx: Context, meeting: Meeting) -> int:
+    """Shares its process with the others, whatever happened."""
+    meeting.put(f"began-{ctx.token.rpartition(':')[2]}")
+    await meeting.until("go")
+    return os.getpid()
+
+
 @app.task("family", key=lambda meeting: meeting.name)
 async def family(ctx: Context, meeting: Meeting) -> None:
     """A parent whose child meets."""

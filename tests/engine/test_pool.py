@@ -239,6 +239,21 @@ async def test_those_on_probation_wait_for_their_turn_while_the_worker_goes_on(
     assert [(await get(client, item.id)).attempts for item in submitted if await running(client, item.id)] == [0, 0]
 
 
+async def test_a_kind_without_probation_runs_among_the_others_after_a_loss(client: Client, meeting: Meeting) -> None:
+    submitted = await client.submit("share", meeting)
+    async with working(app, client, target=TARGET, concurrency=2) as worker:
+        pool = worker._handlers
+        assert isinstance(pool, Pool)
+        await until(lambda: meeting.seen("began-1"), "it runs")
+        assert pool.pid is not None
+        os.kill(pool.pid, signal.SIGKILL)
+        await until(lambda: meeting.seen("began-2"), "it runs again")
+        shared = pool.pid
+        meeting.put("go")
+        assert await client.result(submitted.id, timeout_seconds=60) == shared
+    assert await outcomes(client, submitted.id) == ["lost", "success"]
+
+
 async def running(client: Client, task_id: str) -> bool:
     return (await get(client, task_id)).state == "pending"
 

@@ -72,6 +72,7 @@ class Alone:
         self._processes = _Lane(concurrency)
         own = [kind for kind in registry.kinds if kind.how.process]
         self._own_process = frozenset(kind.name for kind in own)
+        self._in_company = frozenset(kind.name for kind in registry.kinds if not kind.how.probation)
         self._gatherer = Gatherer({kind.name: kind.how for kind in own if kind.how.batch > 1}, self._gathered)
         self._shape = ChildShape(1, widest(registry, process=True), alone=True)
         self._calls: dict[ChildProcess, _Call] = {}
@@ -116,7 +117,7 @@ class Alone:
             return works
         rest = []
         for work in works:
-            if work.losses:
+            if work.losses and work.kind not in self._in_company:
                 self._probation.waiting.append(_Call(self._probation, [work]))
             elif work.kind in own:
                 for single in self._gatherer.take([work]):

@@ -66,6 +66,7 @@ class App:
         memory_bytes_max: int | None = None,
         batch: int = 1,
         batch_seconds: float = BATCH_SECONDS,
+        probation: bool = True,
     ) -> Callable[[Function], Function]:
         """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
 
@@ -92,6 +93,8 @@ class App:
             batch: so many tasks in one call, at most: ``async def f(batch: BatchContext, payloads: list[T])`` returns
                 one result for each task, in order.
             batch_seconds: how long the first of them waits for others.
+            probation: False for handlers that share what only one process can hold (a file with one writer, a GPU):
+                after a lost attempt a task of this kind runs in the common process again, not in one of its own.
         """
 
         if alert_over != "default":
@@ -111,7 +114,7 @@ class App:
                 unique_seconds=unique_seconds,
                 trap=trap,
                 url=url,
-                how=Execution(process, memory_bytes_max, batch, batch_seconds),
+                how=Execution(process, memory_bytes_max, batch, batch_seconds, probation),
             )
             return function
 

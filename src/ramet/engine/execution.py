@@ -28,6 +28,8 @@ class Execution:
     """So many tasks in one call, at most."""
     batch_seconds: float = BATCH_SECONDS
     """How long the first of them waits for others."""
+    probation: bool = True
+    """False: after a loss it runs among the others all the same."""
 
     def checked(self, kind: str) -> Execution:
         """Itself.

@@ -56,6 +56,7 @@ class Known(NamedTuple):
     key=lambda payload: title_key(payload.title),
     queue=QUEUE,
     limits=replace(LIMITS, max_attempts=ARTICLE_ATTEMPTS),
+    probation=False,  # a graph admits one writer, and the common process is it
 )
 async def article(ctx: Context, payload: ArticlePayload) -> Outcome | None:
     """Load an article into the graph, and record its links."""
@@ -117,6 +118,7 @@ async def _close_late(ctx: Context) -> None:
     key=lambda payload: f"level-{payload.level}",
     queue=QUEUE,
     limits=replace(LIMITS, max_attempts=LEVEL_ATTEMPTS),
+    probation=False,
 )
 async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
     """Close a level: offer the links of its articles, draw those between articles, and open the next level."""
