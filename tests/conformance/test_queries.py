@@ -159,9 +159,12 @@ async def test_stale_claims_are_listed_until_they_are_reclaimed(world: World) ->
     world.clock.advance(99.0)
     assert await world.store.stale() == []
     world.clock.advance(1.0)
-    assert [task.id for task in await world.store.stale()] == [claimed.id for claimed in old]
-    assert [task.id for task in await world.store.stale("one")] == [old[0].id, old[1].id]
-    assert [task.id for task in await world.store.stale(limit=2)] == [old[0].id, old[1].id]
+    # Lineages take turns at the claim; the list is in the order of the tasks.
+    listed = sorted(old, key=lambda claimed: claimed.standing.seq)
+    assert [task.id for task in await world.store.stale()] == [claimed.id for claimed in listed]
+    ones = [claimed.id for claimed in listed if claimed.standing.tracking_id == "one"]
+    assert [task.id for task in await world.store.stale("one")] == ones
+    assert [task.id for task in await world.store.stale(limit=2)] == [listed[0].id, listed[1].id]
     await world.sweep()
     assert await world.store.stale() == []
 

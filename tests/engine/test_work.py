@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from ramet.engine.work import FRAME_HEAD, Work, frame, settled_in, settlement_in, settlement_out, state_json, unframe
 from ramet.model import events as ev
+from ramet.model.binding import ItemSettlement
+from ramet.model.cost import Charge
 from ramet.model.guard import BlockReason
 from ramet.model.task import NewTask
 from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
@@ -69,6 +71,8 @@ SETTLEMENTS = st.builds(
     pipeline_state=st.none() | TEXT,
     progress=st.none() | TEXT,
     lower=st.lists(st.tuples(TEXT, NUMBERS), max_size=3).map(tuple),
+    charge=st.none() | of_fields(Charge),
+    items=st.lists(of_fields(ItemSettlement), max_size=3),
 )
 ANSWERS = st.builds(
     SpawnAnswer,
@@ -91,7 +95,8 @@ def travelled(message: Any) -> Any:
 @given(SETTLEMENTS)
 def test_every_settlement_survives_the_wire(settlement: Settlement) -> None:
     arrived = settlement_in(travelled(settlement_out(settlement)))
-    assert arrived._replace(spawns=list(arrived.spawns), writes=list(arrived.writes)) == settlement
+    listed = arrived._replace(spawns=list(arrived.spawns), writes=list(arrived.writes), items=list(arrived.items))
+    assert listed == settlement
     assert type(arrived.event) is type(settlement.event)
     for sent, got in zip(settlement.writes, arrived.writes, strict=True):
         assert list(map(type, sent.parameters)) == list(map(type, got.parameters)), "1, 1.0 and True are not the same"
@@ -120,8 +125,11 @@ def test_each_event_of_a_handler_is_known_on_both_sides(kind: type[Any]) -> None
 @pytest.mark.parametrize("kind", FROM_ELSEWHERE, ids=lambda kind: kind.__name__)
 def test_a_handler_process_cannot_ask_for_what_is_not_a_handlers(kind: type[Any]) -> None:
     assert FROM_ELSEWHERE, "claim, cancel, revive and their like"
+    row = settlement_out(Settlement(1, 1, ev.Complete(1)))
+    assert settlement_in(row).event == ev.Complete(1)
+    row[2] = kind.__name__
     with pytest.raises(KeyError):
-        settlement_in([1, 1, kind.__name__, [], None, [], [], None, None, []])
+        settlement_in(row)
 
 
 def test_a_state_is_compact_json_within_its_limit() -> None:
