@@ -101,6 +101,18 @@ async def test_what_nobody_sees_to_is_a_warning(path: Path) -> None:
     assert "ramet worker APP" in told["workers"].do
 
 
+async def test_a_kind_that_no_living_worker_serves_is_told(path: Path) -> None:
+    clock = SettableClock(time.time())
+    world = World(SqliteStore(path, clock=clock, inline=True), clock)
+    await world.submit(world.task(id="w1"), world.task(id="w2", kind="image"), tracking_id="waiting")
+    world.store.close_now()  # type: ignore[attr-defined]
+    alive = f"INSERT INTO ramet_workers VALUES ('w', 'h', 1, '[\"page\"]', '[\"default\"]', 4, 1.0, {time.time()})"
+    damage(path, alive)
+    assert "1 tasks can be claimed and no worker serves them (first: kind image" in found(path)["workers"]
+    damage(path, "UPDATE ramet_workers SET seen_at = 1.0")
+    assert "2 tasks can be claimed" in found(path)["workers"]
+
+
 def test_a_damaged_file_is_told_by_its_parts(path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:20_000] + b"\xff" * 4_096 + whole[24_096:])

@@ -16,6 +16,9 @@ from ramet.store.settings import setting_rows
 
 __all__ = ["Finding", "doctor"]
 
+SEEN_SECONDS = 60.0
+"""A worker that said nothing for longer serves nothing as far as anybody can tell."""
+
 
 def doctor(address: str | Path) -> list[Finding]:
     """Everything that is not as it should be, errors first; empty for a database in order. Writes nothing.
@@ -62,11 +65,24 @@ def _unreadable(item: Schedule) -> str | None:
 
 
 def _unserved(session: Session, workers: list[str]) -> Iterator[Finding]:
-    if workers:
+    """Work that waits for a worker that is not there. Workers say what they serve; a process that lives is seen too."""
+    served = {
+        (queue, kind)
+        for kinds, queues in session.rows(
+            "SELECT kinds, queues FROM ramet_workers WHERE seen_at > ?", (session.now - SEEN_SECONDS,)
+        )
+        for kind in json.loads(kinds)
+        for queue in json.loads(queues)
+    }
+    if workers and not served:
         return
-    [(waiting, kind)] = session.rows(
-        "SELECT COUNT(*), MIN(kind) FROM ramet_live WHERE state = 'pending' AND (wait IS NULL OR wait = 'resource')"
+    rows = session.rows(
+        "SELECT queue, kind, COUNT(*) FROM ramet_live WHERE state = 'pending' AND (wait IS NULL OR wait = 'resource') "
+        "GROUP BY queue, kind ORDER BY queue, kind"
     )
+    waiting = [(queue, kind, count) for queue, kind, count in rows if (queue, kind) not in served]
     if waiting:
-        yield Finding("workers", "warning", f"{waiting} tasks can be claimed and no worker runs (first kind: {kind})",
-                      "start one: ramet worker APP")  # fmt: skip
+        queue, kind, _ = waiting[0]
+        tasks = sum(count for _, _, count in waiting)
+        what = f"{tasks} tasks can be claimed and no worker serves them (first: kind {kind} in queue {queue})"
+        yield Finding("workers", "warning", what, "start a worker that does: ramet worker APP")
