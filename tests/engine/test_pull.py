@@ -215,6 +215,7 @@ async def test_a_claim_that_is_not_current_writes_nothing_and_says_why(
     with pytest.raises(ClaimLost, match=claim.id):
         await getattr(claim, verb)()
     assert claim.lost
+    assert claim.cancelled
     with pytest.raises(ClaimLost, match="lost before"):
         await claim.complete()
     assert (await client.tasks(parent_id=claim.id)).tasks == ()

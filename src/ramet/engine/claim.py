@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -67,6 +68,7 @@ class BaseClaim(BaseContext):
         super().__init__(work_of(claimed), kind, hold.registry, hold.desk, lease_seconds)
         self._hold = hold
         self._lapses_at = lapses_at
+        self.begin(hold.keeper.clock, math.inf)
         self._over: str | None = None
         self._lost = False
         self._payload: Any = None
@@ -133,7 +135,7 @@ class BaseClaim(BaseContext):
             ClaimLost: it was refused, or the database would not take what it asked for.
         """
         if answer.refused is not None or answer.state is None:
-            self._lost = True
+            self._lost = self._cancelled = True
             raise ClaimLost(_refused(self.id, answer))
         self._over = answer.state
         return Ended(TaskState(answer.state), answer.reason, answer.spawns)
@@ -183,7 +185,7 @@ class BaseClaim(BaseContext):
         try:
             return super()._accepted(settled)
         except ClaimLost:
-            self._lost = True
+            self._lost = self._cancelled = True
             self.let_go()
             raise
 
@@ -196,7 +198,7 @@ class BaseClaim(BaseContext):
         if not await client.store.heartbeat([self.pair], self._lease_seconds):
             self._lapses_at = sent_at + self._lease_seconds
             return
-        self._lost = True
+        self._lost = self._cancelled = True
         self.let_go()
         task = await client.get(self.id)
         now = "it was pruned" if task is None else f"it is {task.state}" + (f": {task.reason}" if task.reason else "")
@@ -236,7 +238,7 @@ class BaseClaim(BaseContext):
             await self._heartbeat()
 
         def lost() -> None:
-            self._lost = True
+            self._lost = self._cancelled = True
             on_lost()
 
         self._hold.keeper.keep(self.pair, self._lapses_at, self._lease_seconds, lost)
