@@ -32,6 +32,7 @@ from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.stop_list import InvalidEntry, StopEntry
 from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
+from ramet.model.totals import LineageTotals
 from ramet.store.base import Ran, SpawnAnswer, Statement, Submitted
 from ramet.store.base_persons import Reoffered
 from ramet.store.errors import LineageExists, Stopped, StoreError, TransactionRefused, UniqueHeld
@@ -67,6 +68,7 @@ __all__ = [
     "Lineage",
     "LineageExists",
     "LineageState",
+    "LineageTotals",
     "Outcome",
     "PRESETS",
     "PayloadTooLarge",

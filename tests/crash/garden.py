@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from ramet import App, Client, Context, Limits, Outcome, Permanent, TaskState, Transient
+from ramet import App, Client, Context, Limits, LineageTotals, Outcome, Permanent, TaskState, Transient
 from ramet.model.task import Task
 
 LIMITS = Limits(max_tasks=400, max_fan_out=12, max_spawn_depth=3, lineage_seconds=1e6, task_seconds=None)
@@ -117,6 +117,13 @@ async def clumsy(ctx: Context, bed: Bed) -> None:
     ctx.write("INSERT INTO nowhere VALUES (1)")
 
 
+@app.task("report")
+async def report(ctx: Context, totals: LineageTotals) -> int:
+    """Runs once after the neighbour's lineage has ended."""
+    leave(ctx, "end")
+    return totals.cancelled
+
+
 @app.task("tidy", key=key_of)
 async def tidy(ctx: Context, bed: Bed) -> Outcome:
     """Waits until the gardener cancels it."""
@@ -203,8 +210,8 @@ async def sow(client: Client) -> None:
         *(new(kind).new_task(Bed(name=f"{kind} {number}")) for kind in KINDS for number in range(6)),
     ]
     neighbour = [new("leaf").new_task(Bed(name=f"far {number}"), delay_seconds=LONG) for number in range(14)]
-    for tracking_id, roots in (("garden", garden), ("neighbour", neighbour)):
-        await store.submit([client._lineage(roots, tracking_id, LIMITS)])
+    await store.submit([client._lineage(garden, "garden", LIMITS)])
+    await store.submit([client._lineage(neighbour, "neighbour", LIMITS, on_lineage_end=report)])
 
 
 async def revive_rotten(client: Client) -> None:

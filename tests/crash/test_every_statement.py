@@ -50,6 +50,7 @@ WRITES = (
     "INSERT INTO ramet_blobs", "UPDATE ramet_lineages SET blob_bytes",
     "INSERT INTO ramet_reservations", "INSERT INTO ramet_spend",
     "UPDATE ramet_lineages SET reserved", "UPDATE ramet_lineages SET spent", "UPDATE ramet_spend SET reserved",
+    "WITH RECURSIVE settlers", "UPDATE ramet_lineages SET end_wanted",
     "UPDATE ramet_spend SET spent", "UPDATE ramet_reservations SET actual", "UPDATE ramet_reservations SET closed_at",
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Limits, Outcome, SyncContext, Task
+from ramet import App, Client, Context, Limits, LineageTotals, Outcome, SyncContext, Task
 from ramet.model.limits import ENDING_SECONDS
 from ramet.store.sqlite import SqliteStore
 from tests.engine.waiting import until, worked_off, working
@@ -272,3 +272,21 @@ def test_on_end_needs_a_registered_kind_and_is_given_once(app: App) -> None:
     polling(app)
     with pytest.raises(ValueError, match="kind 'poll' has two on_end handlers"):
         app.on_end("poll")(lambda ctx: None)
+
+
+async def test_a_task_runs_after_its_lineage_with_the_totals(app: App, client: Client) -> None:
+    told: list[LineageTotals] = []
+
+    @app.task("page")
+    async def page(ctx: Context, n: int) -> None: ...
+
+    @app.task("report")
+    async def report(ctx: Context, totals: LineageTotals) -> None:
+        told.append(totals)
+
+    many = await client.submit_many([(page, 1), (page, 2)], one_lineage=True, on_lineage_end=report)
+    one = await client.submit(page, 3, on_lineage_end="report")
+    await worked_off(app, client)
+    assert {(totals.tracking_id, totals.state, totals.success) for totals in told} == {
+        (many[0].tracking_id, "finished", 2), (one.tracking_id, "finished", 1),
+    }  # fmt: skip

@@ -29,6 +29,7 @@ async def run_everything(world: World) -> None:
     await spend(world)
     await bind_and_settle(world)
     await go_through_stages(world)
+    await follow_an_end(world)
     await end_from_outside(world)
     await flow_control(world)
     await guard(world)
@@ -91,6 +92,13 @@ async def spend(world: World) -> None:
     await world.settle(claimed)
     await world.store.costs()
     await world.store.costs("dear")
+
+
+async def follow_an_end(world: World) -> None:
+    [task_id] = await world.submit(tracking_id="followed", on_end=world.task("end"))
+    await world.settle(await world.claim_task(task_id))
+    [end] = (await world.store.tasks(TaskQuery(tracking_id="followed#end1"))).tasks
+    await world.settle(await world.claim_task(end.id))
 
 
 async def go_through_stages(world: World) -> None:

@@ -102,6 +102,7 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
         tracking_id: str | None = None,
         limits: Limits | None = None,
         connection: Any = None,
+        on_lineage_end: str | Handler | None = None,
     ) -> Submitted:
         """Start a lineage with one root. Durable when it returns.
 
@@ -116,6 +117,8 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
             limits: of this lineage.
             connection: your own connection to the same database, in a transaction that you began: the task exists
                 if and when you commit. On SQLite a ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.
+            on_lineage_end: a kind of which one task runs after the lineage has ended, however it did; its payload is
+                a :class:`ramet.LineageTotals`. After a revive that reopens the lineage, the next end has another.
 
         Raises:
             LineageExists: another lineage has this tracking_id.
@@ -125,7 +128,8 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
         await self.settings.refresh()
         with blobs_taken() as blobs:
             new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds)
-        [answer] = await self._submit([self._lineage([new], tracking_id, limits, blobs.values())], connection)
+        lineage = self._lineage([new], tracking_id, limits, blobs.values(), on_lineage_end)
+        [answer] = await self._submit([lineage], connection)
         return answer
 
     async def submit_many(
@@ -136,6 +140,7 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
         tracking_id: str | None = None,
         limits: Limits | None = None,
         connection: Any = None,
+        on_lineage_end: str | Handler | None = None,
     ) -> list[Submitted]:
         """Start many roots at once, all or none: a lineage each, or with ``one_lineage`` all in one.
 
@@ -156,10 +161,10 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
             return []
         if one_lineage:
             together = [blob for some in blobs for blob in some]
-            return await self._submit([self._lineage(news, tracking_id, limits, together)], connection)
+            return await self._submit([self._lineage(news, tracking_id, limits, together, on_lineage_end)], connection)
         if tracking_id is not None:
             raise ValueError("tracking_id names one lineage: give one_lineage=True with it")
-        each = [self._lineage([new], None, limits, some) for new, some in zip(news, blobs, strict=True)]
+        each = [self._lineage([new], None, limits, some, on_lineage_end) for new, some in zip(news, blobs, strict=True)]
         return await self._submit(each, connection)
 
     async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[Submitted]:
@@ -176,6 +181,7 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
         tracking_id: str | None,
         limits: Limits | None,
         blobs: Iterable[NewBlob] = (),
+        on_lineage_end: str | Handler | None = None,
     ) -> NewLineage:
         bounds = self.settings.live.limits(limits or self._limits)
         kept = tuple(blobs)
@@ -193,6 +199,7 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
             bounds.max_cost,
             kept,
             bounds.lineage_blob_bytes_max,
+            None if on_lineage_end is None else self.registry.known(on_lineage_end).end_task(),
         )
 
     # --- asking

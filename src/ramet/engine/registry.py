@@ -65,6 +65,11 @@ class Kind:
     """Runs once when a limit or a person ends a task of this kind."""
     live: LiveSettings = field(default_factory=LiveSettings)
 
+    def end_task(self) -> NewTask:
+        """The task of this kind that a lineage's end will make; its payload and key come with the end."""
+        bare = replace(self, payload=None, key=None, trap=False, unique_seconds=None, url=None)
+        return Kind.new_task(bare, {}, key="end")
+
     def at_end(self) -> Kind | None:
         """This kind as its ``on_end`` handler runs it, one call limit long; None when there is no such handler."""
         if self.on_end is None:

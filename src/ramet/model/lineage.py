@@ -77,6 +77,12 @@ class Lineage(NamedTuple):
     paused_at: float | None = None
     paused_by: str | None = None
     paused_reason: str | None = None
+    on_end: str | None = None
+    """JSON list, the fields of the task that is wanted when the lineage has ended; None for none."""
+    ends: int = 0
+    """How many such tasks there were; one for every time that it ended for good."""
+    end_wanted: int = 0
+    """1 until the task of the next end was created."""
 
 
 class Place(NamedTuple):

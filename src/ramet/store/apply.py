@@ -258,9 +258,9 @@ def _write_counts(session: Session, row: Lineage, revived: bool) -> None:
         ended_at, reason = None, None
     session.run(
         "UPDATE ramet_lineages SET live = ?, success = ?, filtered = ?, skipped = ?, failed = ?, cancelled = ?, "
-        "state = ?, ended_at = ?, reason = ? WHERE tracking_id = ?",
+        "state = ?, ended_at = ?, reason = ?, end_wanted = ? WHERE tracking_id = ?",
         (row.live, row.success, row.filtered, row.skipped, row.failed, row.cancelled, state.value, ended_at,
-         reason, row.tracking_id),
+         reason, int(row.on_end is not None) if revived else row.end_wanted, row.tracking_id),
     )  # fmt: skip
 
 

@@ -43,6 +43,8 @@ class NewLineage(NamedTuple):
     """What payloads of the roots refer to; kept in the same transaction."""
     blob_bytes_max: int = 0
     """Largest sum of the lineage's blobs."""
+    on_end: NewTask | None = None
+    """The task that runs once after the lineage has ended; its payload will be the totals."""
 
 
 class Submitted(NamedTuple):

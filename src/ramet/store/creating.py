@@ -119,6 +119,13 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
     return answers
 
 
+def start(session: Session, item: NewLineage) -> None:
+    """Create a lineage that the engine itself wants: its name is free, and nobody is asked."""
+    row = _row(item, item.roots, session.now)
+    insert_lineages(session, [row])
+    create(session, _births(row, item.roots, Turns(session)))
+
+
 def _births(row: Lineage, roots: Sequence[NewTask], turns: Turns) -> list[Birth]:
     place = root_of(row.tracking_id)
     return [Birth(new, place, turns.take(row, class_of(new, 0))) for new in roots]
@@ -212,4 +219,6 @@ def _row(item: NewLineage, roots: Sequence[NewTask], now: float) -> Lineage:
         max_shape=item.max_shape,
         max_cost=item.max_cost,
         queue=item.roots[0].queue,
+        on_end=None if item.on_end is None else json.dumps(item.on_end),
+        end_wanted=int(item.on_end is not None),
     )

@@ -42,7 +42,8 @@ def prune(session: Session, before: float, limit: int, rows: int) -> int:
     forget_expired(session, rows)
     prune_alerts(session, before, rows)
     found = session.rows(
-        "SELECT tracking_id FROM ramet_lineages WHERE ended_at < ? AND live = 0 ORDER BY ended_at LIMIT ?",
+        "SELECT tracking_id FROM ramet_lineages WHERE ended_at < ? AND live = 0 AND end_wanted = 0 "
+        "ORDER BY ended_at LIMIT ?",
         (before, limit),
     )
     gone, left = 0, rows
@@ -100,7 +101,7 @@ def prunable(session: Session, before: float, limit: int) -> Prunable:
     """How much could be pruned."""
     [(lineages, tasks)] = session.rows(
         "SELECT COUNT(*), COALESCE(SUM(tasks), 0) FROM (SELECT tasks FROM ramet_lineages "
-        "WHERE ended_at < ? AND live = 0 ORDER BY ended_at LIMIT ?) AS ended",
+        "WHERE ended_at < ? AND live = 0 AND end_wanted = 0 ORDER BY ended_at LIMIT ?) AS ended",
         (before, limit),
     )
     [(slots,)] = session.rows(

@@ -180,6 +180,8 @@ def has_live(session: Session, kind: str, key: str, tracking_id: str | None) -> 
 def idle(session: Session, kinds: Sequence[str]) -> bool:
     """True when no task of these kinds is live. Stops at the first that is."""
     listed, values = session.members(kinds)
+    if session.rows("SELECT 1 FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL LIMIT 1"):
+        return False  # The task of a lineage's end is about to come.
     return not session.rows(f"SELECT 1 FROM ramet_live WHERE kind IN {listed} LIMIT 1", (values,))
 
 

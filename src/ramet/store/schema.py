@@ -56,6 +56,9 @@ _V1 = (
         paused_by TEXT,
         paused_reason TEXT,
         paused_sums TEXT NOT NULL DEFAULT '{}',
+        on_end TEXT,
+        ends INTEGER NOT NULL DEFAULT 0,
+        end_wanted INTEGER NOT NULL DEFAULT 0,
         CHECK (max_cost IS NULL OR spent + reserved <= max_cost + under_reserved)
     )
     """,
@@ -63,6 +66,10 @@ _V1 = (
     "CREATE INDEX ramet_lineages_open ON ramet_lineages (deadline_at, queue) WHERE state IN ('running', 'paused')",
     "CREATE INDEX ramet_lineages_ended ON ramet_lineages (ended_at) WHERE ended_at IS NOT NULL",
     "CREATE INDEX ramet_lineages_by_cost ON ramet_lineages ((spent + reserved)) WHERE spent + reserved > 0",
+    """
+    CREATE INDEX ramet_lineages_end_wanted ON ramet_lineages (tracking_id)
+        WHERE end_wanted = 1 AND ended_at IS NOT NULL
+    """,
     "CREATE INDEX ramet_lineages_swept ON ramet_lineages (tracking_id) WHERE sweep > 0",
     """
     CREATE TABLE ramet_tasks (

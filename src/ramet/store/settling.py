@@ -26,6 +26,7 @@ from ramet.store.blocks import Parent
 from ramet.store.costs import book_charges
 from ramet.store.holds import acknowledge
 from ramet.store.items import settle_items
+from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session, StatementFailed
@@ -145,6 +146,8 @@ def _settle_accepted(
     resources.settled(session, about)
     renew(session, renewed)
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
+    if any(row.end_wanted for row in lineages.values()):
+        start_ends(session, limit=len(lineages))
     if any(change.after.state == "pending" for change in changes):
         session.wake()
 

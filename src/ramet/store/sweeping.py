@@ -21,6 +21,7 @@ from ramet.store.claiming import promote_due
 from ramet.store.clocks import queue_offsets
 from ramet.store.holds import release_lapsed
 from ramet.store.items import expire_polled, let_go
+from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
 from ramet.store.resources import skip_disabled
 from ramet.store.schema import LIVE_LIST
@@ -41,6 +42,7 @@ def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None)
     ended, followed = follow_ends(session, limit)
     expired += expire_polled(session, limit)
     unbound = let_go(session, limit)
+    followed += start_ends(session, limit)
     forget_levels(session)
     release_lapsed(session, limit)
     ended += skip_disabled(session, limit)
