@@ -277,3 +277,16 @@ async def test_what_the_money_blocked_is_offered_again_after_more_was_given(worl
         await world.store.raise_limits("line", {"max_cost": 99}, by="ann")
     await world.store.raise_limits("line", {"max_cost": 200}, by="ann")
     assert len((await world.store.reoffer("line", by="ann", reasons=["cost"])).created) == 1
+
+
+async def test_a_later_stage_that_the_deadline_blocked_is_offered_again_and_is_no_child(world: World) -> None:
+    first = world.task("k", kind="page", base="both", places=2)
+    await world.submit(first, world.task("other", delay_seconds=500.0), lineage_seconds=100.0)
+    claimed = await world.claim_one()
+    world.clock.advance(100.0)
+    answer = await world.settle(claimed, spawns=[world.task("k", kind="image", base="both", places=0)])
+    assert [told.reason for told in answer.spawns] == ["deadline"]
+    await world.store.raise_limits("line", {}, by="ann", extend_seconds=500.0)
+    [later] = (await world.store.reoffer("line", by="ann")).created
+    assert (await world.get(later)).spawn_depth == 0
+    assert await world.store.read("SELECT fan_out FROM ramet_tasks WHERE id = ?", (first.id,)) == [(0,)]

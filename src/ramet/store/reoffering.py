@@ -111,9 +111,12 @@ def _offer(session: Session, lineage: Lineage, offers: Sequence[Offer]) -> list[
             grouped.setdefault(seq, []).append(offer)
     by_seq = dict(parents.values())
     asked = [(by_seq[seq], [wanted_task(offer.wanted) for offer in group]) for seq, group in grouped.items()]
-    for (seq, group), answers in zip(grouped.items(), spawn(session, asked, lineages, record=False), strict=True):
+    answered = spawn(session, asked, lineages, record=False)
+    for (seq, group), (_, news), answers in zip(grouped.items(), asked, answered, strict=True):
         told += zip(group, answers, strict=True)
-        _count_children(session, seq, sum(answer.id is not None for answer in answers))
+        # A later stage of the parent itself is no child of it, as when it is settled.
+        granted = sum(1 for new, answer in zip(news, answers, strict=True) if answer.id is not None and new.places)
+        _count_children(session, seq, granted)
     return told
 
 
