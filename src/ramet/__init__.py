@@ -21,7 +21,7 @@ from ramet.engine.sync_client import SyncClient
 from ramet.engine.worker import Worker
 from ramet.model.acts import Act
 from ramet.model.alerts import Alert
-from ramet.model.binding import Binding, BoundTask, ItemAnswer, ItemSettlement
+from ramet.model.binding import Binding, BoundTask, ItemAnswer, ItemSettlement, StageCount
 from ramet.model.cost import Costs
 from ramet.model.flow import Queue
 from ramet.model.guard import BlockReason
@@ -83,6 +83,7 @@ __all__ = [
     "Slot",
     "Spawn",
     "SpawnAnswer",
+    "StageCount",
     "StateCount",
     "Statement",
     "StopEntry",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Limits, Outcome, Permanent, SyncContext, Task, Transient
+from ramet import App, Client, Context, Limits, Outcome, Permanent, StageCount, SyncContext, Task, Transient
 from ramet.engine.pipeline import Pipeline
 from tests.engine.stand_ins import always
 from tests.engine.waiting import worked_off
@@ -82,6 +82,11 @@ async def test_the_first_stage_whose_product_is_missing_runs_next(app: App, clie
     assert [task.kind for task in found] == names
     assert {task.state for task in found} == {"success"}
     assert {(task.spawn_depth, task.key, task.payload) for task in found} == {(0, "a", "a")}
+    at = [StageCount(name, "success", 1) for name in ("analyse", "save", "scrape", "sift")]
+    expected = at if per_stage else [StageCount("save", "success", 1)]
+    assert await client.stage_counts("listing") == expected
+    assert await client.stage_counts("listing", submitted.tracking_id) == expected
+    assert await client.stage_counts("list") == await client.stage_counts("listing", "elsewhere") == []
     lineage = await client.lineage(submitted.tracking_id)
     assert lineage is not None
     assert (lineage.tasks, lineage.success, lineage.state) == (len(names), len(names), "finished")

@@ -106,6 +106,8 @@ async def go_through_stages(world: World) -> None:
     later = world.task("doc", kind="image", base="page", places=0, pipeline_state="{}")
     [second] = await world.grow(await world.claim_task(first), later)
     await world.settle(await world.claim_task(second))
+    await world.store.stage_counts("page")
+    await world.store.stage_counts("page", "stages")
 
 
 async def bind_and_settle(world: World) -> None:

@@ -22,6 +22,7 @@ from tests.world import SettableClock, World
 
 WHOLE: dict[str, str] = {
     "SELECT kind, state, CASE WHEN": "the distribution over a whole database (or lineage) counts every live task",
+    "SELECT CASE WHEN kind = ? THEN stage": "the distribution over the stages of a kind, of all lineages or one",
     "SELECT kind, state, NULL, COUNT(*)": "and every ended one",
     "SELECT 1 FROM ramet_live WHERE kind IN": "stops at the first live task that this worker serves: it reads on only "
     "when there is none, which ends a worker that runs until idle",

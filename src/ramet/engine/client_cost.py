@@ -1,7 +1,8 @@
-"""The part of the client for money. Amounts are whole nano-dollars."""
+"""The part of the client for money, in whole nano-dollars, and for staged kinds."""
 
 from __future__ import annotations
 
+from ramet.model.binding import StageCount
 from ramet.model.cost import Costs
 from ramet.store.base import Store
 
@@ -14,3 +15,7 @@ class CostClient:
     async def costs(self, tracking_id: str | None = None, *, limit: int = 100) -> Costs:
         """What was spent and reserved: today, in all, by lineage; of one lineage also by kind and task."""
         return await self.store.costs(tracking_id, limit=limit)
+
+    async def stage_counts(self, kind: str, tracking_id: str | None = None) -> list[StageCount]:
+        """How many tasks of a staged kind are at which stage, in which state; in one lineage or in all."""
+        return await self.store.stage_counts(kind, tracking_id)

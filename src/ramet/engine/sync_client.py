@@ -141,6 +141,7 @@ class SyncClient:
     block_totals = blocking(Client.block_totals)
     acts = blocking(Client.acts)
     costs = blocking(Client.costs)
+    stage_counts = blocking(Client.stage_counts)
     read = blocking(Client.read)
     tree = blocking(Client.tree)
     roots = blocking(Client.roots)

@@ -58,6 +58,16 @@ class ItemAnswer(NamedTuple):
     """``unknown``, ``not_bound``, ``stale`` (bound anew since), ``is_<state>``, or how its lineage ended."""
 
 
+class StageCount(NamedTuple):
+    """How many tasks of a staged kind are at a stage, in a state."""
+
+    stage: str | None
+    """Of one task that gathers state the stage that its last checkpoint moved to, None before the first; of a task
+    per stage the stage itself."""
+    state: str
+    tasks: int
+
+
 def bind(row: Transition, task: Standing, event: ev.Bind, now: float) -> Change | Refused:
     """Being bound is a claim by another task: it has a fence, and the task's time runs; but no attempt is counted."""
     if task.ending is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ramet.model.binding import Binding, BoundTask
+from ramet.model.binding import Binding, BoundTask, StageCount
 
 
 class BindingStore(Protocol):
@@ -22,4 +22,8 @@ class BindingStore(Protocol):
 
     async def bound(self, settler_id: str, *, limit: int = 1_000, skip: int = 0) -> list[BoundTask]:
         """Tasks that are bound to a settler now, by number; at most 10,000 behind the first ``skip``."""
+        ...
+
+    async def stage_counts(self, kind: str, tracking_id: str | None = None) -> list[StageCount]:
+        """The distribution of a staged kind's tasks over stages and states, in one lineage or in all."""
         ...

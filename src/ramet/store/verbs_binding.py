@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ramet.model.binding import Binding, BoundTask
-from ramet.store import binding
+from ramet.model.binding import Binding, BoundTask, StageCount
+from ramet.store import binding, stages
 from ramet.store.verbs import Verbs
 
 
@@ -18,3 +18,6 @@ class BindingVerbs(Verbs):
 
     async def bound(self, settler_id: str, *, limit: int = 1_000, skip: int = 0) -> list[BoundTask]:
         return await self._read(partial(binding.bound, settler_id=settler_id, limit=limit, skip=skip))
+
+    async def stage_counts(self, kind: str, tracking_id: str | None = None) -> list[StageCount]:
+        return await self._read(partial(stages.stage_counts, kind=kind, tracking_id=tracking_id))
