@@ -23,11 +23,12 @@ from ramet.model.acts import Act
 from ramet.model.alerts import Alert
 from ramet.model.binding import Binding, BoundTask, ItemAnswer, ItemSettlement, StageCount
 from ramet.model.cost import Costs
-from ramet.model.flow import Queue
+from ramet.model.flow import KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
+from ramet.model.resources import Policy, Resource
 from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.stop_list import InvalidEntry, StopEntry
@@ -64,6 +65,7 @@ __all__ = [
     "InvalidKey",
     "ItemAnswer",
     "ItemSettlement",
+    "KindLimit",
     "Limits",
     "Lineage",
     "LineageExists",
@@ -74,10 +76,12 @@ __all__ = [
     "PayloadTooLarge",
     "Permanent",
     "Pipeline",
+    "Policy",
     "Queue",
     "Ran",
     "Reoffered",
     "Reservation",
+    "Resource",
     "RetryAfter",
     "Schedule",
     "Slot",
@@ -104,7 +108,10 @@ __all__ = [
     "TreeNode",
     "UniqueHeld",
     "UnknownKind",
+    "Unserved",
+    "Usage",
     "Worker",
+    "WorkerSeen",
     "item",
     "slot_of",
     "text_key",

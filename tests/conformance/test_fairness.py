@@ -140,3 +140,11 @@ async def test_every_child_takes_a_turn_of_its_own_over_several_settlements(worl
     turns = await world.store.read("SELECT turn FROM ramet_live ORDER BY seq")
     assert [turn for (turn,) in turns] == list(range(turns[0][0], turns[0][0] + 6))
     assert root
+
+
+async def test_kinds_with_different_pasts_share_a_worker(world: World) -> None:
+    await backlog(world, "pages", 600)
+    assert len(await served(world, 500, 100)) == 500
+    await backlog(world, "images", 100, kind="image")
+    kinds = [claimed.standing.kind for claimed in await world.claim(20)]
+    assert min(kinds.count("page"), kinds.count("image")) >= 8

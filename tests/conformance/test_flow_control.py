@@ -336,3 +336,17 @@ async def test_a_paused_lineage_keeps_its_tasks_and_a_resource_its_tokens(world:
     assert await world.claim(10) == []
     await world.store.resume_lineage("line", by="ada")
     assert len(await world.claim(10)) == 1
+
+
+async def test_a_resource_that_nobody_uses_any_more_is_forgotten_once_its_rate_has_recovered(world: World) -> None:
+    await limited(world, rate_per_second=0.00001, burst=2.0)
+    await submit(world, 1, resource=HOST)
+    await submit(world, 1, "second", resource="host:b")
+    await world.run_all()
+    assert await world.claim(1) == []
+    world.clock.advance(90_000.0)
+    await world.sweep()
+    assert [resource.name for resource in await world.store.resources()] == [HOST]
+    world.clock.advance(90_000.0)
+    await world.sweep()
+    assert await world.store.resources() == []

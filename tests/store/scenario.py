@@ -12,7 +12,7 @@ from ramet.model.alerts import MonitorLimits
 from ramet.model.binding import ItemSettlement
 from ramet.model.blobs import blob_of
 from ramet.model.cost import Actual, Charge, ReserveRequest
-from ramet.model.flow import Declared
+from ramet.model.flow import Declared, WorkerSeen
 from ramet.model.limits import Limits
 from ramet.model.resources import Policy
 from ramet.model.task import TaskState
@@ -193,6 +193,11 @@ async def limits(world: World) -> None:
     await world.store.policies()
     await world.store.kind_limits()
     await world.store.usage()
+    await world.store.see_worker(WorkerSeen("w", "host", 1, ("page",), ("default",), 4))
+    await world.store.workers()
+    await world.store.unserved()
+    await world.store.forget_worker("w")
+    await world.store.now()
     await world.store.cancel_lineage("shared", by="test")
     await world.store.limit("kind", "page", None, by="test")
     await world.store.limit("queue", "default", None, by="test")

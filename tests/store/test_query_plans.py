@@ -53,6 +53,9 @@ WHOLE: dict[str, str] = {
     f"SELECT {RESOURCE_LIST} FROM ramet_resources ORDER BY opened_at": "a person asks for resources, a page of them",
     "SELECT queue, kind, resource, COUNT(*) FROM ramet_live": "counts the claims in hand, which the workers' slots "
     "bound, and only where something is limited",
+    "SELECT queue, kind, COUNT(*) FROM ramet_live": "a person asks which live tasks nobody serves",
+    "SELECT name, host, pid": "has a row for each worker of the last day",
+    "DELETE FROM ramet_workers WHERE seen_at": "has a row for each worker of the last day",
     "SELECT MAX(spawn_depth)": "is one look at the end of an index",
     f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the newest "
     "lineage of a state and stops at its limit",

@@ -20,6 +20,7 @@ from ramet.cli.exclude import exclude
 from ramet.cli.explain import explain
 from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
 from ramet.cli.importing import import_command
+from ramet.cli.limits import limit, resource, resources, workers
 from ramet.cli.lineage import lineage
 from ramet.cli.pausing import pause, resume
 from ramet.cli.persons import cancel, retry
@@ -174,6 +175,10 @@ for _command in (
     stop_list,
     pause,
     resume,
+    limit,
+    resources,
+    resource,
+    workers,
     acts,
     alerts,
     costs,

@@ -12,7 +12,8 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from ramet import Client, Lineage, Queue, TaskState
+from ramet import Client, Lineage, Queue, TaskState, Unserved
+from ramet.cli.limits import not_served
 from ramet.cli.options import ask, database_option, json_option, lineage_of
 from ramet.cli.pausing import paused
 from ramet.cli.show import at, console, counted, emit, jsonable, number, plain, relative, short, styled_state, table
@@ -41,6 +42,7 @@ class Look(NamedTuple):
     lineages: list[Lineage]
     more_lineages: bool
     queues: Sequence[Queue] = ()
+    unserved: Sequence[Unserved] = ()
 
     def total(self, *states: TaskState) -> int:
         """Tasks in these states; in all of them when none is named."""
@@ -77,6 +79,7 @@ class Look(NamedTuple):
             "lineages": jsonable(self.lineages),
             "more_lineages": self.more_lineages,
             "queues": jsonable(self.queues),
+            "unserved": jsonable(self.unserved),
         }
 
 
@@ -119,7 +122,8 @@ async def take_look(client: Client, database: str, tracking_id: str | None, limi
         more = len(lineages) > limit
     queues = await client.queues()
     counts = await client.counts(tracking_id)
-    return Look(database, tracking_id, now, counts, lineages[:limit] or lineages[:0], more, queues)
+    unserved = await client.unserved() if tracking_id is None else []
+    return Look(database, tracking_id, now, counts, lineages[:limit] or lineages[:0], more, queues, unserved)
 
 
 # --- watching
@@ -181,6 +185,7 @@ def rendered(look: Look) -> Group:
     if stale:
         parts.append(Text(f"{counted(stale, 'claim')} stale: the next sweep of a worker reclaims them", style="red"))
     parts += [Text(line, style="yellow") for line in paused(look.queues, look.lineages, look.now)]
+    parts += [Text(line, style="yellow") for line in not_served(look.unserved)]
     if look.counts:
         parts += [Text(), _kinds(look)]
     if look.lineages:

@@ -8,11 +8,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from ramet.engine.app_flow import FlowApp
 from ramet.engine.client import Client
 from ramet.engine.execution import BATCH_SECONDS, Execution
 from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry, UrlOf
 from ramet.engine.schedules import Declared, declared
+from ramet.engine.sharing import ResourceOf, Sharing
 from ramet.engine.sync_client import SyncClient
 from ramet.model.limits import BALANCED, Limits
 from ramet.model.retry import ErrorTable
@@ -23,7 +25,7 @@ Function = TypeVar("Function", bound=Handler)
 DATABASE = "ramet.db"
 
 
-class App:
+class App(FlowApp):
     """Kinds of work that belong together.
 
     Args:
@@ -39,6 +41,7 @@ class App:
         tables: Sequence[str] = (),
         breadth: Sequence[str] = (),
     ) -> None:
+        super().__init__()
         self.limits = limits
         self.registry = Registry(limits, frozenset(breadth))
         self.tables = tuple(tables)
@@ -61,6 +64,8 @@ class App:
         unique_seconds: float | None = None,
         trap: bool = False,
         url: UrlOf | None = None,
+        concurrency: int | None = None,
+        resource: str | ResourceOf | None = None,
         alert_over: int | Literal["default"] | None = "default",
         process: bool = False,
         memory_bytes_max: int | None = None,
@@ -85,6 +90,9 @@ class App:
             trap: refuse more than ``max_shape`` spawned keys of one shape in a lineage: for links found on pages.
             url: from the payload, the URL that the stop list's hosts and domains are compared with, for kinds whose
                 key is none; None where a payload has none.
+            concurrency: tasks of this kind at once, over all workers; None for no limit.
+            resource: what its tasks share with others (a host, a provider), as a name or from the payload; a rate, a
+                limit or a breaker of it (:meth:`resource`) holds them back. None where a payload has none.
             alert_over: the monitor tells when a task of a lineage is wanted more often than so many times, instead of
                 the setting ``monitor.demands_max``; None: never.
             process: run each call in a process that runs nothing else meanwhile, so that it can be killed alone: past
@@ -115,6 +123,7 @@ class App:
                 trap=trap,
                 url=url,
                 how=Execution(process, memory_bytes_max, batch, batch_seconds, probation),
+                sharing=Sharing(concurrency, resource),
             )
             return function
 

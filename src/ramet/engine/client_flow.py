@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ramet.model.flow import Queue
+from ramet.engine.sharing import at_least_one, checked_policy
+from ramet.model.flow import KindLimit, Queue, Unserved, Usage, WorkerSeen
+from ramet.model.resources import Policy, Resource
 from ramet.store.base import Store
 
 
@@ -30,3 +32,57 @@ class FlowClient:
     async def queues(self) -> list[Queue]:
         """Every queue that was ever limited or paused, by name."""
         return await self.store.queues()
+
+    async def limit(
+        self, what: str, name: str, concurrency: int | None, *, by: str = "client", reason: str | None = None
+    ) -> None:
+        """Set how many claims at once a ``queue`` or ``kind`` may have over all workers; None for no limit.
+
+        From then on what an app declares about it changes nothing.
+
+        Raises:
+            ValueError: the limit is less than 1, or ``what`` is neither.
+        """
+        if what not in ("queue", "kind"):
+            raise ValueError(f"{what!r} cannot be limited: give 'queue' or 'kind', or use limit_resource")
+        await self.store.limit(what, name, at_least_one(f"{what} {name!r}", concurrency), by=by, reason=reason)
+
+    async def limit_resource(self, policy: Policy, *, by: str = "client", reason: str | None = None) -> None:
+        """Set what a resource, or all with a prefix, bear. From then on what an app declares changes nothing.
+
+        Raises:
+            ValueError: a number is out of range.
+        """
+        await self.store.limit_resource(checked_policy(policy), by=by, reason=reason)
+
+    async def kind_limits(self) -> list[KindLimit]:
+        """Limits of kinds, by name."""
+        return list(await self.store.kind_limits())
+
+    async def policies(self) -> list[Policy]:
+        """What resources bear, by pattern."""
+        return await self.store.policies()
+
+    async def resources(self, name: str | None = None, *, limit: int = 100) -> list[Resource]:
+        """Where resources stand, those with an open breaker first; or the one of this name."""
+        return await self.store.resources(name, limit=limit)
+
+    async def open_breaker(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
+        """Switch a resource off. False when its breaker is open already."""
+        return await self.store.open_breaker(name, by=by, reason=reason)
+
+    async def close_breaker(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
+        """Switch a resource on again and end its pause. False when there was neither."""
+        return await self.store.close_breaker(name, by=by, reason=reason)
+
+    async def usage(self) -> Usage:
+        """Claims that are held now, by queue, kind and resource."""
+        return await self.store.usage()
+
+    async def workers(self) -> list[WorkerSeen]:
+        """Workers that were seen within a day, with what they serve."""
+        return await self.store.workers()
+
+    async def unserved(self) -> list[Unserved]:
+        """Kinds and queues with live tasks that no living worker serves."""
+        return await self.store.unserved()

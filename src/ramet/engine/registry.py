@@ -15,6 +15,7 @@ from pydantic_core import from_json, to_json
 from ramet.engine.execution import IN_COMPANY, Execution
 from ramet.engine.ids import new_id
 from ramet.engine.settings import LiveSettings
+from ramet.engine.sharing import ALONE, Sharing
 from ramet.model.keys import InvalidKey, json_key, text_key, url_key
 from ramet.model.limits import Limits
 from ramet.model.retry import ERRORS, ErrorTable
@@ -61,6 +62,7 @@ class Kind:
     trap: bool = False
     url: UrlOf | None = None
     how: Execution = IN_COMPANY
+    sharing: Sharing = ALONE
     on_end: Handler | None = None
     """Runs once when a limit or a person ends a task of this kind."""
     live: LiveSettings = field(default_factory=LiveSettings)
@@ -148,6 +150,7 @@ class Kind:
             self.cycle_on,
             on_end=int(self.on_end is not None),
             breadth=int(queue in self.breadth),
+            resource=self.sharing.resource_of(self.name, typed),
             unique_seconds=self.unique_seconds,
             shape=shape_of(key) if self.trap else None,
             url=self._url_of(typed),
@@ -185,6 +188,7 @@ class Registry:
         trap: bool = False,
         url: UrlOf | None = None,
         how: Execution = IN_COMPANY,
+        sharing: Sharing = ALONE,
     ) -> Kind:
         """Register a handler.
 
@@ -196,7 +200,6 @@ class Registry:
         self._check_staged(name)
         if cycle_on not in ("key", "kind+key"):
             raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key' or 'kind+key'")
-        window = _unique_seconds(name, unique, unique_seconds)
         kind = Kind(
             name,
             handler,
@@ -209,14 +212,14 @@ class Registry:
             cycle_on,
             errors or {},
             self._breadth,
-            window,
+            _unique_seconds(name, unique, unique_seconds),
             trap,
             url,
             live=self.live,
             how=how.checked(name),
+            sharing=sharing.checked(name),
         )
-        self._kinds[name] = kind
-        self._by_handler[handler] = kind
+        self._kinds[name] = self._by_handler[handler] = kind
         return kind
 
     def _check_staged(self, name: str) -> None:

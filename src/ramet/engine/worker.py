@@ -25,6 +25,7 @@ from ramet.engine.housekeeping import housekeeping
 from ramet.engine.ids import new_id
 from ramet.engine.pace import BatchLanes, Pace
 from ramet.engine.places import place
+from ramet.engine.presence import be_seen, declare_limits, serving
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.registry import Kind
 from ramet.engine.settings import Tuning
@@ -95,6 +96,7 @@ class Worker:
         self._until_idle, self._until_ended = until_idle, until_ended
         self._claims = ClaimsInHand()
         self._works: dict[int, Work] = {}
+        self._serving = serving(self.name, self._kinds, self._queues, concurrency)
         self._pace, self._lanes = Pace(self._clock, concurrency), BatchLanes(self._clock, served, concurrency)
         self._outcomes: list[Settlement] = []
         self._arrived, self._room, self._nudged = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -120,6 +122,7 @@ class Worker:
             RuntimeError: the handlers' process cannot load the app (any more).
         """
         await self._client.settings.refresh(0.0)
+        await declare_limits(self._app, self._store)
         self._store.join(self.name)
         await self._handlers.start(self)
         loops: list[asyncio.Task[Any]] = [
@@ -130,6 +133,7 @@ class Worker:
                 ("heartbeat", self._heartbeat_loop()),
                 ("ends", watch_ends(self._store, self._claims, self._clock, self._ends_seconds, self._hurry)),
                 *housekeeping(self._app, self._client, self._clock, self._tuning),
+                ("seen", be_seen(self._store, self._clock, self._serving)),
                 ("stop", self._stopped.wait()),
             )
         ]

@@ -46,3 +46,27 @@ class Usage(NamedTuple):
     queues: Mapping[str, int]
     kinds: Mapping[str, int]
     resources: Mapping[str, int]
+
+
+class WorkerSeen(NamedTuple):
+    """A worker as it said itself."""
+
+    name: str
+    host: str
+    pid: int
+    kinds: tuple[str, ...]
+    queues: tuple[str, ...]
+    concurrency: int
+    """Handlers at once."""
+    started_at: float = 0.0
+    seen_at: float = 0.0
+    alive: bool = True
+    """False when it has said nothing for a minute."""
+
+
+class Unserved(NamedTuple):
+    """Live tasks that no living worker serves."""
+
+    queue: str
+    kind: str
+    tasks: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ramet.model.flow import Declared, KindLimit, Queue, Usage
+from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.resources import Policy, Resource
 
 
@@ -78,6 +78,26 @@ class FlowStore(Protocol):
 
         Returns how many were held on. Unknown pairs change nothing.
         """
+        ...
+
+    async def see_worker(self, worker: WorkerSeen) -> None:
+        """Note that a worker lives and what it serves; said again every few seconds."""
+        ...
+
+    async def forget_worker(self, name: str) -> None:
+        """The worker ended in good order."""
+        ...
+
+    async def workers(self) -> list[WorkerSeen]:
+        """Workers that were seen within a day, the newest last."""
+        ...
+
+    async def unserved(self) -> list[Unserved]:
+        """Kinds and queues with live tasks that no living worker serves. Counts every live task."""
+        ...
+
+    async def now(self) -> float:
+        """The store's clock, which judges leases, rates and pauses: Unix seconds."""
         ...
 
     async def queues(self) -> list[Queue]:

@@ -194,7 +194,7 @@ def _is_failure(change: Change, by_attempt: bool) -> bool:
 def skip_disabled(session: Session, limit: int) -> int:
     """Skip what waits for resources that only a person switches on again, batch by batch (DESIGN §6)."""
     rows = session.rows(
-        f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE opened_at IS NOT NULL AND ready_at IS NOT NULL LIMIT 20"
+        f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE opened_at IS NOT NULL AND ready_at IS NOT NULL LIMIT 1000"
     )
     known = policies(session) if rows else []
     skipped = 0
@@ -212,6 +212,31 @@ def skip_disabled(session: Session, limit: int) -> int:
         if len(found) < limit:
             save(session, [resource._replace(ready_at=None)])
     return skipped
+
+
+IDLE_SECONDS = 86_400.0
+
+
+def forget_idle(session: Session, limit: int = 100) -> int:
+    """Drop resources of which nothing waits and nothing is remembered: they begin anew where they stand."""
+    names = [
+        name
+        for (name,) in session.rows(
+            "SELECT name FROM ramet_resources WHERE ready_at IS NULL AND opened_at IS NULL AND failures = 0 "
+            "AND paused_until <= ? AND refilled_at <= ? LIMIT ?",
+            (session.now, session.now - IDLE_SECONDS, limit),
+        )
+    ]
+    if not names:
+        return 0
+    known, stand = policies(session), load(session, names)
+    full = [
+        name
+        for name, resource in stand.items()
+        for policy in (policy_of(name, known),)
+        if (rules.refilled(resource, policy, session.now).tokens or policy.burst) >= policy.burst
+    ]
+    return session.run_many("DELETE FROM ramet_resources WHERE name = ?", [(name,) for name in full])
 
 
 def open_breaker(session: Session, name: str, by: str, reason: str | None) -> bool:

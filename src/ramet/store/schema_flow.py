@@ -50,6 +50,7 @@ FLOW_TABLES = (
     )
     """,
     "CREATE INDEX ramet_resources_ready ON ramet_resources (ready_at) WHERE ready_at IS NOT NULL",
+    "CREATE INDEX ramet_resources_idle ON ramet_resources (refilled_at) WHERE ready_at IS NULL AND opened_at IS NULL",
     "CREATE INDEX ramet_resources_open ON ramet_resources (opened_at) WHERE opened_at IS NOT NULL",
     """
     CREATE TABLE ramet_holds (

@@ -23,7 +23,7 @@ from ramet.store.holds import release_lapsed
 from ramet.store.items import expire_polled, let_go
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
-from ramet.store.resources import skip_disabled
+from ramet.store.resources import forget_idle, skip_disabled
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
@@ -45,6 +45,7 @@ def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None)
     followed += start_ends(session, limit)
     forget_levels(session)
     release_lapsed(session, limit)
+    forget_idle(session)
     ended += skip_disabled(session, limit)
     if due or reclaimed:
         session.wake()

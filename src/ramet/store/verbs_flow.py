@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ramet.model.flow import Declared, KindLimit, Queue, Usage
+from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.resources import Policy, Resource
-from ramet.store import holds, limiting, pausing, resources
+from ramet.store import holds, limiting, pausing, resources, serving
 from ramet.store.verbs import Verbs
 
 
@@ -55,6 +55,21 @@ class FlowVerbs(Verbs):
 
     async def acknowledge(self, pairs: Sequence[tuple[int, int]]) -> int:
         return await self._write(partial(holds.acknowledge, pairs=pairs))
+
+    async def see_worker(self, worker: WorkerSeen) -> None:
+        await self._write(partial(serving.see_worker, worker=worker))
+
+    async def forget_worker(self, name: str) -> None:
+        await self._write(partial(serving.forget_worker, name=name))
+
+    async def workers(self) -> list[WorkerSeen]:
+        return await self._read(serving.workers)
+
+    async def unserved(self) -> list[Unserved]:
+        return await self._read(serving.unserved)
+
+    async def now(self) -> float:
+        return await self._read(lambda session: session.now)
 
     async def queues(self) -> list[Queue]:
         return await self._read(pausing.queues)

@@ -1,0 +1,251 @@
+"""``ramet limit``, ``resources``, ``resource`` and ``workers``: what holds work back, and who does it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
+
+from ramet import Client, KindLimit, Policy, Queue, Resource, Unserved, Usage, WorkerSeen
+from ramet.cli.failures import CliError
+from ramet.cli.options import ask, database_option, json_option, person
+from ramet.cli.show import console, emit, jsonable, moment, plain, table
+from ramet.model.resources import policy_of
+
+NO_LIMIT = "none"
+
+
+class Concurrency(click.ParamType[int | None]):
+    """A number of claims at once, or ``none``."""
+
+    name = "N|none"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        if value == NO_LIMIT:
+            return None
+        try:
+            number = int(value)
+        except ValueError:
+            number = 0
+        if number < 1:
+            self.fail(f"{value!r} is no limit: give a number of at least 1, or {NO_LIMIT}", param, ctx)
+        return number
+
+
+@click.group(short_help="Limit a queue, kind or resource.")
+def limit() -> None:
+    """Set how much of a queue, kind or resource may run at once. It is stronger than what an app declares."""
+
+
+def _limit_command(what: str) -> click.Command:
+    @click.command(what, short_help=f"Claims at once of a {what}.")
+    @click.argument("name")
+    @click.option("--concurrency", type=Concurrency(), required=True, help="Claims at once over all workers.")
+    @click.option("--reason", help="Why, for the record.")
+    @database_option
+    @json_option
+    def command(*, name: str, concurrency: int | None, reason: str | None, database: str, as_json: bool) -> None:
+        async def question(client: Client) -> None:
+            await client.limit(what, name, concurrency, by=person(), reason=reason)
+
+        ask(database, question)
+        if as_json:
+            emit({"what": what, "name": name, "concurrency": concurrency})
+        else:
+            most = "without limit" if concurrency is None else f"at most {concurrency} at once"
+            click.echo(f"{what} {plain(name)}: {most}")
+
+    return command
+
+
+limit.add_command(_limit_command("queue"))
+limit.add_command(_limit_command("kind"))
+
+
+@limit.command("resource", short_help="What a resource, or all with a prefix, bear.")
+@click.argument("pattern")
+@click.option("--concurrency", type=Concurrency(), help="Claims at once over all workers.")
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Claims a second in the long run.")
+@click.option(
+    "--burst", type=click.FloatRange(min=1), default=1.0, show_default=True, help="Claims at once after rest."
+)
+@click.option("--failures", type=click.IntRange(min=0), default=5, show_default=True,
+              help="Failures in a row that open the breaker; 0 for none.")  # fmt: skip
+@click.option("--cooldown", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+              help="After so long one task tries; without it only a person closes the breaker.")  # fmt: skip
+@click.option("--reason", help="Why, for the record.")
+@database_option
+@json_option
+def limit_resource(
+    *,
+    pattern: str,
+    concurrency: int | None,
+    rate: float | None,
+    burst: float,
+    failures: int,
+    cooldown: float | None,
+    reason: str | None,
+    database: str,
+    as_json: bool,
+) -> None:
+    """Say all that a resource bears: PATTERN is a name, or a prefix followed by * (quote it)."""
+    policy = Policy(pattern, concurrency, rate, burst, failures, cooldown, explicit=True)
+    if "*" in pattern[:-1] or not pattern:
+        raise CliError(f"{pattern!r} is no pattern: give a name, or a prefix followed by one *")
+
+    async def question(client: Client) -> None:
+        await client.limit_resource(policy, by=person(), reason=reason)
+
+    ask(database, question)
+    if as_json:
+        emit(policy)
+    else:
+        click.echo(f"resource {plain(pattern)}: {_bears(policy)}")
+
+
+def _bears(policy: Policy) -> str:
+    parts = [f"at most {policy.concurrency} at once"] if policy.concurrency is not None else []
+    if policy.rate_per_second is not None:
+        parts.append(f"{policy.rate_per_second:g} a second, bursts of {policy.burst:g}")
+    if policy.breaker_failures:
+        cool = "until a person closes it" if policy.cooldown_seconds is None else f"for {policy.cooldown_seconds:g} s"
+        parts.append(f"off after {policy.breaker_failures} failures in a row, {cool}")
+    return "; ".join(parts) or "no limit"
+
+
+class Shown(NamedTuple):
+    """What ``ramet resources`` tells."""
+
+    queues: list[Queue]
+    kinds: list[KindLimit]
+    policies: list[Policy]
+    resources: list[Resource]
+    usage: Usage
+
+
+@click.command(short_help="Limits, rates and breakers.")
+@click.argument("name", required=False)
+@click.option(
+    "--limit", "most", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Resources to list."
+)
+@database_option
+@json_option
+def resources(*, name: str | None, most: int, database: str, as_json: bool) -> None:
+    """Where resources stand, and the limits of queues and kinds; those with an open breaker first."""
+
+    async def question(client: Client) -> Shown:
+        found = await client.resources(name, limit=most)
+        if name is not None and not found:
+            raise CliError(f"no task ever named resource {name}: `ramet resources` lists those that one did")
+        usage = await client.usage()
+        queues, kinds = list(await client.queues()), list(await client.kind_limits())
+        return Shown(queues, kinds, await client.policies(), found, usage)
+
+    shown = ask(database, question)
+    if as_json:
+        emit(jsonable(shown._asdict()))
+        return
+    _print(shown)
+
+
+def _print(shown: Shown) -> None:
+    screen, now = console(), time.time()
+    limits = [("queue", q.name, q.concurrency, shown.usage.queues) for q in shown.queues if q.concurrency is not None]
+    limits += [("kind", k.name, k.concurrency, shown.usage.kinds) for k in shown.kinds]
+    if limits:
+        made = table("what", "*name", ">held", ">at most")
+        for what, name, most, used in limits:
+            made.add_row(what, plain(name), str(used.get(name, 0)), str(most))
+        screen.print(made)
+    if not shown.resources:
+        screen.print("no task has a resource")
+        return
+    made = table("*resource", ">held", "state", "*bears")
+    for resource in shown.resources:
+        policy = policy_of(resource.name, shown.policies)
+        held = str(shown.usage.resources.get(resource.name, 0))
+        made.add_row(plain(resource.name), held, plain(_stands(resource, policy, now)), _bears(policy))
+    screen.print(made)
+
+
+def _stands(resource: Resource, policy: Policy, now: float) -> str:
+    if resource.opened_at is not None:
+        why = f" by {resource.opened_by}" + (f": {resource.opened_reason}" if resource.opened_reason else "")
+        until = (
+            ""
+            if policy.cooldown_seconds is None
+            else f", next try {moment(resource.opened_at + policy.cooldown_seconds, now)}"
+        )
+        return f"off since {moment(resource.opened_at, now)}{why}{until}"
+    if resource.paused_until > now:
+        return f"paused until {moment(resource.paused_until, now)}: {resource.paused_reason}"
+    return f"on, {resource.failures} failures in a row" if resource.failures else "on"
+
+
+@click.group(short_help="Switch a resource off or on.")
+def resource() -> None:
+    """Switch a resource off (open its breaker) or on again."""
+
+
+def _breaker_command(verb: str) -> click.Command:
+    off = verb == "open"
+
+    @click.command(verb, short_help="Switch it off: nothing of it is claimed." if off else "Switch it on again.")
+    @click.argument("name")
+    @click.option("--reason", help="Why, for the record.")
+    @database_option
+    @json_option
+    def command(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
+        async def question(client: Client) -> bool:
+            act = client.open_breaker if off else client.close_breaker
+            return await act(name, by=person(), reason=reason)
+
+        done = ask(database, question)
+        state = "off" if off else "on"
+        if as_json:
+            emit({"resource": name, "state": state, "changed": done})
+        else:
+            click.echo(f"resource {plain(name)} is {state}" + ("" if done else " already"))
+
+    return command
+
+
+resource.add_command(_breaker_command("open"))
+resource.add_command(_breaker_command("close"))
+
+
+@click.command(short_help="Who works, and what nobody serves.")
+@database_option
+@json_option
+def workers(*, database: str, as_json: bool) -> None:
+    """Workers with what they serve, and live kinds that no living worker serves."""
+
+    async def question(client: Client) -> tuple[list[WorkerSeen], list[Unserved]]:
+        return await client.workers(), await client.unserved()
+
+    found, missing = ask(database, question)
+    if as_json:
+        emit({"workers": jsonable([item._asdict() for item in found]),
+              "unserved": jsonable([item._asdict() for item in missing])})  # fmt: skip
+        return
+    screen, now = console(), time.time()
+    if found:
+        made = table("*worker", ">pid", "seen", ">slots", "*queues", "*kinds")
+        for item in found:
+            seen = moment(item.seen_at, now) + ("" if item.alive else " (silent)")
+            made.add_row(plain(item.name), str(item.pid), seen, str(item.concurrency),
+                         plain(", ".join(item.queues)), plain(", ".join(item.kinds)))  # fmt: skip
+        screen.print(made)
+    else:
+        screen.print("no worker: `ramet worker APP` starts one")
+    for line in not_served(missing):
+        screen.print(line)
+
+
+def not_served(missing: Sequence[Unserved]) -> list[str]:
+    """A line for every live kind that nobody serves."""
+    return [
+        f"nobody serves kind {plain(item.kind)} on queue {plain(item.queue)}: {item.tasks} live" for item in missing
+    ]

@@ -1,0 +1,45 @@
+"""Being seen: what an app declares is stored before its worker claims, and the worker says what it serves."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Sequence
+
+from ramet.engine.app import App
+from ramet.engine.clock import Clock
+from ramet.model.flow import Declared, WorkerSeen
+from ramet.store.base import Store
+from ramet.store.errors import StoreError
+
+log = logging.getLogger("ramet.worker")
+
+SEEN_SECONDS = 15.0
+
+
+async def declare_limits(app: App, store: Store) -> None:
+    """Store the limits of an app's queues, kinds and resources; what a person set stays."""
+    kinds = {kind.name: kind.sharing.concurrency for kind in app.registry.kinds}
+    await store.declare(Declared(dict(app.queues), kinds, list(app.resources.values())))
+
+
+def serving(name: str, kinds: Sequence[str], queues: Sequence[str], concurrency: int) -> WorkerSeen:
+    """What a worker of this process says about itself."""
+    return WorkerSeen(name, socket.gethostname()[:200], os.getpid(), tuple(kinds), tuple(queues), concurrency)
+
+
+async def be_seen(store: Store, clock: Clock, worker: WorkerSeen) -> None:
+    """Say who serves what, again and again; take it back at the end. Runs until cancelled."""
+    try:
+        while True:
+            try:
+                await store.see_worker(worker)
+            except StoreError as error:
+                log.debug("could not say what this worker serves: %s", error)
+            await clock.sleep(SEEN_SECONDS)
+    finally:
+        try:
+            await store.forget_worker(worker.name)
+        except StoreError as error:
+            log.debug("could not take back what this worker serves: %s", error)
