@@ -12,10 +12,12 @@ import pytest
 
 from ramet.engine.registry import Registry
 from ramet.engine.scheduler import tick
-from ramet.engine.schedules import Declared, Schedules, declared
+from ramet.engine.schedules import Declared, Schedules, declared, lineage_of_slot
+from ramet.engine.settings import LiveSettings
 from ramet.model.limits import Limits
 from ramet.model.schedule import Slot
 from ramet.store.base import Store
+from ramet.store.base_schedules import SlotPlan
 from ramet.store.errors import StoreError
 from tests.conformance.backends import Backend
 from tests.world import World, failing, in_threads
@@ -304,3 +306,23 @@ async def test_the_loop_run_twice_at_once_changes_nothing(world: World, schedule
     await asyncio.gather(look(world), look(world))
     assert await outcomes(world) == [(300, "run", 1, None)]
     assert (await schedules.all())[0].runs == 1
+
+
+async def test_a_plan_is_dropped_when_the_schedule_changed_since_it_was_read(
+    world: World, schedules: Schedules
+) -> None:
+    await schedules.add("page", every_seconds=300.0)
+    world.clock.advance(300.0)
+    [seen] = (await world.store.due_schedules()).schedules
+    run = [(START + 300, lineage_of_slot(seen, START + 300, Limits(), LiveSettings()))]
+    old = SlotPlan(seen, run, 0, None, START + 600)
+    await schedules.pause("page")
+    assert await world.store.take_slots([old]) == []
+    assert (await outcomes(world), await runs(world)) == ([], [])
+    await schedules.resume("page")
+    for _ in range(2):
+        world.clock.advance(300.0)
+        await look(world)
+        await world.run_all()
+    assert await world.store.take_slots([old]) == []
+    assert (await schedules.all())[0].next_at == START + 1_200
