@@ -245,6 +245,11 @@ async def test_the_end_of_a_cancelled_handler_is_told_to_the_database(
         assert troubled.settled == []
         await until(lambda: troubled.settled, "the word about its end")
         assert held.running == set(), "after the handler has ended, not before"
+
+        async def slot_is_free() -> bool:
+            return not await client.store.read("SELECT 1 FROM ramet_holds")
+
+        await until(slot_is_free, "what was held on for it")
     [settlement] = troubled.settled
     assert settlement.event == ev.HandBack(1)
     assert (await get(client, submitted.id)).state == "cancelled"
