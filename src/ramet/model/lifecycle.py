@@ -16,7 +16,7 @@ from ramet.model.binding import bind
 from ramet.model.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
 from ramet.model.ordering import rank_of
 from ramet.model.retry import ErrorClass, backoff_seconds
-from ramet.model.task import NewTask, Standing, Wait, free_wait
+from ramet.model.task import NewTask, Standing, Wait, changed, free_wait
 from ramet.model.transitions import (
     CANCELLED,
     FAILED,
@@ -31,6 +31,7 @@ from ramet.model.transitions import (
 )
 
 _DUE = Wait.DUE.value
+_RESOURCE = Wait.RESOURCE.value
 
 
 def decide(task: Standing, event: ev.Event, now: float) -> Change | Refused:
@@ -97,7 +98,7 @@ def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: flo
 
 
 def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Change | Refused:
-    if task.wait not in (None, Wait.RESOURCE):
+    if task.wait is not None and task.wait != _RESOURCE:
         return Refused("waits")
     if task.available_at > now:
         return Refused("not_due")
@@ -107,7 +108,8 @@ def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Chan
         deadline_at = event.lineage_deadline_at
         if task.task_seconds is not None:
             deadline_at = min(started_at + task.task_seconds, deadline_at)
-    after = task._replace(
+    after = changed(
+        task,
         state=PROCESSING,
         fence=task.fence + 1,
         lease_until=now + event.lease_seconds,
@@ -144,7 +146,8 @@ def _ended(row: Transition, task: Standing, state: str, fields: dict[str, Any] =
     """The task is over. One that was *ending* becomes what it was ending as, whatever its last handler said."""
     if task.ending is not None:
         state, told["reason"] = task.ending, _both_reasons(task, told)
-    after = task._replace(
+    after = changed(
+        task,
         state=state,
         wait=None,
         lease_until=0.0,

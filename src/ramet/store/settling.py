@@ -56,6 +56,16 @@ def settle(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
 
 
 def _settle_together(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
+    answers: dict[int, Settled] = {}
+    for items in _rounds(batch):
+        _settle_round(session, items, answers)
+    return [answers[at] for at in range(len(batch))]
+
+
+def _rounds(batch: Sequence[Settlement]) -> list[list[tuple[int, Settlement]]]:
+    """The batch with its places, in parts in which each task comes once."""
+    if len({item.seq for item in batch}) == len(batch):
+        return [list(enumerate(batch))]
     rounds: list[list[tuple[int, Settlement]]] = []
     turn: dict[int, int] = defaultdict(int)
     for at, item in enumerate(batch):
@@ -63,10 +73,7 @@ def _settle_together(session: Session, batch: Sequence[Settlement]) -> list[Sett
             rounds.append([])
         rounds[turn[item.seq]].append((at, item))
         turn[item.seq] += 1
-    answers: dict[int, Settled] = {}
-    for items in rounds:
-        _settle_round(session, items, answers)
-    return [answers[at] for at in range(len(batch))]
+    return rounds
 
 
 def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, Settled]) -> None:
@@ -110,7 +117,8 @@ def _settle_accepted(
     answers: dict[int, Settled],
     over: list[Change],
 ) -> None:
-    accepted = [(at, _with_writes(session, item), standing) for at, item, standing in accepted]
+    if any(item.writes for _, item, _ in accepted):
+        accepted = [(at, _with_writes(session, item), standing) for at, item, standing in accepted]
     _lower_limits(session, accepted, lineages)
     _charge(session, accepted, lineages)
     settled_items = _settle_items(session, accepted)
@@ -119,23 +127,23 @@ def _settle_accepted(
     retries_before = {tracking_id: (row.retry_minute, row.retries) for tracking_id, row in lineages.items()}
     changes: list[Change] = over
     results: dict[int, str | None] = {}
-    renewed: list[Standing] = []
+    now, renewed = session.now, list[Standing]()
     about: list[tuple[Change, ev.Event]] = []
     for at, item, read in accepted:
         told = spawned.get(item.seq, ())
-        granted = _children(item, told)
-        standing = read
+        granted = _children(item, told) if told else 0
+        standing, event = read, item.event
         told_items = settled_items.get(item.seq, ())
-        if granted or item.writes or item.charge is not None or any(told.state for told in told_items):
+        if granted or item.writes or item.charge is not None or (told_items and any(t.state for t in told_items)):
             standing = read._replace(fan_out=read.fan_out + granted, progressed=1)
-        if type(item.event) is ev.Error:
-            change = _decide_error(session, standing, item.event, lineages)
+        if type(event) is ev.Error:
+            change = _decide_error(session, standing, event, lineages)
         else:
-            change = _decided(standing, item.event, session.now)
-        if type(item.event) is ev.Continue and change.after.state == PENDING:
+            change = _decided(standing, event, now)
+        if type(event) is ev.Continue and change.after.state == PENDING:
             renewed.append(change.after)
-        if read.resource is not None or type(item.event) is ev.Snooze:
-            about.append((change, item.event))
+        if read.resource is not None or type(event) is ev.Snooze:
+            about.append((change, event))
         changes.append(change)
         if item.result is not None:
             results[item.seq] = item.result
@@ -154,8 +162,6 @@ def _settle_accepted(
 
 def _children(item: Settlement, told: Sequence[SpawnAnswer]) -> int:
     """How many of its spawns count as fan-out: those granted that are no later stage of the task itself."""
-    if not told:
-        return 0
     return sum(1 for new, answer in zip(item.spawns, told, strict=True) if answer.id is not None and new.places)
 
 
