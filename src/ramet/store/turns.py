@@ -58,13 +58,14 @@ class Turns:
 
 def advance(session: Session, taken: Sequence[Standing]) -> None:
     """Claims were made: move the levels of their classes."""
-    reached: dict[TurnClass, tuple[int, int]] = {}
+    furthest: dict[tuple[object, ...], Standing] = {}
     for standing in taken:
-        kin = class_of_standing(standing)
-        place = (standing.turn, standing.seq)
-        if place > reached.get(kin, (-1, -1)):
-            reached[kin] = place
-    session.run_many(_ADVANCE, [(*kin, turn, session.now, seq) for kin, (turn, seq) in sorted(reached.items())])
+        kin = (standing.queue, standing.kind, standing.rank, standing.resource)
+        before = furthest.get(kin)
+        if before is None or (standing.turn, standing.seq) > (before.turn, before.seq):
+            furthest[kin] = standing
+    rows = [(*class_of_standing(standing), standing.turn, session.now, standing.seq) for standing in furthest.values()]
+    session.run_many(_ADVANCE, sorted(rows))
 
 
 def in_order(session: Session, standings: Sequence[Standing]) -> list[Standing]:
