@@ -140,24 +140,14 @@ def _checkpoint(row: Transition, task: Standing, event: ev.Checkpoint, now: floa
 
 
 _NOTHING: dict[str, Any] = {}
+_OVER = dict.fromkeys("wait worker ending ending_reason bound_to".split()) | {"lease_until": 0.0}
 
 
 def _ended(row: Transition, task: Standing, state: str, fields: dict[str, Any] = _NOTHING, **told: Any) -> Change:
     """The task is over. One that was *ending* becomes what it was ending as, whatever its last handler said."""
     if task.ending is not None:
         state, told["reason"] = task.ending, _both_reasons(task, told)
-    after = changed(
-        task,
-        state=state,
-        wait=None,
-        lease_until=0.0,
-        worker=None,
-        ending=None,
-        ending_reason=None,
-        bound_to=None,
-        **fields,
-    )
-    return Change(task, after, row, **told)
+    return Change(task, changed(task, state=state, **_OVER, **fields), row, **told)
 
 
 def _both_reasons(task: Standing, told: dict[str, Any]) -> str | None:
