@@ -36,7 +36,6 @@ PAGES = sorted(
 CONCEPT_LINES_MAX = 120
 DECISION_LINES_MAX = 60
 STEPS = (
-    "The engine in full",
     "PostgreSQL",
     "Order by path",
     "The wiki pipeline, whole",
