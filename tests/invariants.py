@@ -154,6 +154,7 @@ def counters_equal_a_recount(rows: Rows) -> Iterator[str]:
     for block in rows.blocks:
         counted[block.tracking_id]["blocks"] += 1
     for tracking_id, lineage in rows.lineages.items():
+        counted[tracking_id]["tasks"] += lineage.on_end is not None
         for name in ("tasks", "live", *TERMINAL, "blocks"):
             if getattr(lineage, name) != counted[tracking_id][name]:
                 yield f"lineage {tracking_id} counts {getattr(lineage, name)} {name}, not {counted[tracking_id][name]}"

@@ -54,6 +54,15 @@ def test_a_sound_database_is_in_order_and_is_not_touched(path: Path) -> None:
     assert path.read_bytes() == before
 
 
+async def test_the_places_of_stages_to_come_are_counted(path: Path) -> None:
+    clock = SettableClock(time.time())
+    world = World(SqliteStore(path, clock=clock, inline=True), clock)
+    await world.submit(world.task(id="staged", base="listing", places=3), tracking_id="staged")
+    await world.run_all()
+    await world.store.close()
+    assert doctor(path) == []
+
+
 DAMAGE = [
     ("counters", "UPDATE ramet_lineages SET success = success + 1 WHERE tracking_id = 'line'"),
     ("counters", "UPDATE ramet_lineages SET tasks = tasks - 1 WHERE tracking_id = 'line'"),

@@ -34,6 +34,25 @@ def test_status_counts_kinds_and_states(grown: tuple[Cli, str, str]) -> None:
     assert "13/1k" in said
 
 
+def test_the_task_of_an_end_is_shown_with_its_lineage(cli: Cli) -> None:
+    import asyncio
+
+    from tests.cli.sample_app import app
+
+    async def submit() -> None:
+        async with app.client(cli.database) as client:
+            await client.submit("node", {"name": "r"}, tracking_id="line", on_lineage_end="elsewhere")
+
+    asyncio.run(submit())
+    assert cli.documents("tree", "line")[0]["ends"] == []
+    cli.work()
+    [found] = cli.documents("status", "line")
+    assert [row["tracking_id"] for row in found["lineages"]] == ["line", "line#end1"]
+    [end] = cli.documents("tree", "line")[0]["ends"]
+    assert (end["kind"], end["state"], end["tracking_id"]) == ("elsewhere", "pending", "line#end1")
+    assert f"at the end: pending elsewhere line#end1  {end['id']}" in cli.good("tree", "line")
+
+
 def test_what_a_pipe_reads_has_no_blanks_at_the_ends_of_lines(grown: tuple[Cli, str, str]) -> None:
     cli, root, lineage = grown
     for words in (("explain", root), ("explain", "node", "r"), ("tree", root), ("blocks", lineage)):

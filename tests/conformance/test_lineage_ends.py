@@ -12,6 +12,7 @@ from ramet.model.cost import Charge
 from ramet.model.task import NewTask, Task
 from ramet.model.totals import END_SECONDS
 from ramet.store.base import TaskQuery
+from ramet.store.errors import StoreError
 from tests.world import World, failing
 
 
@@ -49,7 +50,21 @@ async def test_a_lineage_that_finishes_is_followed_by_one_task_with_its_totals(w
     assert (task.id, task.kind, task.key, task.state) == ("report", "loose", "line#end1", "success")
     lineage = await world.store.lineage("line")
     assert lineage is not None
-    assert (lineage.state, lineage.live, lineage.tasks, lineage.ends) == ("finished", 0, 3, 1)
+    assert (lineage.state, lineage.live, lineage.tasks, lineage.ends) == ("finished", 0, 4, 1)
+    assert lineage.created == 3
+
+
+async def test_its_place_is_kept_in_the_budget_from_the_start(world: World) -> None:
+    with pytest.raises(StoreError, match="2 roots and the task of its end are over the lineage's max_tasks of 2"):
+        await world.submit(world.task("a"), world.task("b"), on_end=report(world), max_tasks=2)
+    assert await world.store.lineage("line") is None
+    await world.submit(world.task("a"), on_end=report(world), max_tasks=3)
+    a = await world.claim_one()
+    assert await world.spawn(a, world.task("b"), world.task("c")) == [None, "budget"]
+    await world.settle(a)
+    await world.run_all()
+    [task] = await ends(world)
+    assert (task.state, (await totals(world))["tasks"]) == ("success", 2)
 
 
 @pytest.mark.parametrize("end", ["deadline", "cancelled", "paused and cancelled"])

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Limits, LineageTotals, Outcome, SyncContext, Task
+from ramet import App, Client, Context, Limits, LineageTotals, Outcome, SyncContext, Task, Transient
 from ramet.model.limits import ENDING_SECONDS
 from ramet.store.sqlite import SqliteStore
+from tests.engine.stand_ins import always
 from tests.engine.waiting import until, worked_off, working
 from tests.invariants import violations
 from tests.world import SettableClock, World
@@ -290,3 +291,39 @@ async def test_a_task_runs_after_its_lineage_with_the_totals(app: App, client: C
     assert {(totals.tracking_id, totals.state, totals.success) for totals in told} == {
         (many[0].tracking_id, "finished", 2), (one.tracking_id, "finished", 1),
     }  # fmt: skip
+
+
+async def test_who_waits_for_a_lineage_waits_for_the_task_of_its_end_too(app: App, client: Client) -> None:
+    @app.task("page")
+    async def page(ctx: Context, n: int) -> None: ...
+
+    @app.task("report")
+    async def report(ctx: Context, totals: LineageTotals) -> None:
+        if ctx.attempt == 1:
+            raise Transient("again")
+
+    line = (await client.submit(page, 3, on_lineage_end="report")).tracking_id
+    assert await client.ends(line) == []
+    await worked_off(app, client, until_idle=False, until_ended=line, rng=always(0.1))
+    [end] = await client.ends(line)
+    [task] = await client.roots(end.tracking_id)
+    assert (end.state, task.kind, task.state, task.retry_count) == ("finished", "report", "success", 1)
+    assert (await client.wait_lineage(line, timeout_seconds=10.0)).success == 1
+    other = (await client.submit(page, 4, on_lineage_end="report")).tracking_id
+    with pytest.raises(TimeoutError):
+        await client.wait_lineage(other, timeout_seconds=0.0)
+
+
+@pytest.mark.parametrize("kind", ["listing", "listing.a"])
+async def test_a_staged_kind_cannot_be_the_task_of_an_end(app: App, client: Client, kind: str) -> None:
+    listing = app.pipeline("listing", task_per_stage=True)
+
+    @listing.stage()
+    async def a(ctx: Context, totals: LineageTotals) -> None: ...
+
+    @app.task("page")
+    async def page(ctx: Context, n: int) -> None: ...
+
+    with pytest.raises(ValueError, match=rf"^{kind} is .* cannot be on_lineage_end: give a kind of one task$"):
+        await client.submit(page, 1, on_lineage_end=kind)
+    assert await client.lineages() == []

@@ -58,6 +58,12 @@ class Look(NamedTuple):
         return self.total(TaskState.PENDING, TaskState.PROCESSING)
 
     @property
+    def over(self) -> bool:
+        """Nothing is live; of one lineage, the task of its end has ended too."""
+        to_come = self.tracking_id is not None and any(item.live or item.end_wanted for item in self.lineages)
+        return not (self.live or to_come)
+
+    @property
     def percent(self) -> float:
         """How much of what exists has ended."""
         return 100.0 * (self.total() - self.live) / self.total() if self.total() else 100.0
@@ -113,7 +119,9 @@ async def take_look(client: Client, database: str, tracking_id: str | None, limi
     """Read everything once. Open lineages come first: they are what one looks for."""
     now = time.time()
     if tracking_id is not None:
-        lineages, more = [await lineage_of(client, tracking_id)], False
+        # With the tasks of its ends, which run in lineages of their own.
+        lineages, more = [await lineage_of(client, tracking_id), *await client.ends(tracking_id)], False
+        limit = len(lineages)
     else:
         lineages = await client.lineages(states=[state.value for state in OPEN], limit=limit + 1)
         if len(lineages) <= limit:
@@ -139,7 +147,7 @@ async def _watch(client: Client, database: str, tracking_id: str | None, limit: 
             began = time.monotonic()
             look = await take_look(client, database, tracking_id, limit)
             shown.update(rendered(look), refresh=True)
-            if not look.live:
+            if look.over:
                 return
             await _pause(began)
 
@@ -155,7 +163,7 @@ async def _watch_lines(client: Client, database: str, tracking_id: str | None, l
                 emit(look.document())
             else:
                 click.echo(f"{at(look.now)}  {_in_a_line(look)}")
-        if not look.live:
+        if look.over:
             return
         before = look.counts
         await _pause(began)

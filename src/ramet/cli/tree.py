@@ -29,6 +29,8 @@ class Forest(NamedTuple):
     """Children that are not shown, by the parent's id."""
     links: dict[str, list[str]]
     """Ids of existing tasks that a shown task wanted and kept the edge to, by its id."""
+    ends: Sequence[TreeNode] = ()
+    """The tasks of the lineage's ends, which run in lineages of their own."""
 
 
 @click.command(short_help="What grew from a task or a lineage.")
@@ -45,7 +47,11 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
 
     forest = ask(database, question)
     if as_json:
-        emit({"roots": [_document(node, forest) for node in forest.nodes], "more_roots": forest.more_roots})
+        emit({
+            "roots": [_document(node, forest) for node in forest.nodes],
+            "more_roots": forest.more_roots,
+            "ends": [jsonable(node.task) for node in forest.ends],
+        })  # fmt: skip
         return
     screen = console()
     for node in forest.nodes:
@@ -54,6 +60,8 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
     if forest.more_roots:
         least = "at least " if len(forest.nodes) + forest.more_roots >= ROOTS_MAX else ""
         screen.print(Text(f"... and {least}{counted(forest.more_roots, 'more root')}", style="dim"))
+    for node in forest.ends:
+        screen.print(_line(screen, node.task, "at the end: "), soft_wrap=True)
 
 
 async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
@@ -66,7 +74,8 @@ async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
     grown = [await client.tree(root.id, depth=depth, width=width) for root in roots[:width]]
     nodes = [node for node in grown if node is not None]
     left_out = await _left_out(client, nodes)
-    return Forest(nodes, max(0, len(roots) - width), left_out, await _links(client, nodes))
+    ends = [TreeNode(root, (), 0) for end in await client.ends(wanted) for root in await client.roots(end.tracking_id)]
+    return Forest(nodes, max(0, len(roots) - width), left_out, await _links(client, nodes), ends)
 
 
 async def _links(client: Client, nodes: Sequence[TreeNode]) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from ramet.engine.client_monitor import MonitorClient
 from ramet.engine.client_persons import PersonsClient
 from ramet.engine.client_settings import Settings
 from ramet.engine.clock import Clock, SystemClock
-from ramet.engine.distribution import StateQueries
+from ramet.engine.distribution import WAIT_SECONDS, StateQueries
 from ramet.engine.explain import Explanation, explain
 from ramet.engine.ids import new_id
 from ramet.engine.pull import PullVerbs
@@ -25,9 +25,6 @@ from ramet.model.limits import Limits
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Task, TaskHistory, TaskState
 from ramet.store.base import KindCount, NewLineage, Store, Submitted, TaskPage, TaskQuery
-
-WAIT_SECONDS = (0.02, 0.5)
-"""Shortest and longest pause between two looks of :meth:`Client.wait`."""
 
 
 class TaskFailed(Exception):
@@ -118,11 +115,12 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
             connection: your own connection to the same database, in a transaction that you began: the task exists
                 if and when you commit. On SQLite a ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.
             on_lineage_end: a kind of which one task runs after the lineage has ended, however it did; its payload is
-                a :class:`ramet.LineageTotals`. After a revive that reopens the lineage, the next end has another.
+                a :class:`ramet.LineageTotals`. Its place is taken from ``max_tasks`` now. After a revive that reopens
+                the lineage, the next end has another. Not a kind with a task per stage.
 
         Raises:
             LineageExists: another lineage has this tracking_id.
-            StoreError: the stop list covers it.
+            StoreError: the stop list covers it, or ``max_tasks`` has no room.
             pydantic.ValidationError, PayloadTooLarge: the payload does not fit.
         """
         await self.settings.refresh()

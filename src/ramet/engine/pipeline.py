@@ -49,6 +49,9 @@ class StagedKind(Kind):
         new = Kind.new_task(first, payload, **options)
         return new._replace(base=self.name, places=len(self.pipeline.stages))
 
+    def end_task(self) -> NewTask:
+        raise ValueError(f"{self.name} is a task per stage and cannot be on_lineage_end: give a kind of one task")
+
 
 @dataclass(frozen=True, slots=True)
 class StageKind(Kind):
@@ -58,6 +61,9 @@ class StageKind(Kind):
 
     def new_task(self, payload: Any = None, **options: Any) -> NewTask:
         raise ValueError(f"{self.name} is a stage of {self.base}: ask for {self.base}")
+
+    def end_task(self) -> NewTask:
+        raise ValueError(f"{self.name} is a stage of {self.base} and cannot be on_lineage_end: give a kind of one task")
 
 
 class Pipeline:

@@ -68,7 +68,11 @@ class Kind:
     live: LiveSettings = field(default_factory=LiveSettings)
 
     def end_task(self) -> NewTask:
-        """The task of this kind that a lineage's end will make; its payload and key come with the end."""
+        """The task of this kind that a lineage's end will make; its payload and key come with the end.
+
+        Raises:
+            ValueError: it has a task per stage.
+        """
         bare = replace(self, payload=None, key=None, trap=False, unique_seconds=None, url=None)
         return Kind.new_task(bare, {}, key="end")
 

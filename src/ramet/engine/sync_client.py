@@ -138,6 +138,8 @@ class SyncClient:
     queue_size = blocking(Client.queue_size)
     percent_complete = blocking(Client.percent_complete)
     stale = blocking(Client.stale)
+    ends = blocking(Client.ends)
+    wait_lineage = blocking(Client.wait_lineage)
     block_totals = blocking(Client.block_totals)
     acts = blocking(Client.acts)
     costs = blocking(Client.costs)

@@ -23,6 +23,7 @@ from ramet.engine.handlers import Claim
 from ramet.engine.heartbeat import keep_alive, watch_ends
 from ramet.engine.housekeeping import housekeeping
 from ramet.engine.ids import new_id
+from ramet.engine.lineage_over import over
 from ramet.engine.pace import BatchLanes, Pace
 from ramet.engine.places import place
 from ramet.engine.presence import be_seen, declare_limits, serving
@@ -62,7 +63,7 @@ class Worker:
         queues: serve only these; by default the queues of the kinds served.
         concurrency: handlers that run at once.
         until_idle: return when nothing that this worker serves is live.
-        until_ended: return when the lineage with this tracking_id has ended.
+        until_ended: return when the lineage with this tracking_id has ended, and the task of its end too.
     """
 
     def __init__(
@@ -261,8 +262,7 @@ class Worker:
         if self._claims:
             return False
         if self._until_ended is not None:
-            lineage = await self._store.lineage(self._until_ended)
-            return lineage is None or lineage.live == 0
+            return await over(self._store, self._until_ended)
         return self._until_idle and await self._store.idle(self._kinds)
 
     async def _idle_seconds(self) -> float:

@@ -40,7 +40,7 @@ class Lineage(NamedTuple):
     max_tasks: int
     max_fan_out: int
     tasks: int
-    """Tasks ever created."""
+    """Places taken: those of all tasks ever created, and one for the task of its end where that is wanted."""
     live: int
     success: int
     filtered: int
@@ -83,6 +83,11 @@ class Lineage(NamedTuple):
     """How many such tasks there were; one for every time that it ended for good."""
     end_wanted: int = 0
     """1 until the task of the next end was created."""
+
+    @property
+    def created(self) -> int:
+        """The places of its own tasks: without the one that is kept for the task of its end."""
+        return self.tasks - (self.on_end is not None)
 
 
 class Place(NamedTuple):

@@ -162,9 +162,11 @@ def _distinct(item: NewLineage, held: Held) -> tuple[list[NewTask], list[Submitt
     if item.max_cost is None and any(new.max_attempts is None for new in item.roots):
         raise StoreError("max_attempts=None needs a ceiling on what the lineage may cost: give max_cost")
     places = sum(new.places for new in distinct)
-    if places > item.max_tasks:
+    kept = int(item.on_end is not None)
+    if places + kept > item.max_tasks:
+        also = " and the task of its end" if kept else ""
         raise StoreError(
-            f"{places} roots are over the lineage's max_tasks of {item.max_tasks}: raise the limit or "
+            f"{places} roots{also} are over the lineage's max_tasks of {item.max_tasks}: raise the limit or "
             "submit them as several lineages"
         )
     return distinct, answers
@@ -205,7 +207,7 @@ def _row(item: NewLineage, roots: Sequence[NewTask], now: float) -> Lineage:
         max_spawn_depth=item.max_spawn_depth,
         max_tasks=item.max_tasks,
         max_fan_out=item.max_fan_out,
-        tasks=sum(new.places for new in roots),
+        tasks=sum(new.places for new in roots) + (item.on_end is not None),
         live=len(roots),
         success=0,
         filtered=0,

@@ -114,9 +114,11 @@ def _counters() -> _Recount:
     differs = " OR ".join(f"g.{name} <> COALESCE(r.{name}, 0)" for name in _COUNTED)
     return _Recount(
         "counters",
-        "SELECT COUNT(*), MIN(g.tracking_id) FROM ramet_lineages g LEFT JOIN (SELECT t.tracking_id, COUNT(*) AS tasks, "
-        f"{counted} FROM ramet_tasks t GROUP BY t.tracking_id) r ON r.tracking_id = g.tracking_id "
-        f"WHERE g.sweep >= 0 AND (g.tasks <> COALESCE(r.tasks, 0) OR {differs})",
+        "SELECT COUNT(*), MIN(g.tracking_id) FROM ramet_lineages g LEFT JOIN "
+        f"(SELECT t.tracking_id, SUM(COALESCE(s.places, 1)) AS tasks, {counted} FROM ramet_tasks t "
+        "LEFT JOIN ramet_stages s ON s.seq = t.seq GROUP BY t.tracking_id) r ON r.tracking_id = g.tracking_id "
+        "WHERE g.sweep >= 0 AND (g.tasks - CASE WHEN g.on_end IS NULL THEN 0 ELSE 1 END <> COALESCE(r.tasks, 0) "
+        f"OR {differs})",
         "lineages whose counters differ from a recount of their tasks",
         _REPORT,
     )

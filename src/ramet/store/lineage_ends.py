@@ -1,8 +1,9 @@
 """The task that runs once after a lineage has ended, with its totals (DESIGN §4).
 
 It is the only task of a lineage of its own, named after the one that ended: so nothing of the ended lineage has to make
-an exception for it, and it cannot be stranded by any limit of that one. Its creation takes the mark off the row in the
-same transaction, so it comes exactly once for every time that the lineage ends for good.
+an exception for it, and it cannot be stranded by any limit of that one. Its place was taken from the budget of the
+lineage when that was created, so ``max_tasks`` bounds what a submit ever creates, reopenings apart. Its creation takes
+the mark off the row in the same transaction, so it comes exactly once for every time that the lineage ends for good.
 """
 
 from __future__ import annotations
@@ -54,10 +55,11 @@ def _totals(session: Session, row: Lineage, number: int) -> dict[str, object]:
     blocks: dict[str, int] = {}
     for (_, reason), count in block_totals(session, row.tracking_id).items():
         blocks[reason] = blocks.get(reason, 0) + count
-    names = "tracking_id state reason ended_at tasks success filtered skipped failed cancelled under_reserved".split()
+    names = "tracking_id state reason ended_at success filtered skipped failed cancelled under_reserved".split()
     told: dict[str, object] = {name: getattr(row, name) for name in names}
     return {
         **told,
+        "tasks": row.created,
         "number": number,
         "started_at": row.created_at,
         "blocks": blocks,

@@ -100,8 +100,9 @@ def _prune_slots(session: Session, before: float, rows: int) -> None:
 def prunable(session: Session, before: float, limit: int) -> Prunable:
     """How much could be pruned."""
     [(lineages, tasks)] = session.rows(
-        "SELECT COUNT(*), COALESCE(SUM(tasks), 0) FROM (SELECT tasks FROM ramet_lineages "
-        "WHERE ended_at < ? AND live = 0 AND end_wanted = 0 ORDER BY ended_at LIMIT ?) AS ended",
+        "SELECT COUNT(*), COALESCE(SUM(tasks), 0) FROM (SELECT tasks - CASE WHEN on_end IS NULL THEN 0 ELSE 1 END "
+        "AS tasks FROM ramet_lineages WHERE ended_at < ? AND live = 0 AND end_wanted = 0 ORDER BY ended_at LIMIT ?) "
+        "AS ended",
         (before, limit),
     )
     [(slots,)] = session.rows(
