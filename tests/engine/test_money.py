@@ -186,3 +186,27 @@ async def test_a_pulled_claim_reserves_and_settles(app: App, client: Client) -> 
         await claim.reserve(76)
     await claim.complete()
     assert await sums(client, submitted.tracking_id) == (32, 0, 0)
+
+
+async def test_a_later_claim_settles_what_an_earlier_one_reserved(app: App, client: Client) -> None:
+    @app.task("ask")
+    async def ask(ctx: Context) -> Outcome | None:
+        if ctx.stage is None:
+            call = await ctx.reserve(60)
+            await ctx.checkpoint("sent", {"call": call.id, "amount": call.amount})
+            return ctx.snooze(1)
+        await ctx.reservation(ctx.state["call"], ctx.state["amount"]).settle(25)
+        return None
+
+    @app.task("plain")
+    def plain(ctx: SyncContext) -> Outcome | None:
+        if ctx.stage is None:
+            call = ctx.reserve(60)
+            ctx.checkpoint("sent", {"call": call.id, "amount": call.amount})
+            return ctx.snooze(1)
+        ctx.reservation(ctx.state["call"], ctx.state["amount"]).settle(25)
+        return None
+
+    asked = [await client.submit(kind) for kind in (ask, plain)]
+    await worked_off(app, client)
+    assert [await sums(client, told.tracking_id) for told in asked] == [(25, 0, 0)] * 2

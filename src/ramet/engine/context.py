@@ -342,6 +342,10 @@ class AsyncContext(AsyncDomain, AsyncBinder, BaseContext):
         """
         return await self._reserve(nano_dollars)
 
+    def reservation(self, reservation_id: str, nano_dollars: int) -> Reservation:
+        """What an earlier claim of this task reserved, to be settled now: keep ``id`` and ``amount`` in the state."""
+        return Reservation(self._desk, reservation_id, nano_dollars, self.id)
+
 
 class SyncContext(Endings, SyncDomain, SyncBinder, BaseContext):
     """The context of a plain ``def`` handler, which runs in a thread."""
@@ -368,6 +372,10 @@ class SyncContext(Endings, SyncDomain, SyncBinder, BaseContext):
     def reserve(self, nano_dollars: int) -> SyncReservation:
         """See :meth:`Context.reserve`."""
         return SyncReservation(self._wait_for(self._reserve(nano_dollars)), self._wait_for)
+
+    def reservation(self, reservation_id: str, nano_dollars: int) -> SyncReservation:
+        """See :meth:`Context.reservation`."""
+        return SyncReservation(Reservation(self._desk, reservation_id, nano_dollars, self.id), self._wait_for)
 
 
 class Context(Endings, AsyncContext):

@@ -11,7 +11,7 @@ from ramet.engine.binding import SyncBinder
 from ramet.engine.claim import BaseClaim, Ended, Spawn
 from ramet.engine.context import ClaimLost
 from ramet.engine.domain import SyncDomain
-from ramet.engine.money import SyncReservation
+from ramet.engine.money import Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
 from ramet.engine.registry import Handler
 from ramet.store.base import SpawnAnswer
@@ -65,6 +65,10 @@ class SyncClaim(SyncDomain, SyncBinder, BaseClaim):
     def reserve(self, nano_dollars: int) -> SyncReservation:
         """See :meth:`ramet.engine.context.Context.reserve`."""
         return SyncReservation(self._wait_for(self._reserve(nano_dollars)), self._wait_for)
+
+    def reservation(self, reservation_id: str, nano_dollars: int) -> SyncReservation:
+        """See :meth:`ramet.engine.context.Context.reservation`."""
+        return SyncReservation(Reservation(self._desk, reservation_id, nano_dollars, self.id), self._wait_for)
 
     def complete(self, result: Any = None, *, spawns: Iterable[Spawn] = ()) -> Ended:
         """See :meth:`Claim.complete`."""
