@@ -42,6 +42,7 @@ class Rows:
         self.revived: set[int] = set()
         self.places: dict[int, int] = {}
         """Of the tasks of staged kinds, by number."""
+        self.bases: dict[int, str] = {}
         self.blocks: list[BlockRow] = []
         self.owned: list[tuple[str, int, str]] = []
         self.uniques: dict[tuple[str, str], UniqueRow] = {}
@@ -94,7 +95,9 @@ class Rows:
         for name in ("ramet_attempts", "ramet_transitions", "ramet_checkpoints", "ramet_stages"):
             found = await store.read(f"SELECT seq, tracking_id FROM {name}")
             self.owned += [(name, seq, of) for seq, of in found if of not in gone]
-        self.places = dict(await store.read("SELECT seq, places FROM ramet_stages"))
+        stages = await store.read("SELECT seq, places, base FROM ramet_stages")
+        self.places = {seq: places for seq, places, _ in stages}
+        self.bases = {seq: base for seq, _, base in stages}
 
     def stand(self, task: TaskRow) -> TaskRow | Standing:
         """Where the task's moving fields are: the hot row while there is one."""

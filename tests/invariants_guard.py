@@ -28,7 +28,7 @@ def unique_keys_have_their_holder(rows: Rows) -> Iterator[str]:
         task = rows.tasks.get(standing.seq)
         if task is None or standing.unique_seconds is None:
             continue
-        row = rows.uniques.get((task.key, task.kind))
+        row = rows.uniques.get((task.key, rows.bases.get(task.seq, task.kind)))
         if row is None or (row.holder, row.seq, row.state, row.held_until) != (task.id, task.seq, None, None):
             yield f"task {task.id} is live and does not hold its unique key: {row}"
     for row in rows.uniques.values():

@@ -34,6 +34,16 @@ def test_status_counts_kinds_and_states(grown: tuple[Cli, str, str]) -> None:
     assert "13/1k" in said
 
 
+def test_stages_are_counted(cli: Cli) -> None:
+    _, line = cli.submit("node", {"name": "r"})
+    assert cli.good("stages", "no") == "no tasks of kind no: `ramet status` lists the kinds that have some\n"
+    assert cli.documents("stages", "node", line) == [
+        {"kind": "node", "tracking_id": line, "stages": [{"stage": None, "state": "pending", "tasks": 1}]}
+    ]
+    assert cli.good("stages", "node").splitlines()[-1].split() == ["-", "pending", "1"]
+    assert "no lineage" in cli.bad("stages", "node", "elsewhere")
+
+
 def test_the_task_of_an_end_is_shown_with_its_lineage(cli: Cli) -> None:
     import asyncio
 

@@ -27,6 +27,7 @@ from ramet.cli.persons import cancel, retry
 from ramet.cli.prune import prune
 from ramet.cli.schedule import schedule
 from ramet.cli.settings import settings
+from ramet.cli.stages import stages
 from ramet.cli.status import status
 from ramet.cli.stop_list import stop_list
 from ramet.cli.submit import submit
@@ -163,6 +164,7 @@ for _command in (
     worker,
     submit,
     status,
+    stages,
     tasks,
     reclaim,
     tree,

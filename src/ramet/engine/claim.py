@@ -125,6 +125,7 @@ class BaseClaim(BaseContext):
         if isinstance(outcome, BaseException):
             event = error_event(outcome, self.fence, self._hold.jitter(), self._kind.error_table())
             return Settlement(*self.pair, event)
+        more += self._kind.next_stage(self, outcome)
         settlement = settlement_of(self, outcome)
         return settlement._replace(spawns=[*settlement.spawns, *more]) if more else settlement
 

@@ -49,6 +49,11 @@ class StagedKind(Kind):
         new = Kind.new_task(first, payload, **options)
         return new._replace(base=self.name, places=len(self.pipeline.stages))
 
+    def check_claimable(self) -> None:
+        assert self.pipeline is not None
+        stages = ", ".join(kind.name for kind in self.pipeline.kinds())
+        raise ValueError(f"{self.name} has a task per stage: claim its stages, {stages}")
+
     def end_task(self) -> NewTask:
         raise ValueError(f"{self.name} is a task per stage and cannot be on_lineage_end: give a kind of one task")
 
@@ -58,6 +63,12 @@ class StageKind(Kind):
     """The kind of one stage: only the stage before it, or the base kind, creates its tasks."""
 
     base: str = ""
+    pipeline: Pipeline | None = None
+    position: int = 0
+
+    def next_stage(self, ctx: BaseContext, value: Any) -> list[NewTask]:
+        assert self.pipeline is not None
+        return self.pipeline.next_tasks(ctx, self.position, value)
 
     def new_task(self, payload: Any = None, **options: Any) -> NewTask:
         raise ValueError(f"{self.name} is a stage of {self.base}: ask for {self.base}")
@@ -122,7 +133,7 @@ class Pipeline:
         registry.expect_stage(f"{self.kind}.{stage.name}")
         self._app.task(f"{self.kind}.{stage.name}", **self._options)(handler)
         made = registry.get(handler)
-        registry.put_stage(StageKind(**_fields(made), base=self.kind))
+        registry.put_stage(StageKind(**_fields(made), base=self.kind, pipeline=self, position=position))
         if position == 0:
             registry.put_stage(StagedKind(**_fields(made) | {"name": self.kind, "handler": None}, pipeline=self))
 
@@ -130,13 +141,20 @@ class Pipeline:
         """The kinds of the stages, in order."""
         return [self._app.registry.get(f"{self.kind}.{stage.name}") for stage in self.stages]
 
+    def next_tasks(self, ctx: BaseContext, position: int, value: Any) -> list[NewTask]:
+        """What a stage that ended like this hands on: the next stage's task, unless it is the last or chose an end."""
+        if isinstance(value, Outcome) or position == len(self.stages) - 1:
+            return []
+        return [self.next_task(ctx, position, value)]
+
     def next_task(self, ctx: BaseContext, position: int, value: Any) -> NewTask:
         """The task of the stage after this one: same key and payload, with the state that was gathered."""
         kind = self.kinds()[position + 1]
         state = {**ctx.state, self.stages[position].product: to_jsonable_python(value)}
         text = state_json(state, kind.limits.pipeline_state_bytes_max)
-        # The payload is the first stage's, word for word; its key, shape and uniqueness were judged with that one.
-        bare = replace(kind, payload=None, key=None, trap=False, unique_seconds=None, url=None)
+        # The payload is the first stage's, word for word; its key and shape were judged with that one. A unique key is
+        # handed on.
+        bare = replace(kind, payload=None, key=None, trap=False, url=None)
         new = Kind.new_task(bare, from_json(ctx._work.payload), key=ctx.key)
         return new._replace(base=self.kind, places=0, pipeline_state=text, payload=ctx._work.payload)
 
@@ -191,8 +209,8 @@ def _gathering(pipeline: Pipeline) -> Handler:
 
 
 def _handed_on(pipeline: Pipeline, ctx: Any, position: int, value: Any) -> Any:
-    if not isinstance(value, Outcome) and position < len(pipeline.stages) - 1:
-        ctx.spawn_next(pipeline.next_task(ctx, position, value))
+    for new in pipeline.next_tasks(ctx, position, value):
+        ctx.spawn_next(new)
     return value
 
 

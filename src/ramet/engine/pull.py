@@ -91,7 +91,7 @@ class PullVerbs:
             Fewer claims, or none, when there is no more to take.
 
         Raises:
-            ValueError: no kind, or a number that makes no sense.
+            ValueError: no kind, a number that makes no sense, or a kind with a task per stage: its stages are claimed.
         """
         return await self.take(Claim, kinds, n, queues=queues, lease_seconds=lease_seconds, wait_seconds=wait_seconds)
 
@@ -110,6 +110,8 @@ class PullVerbs:
         if not wanted or n < 1 or not lease_seconds > 0:
             raise ValueError("claim needs at least one kind, n of at least 1 and lease_seconds over 0")
         found = [self.registry.known(kind) for kind in wanted]
+        for kind in found:
+            kind.check_claimable()
         places = sorted({kind.queue for kind in found}) if queues is None else list(queues)
         request = ClaimRequest(self._name(), places, [kind.name for kind in found], n, lease_seconds)
         give_up_at = self.clock.monotonic() + wait_seconds

@@ -7,7 +7,7 @@ import inspect
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
@@ -22,6 +22,9 @@ from ramet.model.retry import ERRORS, ErrorTable
 from ramet.model.shapes import shape_of
 from ramet.model.task import NewTask
 from ramet.model.uniqueness import FOR_GOOD_SECONDS
+
+if TYPE_CHECKING:
+    from ramet.engine.context import BaseContext
 
 Handler = Callable[..., Any]
 KeyOf = Callable[[Any], str]
@@ -75,6 +78,17 @@ class Kind:
         """
         bare = replace(self, payload=None, key=None, trap=False, unique_seconds=None, url=None)
         return Kind.new_task(bare, {}, key="end")
+
+    def check_claimable(self) -> None:
+        """Whether tasks of this very kind can be there.
+
+        Raises:
+            ValueError: it has a task per stage, so only its stages have tasks.
+        """
+
+    def next_stage(self, ctx: BaseContext, value: Any) -> list[NewTask]:
+        """The task that follows when a task of this kind ends with this value: of stages that are tasks, the next."""
+        return []
 
     def at_end(self) -> Kind | None:
         """This kind as its ``on_end`` handler runs it, one call limit long; None when there is no such handler."""

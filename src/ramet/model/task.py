@@ -164,6 +164,11 @@ class NewTask(NamedTuple):
     pipeline_state: str | None = None
     """JSON text that a later stage begins with."""
 
+    @property
+    def unique_kind(self) -> str:
+        """The kind that a unique key is held for: of a stage the base kind, from the first stage to the last."""
+        return self.base or self.kind
+
 
 @dataclass(frozen=True, slots=True)
 class Task:

@@ -43,7 +43,7 @@ def create(session: Session, births: Sequence[Birth]) -> None:
     if not births:
         return
     first, now = session.take_numbers(len(births)), session.now
-    tasks, identities, standings, uniques, stages = [], [], [], [], []
+    tasks, identities, standings, uniques, handed_on, stages = [], [], [], [], [], []
     chain: tuple[str, ...] = ()
     chain_text = "[]"
     for seq, (new, place, turn) in enumerate(births, first):
@@ -58,10 +58,13 @@ def create(session: Session, births: Sequence[Birth]) -> None:
         standings.append(newborn(seq, place.tracking_id, new, place.spawn_depth, now, turn=turn))
         if new.base is not None:
             stages.append((seq, place.tracking_id, new.base, new.places, new.pipeline_state, now))
-        if new.unique_seconds is not None:
-            uniques.append((new.key, new.kind, new.id, seq, place.tracking_id))
+        if new.unique_seconds is not None and new.places:
+            uniques.append((new.key, new.unique_kind, new.id, seq, place.tracking_id))
+        elif new.unique_seconds is not None:
+            handed_on.append((new.id, seq, new.key, new.unique_kind, place.parent_id))
     session.run_many(_IDENTITY, identities)
     uniqueness.take(session, uniques)
+    uniqueness.hand_on(session, handed_on)
     session.run_many(_TASK, tasks)
     if stages:
         _enter_stages(session, stages)
@@ -91,7 +94,7 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
     """
     present = lock_lineages(session, [item.tracking_id for item in lineages])
     _refuse_stopped(session, [new for item in lineages if item.tracking_id not in present for new in item.roots])
-    unique = {(new.kind, new.key) for item in lineages for new in item.roots if new.unique_seconds is not None}
+    unique = {(new.unique_kind, new.key) for item in lineages for new in item.roots if new.unique_seconds is not None}
     held = uniqueness.holders(session, unique) if unique else {}
     answers: list[Submitted] = []
     births: list[Birth] = []
@@ -150,7 +153,7 @@ def _distinct(item: NewLineage, held: Held) -> tuple[list[NewTask], list[Submitt
     distinct, answers = [], []
     for new in item.roots:
         if new.unique_seconds is not None:
-            holder = held.setdefault((new.kind, new.key), Elsewhere(new.id, item.tracking_id, None, None))
+            holder = held.setdefault((new.unique_kind, new.key), Elsewhere(new.id, item.tracking_id, None, None))
             answers.append(Submitted(holder.id, holder.tracking_id, holder.id == new.id))
             if holder.id == new.id:
                 distinct.append(new)
@@ -182,7 +185,7 @@ def _repeated(session: Session, item: NewLineage) -> list[Submitted]:
             (new.key, item.tracking_id, new.kind),
         )
         if not found and new.unique_seconds is not None:
-            holder = uniqueness.holders(session, [(new.kind, new.key)]).get((new.kind, new.key))
+            holder = uniqueness.holders(session, [(new.unique_kind, new.key)]).get((new.unique_kind, new.key))
             if holder is not None:
                 answers.append(Submitted(holder.id, holder.tracking_id, False))
                 continue

@@ -23,7 +23,7 @@ class Screen:
         self._elsewhere: dict[tuple[str, str], Elsewhere] = {}
         self._shapes: dict[shapes.Shape, int] = {}
         self._spawned: Counter[shapes.Shape] = Counter()
-        unique = {(new.kind, new.key) for _, new in wanted if new.unique_seconds is not None}
+        unique = {(new.unique_kind, new.key) for _, new in wanted if new.unique_seconds is not None}
         if unique:
             self._elsewhere = uniqueness.holders(session, unique)
         trapped = {(of, new.kind, new.shape) for of, new in wanted if new.shape is not None}
@@ -37,7 +37,7 @@ class Screen:
         stop = self._stops.covers(new) if self._stops else None
         shape = (facts.lineage.tracking_id, new.kind, new.shape or "")
         return facts._replace(
-            elsewhere=self._elsewhere.get((new.kind, new.key)) if new.unique_seconds is not None else None,
+            elsewhere=self._elsewhere.get((new.unique_kind, new.key)) if new.unique_seconds is not None else None,
             stopped_by=None if stop is None else str(stop),
             shape=new.shape,
             shape_count=self._shapes.get(shape, 0),
@@ -46,7 +46,7 @@ class Screen:
     def granted(self, tracking_id: str, new: NewTask) -> None:
         """A task of the batch will be created: those after it must see it."""
         if new.unique_seconds is not None:
-            self._elsewhere[(new.kind, new.key)] = Elsewhere(new.id, tracking_id, None, None)
+            self._elsewhere[(new.unique_kind, new.key)] = Elsewhere(new.id, tracking_id, None, None)
         if new.shape is not None:
             shape = (tracking_id, new.kind, new.shape)
             self._shapes[shape] = self._shapes.get(shape, 0) + 1

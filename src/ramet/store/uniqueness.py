@@ -1,6 +1,7 @@
 """One task per key over all lineages, for kinds with ``unique="global"`` (DESIGN §5, check 5).
 
-One row per (kind, key) names the holder. It is taken by a conditional upsert in the transaction that creates the task,
+One row per (kind, key) names the holder; of a kind with a task per stage it is one row of the base kind, which each
+stage hands on to the next. It is taken by a conditional upsert in the transaction that creates the task,
 and follows the holder's end in the transaction that ends it. A row outlives its holder's lineage: pruning that one
 does not make the work fresh again.
 """
@@ -23,7 +24,11 @@ _TAKE = (
     "seq = excluded.seq, tracking_id = excluded.tracking_id, state = NULL, held_until = NULL "
     "WHERE ramet_uniques.held_until <= ?"
 )
-_OF_HOLDER = "key = (SELECT key FROM ramet_tasks WHERE seq = ?) AND kind = ? AND seq = ?"
+_HAND_ON = (
+    "UPDATE ramet_uniques SET holder = ?, seq = ?, state = NULL, held_until = NULL "
+    "WHERE key = ? AND kind = ? AND holder = ?"
+)
+_OF_HOLDER = "key = (SELECT key FROM ramet_tasks WHERE seq = ?) AND seq = ?"
 _HOLD = f"UPDATE ramet_uniques SET state = ?, held_until = ? WHERE {_OF_HOLDER}"
 _FREE = f"DELETE FROM ramet_uniques WHERE {_OF_HOLDER}"
 
@@ -50,6 +55,12 @@ def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> N
         raise StatementFailed("a unique key was taken by another lineage in the same moment")
 
 
+def hand_on(session: Session, stages: Sequence[tuple[str, int, str, str, str | None]]) -> None:
+    """A later stage holds the key of its kind from now on: each (id, number, key, base kind, stage before)."""
+    if stages:
+        session.run_many(_HAND_ON, stages)
+
+
 def take_again(session: Session, seq: int) -> None:
     """Take the key of a task that a person revives.
 
@@ -57,17 +68,15 @@ def take_again(session: Session, seq: int) -> None:
         UniqueHeld: another task holds it; the message names that one.
     """
     [(key, kind, task_id, tracking_id)] = session.rows(
-        "SELECT key, kind, id, tracking_id FROM ramet_tasks WHERE seq = ?", (seq,)
+        "SELECT t.key, COALESCE(s.base, t.kind), t.id, t.tracking_id FROM ramet_tasks t "
+        "LEFT JOIN ramet_stages s ON s.seq = t.seq WHERE t.seq = ?",
+        (seq,),
     )
     holder = holders(session, [(kind, key)]).get((kind, key))
     if holder is not None and holder.id != task_id:
         raise UniqueHeld(task_id, holder.id, holder.tracking_id)
-    _let_go(session, kind, seq)
+    session.run(_FREE, (seq, seq))
     take(session, [(key, kind, task_id, seq, tracking_id)])
-
-
-def _let_go(session: Session, kind: str, seq: int) -> None:
-    session.run(_FREE, (seq, kind, seq))
 
 
 def follow_ends(session: Session, changes: Sequence[Change]) -> None:
@@ -76,14 +85,14 @@ def follow_ends(session: Session, changes: Sequence[Change]) -> None:
     for change in changes:
         if change.after.state not in TERMINAL:
             continue
-        seq, kind = change.before.seq, change.before.kind
+        seq = change.before.seq
         seconds = held_seconds(change)
         if seconds is None:
-            free.append((seq, kind, seq))
+            free.append((seq, seq))
             continue
         if change.before.state in TERMINAL:
             _take_if_free(session, seq)
-        held.append((change.after.state, session.now + seconds, seq, kind, seq))
+        held.append((change.after.state, session.now + seconds, seq, seq))
     session.run_many(_HOLD, held)
     session.run_many(_FREE, free)
 
