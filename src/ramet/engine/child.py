@@ -21,7 +21,7 @@ from ramet.engine.app import App
 from ramet.engine.child_process import BLOCKED_AT_START, ChildShape
 from ramet.engine.client import Client
 from ramet.engine.runner import Runner
-from ramet.engine.work import FRAME_HEAD, Work, frame, settled_in, settlement_out, unframe
+from ramet.engine.work import FRAME_HEAD, frame, settled_in, settlement_out, unframe, works_in
 from ramet.model import events as ev
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.store import StoreError, open_store
@@ -148,7 +148,7 @@ async def _serve(
             os._exit(1)
         match unframe(body):
             case ["run", works]:
-                runner.add([Work(*work) for work in works])
+                runner.add(works_in(works))
             case ["settings", stored]:
                 app.registry.live.update(stored)
             case ["settled", number, row]:

@@ -22,7 +22,7 @@ from ramet.engine.money import Reservation, SyncReservation, reserve
 from ramet.engine.outcome import Endings, Outcome, outcome_event
 from ramet.engine.own_tables import check_own
 from ramet.engine.registry import Handler, Kind, Registry
-from ramet.engine.work import Work, state_json
+from ramet.engine.work import Work, completed, state_json
 from ramet.model import events as ev
 from ramet.model.cost import Charge, amount_of
 from ramet.model.limits import LOWERABLE
@@ -56,18 +56,21 @@ class Desk(Protocol):
 class BaseContext(CallTime, Binder):
     """What contexts of async and plain handlers have in common."""
 
+    # Buffered: a task that asks for nothing pays nothing for these.
+    _spawns: tuple[NewTask, ...] | list[NewTask] = ()
+    _writes: tuple[Write, ...] | list[Write] = ()
+    _lower: tuple[tuple[str, int], ...] = ()
+    _charged: int | None = None
+
+    _pipeline_state: dict[str, Any] | None = None
+
     def __init__(self, work: Work, kind: Kind, registry: Registry, desk: Desk, lease_seconds: float) -> None:
         self._work = work
         self._kind = kind
         self._registry = registry
         self._desk = desk
         self._lease_seconds = lease_seconds
-        self._spawns: list[NewTask] = []
-        self._writes: list[Write] = []
-        self._lower: list[tuple[str, int]] = []
-        self._charged: int | None = None
         self._stage = work.stage
-        self._pipeline_state: dict[str, Any] | None = None
 
     # --- who am I
 
@@ -187,11 +190,10 @@ class BaseContext(CallTime, Binder):
         """
         self._may_spawn()
         target = self._registry.get(kind)
-        self._spawns.append(
-            target.new_task(
-                payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge
-            )
+        new = target.new_task(
+            payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge
         )
+        self.spawn_next(new)
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         """A statement on your own tables that commits with the task, under its fence. ``?`` stands for parameters.
@@ -200,7 +202,11 @@ class BaseContext(CallTime, Binder):
             ValueError: the statement touches the engine's own tables, or is none that writes rows.
             TypeError: a parameter is not None, a boolean, number, text or bytes.
         """
-        self._writes.append(Write(sql, check_own("ctx.write", sql, parameters)))
+        write = Write(sql, check_own("ctx.write", sql, parameters))
+        if isinstance(self._writes, list):
+            self._writes.append(write)
+        else:
+            self._writes = [write]
 
     def lower(self, **limits: int) -> None:
         """Lower ``max_tasks``, ``max_fan_out``, ``max_spawn_depth`` or ``max_shape`` of the lineage, never raise them.
@@ -214,7 +220,7 @@ class BaseContext(CallTime, Binder):
                 raise ValueError(f"{name} cannot be lowered by a handler: give one of {sorted(LOWERABLE)}")
             if type(value) is not int or value < 0:
                 raise ValueError(f"{name} is to be lowered to {value!r}: give a whole number of at least 0")
-        self._lower += limits.items()
+        self._lower += tuple(limits.items())
 
     def charge(self, nano_dollars: int) -> None:
         """Book money that was spent without a reservation; commits with the task. Counts as progress.
@@ -227,24 +233,31 @@ class BaseContext(CallTime, Binder):
     # --- for the engine
 
     def spawn_next(self, new: NewTask) -> None:
-        """For the engine: the next stage of a staged kind; commits with this one's end."""
-        self._spawns.append(new)
+        """For the engine: a task that commits with this one's end, the next stage of a staged kind among others."""
+        if isinstance(self._spawns, list):
+            self._spawns.append(new)
+        else:
+            self._spawns = [new]
 
-    def take_settlement(self, event: Callable[[int], ev.Event], **more: Any) -> Settlement:
+    def take_settlement(
+        self, event: Callable[[int], ev.Event], result: str | None = None, pipeline_state: str | None = None
+    ) -> Settlement:
         """Everything buffered so far, under the given event."""
         work = self._work
         settlement = Settlement(
             work.seq,
             work.fence,
             event(work.fence),
-            spawns=self._spawns,
-            writes=self._writes,
-            lower=tuple(self._lower),
-            charge=None if self._charged is None else Charge(new_id(), self._charged),
-            items=self._items,
-            **more,
+            result,
+            self._spawns,
+            self._writes,
+            pipeline_state,
+            None,
+            self._lower,
+            None if self._charged is None else Charge(new_id(), self._charged),
+            self._items,
         )
-        self._spawns, self._writes, self._lower, self._charged, self._items = [], [], [], None, ()
+        self._spawns, self._writes, self._lower, self._charged, self._items = (), (), (), None, ()
         return settlement
 
     async def _call(self, settlement: Settlement) -> Settled:
@@ -296,7 +309,7 @@ def settlement_of(context: BaseContext, result: Any) -> Settlement:
     if isinstance(result, Outcome):
         return context.take_settlement(partial(outcome_event, result))
     text = None if result is None else to_json(result).decode()
-    return context.take_settlement(ev.Complete, result=text)
+    return context.take_settlement(completed, text)
 
 
 class AsyncContext(AsyncDomain, AsyncBinder, BaseContext):

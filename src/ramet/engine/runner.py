@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -186,6 +186,7 @@ class Runner:
 
     async def _serve(self, number: int, slot: Slot) -> None:
         in_a_row = 0
+        started, place = self._started, number * self._width
         while slot.task is not None:
             while not self._queue:
                 in_a_row = 0
@@ -194,9 +195,8 @@ class Runner:
                 await waiter
             works = _works(self._queue.popleft())
             slot.begin(works)
-            place = number * self._width
             for at, work in enumerate(works, place):
-                self._started.note(at, work.seq, work.fence)
+                started.note(at, work.seq, work.fence)
             try:
                 settlements = await self._run(works, slot)
                 if slot.timed_out and slot.thread:
@@ -209,7 +209,7 @@ class Runner:
             finally:
                 slot.works, slot.contexts = (), {}
                 for at in range(place, place + len(works)):
-                    self._started.free(at)
+                    started.free(at)
             self._deliver(slot, settlements)
             in_a_row += 1
             if in_a_row >= YIELD_EVERY:
@@ -251,7 +251,7 @@ class Runner:
         try:
             arguments: tuple[Any, ...] = ()
             if kind.payload is not None:
-                arguments = (kind.payload.validate_json(work.payload),)
+                arguments = (kind.payload.validator.validate_json(work.payload),)
             context = self._context(work, kind, slot)
             return settlement_of(context, await self._call(kind, context, arguments, slot))
         except asyncio.CancelledError:
@@ -307,17 +307,16 @@ class Runner:
         slot.contexts[work.seq, work.fence] = context
         return context
 
-    async def _call(self, kind: Kind, context: Any, arguments: tuple[Any, ...], slot: Slot) -> Any:
+    def _call(self, kind: Kind, context: Any, arguments: tuple[Any, ...], slot: Slot) -> Awaitable[Any]:
+        """The call, to be awaited: no coroutine more than the handler's own."""
         assert kind.handler is not None
         more_bytes = kind.how.memory_bytes_max if self._alone else None
         if kind.is_async:
-            if more_bytes is None:
-                return await kind.handler(context, *arguments)
-            with memory_limit(more_bytes):
-                return await kind.handler(context, *arguments)
+            called: Awaitable[Any] = kind.handler(context, *arguments)
+            return called if more_bytes is None else _limited(called, more_bytes)
         slot.thread = thread = HandlerThread()
         call = partial(_call, kind, context, arguments, more_bytes)
-        return await self._threads.run(call, partial(self._thread_ended, thread))
+        return self._threads.run(call, partial(self._thread_ended, thread))
 
     def _thread_ended(self, thread: HandlerThread) -> None:
         thread.ended = True
@@ -367,6 +366,11 @@ def timed_out(work: Work, seconds: float, jitter: float) -> Settlement:
 
 def _works(item: Work | list[Work]) -> list[Work]:
     return [item] if isinstance(item, Work) else item
+
+
+async def _limited(called: Awaitable[Any], more_bytes: int) -> Any:
+    with memory_limit(more_bytes):
+        return await called
 
 
 def _call(kind: Kind, context: Any, arguments: tuple[Any, ...], more_bytes: int | None) -> Any:

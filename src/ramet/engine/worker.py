@@ -315,7 +315,8 @@ class Worker:
             answers = await self._store.settle(batch)
             del self._outcomes[: len(batch)]
         for settled in answers:
-            self._note(settled)
+            if settled.refused is not None or settled.spawns or settled.items:
+                self._note(settled)
         beside = self._let_go([(item.seq, item.fence) for item in batch])
         self.settled += len(batch)
         self._pace.settled(len(batch) - beside)
