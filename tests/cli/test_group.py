@@ -18,6 +18,9 @@ from ramet.cli import commands, main
 from tests.cli.conftest import APP, Cli
 
 OWN = {
+    "alerts",
+    "stages",
+    "import",
     "exclude",
     "lineage",
     "stop-list",
@@ -107,9 +110,18 @@ def test_importing_the_command_line_loads_no_pipeline_and_no_driver() -> None:
 def test_every_command_and_every_plugin_is_listed() -> None:
     result = CliRunner().invoke(main, ["--help"])
     assert result.exit_code == 0
-    listed = {line.split()[0] for line in result.stdout.partition("Commands:")[2].splitlines() if line.strip()}
-    assert listed >= OWN
-    assert "wiki" in listed
+    listed = [line.split()[0] for line in result.stdout.partition("\nWork:\n")[2].splitlines() if line.strip()]
+    assert set(listed) >= {*OWN, "wiki"}
+    titles = [f"{title}:" for title in (*commands.SECTIONS, commands.EXTRAS)][1:]
+    assert [word for word in listed if word.endswith(":")] == titles
+    assert len(listed) == len(set(listed))
+    assert listed.index("wiki") > listed.index(titles[-1])
+
+
+def test_the_help_fits_a_narrow_terminal_and_cuts_no_own_line() -> None:
+    lines = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines[1:] if line.endswith("...")] == []
 
 
 def test_no_arguments_show_the_help() -> None:
@@ -122,12 +134,18 @@ def test_the_version_is_the_packages() -> None:
 
 @pytest.mark.parametrize("command", sorted(OWN))
 def test_every_command_explains_itself_and_every_option(command: str) -> None:
-    own = main.commands[command]
-    assert own.help
+    explained(main.commands[command])
+    assert CliRunner().invoke(main, [command, "--help"]).exit_code == 0
+
+
+def explained(own: click.Command) -> None:
+    """Help for a command, its options, and all below it."""
+    assert own.help, own.name
     for parameter in own.params:
         if isinstance(parameter, click.Option):
             assert parameter.help, parameter.name
-    assert CliRunner().invoke(main, [command, "--help"]).exit_code == 0
+    for below in own.commands.values() if isinstance(own, click.Group) else ():
+        explained(below)
 
 
 def test_a_plugin_runs(plugins: Callable[..., None], cli: Cli) -> None:

@@ -49,7 +49,7 @@ def blocks() -> None:
 blocks.add_command(reoffer)
 
 
-@blocks.command("list")
+@blocks.command("list", short_help="Refused spawns by kind, key and reason.")
 @click.argument("tracking_id", required=False)
 @click.option("--reason", type=click.Choice([reason.value for reason in BlockReason]), help="Only this reason.")
 @click.option("--kind", help="Only this kind.")

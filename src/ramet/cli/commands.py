@@ -36,6 +36,7 @@ from ramet.cli.tree import tree
 from ramet.cli.work import worker
 
 GROUP = "ramet.commands"
+EXTRAS = "Extras"
 
 
 class Commands(click.Group):
@@ -53,6 +54,23 @@ class Commands(click.Group):
             return own
         found = _plugins().get(name)
         return None if found is None else _loaded(found)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """By what they are for, in columns that stand below each other."""
+        names = self.list_commands(context)
+        own = {title: [str(command.name) for command in commands] for title, commands in SECTIONS.items()}
+        others = sorted(set(names).difference(*own.values()))
+        width = max(map(len, names))
+        for title, section in {**own, EXTRAS: others}.items():
+            found = [(name, self.get_command(context, name)) for name in section]
+            rows = [
+                (name.ljust(width), command.get_short_help_str(formatter.width - 6 - width))
+                for name, command in found
+                if command is not None
+            ]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def main(
         self,
@@ -159,37 +177,14 @@ def main() -> None:
     """
 
 
-for _command in (
-    import_command,
-    worker,
-    submit,
-    status,
-    stages,
-    tasks,
-    reclaim,
-    tree,
-    explain,
-    blocks,
-    retry,
-    cancel,
-    exclude,
-    lineage,
-    stop_list,
-    pause,
-    resume,
-    limit,
-    resources,
-    resource,
-    workers,
-    acts,
-    alerts,
-    costs,
-    schedule,
-    settings,
-    prune,
-    backup,
-    restore,
-    doctor,
-    bench,
-):
-    main.add_command(_command)
+SECTIONS: dict[str, tuple[click.Command, ...]] = {
+    "Work": (worker, submit, schedule, import_command),
+    "Look": (status, stages, tasks, tree, explain, blocks, alerts, costs, resources, workers, acts),
+    "Decide": (retry, cancel, exclude, lineage, stop_list, pause, resume, limit, resource),
+    "Operate": (settings, doctor, reclaim, prune, backup, restore, bench),
+}
+"""Own commands as the help lists them; those of entry points follow under ``Extras``."""
+
+for _section in SECTIONS.values():
+    for _command in _section:
+        main.add_command(_command)

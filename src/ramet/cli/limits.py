@@ -12,6 +12,7 @@ from ramet import Client, KindLimit, Policy, Queue, Resource, Unserved, Usage, W
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, person
 from ramet.cli.show import console, emit, jsonable, moment, plain, table
+from ramet.engine.sharing import checked_policy
 from ramet.model.resources import policy_of
 
 NO_LIMIT = "none"
@@ -40,7 +41,11 @@ def limit() -> None:
 
 
 def _limit_command(what: str) -> click.Command:
-    @click.command(what, short_help=f"Claims at once of a {what}.")
+    @click.command(
+        what,
+        short_help=f"Claims at once of a {what}.",
+        help=f"Set how many claims of {what} NAME there may be at once, over all workers; `none` lifts the limit.",
+    )
     @click.argument("name")
     @click.option("--concurrency", type=Concurrency(), required=True, help="Claims at once over all workers.")
     @click.option("--reason", help="Why, for the record.")
@@ -91,9 +96,12 @@ def limit_resource(
     as_json: bool,
 ) -> None:
     """Say all that a resource bears: PATTERN is a name, or a prefix followed by * (quote it)."""
-    policy = Policy(pattern, concurrency, rate, burst, failures, cooldown, explicit=True)
     if "*" in pattern[:-1] or not pattern:
         raise CliError(f"{pattern!r} is no pattern: give a name, or a prefix followed by one *")
+    try:
+        policy = checked_policy(Policy(pattern, concurrency, rate, burst, failures, cooldown, explicit=True))
+    except ValueError as error:
+        raise CliError(str(error)) from None
 
     async def question(client: Client) -> None:
         await client.limit_resource(policy, by=person(), reason=reason)
@@ -191,8 +199,15 @@ def resource() -> None:
 
 def _breaker_command(verb: str) -> click.Command:
     off = verb == "open"
+    told = (
+        "Switch resource NAME off: nothing of it is claimed until it is closed, or its cool-down is over."
+        if off
+        else "Switch resource NAME on again. `ramet retry` revives what was skipped meanwhile."
+    )
 
-    @click.command(verb, short_help="Switch it off: nothing of it is claimed." if off else "Switch it on again.")
+    @click.command(
+        verb, help=told, short_help="Switch it off: nothing of it is claimed." if off else "Switch it on again."
+    )
     @click.argument("name")
     @click.option("--reason", help="Why, for the record.")
     @database_option

@@ -79,7 +79,7 @@ def _ask(database: Path, question: Callable[[Client], Awaitable[Answer]]) -> Ans
     return asyncio.run(ask())
 
 
-@click.group()
+@click.group(short_help="Expand articles into a graph of linked ones.")
 def wiki() -> None:
     """Expand a few articles into a graph of linked articles that can be searched by meaning.
 
@@ -91,7 +91,7 @@ def wiki() -> None:
     """
 
 
-@wiki.command("expand")
+@wiki.command("expand", short_help="Start or continue an expansion.")
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
 @click.option(
     "--source",
@@ -131,7 +131,7 @@ def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: P
     click.get_current_context().exit(code)
 
 
-@wiki.command()
+@wiki.command(short_help="How far a run is.")
 @click.argument("run", required=False)
 @click.option("--watch", is_flag=True, help="Refresh until it has ended, or Ctrl-C.")
 @_database
@@ -190,7 +190,7 @@ def _counts(status: RunStatus) -> GraphCounts | None:
         raise
 
 
-@wiki.command()
+@wiki.command(short_help="Find sections by meaning.")
 @click.argument("text")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=5, show_default=True, help="Results, at most.")
 @click.option("--graph", type=click.Path(dir_okay=False, path_type=Path), help="A graph file instead of a run's.")
@@ -215,7 +215,7 @@ def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options:
         out.print(Text("this graph was made without a model: results share words with the text, not meaning", "yellow"))
 
 
-@wiki.command()
+@wiki.command(short_help="See it: 500 articles in a minute.")
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
