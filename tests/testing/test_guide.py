@@ -62,7 +62,7 @@ def test_the_program_of_stages_says_how_far_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    page = GUIDES.parent / "concepts" / "stages-and-binding.md"
+    page = GUIDES.parent / "concepts" / "stages.md"
     [source] = [block for block in blocks(page) if "asyncio.run" in block]
     exec(compile(source, page.name, "exec"), {"__name__": "guide"})
     assert capsys.readouterr().out == "count success 1\nfetch success 1\n"
