@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import gc
 import importlib
 import os
 import random
@@ -200,6 +201,7 @@ def main(arguments: list[str]) -> int:
     except Exception as error:
         sys.stderr.write(f"ramet: cannot load {target}: {type(error).__name__}: {error}\n")
         return 2
+    gc.freeze()  # What the app loaded stays: looking for garbage in it again and again costs every task.
     slots, link = Slots(int(slots_fd)), socket.socket(fileno=int(link_fd))
     for handle in (int(slots_fd), int(link_fd)):
         os.set_inheritable(handle, False)  # A program that a handler starts must not hold the link open.

@@ -11,11 +11,13 @@ import asyncio
 import logging
 import random
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from ramet.engine.alone import Alone, widest
 from ramet.engine.child_process import ChildPlan, ChildProcess, ChildShape, StartCutShort
 from ramet.engine.clock import Clock, SystemClock
+from ramet.engine.collecting import seldom_collected
 from ramet.engine.ending import conclude, overdue
 from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.registry import Registry
@@ -66,6 +68,7 @@ class Pool:
         self._renewing: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
+        self._seldom_collected = ExitStack()
 
     @property
     def pid(self) -> int | None:
@@ -96,6 +99,7 @@ class Pool:
         await child.start()
         self._main = child
         self._watching = asyncio.create_task(self._watch())
+        self._seldom_collected.enter_context(seldom_collected())
         if not child.alive:
             self.died(child, "the handler process ended as soon as it was ready")
 
@@ -137,6 +141,7 @@ class Pool:
         return unstarted
 
     async def stop(self) -> None:
+        self._seldom_collected.close()
         own = [task for task in (self._watching, self._renewing, *self._closing) if task is not None]
         for task in own:
             task.cancel()

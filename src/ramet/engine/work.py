@@ -98,7 +98,7 @@ def completed(fence: int) -> ev.Complete:
 def settlement_out(item: Settlement) -> list[Any]:
     """A settlement as JSON values; shorter for a task whose handler only returned, as most do."""
     event = item.event
-    if item[4:] == _NOTHING_ELSE and type(event) is ev.Complete and event == completed(item.fence):
+    if type(event) is ev.Complete and event.reason is None and item.fence == event.fence and item[4:] == _NOTHING_ELSE:
         return [item.seq, item.fence, item.result]
     return _in_full(item)
 
