@@ -22,6 +22,7 @@ from ramet.engine.work import (
     unframe,
     work_of,
     works_in,
+    works_out,
 )
 from ramet.model import events as ev
 from ramet.model.binding import ItemSettlement
@@ -142,11 +143,11 @@ def test_every_answer_survives_the_wire(settled: Settled) -> None:
         assert got.reason is sent.reason
 
 
-@given(of_fields(Work))
-def test_every_claimed_task_survives_the_wire(work: Work) -> None:
-    [arrived] = works_in([travelled(work)])
-    assert arrived == work
-    assert type(arrived) is Work
+@given(st.lists(of_fields(Work), max_size=3))
+def test_every_claimed_task_survives_the_wire(works: list[Work]) -> None:
+    arrived = works_in(travelled(works_out(works)))
+    assert arrived == works
+    assert all(type(work) is Work for work in arrived)
 
 
 @pytest.mark.parametrize("kind", FROM_HANDLERS)

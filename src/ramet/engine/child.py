@@ -148,8 +148,8 @@ async def _serve(
             # The supervisor is gone: nothing that runs here could be settled any more.
             os._exit(1)
         match unframe(body):
-            case ["run", works]:
-                runner.add(works_in(works))
+            case ["run", columns]:
+                runner.add(works_in(columns))
             case ["settings", stored]:
                 app.registry.live.update(stored)
             case ["settled", number, row]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ramet.engine.settings import LiveSettings
-from ramet.engine.work import FRAME_HEAD, Work, frame, settlement_in, unframe
+from ramet.engine.work import FRAME_HEAD, Work, frame, settlement_in, unframe, works_out
 from ramet.store.base import Settled, Settlement
 from ramet.store.slots import Running, new_slots
 
@@ -252,7 +252,7 @@ class ChildProcess:
         if live is not None and live.stored is not self._told:
             self._told = live.stored
             self._send(["settings", self._told])
-        self._send(["run", works])
+        self._send(["run", works_out(works)])
 
     def cancel(self, claims: Sequence[tuple[int, int]]) -> None:
         """Stop the handlers of these claims, and begin none of them."""

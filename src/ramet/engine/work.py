@@ -63,9 +63,14 @@ def work_of(claimed: Claimed) -> Work:
     return tuple.__new__(Work, _OF_GIVEN(claimed.standing + claimed[1:]))
 
 
-def works_in(rows: Iterable[Sequence[Any]]) -> list[Work]:
+def works_out(works: Sequence[Work]) -> list[tuple[Any, ...]]:
+    """Claimed tasks as JSON values, field by field: a list of texts is written and read faster than many mixed rows."""
+    return list(zip(*works, strict=True))
+
+
+def works_in(columns: Iterable[Sequence[Any]]) -> list[Work]:
     """Claimed tasks from JSON values."""
-    return [tuple.__new__(Work, row) for row in rows]
+    return [tuple.__new__(Work, row) for row in zip(*columns, strict=True)]
 
 
 _EVENTS: dict[str, type[Any]] = {
