@@ -27,7 +27,7 @@ from ramet.store.errors import StoreError
 from ramet.store.neighbours import Neighbours
 from ramet.store.sqlite import SqliteStore
 from ramet.store.sqlite_session import SqliteSession, connect
-from tests.crash import garden
+from tests.crash import garden, office
 from tests.invariants import violations
 from tests.simulation.virtual_time import VirtualClock, VirtualLoop
 
@@ -52,6 +52,11 @@ WRITES = (
     "UPDATE ramet_lineages SET reserved", "UPDATE ramet_lineages SET spent", "UPDATE ramet_spend SET reserved",
     "WITH RECURSIVE settlers", "UPDATE ramet_lineages SET end_wanted",
     "UPDATE ramet_spend SET spent", "UPDATE ramet_reservations SET actual", "UPDATE ramet_reservations SET closed_at",
+    "INSERT INTO ramet_queues", "INSERT INTO ramet_kinds", "INSERT INTO ramet_policies", "INSERT INTO ramet_resources",
+    "INSERT INTO ramet_holds", "DELETE FROM ramet_holds WHERE seq", "INSERT INTO ramet_acts",
+    "UPDATE ramet_lineages SET state = 'paused'", "UPDATE ramet_queues SET paused_at = ?",
+    "UPDATE ramet_queues SET paused_at = NULL", "UPDATE ramet_live SET deadline_at",
+    "UPDATE ramet_resources SET ready_at",
 )  # fmt: skip
 
 
@@ -152,6 +157,7 @@ class Run:
         client = Client(garden.app.registry, self._open(), garden.LIMITS, tables=garden.TABLES)
         await client.ensure_tables()
         await garden.sow(client)
+        await office.sow(client)
         await self._work(client)
         await garden.revive_rotten(client)
         await self._work(client)
@@ -171,7 +177,7 @@ class Run:
             assert found == [], "\n".join(found)
             states = await store.read("SELECT tracking_id, kind, key, state FROM ramet_tasks")
             effects = await store.read("SELECT task, step FROM effects")
-            return Ended({(a, b, c): state for a, b, c, state in states}, Counter((a, b) for a, b in effects))
+            return Ended(office.in_order(states), Counter((a, b) for a, b in effects))
 
         assert self.store is not None
         return self.loop.run_until_complete(read(self.store))
@@ -236,6 +242,8 @@ def test_the_run_does_everything_that_is_worth_crashing(reference: tuple[Counts,
     assert set(ended.states.values()) == {"success", "filtered", "skipped", "failed", "cancelled"}
     assert set(ended.effects.values()) == {1}
     assert {step for _, step in ended.effects} == STEPS
+    told = Counter((kind, state) for (lineage, kind, _), state in ended.states.items() if lineage == "office")
+    assert told == office.ENDS
     for beginning in WRITES:
         assert any(sql.strip().startswith(beginning) for sql, _ in counts), f"no statement begins with {beginning}"
 
