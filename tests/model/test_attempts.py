@@ -217,6 +217,13 @@ def test_a_snooze_past_the_deadline_fails(deadline_at: float, state: str) -> Non
     assert change.outcome == "snooze"
 
 
+def test_a_snooze_past_the_deadline_keeps_its_own_reason_too() -> None:
+    for on_end in (0, 1):
+        change = changed(standing(deadline_at=NOW, on_end=on_end), ev.Snooze(FENCE, 60.0, "the batch is not done"))
+        assert (change.reason, change.outcome) == ("task_deadline: the batch is not done", "snooze")
+        assert change.after.ending_reason == (change.reason if on_end else None)
+
+
 def test_a_snooze_that_would_last_past_the_deadline_is_ended_by_it() -> None:
     after = changed(standing(deadline_at=NOW + 30.0), ev.Snooze(FENCE, 3_600.0)).after
     assert refused(after, ev.DeadlinePassed(), NOW + 29.9) == "not_overdue"

@@ -234,6 +234,8 @@ def test_the_deadline_of_a_bound_task_is_looked_at_after_its_settler_did() -> No
     assert changed(task, ev.SettledBy("batch", FENCE, "success")).after.state == "success"
     change = changed(task, ev.SettledBy("batch", FENCE, "pending"))
     assert (change.after.state, change.reason) == ("failed", "task_deadline")
+    change = changed(task, ev.SettledBy("batch", FENCE, "pending", reason="the provider dropped it"))
+    assert (change.after.state, change.reason) == ("failed", "task_deadline: the provider dropped it")
 
 
 # --- exclude and revive

@@ -21,25 +21,21 @@ async def violations(store: MemoryStore) -> list[str]:
 def _effects(store: MemoryStore) -> Iterator[str]:
     """Exactly one end effect per accepted settlement, none for any other (promise I2)."""
     ids = dict(store.rows("SELECT seq, id FROM ramet_tasks"))
-    accepted, unknown = set(), set()
+    accepted = set()
     for seq, fence, outcome, reason, error_class in store.rows(
         "SELECT seq, fence, outcome, COALESCE(reason, ''), error_class FROM ramet_attempts"
     ):
         token = f"{ids[seq]}:{fence}"
-        if outcome == "snooze" and reason == "task_deadline":
-            unknown.add(token)  # Raised or returned: the deadline's reason took the place of the snooze's own.
         # RetryAfter and CostRefused are raised: they end as a snooze and drop what was buffered, like any exception.
-        elif reason.startswith(("retry after", "cost")):
+        if reason.removeprefix("task_deadline: ").startswith(("retry after", "cost")):
             continue
-        elif outcome in ACCEPTED or (outcome == "error" and error_class is None):
+        if outcome in ACCEPTED or (outcome == "error" and error_class is None):
             accepted.add(token)
     found = [token for (token,) in store.rows("SELECT token FROM effects WHERE name = 'end'")]
     if len(found) != len(set(found)):
         yield f"{len(found) - len(set(found))} end effects happened twice"
     yield from (f"claim {token} was accepted and its effect is missing" for token in sorted(accepted - set(found)))
-    yield from (
-        f"claim {token} left an effect and was not accepted" for token in sorted(set(found) - accepted - unknown)
-    )
+    yield from (f"claim {token} left an effect and was not accepted" for token in sorted(set(found) - accepted))
     doubled = store.rows("SELECT token, name FROM effects WHERE name <> 'end' GROUP BY token, name HAVING COUNT(*) > 1")
     yield from (f"checkpoint effect {name} of claim {token} happened twice" for token, name in doubled)
 

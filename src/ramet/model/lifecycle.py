@@ -171,7 +171,9 @@ def _again(
     if task.ending is not None:
         return _ended(row, task, FAILED, fields, **told)
     if task.deadline_at is not None and now >= task.deadline_at:
-        told["reason"] = "task_deadline"
+        # What a handler said stays beside the limit; any other outcome's own reason is about a next try.
+        own = told.get("reason") if told["outcome"] in ("snooze", "returned") else None
+        told["reason"] = f"task_deadline: {own}" if own else "task_deadline"
         if task.on_end:
             return _ending(row, task, FAILED, now, fields, **told)
         return _ended(row, task, FAILED, fields, **told)
