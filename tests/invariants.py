@@ -18,6 +18,7 @@ from ramet.model.task import Standing
 from ramet.store.base import Store
 from ramet.store.epoch import FENCES_PER_EPOCH
 from tests.invariants_blobs import blobs
+from tests.invariants_flow import FLOW_CHECKS, FlowRows
 from tests.invariants_guard import UniqueRow, shapes_equal_a_recount, unique_keys_have_their_holder
 from tests.invariants_money import money
 from tests.invariants_rows import BlockRow, TaskRow
@@ -49,6 +50,7 @@ class Rows:
         self.shapes: Counter[tuple[str, str, str]] = Counter()
         self.demands: list[Any] = []
         self.firing: list[Any] = []
+        self.flow = FlowRows()
 
     async def load(self, store: Store) -> None:
         async def table(name: str, fields: Any) -> list[Any]:
@@ -95,9 +97,9 @@ class Rows:
         for name in ("ramet_attempts", "ramet_transitions", "ramet_checkpoints", "ramet_stages"):
             found = await store.read(f"SELECT seq, tracking_id FROM {name}")
             self.owned += [(name, seq, of) for seq, of in found if of not in gone]
-        stages = await store.read("SELECT seq, places, base FROM ramet_stages")
-        self.places = {seq: places for seq, places, _ in stages}
-        self.bases = {seq: base for seq, _, base in stages}
+        await self.flow.load(store)
+        self.places = {row.seq: row.places for row in self.flow.stages.values()}
+        self.bases = {row.seq: row.base for row in self.flow.stages.values()}
 
     def stand(self, task: TaskRow) -> TaskRow | Standing:
         """Where the task's moving fields are: the hot row while there is one."""
@@ -373,4 +375,5 @@ CHECKS = (
     refusals_are_explained,
     nothing_is_orphaned,
     alerts_are_told_once,
+    *FLOW_CHECKS,
 )

@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from ramet.engine.registry import Registry
+from ramet.engine.scheduler import tick
+from ramet.engine.schedules import Schedules
+from ramet.model.limits import Limits
+from ramet.model.resources import Policy
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import CHECKS, violations
 from tests.world import SettableClock, World, failing
 
+HOLD, HELD = "INSERT INTO ramet_holds SELECT seq,", "'line', 'default', 'page', NULL, 9e9"
 DAMAGE: list[tuple[str, str]] = [
     ("one_place_and_one_end", "UPDATE ramet_tasks SET state = 'success', finished_at = 1.0 WHERE id = 'pending'"),
     ("one_place_and_one_end", "DELETE FROM ramet_live WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = 'pending')"),
@@ -78,6 +84,37 @@ DAMAGE: list[tuple[str, str]] = [
     ("nothing_is_orphaned", "UPDATE ramet_attempts SET tracking_id = 'elsewhere'"),
     ("nothing_is_orphaned", "INSERT INTO ramet_checkpoints VALUES (999, 'line', '{}', NULL, 1.0)"),
     ("nothing_is_orphaned", "UPDATE ramet_transitions SET number = number + 1"),
+    ("held_slots_are_of_ended_claims", f"{HOLD} 1, {HELD} FROM ramet_tasks WHERE id = 'done'"),
+    ("held_slots_are_of_ended_claims", f"{HOLD} fence, {HELD} FROM ramet_live WHERE state='processing'"),
+    ("held_slots_are_of_ended_claims", f"{HOLD} 1, {HELD} FROM (SELECT 999 AS seq)"),
+    ("held_slots_are_of_ended_claims", "UPDATE ramet_holds SET kind = 'image'"),
+    ("held_slots_are_of_ended_claims", "UPDATE ramet_holds SET resource = 'mill'"),
+    ("resources_are_sound", "PRAGMA ignore_check_constraints = 1; UPDATE ramet_resources SET name = ''"),
+    ("resources_are_sound", "UPDATE ramet_resources SET tokens = -0.1"),
+    ("resources_are_sound", "UPDATE ramet_resources SET tokens = 2.1"),
+    ("resources_are_sound", "UPDATE ramet_resources SET failures = -1"),
+    ("resources_are_sound", "UPDATE ramet_resources SET opened_at = 1.0"),
+    ("resources_are_sound", "UPDATE ramet_resources SET opened_at = 1.0, opened_by = 'engine'"),
+    ("resources_are_sound", "UPDATE ramet_resources SET opened_reason = 'odd'"),
+    ("resources_are_sound", "UPDATE ramet_resources SET paused_until = 1.0"),
+    ("tasks_wait_at_their_resource", "UPDATE ramet_live SET resource = NULL"),
+    ("tasks_wait_at_their_resource", "UPDATE ramet_live SET wait = 'resource' WHERE resource IS NULL"),
+    ("tasks_wait_at_their_resource", "UPDATE ramet_live SET wait = NULL"),
+    ("tasks_wait_at_their_resource", "UPDATE ramet_resources SET ready_at = NULL"),
+    ("tasks_wait_at_their_resource", "DELETE FROM ramet_resources"),
+    ("tasks_wait_at_their_resource", "UPDATE ramet_live SET ending = 'failed' WHERE wait = 'resource'"),
+    ("pauses_of_queues_are_counted", "INSERT INTO ramet_queues (name, paused_seconds) VALUES ('q', -1.0)"),
+    ("pauses_of_queues_are_counted", "INSERT INTO ramet_queues (name, paused_at, paused_by) VALUES ('q', 1.0, 'me')"),
+    ("pauses_of_queues_are_counted", "INSERT INTO ramet_queues (name, paused_by) VALUES ('q', 'me')"),
+    ("schedules_count_their_slots", "UPDATE ramet_schedules SET runs = 0"),
+    ("schedules_count_their_slots", "UPDATE ramet_schedules SET name = 'other'"),
+    ("schedules_count_their_slots", "UPDATE ramet_slots SET slots = 2"),
+    ("schedules_count_their_slots", "UPDATE ramet_slots SET tracking_id = NULL"),
+    ("schedules_count_their_slots", "UPDATE ramet_slots SET outcome = 'skipped'"),
+    ("stages_follow_their_first", "UPDATE ramet_stages SET places = 0 WHERE places = 2"),
+    ("stages_follow_their_first", "UPDATE ramet_stages SET places = 1 WHERE places = 2"),
+    ("stages_follow_their_first", "UPDATE ramet_stages SET base = 'page' WHERE places = 0"),
+    ("stages_follow_their_first", "UPDATE ramet_tasks SET key = 'b' WHERE kind = 'staged.b'"),
 ]
 
 
@@ -86,6 +123,7 @@ async def build(path: Path) -> None:
     clock = SettableClock()
     store = SqliteStore(path, clock=clock, inline=True)
     world = World(store, clock)
+    await scheduled(world)
     await world.submit(world.task("root", id="root"), max_fan_out=4)
     root = await world.claim_one()
     news = [world.task(name, id=name, shape=name) for name in ("done", "broken", "cancelled", "held", "one too many")]
@@ -98,8 +136,30 @@ async def build(path: Path) -> None:
     assert (await world.claim_one()).id == "held"
     await world.submit(world.task("other", id="other"), tracking_id="over")
     await world.settle(await world.claim_task("other"))
+    await flowing(world)
     await world.check()
     await store.close()
+
+
+async def scheduled(world: World) -> None:
+    """A schedule with a run that is over."""
+    await Schedules(Registry(Limits()), world.store, Limits()).add("page", every_seconds=300.0)
+    world.clock.advance(300.0)
+    await tick(world.store, 300.0, Limits())
+    await world.run_all()
+
+
+async def flowing(world: World) -> None:
+    """A task that waits for its resource, one whose slot is held on, and a kind of two stages."""
+    await world.store.limit_resource(Policy("mill", rate_per_second=1.0, burst=2.0), by="test")
+    first = world.task("a", "staged.a", base="staged", places=2)
+    await world.submit(first, world.task("stopped", "odd", id="stopped"), tracking_id="flow")
+    await world.settle(
+        await world.claim_one(kinds=("staged.a",)), spawns=[world.task("a", "staged.b", base="staged", places=0)]
+    )
+    await world.claim_one(kinds=("odd",))
+    await world.store.cancel("stopped", tree=False, by="test")
+    await world.submit(world.task("grain", resource="mill"), tracking_id="mill")
 
 
 @pytest.mark.parametrize(("check", "damage"), DAMAGE, ids=[f"{c}-{n}" for n, (c, _) in enumerate(DAMAGE)])
