@@ -181,7 +181,7 @@ async def test_when_its_settler_ends_in_whatever_way_a_task_is_free_again(world:
     assert (await world.get(claimed.id)).state.terminal
     assert await world.store.bound(claimed.id) == []
     if end == "deadline":
-        assert {(await world.get(name)).reason for name in ids} == {"task_deadline"}
+        assert {(await world.get(name)).reason for name in ids} == {"task_deadline: settler_ended"}
         return
     assert sorted(item.id for item in await world.claim(10)) == sorted(ids)
     history = await world.store.history(ids[0])

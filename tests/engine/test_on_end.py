@@ -238,7 +238,7 @@ async def test_an_end_that_nobody_serves_is_not_waited_for_for_ever(tmp_path: Pa
     assert await world.state(task_id) == "pending"
     clock.advance(ENDING_SECONDS)
     await world.sweep()
-    assert (await world.get(task_id)).reason == "cancelled by ann"
+    assert (await world.get(task_id)).reason == "cancelled by ann; on_end: not done within 3600 s"
     assert await world.state(task_id) == "cancelled"
     await world.check()
     await world.store.close()

@@ -159,7 +159,7 @@ def test_a_last_claim_that_nobody_makes_is_not_waited_for_for_ever(into: str) ->
     task = ending("pending", into)
     assert refused(task, ev.DeadlinePassed(), NOW + ENDING_SECONDS - 0.001) == "not_overdue"
     change = changed(task, ev.DeadlinePassed(), NOW + ENDING_SECONDS)
-    assert (change.after.state, change.reason) == (into, "because")
+    assert (change.after.state, change.reason) == (into, "because; on_end: not done within 3600 s")
     assert (change.outcome, change.by) == (None, "engine")
     lapsed = changed(ending(into=into, deadline_at=NOW, lease_until=NOW), ev.DeadlinePassed())
     assert (lapsed.after.state, lapsed.outcome) == (into, "ended")

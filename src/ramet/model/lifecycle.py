@@ -152,7 +152,7 @@ def _ended(row: Transition, task: Standing, state: str, fields: dict[str, Any] =
 
 def _both_reasons(task: Standing, told: dict[str, Any]) -> str | None:
     """Why it was to end, and what went wrong with its ``on_end`` handler, where anything did."""
-    wrong = told.get("error") or (told.get("reason") if told.get("outcome") == "lost" else None)
+    wrong = told.get("error") or (told.get("reason") if told.get("outcome") in ("lost", "ended", None) else None)
     return task.ending_reason if wrong is None else f"{task.ending_reason or task.ending}; on_end: {wrong}"
 
 
@@ -258,9 +258,10 @@ def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now:
 
 def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) -> Change:
     available_at = now + event.delay_seconds if event.delay_seconds > 0 else task.available_at
+    free = None if task.ending is not None else free_wait(task.resource)
     after = task._replace(
         state=PENDING,
-        wait=_DUE if event.delay_seconds > 0 else free_wait(task.resource),
+        wait=_DUE if event.delay_seconds > 0 else free,
         available_at=available_at,
         lease_until=0.0,
         worker=None,
@@ -312,7 +313,8 @@ def _task_deadline(row: Transition, task: Standing, event: ev.DeadlinePassed, no
     if (task.state == PROCESSING and task.lease_until > now) or (task.bound_to is not None and not event.polled):
         return Refused("in_hand")
     if task.ending is not None:
-        return _ended(row, task, FAILED, outcome=_outcome_in_hand(task), by="engine")
+        reason = f"not done within {ENDING_SECONDS:.0f} s"
+        return _ended(row, task, FAILED, outcome=_outcome_in_hand(task), reason=reason, by="engine")
     return _ended_from_outside(row, task, FAILED, now, reason="task_deadline", by="engine")
 
 

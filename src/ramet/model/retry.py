@@ -35,7 +35,7 @@ class RetryAfter(Exception):
 
     Args:
         seconds: how long to wait.
-        resource: what was busy (a host, a provider); named in the reason.
+        resource: what was busy (a host, a provider); named in the reason. Left out, the task's own, if it has one.
     """
 
     def __init__(self, seconds: float, resource: str = "") -> None:

@@ -58,7 +58,7 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
 def promote_due(session: Session, limit: int = 1_000) -> int:
     """Make delayed tasks claimable whose time has come."""
     due = session.rows(
-        "UPDATE ramet_live SET wait = CASE WHEN resource IS NULL THEN NULL ELSE 'resource' END "
+        "UPDATE ramet_live SET wait = CASE WHEN resource IS NULL OR ending IS NOT NULL THEN NULL ELSE 'resource' END "
         "WHERE seq IN (SELECT seq FROM ramet_live "
         "WHERE wait = 'due' AND available_at <= ? ORDER BY available_at LIMIT ?) RETURNING resource",
         (session.now, limit),

@@ -12,7 +12,7 @@ from ramet.model.flow import Usage
 from ramet.model.lifecycle import decide
 from ramet.model.resources import LOOK_SECONDS, Policy, Resource, policy_of
 from ramet.model.retry import ErrorClass
-from ramet.model.task import Standing
+from ramet.model.task import Standing, Wait
 from ramet.model.transitions import ERROR, FAIL, Change
 from ramet.store.acts import record_act
 from ramet.store.apply import apply
@@ -119,7 +119,8 @@ def _later(session: Session, name: str) -> float | None:
 
 def spend(session: Session, looked: Ready, taken: Sequence[Standing]) -> None:
     """Book what a claim took, and when to look at each resource again."""
-    claims = Counter(standing.resource for standing in taken if standing.resource is not None)
+    # A task that is ending goes past its resource, and its last handler costs no token.
+    claims = Counter(standing.resource for standing in taken if standing.wait == Wait.RESOURCE)
     save(
         session,
         [
@@ -164,7 +165,7 @@ def _named(change: Change, event: ev.Event) -> str | None:
 
 def _after(resource: Resource, policy: Policy, change: Change, event: ev.Event, now: float) -> Resource:
     if isinstance(event, ev.HandBack):
-        return rules.give_back(resource, policy, 1)
+        return resource if change.before.ending is not None else rules.give_back(resource, policy, 1)
     if isinstance(event, ev.Snooze):
         if event.resource is None:
             return resource

@@ -37,7 +37,7 @@ FLOW_TABLES = (
     # ready_at is when a claim looks at a resource next; NULL when nothing waits for it, so that such rows cost nothing.
     """
     CREATE TABLE ramet_resources (
-        name TEXT PRIMARY KEY,
+        name TEXT PRIMARY KEY CHECK (name <> ''),
         tokens REAL,
         refilled_at REAL NOT NULL DEFAULT 0,
         paused_until REAL NOT NULL DEFAULT 0,

@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
-from ramet.model.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
 from ramet.model.transitions import PROCESSING, Change
@@ -81,21 +80,17 @@ def _of_the_dead(standing: Standing, dead_workers: DeadWorkers) -> ev.Event:
     return ev.HandBack(standing.fence)
 
 
-_HELD_QUEUES = "SELECT name FROM ramet_queues WHERE paused_seconds > 0 AND paused_at > ?"
-
-
 def expire(session: Session, limit: int) -> int:
-    """Pending tasks past their own deadline fail. Claimed ones are judged when their attempt's outcome is known."""
-    # In a paused queue a task that is ending cannot have its last handler now.
-    paused = [name for (name,) in session.rows(_HELD_QUEUES, (session.now - PAUSE_SECONDS_MAX,))]
-    listed, values = session.members(paused)
+    """Pending tasks past their own deadline fail. Claimed ones are judged when their attempt's outcome is known.
+
+    A task that is ending has an hour for its last handler, and no pause of its queue makes that longer (promise I6).
+    """
     rows = session.rows(
         # A bound task is in its settler's hands.
         # Left to itself SQLite takes another index, and every sweep reads the whole backlog.
         f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_overdue WHERE state = 'pending' "
-        f"AND deadline_at IS NOT NULL AND deadline_at <= ? AND bound_to IS NULL "
-        f"AND (ending IS NULL OR queue NOT IN {listed}) LIMIT ?",
-        (session.now, values, limit),
+        f"AND deadline_at IS NOT NULL AND deadline_at <= ? AND bound_to IS NULL LIMIT ?",
+        (session.now, limit),
     )
     return len(_apply(session, [(Standing._make(row), ev.DeadlinePassed()) for row in rows]))
 
