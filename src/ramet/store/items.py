@@ -17,6 +17,7 @@ from ramet.model.lineage import OPEN, Lineage
 from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change, Refused
 from ramet.store.apply import apply
+from ramet.store.deadlines import name_deadlines
 from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
@@ -91,7 +92,7 @@ def settle_items(
             if item.result is not None:
                 results[told.before.seq] = item.result
             answers[seq].append(ItemAnswer(item.task_id, told.after.state))
-    applied = apply(session, list(changes.values()), results)
+    applied = apply(session, name_deadlines(session, list(changes.values())), results)
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
     if any(change.after.state == PENDING for change in changes.values()):
         session.wake()
@@ -152,5 +153,5 @@ def expire_polled(session: Session, limit: int) -> int:
 
 def _apply(session: Session, events: Sequence[tuple[Standing, ev.Event]]) -> int:
     decided = [decide(standing, event, session.now) for standing, event in events]
-    changes = [change for change in decided if isinstance(change, Change)]
+    changes = name_deadlines(session, [change for change in decided if isinstance(change, Change)])
     return len(changes) - len(apply(session, changes).lost)

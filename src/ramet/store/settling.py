@@ -24,6 +24,7 @@ from ramet.store.apply import apply
 from ramet.store.base import Settled, Settlement, SpawnAnswer
 from ramet.store.blocks import Parent
 from ramet.store.costs import book_charges
+from ramet.store.deadlines import name_deadlines
 from ramet.store.holds import acknowledge
 from ramet.store.items import settle_items
 from ramet.store.lineage_ends import start_ends
@@ -149,6 +150,7 @@ def _settle_accepted(
             results[item.seq] = item.result
         answers[at] = Settled(item.seq, change.after.state, None, told, change.reason, told_items)
     _save_retries(session, lineages, retries_before)
+    changes = _with_deadlines(session, changes, accepted, answers)
     applied = apply(session, changes, results)
     assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
     resources.settled(session, about)
@@ -158,6 +160,22 @@ def _settle_accepted(
         start_ends(session, limit=len(lineages))
     if any(change.after.state == "pending" for change in changes):
         session.wake()
+
+
+def _with_deadlines(
+    session: Session,
+    changes: list[Change],
+    accepted: Sequence[tuple[int, Settlement, Standing]],
+    answers: dict[int, Settled],
+) -> list[Change]:
+    """The lineage's deadline may be what ended some of them."""
+    named = name_deadlines(session, changes)
+    if named is changes:
+        return changes
+    reasons = {change.before.seq: change.reason for change in named}
+    for at, item, _ in accepted:
+        answers[at] = answers[at]._replace(reason=reasons[item.seq])
+    return list(named)
 
 
 def _children(item: Settlement, told: Sequence[SpawnAnswer]) -> int:

@@ -18,6 +18,7 @@ from ramet.store.apply import apply, free
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
 from ramet.store.clocks import queue_offsets
+from ramet.store.deadlines import name_deadlines
 from ramet.store.holds import release_lapsed
 from ramet.store.items import expire_polled, let_go
 from ramet.store.lineage_ends import start_ends
@@ -173,5 +174,6 @@ def _apply(session: Session, events: Sequence[tuple[Standing, ev.Event]]) -> lis
         change = decide(standing, event, session.now)
         if isinstance(change, Change):
             changes.append(change)
+    changes = list(name_deadlines(session, changes))
     lost = apply(session, changes).lost
     return [change for change in changes if change.before.seq not in lost]
