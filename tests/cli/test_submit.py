@@ -28,12 +28,14 @@ def test_it_prints_the_task_and_its_lineage(cli: Cli) -> None:
 
 def test_options_reach_the_task_and_its_lineage(cli: Cli) -> None:
     limits = ["--max-tasks", "7", "--max-depth", "3", "--max-fan-out", "2", "--max-seconds", "60"]
+    limits += ["--max-shape", "5", "--retries-per-minute", "4", "--max-cost", "1.25"]
     words = ["--key", "own", "--priority", "9", "--delay", "3600", "--tracking-id", "mine", *limits]
     task_id, tracking_id = cli.submit("node", {"name": "a"}, *words)
     task = the_task(cli, task_id)
     assert (task["key"], task["priority"], task["wait"], tracking_id) == ("own", 9, "due", "mine")
     [lineage] = cli.documents("status")[0]["lineages"]
     assert (lineage["max_tasks"], lineage["max_spawn_depth"], lineage["max_fan_out"]) == (7, 3, 2)
+    assert (lineage["max_shape"], lineage["retries_per_minute"], lineage["max_cost"]) == (5, 4, 1_250_000_000)
     assert lineage["deadline_at"] - lineage["created_at"] == pytest.approx(3_660)
 
 
@@ -107,6 +109,15 @@ def test_the_app_may_come_from_an_option_or_the_environment(cli: Cli, monkeypatc
         ([APP, "node", "--many", "x", "--tracking-id", "t"], "--one-lineage"),
         ([APP, "node", NODE, "--max-tasks", "0"], "max-tasks"),
         ([APP, "node", NODE, "--delay", "-1"], "delay"),
+        ([APP, "node", NODE, "--max-shape", "-1"], "max-shape"),
+        ([APP, "node", NODE, "--max-tasks", str(10**19)], "max-tasks"),
+        (
+            [APP, "node", NODE, "--max-cost", "nan"],
+            "--max-cost nan is no amount of dollars: give at most 1,000,000,000",
+        ),
+        ([APP, "node", NODE, "--max-cost", "-1"], "max-cost"),
+        ([APP, "node", NODE, "--max-seconds", "nan"], "--max-seconds is no number of seconds: give at least 1"),
+        ([APP, "node", NODE, "--max-seconds", "inf"], "max-seconds"),
         (["no_such_module:app", "node"], "no module 'no_such_module'"),
         (["tests.cli.sample_app:nope", "node"], "no App named 'nope'"),
     ],

@@ -8,9 +8,9 @@ import click
 
 from ramet import Block, Client, Lineage
 from ramet.cli.failures import CliError
+from ramet.cli.lineage_limits import nano_dollars
 from ramet.cli.options import ask, database_option, json_option, lineage_of, person
 from ramet.cli.show import counted, emit, jsonable, moment, number, plain
-from ramet.model.cost import AMOUNT_MAX, NANO_DOLLARS
 from ramet.model.guard import REOFFERABLE
 from ramet.model.limits import RAISABLE
 
@@ -60,7 +60,7 @@ def raise_limits(
     """
     given = {name: value for name, value in limits.items() if value is not None}
     if max_cost is not None:
-        given["max_cost"] = _nano_dollars(max_cost)
+        given["max_cost"] = nano_dollars(max_cost)
     if not given and extend_seconds is None:
         raise CliError("nothing to raise: give a limit such as --max-tasks, or --extend SECONDS")
 
@@ -86,12 +86,6 @@ def raise_limits(
             f"{counted(len(found.waiting), 'blocked spawn')} can be offered again: ramet blocks reoffer "
             f"{plain(tracking_id)}"
         )
-
-
-def _nano_dollars(amount: float) -> int:
-    if not amount <= AMOUNT_MAX / NANO_DOLLARS:
-        raise CliError(f"--max-cost {amount} is no amount of dollars: give at most {AMOUNT_MAX // NANO_DOLLARS:,}")
-    return round(amount * NANO_DOLLARS)
 
 
 def _changes(found: Raised) -> dict[str, tuple[float, float]]:

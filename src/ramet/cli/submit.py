@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from ramet import PRESETS, App, Client, InvalidKey, Limits, PayloadTooLarge, Submitted, Task, TaskState
 from ramet.cli.failures import CliError, one_line
+from ramet.cli.lineage_limits import lineage_limits, taken_limits
 from ramet.cli.options import database_option, json_option, load
 from ramet.cli.show import counted, emit, plain
 
@@ -50,10 +51,7 @@ class Order(NamedTuple):
 @click.option("--one-lineage", is_flag=True, help="With --many: one lineage with many roots.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit status 1 unless all succeeded.")
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Limits of the lineage, instead of the app's.")
-@click.option("--max-tasks", type=click.IntRange(min=1), help="Tasks the lineage may ever create.")
-@click.option("--max-depth", type=click.IntRange(min=0), help="Generations below the root.")
-@click.option("--max-fan-out", type=click.IntRange(min=0), help="Children of one task.")
-@click.option("--max-seconds", type=click.FloatRange(min=1), help="From the start of the lineage to its end.")
+@lineage_limits
 @database_option
 @json_option
 def submit(
@@ -64,10 +62,6 @@ def submit(
     one_lineage: bool,
     wait: bool,
     preset: str | None,
-    max_tasks: int | None,
-    max_depth: int | None,
-    max_fan_out: int | None,
-    max_seconds: float | None,
     database: str,
     as_json: bool,
     **options: Any,
@@ -78,14 +72,7 @@ def submit(
     """
     target, kind, text = _sort_out(words, target)
     app = load(target)
-    bounds = {
-        "max_tasks": max_tasks,
-        "max_spawn_depth": max_depth,
-        "max_fan_out": max_fan_out,
-        "lineage_seconds": max_seconds,
-    }
-    given: dict[str, Any] = {name: value for name, value in bounds.items() if value is not None}
-    limits = replace(PRESETS[preset] if preset else app.limits, **given)
+    limits = replace(PRESETS[preset] if preset else app.limits, **taken_limits(options))
     order = Order(kind, None, None, one_lineage, limits=limits, **options)
     _refuse_odd_pairs(order, many, text)
     order = order._replace(payload=parse_payload(text)) if many is None else order._replace(many=_lines(many))
