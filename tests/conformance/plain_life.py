@@ -87,7 +87,7 @@ class Model(Tasks):
             setattr(job, name, value)
         job.lease_until = 0.0
         if job.deadline_at is not None and self.now >= job.deadline_at:
-            self.finish(job, "failed")
+            self.run_out(job)
         else:
             job.state, job.available_at = "pending", available_at
 
@@ -97,6 +97,13 @@ class Model(Tasks):
         job.state, job.lease_until, job.finished_at = state, 0.0, self.now
         if job.line.state == "running" and not self.live(job.line):
             job.line.state, job.line.ended_at = "finished", self.now
+
+    def run_out(self, job: Job) -> None:
+        """Its deadline passed: where that was its lineage's, the lineage ends by it first."""
+        line = job.line
+        if line.state == "running" and job.deadline_at is not None and job.deadline_at >= line.deadline_at:
+            line.state, line.ended_at, line.follow = "failed", self.now, True
+        self.finish(job, "failed")
 
     def fail(self, job: Job, error_class: str, print_: str, repeats: bool) -> None:
         """An exception of the handler."""
@@ -156,7 +163,7 @@ class Model(Tasks):
                 self._lose(job)
         for job in self._all_live():
             if job.state == "pending" and job.deadline_at is not None and job.deadline_at <= self.now:
-                self.finish(job, "failed")
+                self.run_out(job)
         for line in self.lines.values():
             if line.state == "running" and line.deadline_at <= self.now:
                 line.state, line.ended_at, line.follow = "failed", self.now, True
