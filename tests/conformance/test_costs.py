@@ -197,6 +197,39 @@ async def test_what_was_spent_is_booked_after_the_lineage_was_pruned(world: Worl
     assert (await world.store.costs()).total.spent == 25
 
 
+async def test_what_a_pruned_lineage_left_open_goes_after_a_day_and_the_sums_stay(world: World) -> None:
+    for name in ("line", "kept"):
+        [task_id] = await world.submit(world.task(name), tracking_id=name, max_cost=100)
+        claimed = await world.claim_one()
+        await reserve(world, claimed, 10, f"{name}-left")
+        await reserve(world, claimed, 40, f"{name}-late")
+        await world.settle(claimed, failing(claimed))
+        world.clock.advance(1.0)
+        if name == "kept":
+            assert await world.store.revive([task_id], by="ann") == [task_id]
+    assert await world.store.prune(world.clock.now, limit=1) == 1
+    before = await world.store.read("SELECT day, spent, reserved FROM ramet_spend ORDER BY day")
+
+    async def names() -> list[str]:
+        return [name for (name,) in await world.store.read("SELECT id FROM ramet_reservations ORDER BY id")]
+
+    everything = ["kept-late", "kept-left", "line-late", "line-left"]
+    world.clock.advance(DAY_SECONDS - 2.0)
+    await world.store.settle_reserved([Actual("line-late", 40)])
+    await world.store.prune(world.clock.now)
+    assert await names() == everything, "not open for a day yet"
+    world.clock.advance(1.1)
+    await world.store.prune(world.clock.now - DAY_SECONDS / 2)
+    assert await names() == ["kept-late", "kept-left", "line-late"], "settled half a day ago at most"
+    world.clock.advance(DAY_SECONDS)
+    await world.store.prune(world.clock.now - DAY_SECONDS / 2)
+    assert await names() == ["kept-late", "kept-left"], "their task is there"
+    assert await world.store.read("SELECT day, spent, reserved FROM ramet_spend ORDER BY day") == before
+    [told] = await world.store.settle_reserved([Actual("line-left", 7)])
+    assert told.actual is None
+    assert (await world.store.costs()).total.spent == 100
+
+
 async def test_a_refused_reservation_is_stored_with_its_ceiling(world: World) -> None:
     [task_id] = await world.submit(max_cost=5)
     claimed = await world.claim_one()

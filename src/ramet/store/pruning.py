@@ -30,6 +30,8 @@ PRUNED_BY_LINEAGE: dict[str, str] = {
     "ramet_blobs": "tracking_id, sha256",
 }
 """Tables with a ``tracking_id`` whose rows go with their lineage -> the columns of their primary key."""
+OPEN_SECONDS = 86_400.0
+"""A call that a lineage left open can be settled for so long at least, however short the retention."""
 KEPT = {"ramet_reservations": "settled_at IS NULL"}
 """What is kept all the same: money that was spent is booked whenever somebody tells (promise I2)."""
 PRUNING = -1
@@ -41,6 +43,7 @@ def prune(session: Session, before: float, limit: int, rows: int) -> int:
     _prune_slots(session, before, rows)
     forget_expired(session, rows)
     prune_alerts(session, before, rows)
+    _prune_reservations(session, before, rows)
     found = session.rows(
         "SELECT tracking_id FROM ramet_lineages WHERE ended_at < ? AND live = 0 AND end_wanted = 0 "
         "ORDER BY ended_at LIMIT ?",
@@ -94,6 +97,20 @@ def _prune_slots(session: Session, before: float, rows: int) -> None:
         "DELETE FROM ramet_slots WHERE (schedule, slot_at) IN (SELECT schedule, slot_at FROM ramet_slots "
         "WHERE decided_at < ? ORDER BY decided_at LIMIT ?)",
         (before, rows),
+    )
+
+
+def _prune_reservations(session: Session, before: float, rows: int) -> None:
+    """What was kept of lineages that are gone: calls that nobody settled for a day and the retention, or since did.
+
+    They count as spent in the sums of the day and of the database, which stay as they are.
+    """
+    session.run(
+        "DELETE FROM ramet_reservations WHERE id IN (SELECT r.id FROM ramet_reservations r "
+        "WHERE r.closed_at < ? AND (r.settled_at IS NULL OR r.settled_at < ?) "
+        "AND NOT EXISTS (SELECT 1 FROM ramet_tasks t WHERE t.seq = r.seq) "
+        "ORDER BY r.closed_at LIMIT ?)",
+        (min(before, session.now - OPEN_SECONDS), before, rows),
     )
 
 

@@ -33,6 +33,11 @@ COST_TABLES = (
     CREATE INDEX ramet_reservations_open ON ramet_reservations (seq)
         WHERE settled_at IS NULL AND closed_at IS NULL
     """,
+    # Few: only the end of a task closes one. Once its lineage is pruned it goes by its age.
+    """
+    CREATE INDEX ramet_reservations_closed ON ramet_reservations (closed_at)
+        WHERE closed_at IS NOT NULL
+    """,
     # Day -1 is the sum over all days.
     """
     CREATE TABLE ramet_spend (
