@@ -329,3 +329,15 @@ async def test_a_kind_without_a_payload_keeps_the_columns(tmp_path: Path) -> Non
     assert task is not None
     assert task.state == "success"
     await store.close()
+
+
+async def test_the_report_says_which_kinds_are_unique_over_all_lineages(move: Move) -> None:
+    @move.app.task("job", unique="global")
+    async def job(ctx: Context, payload: dict[str, str]) -> None: ...
+
+    @move.app.task("page")
+    async def page(ctx: Context, payload: dict[str, str]) -> None: ...
+
+    rows = [row("a", type="job"), row("b", type="page")]
+    assert (await move.importer(*rows, strict=True).check(move.store)).unique_kinds == ("job",)
+    assert (await move.fill(*rows, strict=True)).unique_kinds == ("job",)

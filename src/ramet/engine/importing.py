@@ -73,6 +73,8 @@ class Report(NamedTuple):
     """Rows kept as history only, by reason."""
     states: dict[str, int]
     """States on arrival of the created, before history."""
+    unique_kinds: tuple[str, ...] = ()
+    """Kinds of the file that the app registers with ``unique="global"``: an import holds none of their keys."""
 
 
 class Importer:
@@ -303,6 +305,7 @@ class Importer:
             orphans=staging.orphans,
             history={verdict: count for verdict, count in history.items() if count},
             states={state: count for state, count in states.items() if count},
+            unique_kinds=tuple(sorted(n for n, new in self._templates.items() if new.unique_seconds is not None)),
         )
 
 

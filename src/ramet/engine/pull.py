@@ -155,6 +155,8 @@ class PullVerbs:
         """By what name the rows say who holds a claim."""
         if self._puller is None:
             self._puller = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[-6:]}"
+            # So that its death can be proven; a worker that shares this client keeps its own name.
+            self.store.join(self._puller, unless_joined=True)
         return self._puller
 
     async def settle_many(self, outcomes: Iterable[tuple[BaseClaim, Any]]) -> list[Ended | ClaimLost]:

@@ -374,8 +374,9 @@ class Store(
         its death can tell that from what was only fetched; None where there is no such place."""
         ...
 
-    def join(self, worker: str) -> None:
-        """Be seen as alive by other processes on this database, and be woken by them, until closed."""
+    def join(self, worker: str, *, unless_joined: bool = False) -> None:
+        """Be seen as alive by other processes on this database, and be woken by them, until closed: under one name,
+        the last that joined. ``unless_joined`` leaves the one that did before."""
         ...
 
     async def idle(self, kinds: Sequence[str]) -> bool:

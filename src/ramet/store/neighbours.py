@@ -38,8 +38,13 @@ class Neighbours:
         self._rung: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def join(self, name: str) -> None:
-        """Be present under ``name``, and no other, until :meth:`leave` or the death of this process."""
+    def join(self, name: str, *, unless_joined: bool = False) -> None:
+        """Be present under ``name``, and no other, until :meth:`leave` or the death of this process.
+
+        With ``unless_joined`` whoever joined before stays.
+        """
+        if unless_joined and self._name is not None:
+            return
         self.leave()
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)

@@ -242,8 +242,8 @@ class SqliteStore(
     def slots_folder(self) -> Path | None:
         return self._neighbours.folder
 
-    def join(self, worker: str) -> None:
-        self._neighbours.join(worker)
+    def join(self, worker: str, *, unless_joined: bool = False) -> None:
+        self._neighbours.join(worker, unless_joined=unless_joined)
 
     async def close(self) -> None:
         self.close_now()
