@@ -15,7 +15,8 @@ from tests.simulation.witness import Witness
 
 FAULTY = frozenset(
     "claim settle heartbeat sweep submit cancel cancel_lineage revive exclude raise_limits reoffer stop unstop "
-    "pause_lineage resume_lineage pause_queue resume_queue reserve settle_reserved look".split()
+    "pause_lineage resume_lineage pause_queue resume_queue reserve settle_reserved look "
+    "open_breaker close_breaker".split()
 )
 STATEMENTS_UNTIL_DEATH_MAX = 20
 

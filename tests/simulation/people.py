@@ -14,7 +14,19 @@ from ramet.model.task import Task
 from ramet.store.errors import StoreBusy, StoreError
 from tests.simulation.workload import KINDS, LIMITS, Item
 
-DEEDS = ("cancel", "tree", "lineage", "revive", "revive", "exclude", "raise", "pause", "pause queue", "stop list")
+DEEDS = (
+    "cancel",
+    "tree",
+    "lineage",
+    "revive",
+    "revive",
+    "exclude",
+    "raise",
+    "pause",
+    "pause queue",
+    "stop list",
+    "breaker",
+)
 PAUSE_SECONDS_MAX = 600.0
 ASK_AGAIN_SECONDS = 5.0
 
@@ -101,6 +113,10 @@ class People:
                 await self._insist(lambda: client.pause_queue("default", by="simulation"))
                 await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
                 await self._insist(lambda: client.resume_queue("default", by="simulation"))
+            case "breaker":
+                await self._insist(lambda: client.open_breaker("host 1", by="simulation"))
+                await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
+                await self._insist(lambda: client.close_breaker("host 1", by="simulation"))
             case "stop list":
                 await self._insist(lambda: client.stop("pattern", "n1*", by="simulation"))
                 await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from ramet.model import events as ev
-from ramet.model import lifecycle
+from ramet.model import lifecycle, resources
+from ramet.model.flow import Usage
 from ramet.model.guard import Facts, Verdict, check_spawn
+from ramet.model.resources import Policy, Resource, Room
 from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused, Transition
-from ramet.store import blocks, claiming, creating, settling, spawning, sweeping
+from ramet.store import blocks, bounding, claiming, creating, settling, spawning, sweeping
 from ramet.store.session import Session
 from tests.simulation.database import MemoryStore
 from tests.simulation.faults import Faults
@@ -45,6 +47,19 @@ def test_without_the_fence_the_simulation_fails(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(settling, "_current", any_fence)
     assert _broken(tmp_path)
+
+
+def test_without_counting_what_is_held_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounding, "in_use", lambda session: Usage({}, {}, {}))
+    assert any("run at once, over" in line for line in _broken(tmp_path))
+
+
+def test_without_tokens_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def any_number(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
+        return Room(None)
+
+    monkeypatch.setattr(resources, "room", any_number)
+    assert any("tokens of" in line or "run at once, over" in line for line in _broken(tmp_path))
 
 
 def test_without_the_lease_check_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,7 @@ def test_every_outcome_of_an_attempt_happens_in_a_few_runs(stormy: list[Run], ou
         "reserve ",
         "settle_reserved ",
         "ending='",
+        "people open_breaker",
         "is told to drain",
         "is told to stop",
     ],

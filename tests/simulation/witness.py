@@ -12,12 +12,20 @@ from collections.abc import Callable, Iterator, Sequence
 from ramet.store.base import Claimed, Settled, Settlement, Submitted, Swept
 from ramet.store.base_persons import Reoffered
 from tests.simulation.database import MemoryStore
+from tests.simulation.workload import HOST_CALLS_MAX, WALKS_MAX
 
 SWEEP_LIMIT = 500
 """How many claims one sweep takes back at most."""
 
 Leases = dict[int, tuple[int, float]]
 """Fence and end of the lease of every claim, by task number."""
+
+
+_HELD = (
+    "SELECT (SELECT COUNT(*) FROM ramet_live WHERE {0} = ? AND state = 'processing' AND lease_until > ?) "
+    "+ (SELECT COUNT(*) FROM ramet_holds WHERE {0} = ? AND lease_until > ?)"
+)
+"""Live leases and slots held on after an end from outside."""
 
 
 class Witness:
@@ -49,6 +57,16 @@ class Witness:
         for claimed in answer:
             if claimed.standing.seq in before:
                 self.broken.append(f"task {claimed.id} was claimed while fence {before[claimed.standing.seq]} held it")
+        for column, name, most in self._limits({(c.standing.kind, c.standing.resource) for c in answer}):
+            [(held,)] = self.store.rows(_HELD.format(column), name, self._now(), name, self._now())
+            if held > most:
+                self.broken.append(f"a claim made {held} tasks of {column} {name!r} run at once, over {most}")
+
+    def _limits(self, taken: set[tuple[str, str | None]]) -> list[tuple[str, str, int]]:
+        """What a claim took of that is limited: the column that says so, the name, how many at once."""
+        kinds = sorted({kind for kind, _ in taken} & {"walk"})
+        hosts = sorted({resource for _, resource in taken if resource is not None})
+        return [("kind", name, WALKS_MAX) for name in kinds] + [("resource", name, HOST_CALLS_MAX) for name in hosts]
 
     def settled(self, before: Leases, batch: Sequence[Settlement], answers: Sequence[Settled]) -> None:
         """One accepted answer for a claim that ends it, none for a claim that is not current."""

@@ -19,6 +19,11 @@ KINDS = ("walk", "look", "only", "tidy")
 LOOSE = {"look"}
 """Declares ``cycle_on="kind+key"``."""
 
+WALKS_MAX = 3
+"""Tasks of kind ``walk`` at once."""
+HOST_CALLS_MAX = 2
+"""Tasks of each host at once."""
+
 LIMITS = Limits(
     max_shape=6,
     max_tasks=60,
@@ -42,13 +47,16 @@ class Item(BaseModel):
 def make_app(seed: int) -> App:
     """An app whose handlers behave as ``seed`` says, differently on every attempt."""
     app = App(limits=LIMITS, tables=TABLES)
+    app.resource(
+        "host*", concurrency=HOST_CALLS_MAX, rate_per_second=0.5, burst=3.0, breaker_failures=2, cooldown_seconds=30.0
+    )
 
     def chance(ctx: Context) -> random.Random:
         claim = ctx.token.rpartition(":")[2]
         digest = hashlib.sha256(f"{seed}:{ctx.kind}:{ctx.key}:{claim}".encode()).digest()
         return random.Random(digest)
 
-    @app.task("walk", key=lambda item: f"n{item.number}")
+    @app.task("walk", key=lambda item: f"n{item.number}", concurrency=WALKS_MAX)
     async def walk(ctx: Context, item: Item) -> Any:
         return await _act(ctx, item, chance(ctx), "look")
 
@@ -56,7 +64,7 @@ def make_app(seed: int) -> App:
     async def look(ctx: Context, item: Item) -> Any:
         return await _act(ctx, item, chance(ctx), "only")
 
-    @app.task("only", key=lambda item: f"n{item.number}", unique="global", unique_seconds=900.0)
+    @app.task("only", key=lambda item: f"n{item.number}", unique="global", unique_seconds=900.0, resource=_host)
     async def only(ctx: Context, item: Item) -> Any:
         await _pay(ctx, chance(ctx))
         return await _act(ctx, item, chance(ctx), "tidy")
@@ -72,6 +80,10 @@ def make_app(seed: int) -> App:
             raise Transient("no broom")
 
     return app
+
+
+def _host(item: Item) -> str:
+    return f"host {item.number % 2}"
 
 
 async def _pay(ctx: Context, rng: random.Random) -> None:
@@ -112,7 +124,7 @@ def _fail_sometimes(rng: random.Random, transient: float) -> None:
     if draw < 0.08:
         raise RuntimeError(f"odd {rng.randrange(100)}")
     if draw < 0.12:
-        raise RetryAfter(rng.random() * 100, "host")
+        raise RetryAfter(rng.random() * 100, rng.choice(("", "host", "host 0")))
 
 
 def _end(ctx: Context, rng: random.Random) -> Outcome | dict[str, int]:
