@@ -280,11 +280,11 @@ async def test_what_the_money_blocked_is_offered_again_after_more_was_given(worl
 
 
 async def test_a_later_stage_that_the_deadline_blocked_is_offered_again_and_is_no_child(world: World) -> None:
-    first = world.task("k", kind="page", base="both", places=2)
+    first = world.task("k", kind="both.page", base="both", places=2)
     await world.submit(first, world.task("other", delay_seconds=500.0), lineage_seconds=100.0)
-    claimed = await world.claim_one()
+    claimed = await world.claim_one(kinds=("both.page",))
     world.clock.advance(100.0)
-    answer = await world.settle(claimed, spawns=[world.task("k", kind="image", base="both", places=0)])
+    answer = await world.settle(claimed, spawns=[world.task("k", kind="both.image", base="both", places=0)])
     assert [told.reason for told in answer.spawns] == ["deadline"]
     await world.store.raise_limits("line", {}, by="ann", extend_seconds=500.0)
     [later] = (await world.store.reoffer("line", by="ann")).created
