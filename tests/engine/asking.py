@@ -13,3 +13,7 @@ async def history(client: Client, task_id: str) -> TaskHistory:
 
 async def get(client: Client, task_id: str) -> Task:
     return (await history(client, task_id)).task
+
+
+async def outcomes(client: Client, task_id: str) -> list[str]:
+    return [attempt.outcome for attempt in (await history(client, task_id)).attempts]

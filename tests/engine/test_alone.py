@@ -11,7 +11,7 @@ from ramet import App, Client, SyncContext
 from ramet.engine import alone as alone_module
 from ramet.engine import pool as pool_module
 from ramet.engine.pool import Pool
-from tests.engine.asking import get, history
+from tests.engine.asking import get, history, outcomes
 from tests.engine.child_app import Meeting
 from tests.engine.force_app import app
 from tests.engine.waiting import until, worked_off, working
@@ -40,10 +40,6 @@ def meeting(tmp_path: Path) -> Meeting:
 
 def another(meeting: Meeting, name: str) -> Meeting:
     return Meeting(folder=meeting.folder, name=name)
-
-
-async def outcomes(client: Client, task_id: str) -> list[str]:
-    return [attempt.outcome for attempt in (await history(client, task_id)).attempts]
 
 
 async def test_a_handler_past_its_limit_is_killed_alone(client: Client, meeting: Meeting) -> None:

@@ -15,7 +15,7 @@ from ramet.engine import alone as alone_module
 from ramet.engine import pool as pool_module
 from ramet.engine.child_process import ChildPlan
 from ramet.engine.pool import HEALTHY_SECONDS, Pool
-from tests.engine.asking import get, history
+from tests.engine.asking import get, history, outcomes
 from tests.engine.child_app import Meeting
 from tests.engine.force_app import app
 from tests.engine.stand_ins import Greedy, Hands, always
@@ -46,10 +46,6 @@ def meeting(tmp_path: Path) -> Meeting:
 
 def another(meeting: Meeting, name: str) -> Meeting:
     return Meeting(folder=meeting.folder, name=name)
-
-
-async def outcomes(client: Client, task_id: str) -> list[str]:
-    return [attempt.outcome for attempt in (await history(client, task_id)).attempts]
 
 
 # --- limits -----------------------------------------------------------------------------------------------------

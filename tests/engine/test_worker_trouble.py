@@ -14,6 +14,7 @@ from ramet import App, ClaimLost, Client, Context, StoreError, Worker
 from ramet.engine.clock import SystemClock
 from ramet.model import events as ev
 from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement
+from tests.engine.asking import outcomes
 from tests.engine.stand_ins import Greedy, Held
 from tests.engine.waiting import until, worked_off, working
 from tests.invariants import violations
@@ -83,12 +84,6 @@ async def get(client: Client, task_id: str) -> Any:
     task = await client.get(task_id)
     assert task is not None
     return task
-
-
-async def outcomes(client: Client, task_id: str) -> list[str]:
-    history = await client.history(task_id)
-    assert history is not None
-    return [attempt.outcome for attempt in history.attempts]
 
 
 # --- leases -----------------------------------------------------------------------------------------------------

@@ -17,6 +17,10 @@ def _one_of(queue: str | None, tracking_id: str | None) -> None:
         raise CliError("give either --queue or --lineage")
 
 
+def _named(queue: str | None, tracking_id: str | None) -> str:
+    return f"queue {plain(queue)}" if queue is not None else f"lineage {plain(tracking_id or '')}"
+
+
 async def _held(client: Client, queue: str | None, tracking_id: str | None) -> tuple[int, int]:
     """How many tasks wait and how many run in it."""
     if tracking_id is not None:
@@ -56,7 +60,7 @@ def pause(*, queue: str | None, tracking_id: str | None, reason: str | None, dat
     if as_json:
         emit({"paused": done, "queue": queue, "tracking_id": tracking_id, "waiting": waiting, "processing": running})
         return
-    what = f"queue {plain(queue)}" if queue is not None else f"lineage {plain(tracking_id or '')}"
+    what = _named(queue, tracking_id)
     said = "paused" if done else "was paused before:"
     click.echo(f"{said} {what}: {counted(waiting, 'task')} held, {running} running to their end")
 
@@ -83,7 +87,7 @@ def resume(*, queue: str | None, tracking_id: str | None, reason: str | None, da
     if as_json:
         emit({"resumed": done, "queue": queue, "tracking_id": tracking_id, "waiting": waiting, "processing": running})
         return
-    what = f"queue {plain(queue)}" if queue is not None else f"lineage {plain(tracking_id or '')}"
+    what = _named(queue, tracking_id)
     click.echo(f"resumed {what}: {counted(waiting, 'task')} waiting" if done else f"{what} is not paused")
 
 
@@ -91,11 +95,13 @@ def paused(queues: Sequence[Queue], lineages: Sequence[Lineage], now: float) -> 
     """A line for every pause: what, since when, by whom and why."""
     for queue in queues:
         if queue.paused_at is not None:
-            why = f": {plain(queue.paused_reason)}" if queue.paused_reason else ""
-            since = f"{moment(queue.paused_at, now)} by {plain(queue.paused_by or '')}"
-            yield f"queue {plain(queue.name)} paused {since}{why}"
+            by, why = queue.paused_by, queue.paused_reason
+            yield _told(_named(queue.name, None), moment(queue.paused_at, now), by, why)
     for lineage in lineages:
         if lineage.paused_at is not None:
-            why = f": {plain(lineage.paused_reason)}" if lineage.paused_reason else ""
-            since = f"{moment(lineage.paused_at, now)} by {plain(lineage.paused_by or '')}"
-            yield f"lineage {plain(lineage.tracking_id)} paused {since}{why}"
+            by, why = lineage.paused_by, lineage.paused_reason
+            yield _told(_named(None, lineage.tracking_id), moment(lineage.paused_at, now), by, why)
+
+
+def _told(what: str, since: str, by: str | None, why: str | None) -> str:
+    return f"{what} paused {since} by {plain(by or '')}" + (f": {plain(why)}" if why else "")

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ramet.model.lineage import Lineage, LineageState, counted_out, reopened
-from ramet.model.task import LIVE, TERMINAL, Standing
+from ramet.model.task import LIVE, TERMINAL, Standing, Wait
 from ramet.model.transitions import Change, Transition
 from ramet.store import uniqueness
 from ramet.store.costs import close_open
@@ -280,13 +280,15 @@ def release(session: Session, tracking_id: str) -> int:
     return free(session, [seq for (seq,) in rows])
 
 
-def free(session: Session, seqs: Sequence[int]) -> int:
-    """These tasks wait for their lineage no longer."""
+def free(session: Session, seqs: Sequence[int], waited: Wait = Wait.LINEAGE) -> int:
+    """These tasks wait no longer for what they waited for, but, unless it is their last claim, at their resource."""
+    if not seqs:
+        return 0
     listed, values = session.members(seqs)
     freed = session.rows(
-        "UPDATE ramet_live SET wait = CASE WHEN resource IS NULL THEN NULL ELSE 'resource' END "
-        f"WHERE seq IN {listed} AND wait = 'lineage' RETURNING resource",
-        (values,),
+        "UPDATE ramet_live SET wait = CASE WHEN resource IS NULL OR ending IS NOT NULL THEN NULL ELSE 'resource' END "
+        f"WHERE seq IN {listed} AND wait = ? RETURNING resource",
+        (values, waited.value),
     )
     touch(session, {name for (name,) in freed if name is not None})
     return len(freed)

@@ -10,10 +10,9 @@ from ramet.model.lifecycle import decide
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
 from ramet.model.transitions import PROCESSING, Change
-from ramet.store.apply import apply
+from ramet.store.apply import apply, free
 from ramet.store.base import Claimed, ClaimRequest
 from ramet.store.bounding import Bounds, bounds_of
-from ramet.store.holds import touch
 from ramet.store.lineages import DEADLINE_REASON, end_lineage, lock_lineages, tombstones_of
 from ramet.store.resources import ready, spend
 from ramet.store.schema import LIVE_LIST
@@ -58,13 +57,10 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
 def promote_due(session: Session, limit: int = 1_000) -> int:
     """Make delayed tasks claimable whose time has come."""
     due = session.rows(
-        "UPDATE ramet_live SET wait = CASE WHEN resource IS NULL OR ending IS NOT NULL THEN NULL ELSE 'resource' END "
-        "WHERE seq IN (SELECT seq FROM ramet_live "
-        "WHERE wait = 'due' AND available_at <= ? ORDER BY available_at LIMIT ?) RETURNING resource",
+        "SELECT seq FROM ramet_live WHERE wait = 'due' AND available_at <= ? ORDER BY available_at LIMIT ?",
         (session.now, limit),
     )
-    touch(session, {name for (name,) in due if name is not None})
-    return len(due)
+    return free(session, [seq for (seq,) in due], Wait.DUE)
 
 
 def _candidates(session: Session, bounds: Bounds, limit: int) -> list[Standing]:
