@@ -67,7 +67,7 @@ fix: .venv/.stamp ## format, and mend what the linter can mend
 	.venv/bin/ruff check --fix $$trees
 
 lock: .venv-lock/.stamp ## renew requirements/*.lock from pyproject.toml
-	@$(LOCK) --extra wiki --extra dev --output-file requirements/dev.lock pyproject.toml
+	@$(LOCK) --extra wiki --extra postgres --extra dev --output-file requirements/dev.lock pyproject.toml
 	@$(LOCK) --extra wiki --constraint requirements/dev.lock --output-file requirements/wiki.lock pyproject.toml
 
 clean: ## remove the environments, caches and build output
