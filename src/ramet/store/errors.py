@@ -27,6 +27,14 @@ class StoreBusy(StoreError):
     """Another process held the database for longer than the busy time-out."""
 
 
+class StoreUnreachable(StoreError):
+    """The database is away for now: its server cannot be reached, or was lost on the way.
+
+    Nothing of the verb was written, unless the message says that its result is not known. It may be asked again; a
+    worker does so until its leases end, a client for a bounded time.
+    """
+
+
 class UniqueHeld(StoreError):
     """A task cannot be revived because another one holds its unique key."""
 
