@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,6 +11,16 @@ ALLOWED_IN_CI: dict[str, str] = {}
 """Test id (or its beginning) to the reason why it may skip in CI."""
 
 _skipped: list[str] = []
+
+
+@pytest.fixture
+def postgres_url() -> Iterator[str]:
+    """The address of an empty PostgreSQL database of the test's own, dropped after it."""
+    from tests.postgres.servers import databases
+
+    url = databases().create()
+    yield url
+    databases().drop(url)
 
 
 def unexpected_skips(skipped: list[str], allowed: dict[str, str]) -> list[str]:

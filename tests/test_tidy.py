@@ -25,6 +25,8 @@ LONG: dict[str, str] = {
 """Path, or path::function, allowed to be longer -> the reason. An entry that is no longer needed fails."""
 
 SLEEPS: dict[str, str] = {
+    "src/ramet/store/server_guard.py": "a server that is no child of ours ends, and only looking shows when it has",
+    "src/ramet/store/server_programs.py": "another program's state changes, and only looking again shows when it has",
     "src/ramet/store/sqlite_session.py": "another connection turns the file to the write-ahead log, and only trying "
     "again shows when it has",
 }

@@ -1,0 +1,318 @@
+"""One PostgreSQL server in a folder of its own: made, started, stopped, ended the hard way.
+
+It listens on the loopback address and on a socket in its folder, and lets nobody in without its password, which is
+random and kept beside the data, readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import random
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from ramet.store.server_programs import Programs, ServerError, until
+
+USER = "ramet"
+HOST = "127.0.0.1"
+SOCKET_BYTES_MAX = 100
+"""The system refuses the path of a socket beyond about 107 bytes; its name takes a few."""
+PORTS_TRIED = 20
+PORTS = range(20_000, 32_000)
+"""Below those that systems hand out by themselves, so that a port is still free after a restart."""
+START_SECONDS = 60
+WORDS_MAX = 3
+STATUS_LINE = 7
+READY = ("ready", "standby")
+
+Setting = str | int | float | bool
+
+
+class Server:
+    """A server whose data, log and password are in ``folder``.
+
+    Args:
+        folder: made when it is missing; with it everything that the server writes.
+        programs: which PostgreSQL; the extra's by default.
+        port: on the loopback address; the one of its last start, or a free one, by default.
+        settings: of ``postgresql.conf``, over the server's defaults; they hold from the next start on.
+
+    Raises:
+        ServerError: the programs are missing or out of reach.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        programs: Programs | None = None,
+        port: int | None = None,
+        settings: Mapping[str, Setting] | None = None,
+    ) -> None:
+        self.folder = folder.absolute()
+        self.programs = programs or Programs(copy=self.folder / "programs")
+        self.settings = dict(settings or {})
+        self._port = port
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+    @property
+    def port(self) -> int:
+        """Where it listens; known from the first start on."""
+        if self._port is None:
+            self._port = int((self.folder / "port").read_text())
+        return self._port
+
+    @property
+    def password(self) -> str:
+        return (self.folder / "password").read_text().strip()
+
+    @property
+    def exists(self) -> bool:
+        """Has it been made?"""
+        return (self.data / "PG_VERSION").exists() and (self.folder / "password").exists()
+
+    @property
+    def pid(self) -> int | None:
+        """Of its first process; None when it does not run."""
+        if self._process is not None and self._process.poll() is None:
+            return self._process.pid
+        found = self._status()
+        if not found or (self._process is not None and self._process.pid == int(found[0])):
+            return None
+        try:
+            os.kill(int(found[0]), 0)
+        except ProcessLookupError:
+            return None
+        return int(found[0])
+
+    def _status(self) -> list[str]:
+        """What the server keeps about itself in its lock file: its process first, whether it is ready last."""
+        try:
+            lines = (self.data / "postmaster.pid").read_text().splitlines()
+        except FileNotFoundError:
+            return []
+        return lines if lines and lines[0].strip().isdigit() else []
+
+    def url(self, database: str = "postgres", *, by_socket: bool = False) -> str:
+        """The address of one of its databases, with the password, over TCP or over the socket in its folder."""
+        who = f"postgresql://{USER}:{quote(self.password, safe='')}@"
+        if by_socket:
+            return (
+                f"{who}/{quote(database, safe='')}?host={quote(str(self.folder / 'socket'), safe='')}&port={self.port}"
+            )
+        return f"{who}{HOST}:{self.port}/{quote(database, safe='')}"
+
+    def make(self, *, sync: bool = True) -> None:
+        """Make the folder and an empty server in it; nothing when it is there already.
+
+        Raises:
+            ServerError: the folder holds something else, or cannot be used.
+        """
+        if self.exists:
+            return
+        self.prepare()
+        password = secrets.token_urlsafe(24)
+        verifier = self.folder / "verifier"
+        verifier.touch(mode=0o600)
+        verifier.write_text(scram_verifier(password))
+        self.programs.give(verifier)
+        arguments = [f"--username={USER}", "--auth=scram-sha-256", f"--pwfile={verifier}", "--locale=C"]
+        arguments += ["--encoding=UTF8", "--no-instructions", *([] if sync else ["--no-sync"])]
+        try:
+            self.programs.run("initdb", "-D", self.data, *arguments)
+        except ServerError:
+            shutil.rmtree(self.data, ignore_errors=True)
+            raise
+        finally:
+            verifier.unlink()
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.write("include_if_exists 'ramet.conf'\n")
+        self.keep_password(password)
+
+    def prepare(self) -> None:
+        """Make the folders, the empty data folder among them, and give the server its own."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if any(self.folder.iterdir()) and {path.name for path in self.folder.iterdir()} - {"programs", "log"}:
+                raise ServerError(f"{self.folder} holds something else: name a new folder")
+            for name in ("data", "socket"):
+                (self.folder / name).mkdir(mode=0o700)
+                self.programs.give(self.folder / name)
+            self.log.touch(mode=0o600)
+            self.programs.give(self.log)
+        except OSError as error:
+            raise ServerError(f"{self.folder} cannot be used: {error}") from error
+
+    def keep_password(self, password: str) -> None:
+        path = self.folder / "password"
+        path.touch(mode=0o600)
+        path.write_text(password + "\n")
+
+    def start(self, *, detached: bool = False) -> None:
+        """Start it and wait until it answers; nothing when it runs.
+
+        Args:
+            detached: it goes on when this program has ended.
+
+        Raises:
+            ServerError: it does not start; with the end of what its log says.
+        """
+        if self.pid is not None:
+            return
+        for left in reversed(range(1 if self._chosen() else PORTS_TRIED)):
+            self._configure()
+            before = self.log.stat().st_size
+            try:
+                self._start(detached)
+            except ServerError as error:
+                with self.log.open(errors="replace") as file:
+                    file.seek(before)
+                    said = file.read()
+                if "could not bind" in said and left:
+                    self._port = None
+                    continue
+                raise ServerError(f"PostgreSQL does not start: {last_words(said) or error}") from error
+            (self.folder / "port").write_text(f"{self.port}\n")
+            return
+
+    def _start(self, detached: bool) -> None:
+        """By ``pg_ctl``, which leaves it to the system, or as a child, which only its parent can clear away if killed:
+        until then its number would seem to be running."""
+        if detached:
+            self.programs.run("pg_ctl", "start", "-D", self.data, "-l", self.log, "-w", "-s", "-t", str(START_SECONDS))
+            return
+        process = self.programs.begin("postgres", "-D", self.data, log=self.log)
+        self._process = process
+
+        def settled() -> bool:
+            found = self._status()
+            ready = len(found) > STATUS_LINE and found[STATUS_LINE].strip() in READY
+            return process.poll() is not None or (ready and int(found[0]) == process.pid)
+
+        until(settled, "PostgreSQL starts", START_SECONDS)
+        if process.poll() is not None:
+            raise ServerError(f"it ended with status {process.returncode}")
+
+    def _chosen(self) -> bool:
+        """Is the port one that somebody counts on?"""
+        return self._port is not None or (self.folder / "port").exists()
+
+    def _configure(self) -> None:
+        if not self._chosen():
+            self._port = free_port()
+        sockets = str(self.folder / "socket")
+        fixed: dict[str, Setting] = {
+            "listen_addresses": HOST,
+            "port": self.port,
+            "unix_socket_directories": sockets if len(os.fsencode(sockets)) <= SOCKET_BYTES_MAX else "",
+        }
+        path = self.data / "ramet.conf"
+        path.write_text("".join(f"{name} = {quoted(value)}\n" for name, value in {**self.settings, **fixed}.items()))
+        self.programs.give(path)
+
+    def reload(self) -> None:
+        """Make the server read its settings again; those that need a start wait for one."""
+        self._configure()
+        self._send(signal.SIGHUP)
+
+    def stop(self, *, immediate: bool = False) -> None:
+        """Stop it and wait until it has ended; nothing when it does not run. Connections are cut.
+
+        ``immediate`` leaves the data as a crash would: the next start recovers it.
+        """
+        if self._send(signal.SIGQUIT if immediate else signal.SIGINT):
+            until(lambda: self.pid is None, "the server ends")
+
+    def _send(self, number: signal.Signals) -> bool:
+        """A signal for its first process; whether there is one."""
+        pid = self.pid
+        if pid is None:
+            return False
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+        return True
+
+    def kill(self) -> None:
+        """``kill -9`` its first process, and wait until that one and every process of its have ended.
+
+        Raises:
+            ServerError: it does not run, or its processes do not end.
+        """
+        import psutil
+
+        pid = self.pid
+        if pid is None:
+            raise ServerError("there is nothing to kill: the server does not run")
+        first = psutil.Process(pid)
+        processes = [first, *first.children(recursive=True)]
+        self._send(signal.SIGKILL)
+        until(lambda: self.pid is None, "the killed server ends")
+
+        def gone(process: psutil.Process) -> bool:
+            try:
+                return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+            except psutil.NoSuchProcess:
+                return True
+
+        until(lambda: all(map(gone, processes)), "the killed server's processes end")
+
+
+def last_words(log: str) -> str:
+    """What a server said before it gave up, in one line."""
+    found = re.findall(r"(?:LOG|ERROR|FATAL|PANIC|HINT):  (.*)", log) or log.splitlines()
+    return "; ".join(found[-WORDS_MAX:])
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody listens on now.
+
+    Raises:
+        ServerError: none of those tried is free.
+    """
+    for port in random.sample(PORTS, PORTS_TRIED):
+        with socket.socket() as probe:
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+            return port
+    raise ServerError(f"none of {PORTS_TRIED} ports tried is free: name one")
+
+
+def quoted(value: Setting) -> str:
+    """As ``postgresql.conf`` wants it."""
+    text = ("on" if value else "off") if isinstance(value, bool) else str(value)
+    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def scram_verifier(password: str) -> str:
+    """What the server keeps instead of the password (RFC 5803).
+
+    One iteration: more of them slow down guessing, and 192 random bits are not guessed; each would cost every
+    connection its time.
+    """
+    salt = secrets.token_bytes(16)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, 1)
+    client = hmac.digest(salted, b"Client Key", "sha256")
+    stored = hashlib.sha256(client).digest()
+    parts = (base64.b64encode(part).decode() for part in (salt, stored, hmac.digest(salted, b"Server Key", "sha256")))
+    return "SCRAM-SHA-256$1:{}${}:{}".format(*parts)

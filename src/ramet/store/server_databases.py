@@ -1,0 +1,84 @@
+"""Databases on a PostgreSQL server: made empty or after a template, dropped, their connections ended."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+from ramet.store.server_programs import ServerError
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+CONNECT_SECONDS_MAX = 20
+
+
+def connect(url: str) -> Connection:
+    """A connection whose every statement is a transaction of its own.
+
+    Raises:
+        ServerError: the driver is missing, or nobody answers at the address.
+    """
+    try:
+        import psycopg
+    except ImportError as error:
+        raise ServerError("the driver of PostgreSQL is not installed: pip install 'ramet[postgres]'") from error
+    try:
+        return psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS_MAX)
+    except psycopg.Error as error:
+        raise ServerError(f"{without_password(url)} does not answer: {' '.join(str(error).split())}") from error
+
+
+def without_password(url: str) -> str:
+    """An address that may be shown."""
+    parts = urlsplit(url)
+    who, at, where = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=who.split(":")[0] + at + where))
+
+
+def with_database(url: str, name: str) -> str:
+    """The address of another database of the same server."""
+    return urlunsplit(urlsplit(url)._replace(path="/" + quote(name, safe="")))
+
+
+def database_of(url: str) -> str:
+    """The name of the database in an address."""
+    return unquote(urlsplit(url).path.removeprefix("/"))
+
+
+def create_database(url: str, *, template: str | None = None, by_files: bool = False, prefix: str = "ramet") -> str:
+    """Make a database with a name of its own on the server of ``url``; its address.
+
+    Args:
+        url: any database of the server, but not the template.
+        template: the database to copy, to which nobody may be connected; empty without.
+        by_files: copy files instead of logging every page. Faster where a checkpoint costs nothing (``fsync`` off).
+        prefix: what the name begins with.
+    """
+    name = f"{prefix}_{secrets.token_hex(6)}"
+    like = f" TEMPLATE {quoted_name(template)}" if template else ""
+    how = " STRATEGY file_copy" if by_files else ""
+    with connect(url) as connection:
+        connection.execute(f"CREATE DATABASE {quoted_name(name)}{like}{how}".encode())
+    return with_database(url, name)
+
+
+def drop_database(url: str, name: str) -> None:
+    """Drop a database of the server of ``url``, cutting its connections; nothing when it is gone."""
+    with connect(url) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {quoted_name(name)} WITH (FORCE)".encode())
+
+
+def terminate_backends(url: str) -> int:
+    """``pg_terminate_backend`` for every other connection to the database of ``url``; how many were told to end."""
+    with connect(url) as connection:
+        found = connection.execute(
+            "SELECT COUNT(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        ).fetchone()
+    return int(found[0]) if found else 0
+
+
+def quoted_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

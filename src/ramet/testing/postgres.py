@@ -1,0 +1,156 @@
+"""A PostgreSQL of the test's own: ``Cluster``. Needs the extras ``postgres`` and ``postgres-server``.
+
+    with Cluster() as cluster:
+        url = cluster.create_database()
+
+It lives in a temporary folder and ends with its program, however that one ends. As root it runs as another user.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ramet.store import server_guard
+from ramet.store.server import Server, Setting
+from ramet.store.server_databases import create_database, database_of, drop_database, terminate_backends
+from ramet.store.server_programs import Owner, Programs, ServerError, owner, reachable
+
+__all__ = ["Cluster", "ServerError", "terminate_backends"]
+
+FAST: dict[str, Setting] = {
+    "fsync": False,
+    "full_page_writes": False,
+    "shared_buffers": "32MB",
+    "max_connections": 200,
+    "max_wal_size": "1GB",
+    "checkpoint_timeout": "30min",
+}
+"""For ordinary tests. A commit is still with the operating system when it is acknowledged: a ``kill`` loses nothing,
+only a loss of power would."""
+
+PLACES = ("/tmp", "/var/tmp")  # noqa: S108 - folders of random names are made in them
+
+
+class Cluster:
+    """A PostgreSQL server in a temporary folder, on the loopback address and on a socket.
+
+    Args:
+        binaries: the folder of PostgreSQL's programs; those of the extra ``postgres-server`` by default.
+        settings: of ``postgresql.conf``.
+        durable: leave the server's own settings, ``fsync`` above all; without it they are those of ``FAST``.
+
+    Raises:
+        ServerError: it cannot be made or started; the line says what to do.
+    """
+
+    def __init__(
+        self,
+        *,
+        binaries: Path | None = None,
+        settings: Mapping[str, Setting] | None = None,
+        durable: bool = False,
+    ) -> None:
+        self.durable = durable
+        self._folder = temporary_folder(owner())
+        self._guard = guard(self._folder)
+        try:
+            programs = Programs(binaries, copy=self._folder / "programs")
+        except ServerError:
+            self._guard.communicate(b"\n")
+            raise
+        self.server = Server(
+            self._folder, programs=programs, settings={**({} if durable else FAST), **(settings or {})}
+        )
+        atexit.register(self.close)
+
+    @property
+    def version(self) -> int:
+        """The major version, such as 18."""
+        return self.server.programs.version
+
+    @property
+    def running(self) -> bool:
+        return self.server.pid is not None
+
+    def start(self) -> Self:
+        """Make and start it, where that was not done yet; answers when it takes connections."""
+        self.server.make(sync=self.durable)
+        self.server.start()
+        return self
+
+    def stop(self, *, immediate: bool = False) -> None:
+        """Stop it; ``start`` brings it back with its data. ``immediate`` leaves them as a crash would."""
+        self.server.stop(immediate=immediate)
+
+    def restart(self) -> None:
+        """Stop, where it runs, and start: every connection is lost, the address stays."""
+        self.server.stop()
+        self.server.start()
+
+    def kill(self) -> None:
+        """``kill -9`` the server's first process; answers when all of its processes have ended."""
+        self.server.kill()
+
+    def url(self, database: str = "postgres", *, by_socket: bool = False) -> str:
+        """The address of a database, with the password; over loopback TCP unless ``by_socket``."""
+        return self.server.url(database, by_socket=by_socket)
+
+    def create_database(self, *, template: str | None = None) -> str:
+        """Make a database, empty or a copy of the one named ``template``; its address."""
+        return create_database(self.url(), template=template, by_files=not self.durable)
+
+    def drop_database(self, url: str) -> None:
+        """Drop the database of this address, cutting its connections."""
+        drop_database(self.url(), database_of(url))
+
+    def close(self) -> None:
+        """End the server at once and delete its folder. Nothing can be done with it afterwards."""
+        atexit.unregister(self.close)
+        if self._guard.poll() is None:
+            self.server.stop(immediate=True)
+            self._guard.communicate(b"\n")
+
+    def __enter__(self) -> Self:
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def temporary_folder(by: Owner) -> Path:
+    """A new folder, closed to other people, in a place that the server's user can reach.
+
+    Raises:
+        ServerError: no place for temporary files is open to that user.
+    """
+    tried = dict.fromkeys((tempfile.gettempdir(), *PLACES))
+    for place in map(Path, tried):
+        if place.is_dir() and os.access(place, os.W_OK) and reachable(place, by):
+            folder = Path(tempfile.mkdtemp(prefix="ramet-postgres-", dir=place))
+            folder.chmod(0o711)
+            return folder
+    raise ServerError(f"PostgreSQL runs as {by.name}, who can enter none of {', '.join(tried)}: set TMPDIR to a place")
+
+
+def guard(folder: Path) -> subprocess.Popen[bytes]:
+    """A process that cleans up when this one is gone, killed or not."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", server_guard.__file__, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd="/",
+    )

@@ -1,0 +1,170 @@
+"""The server that the tests bring along does what a server does, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from ramet.store.server_databases import connect
+from ramet.testing.postgres import Cluster, ServerError
+from tests.engine.waiting import until_now
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    return Cluster().start()
+
+
+def gone(process: psutil.Process) -> bool:
+    """Ended, though perhaps nobody has asked yet how."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def value(url: str, sql: str) -> object:
+    with connect(url) as connection:
+        row = connection.execute(sql.encode()).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def test_both_addresses_reach_the_same_server(cluster: Cluster) -> None:
+    started = "SELECT pg_postmaster_start_time()"
+    assert value(cluster.url(), started) == value(cluster.url(by_socket=True), started)
+    assert value(cluster.url(), "SHOW server_version_num") == value(
+        cluster.url(by_socket=True), "SHOW server_version_num"
+    )
+    assert str(value(cluster.url(), "SHOW server_version_num")).startswith(str(cluster.version))
+
+
+@pytest.mark.parametrize("by_socket", [False, True])
+def test_nobody_enters_without_the_password(cluster: Cluster, by_socket: bool) -> None:
+    url = cluster.url(by_socket=by_socket)
+    with pytest.raises(ServerError, match="password authentication failed") as told:
+        connect(url.replace(cluster.server.password, "guess"))
+    assert "guess" not in str(told.value)
+
+
+def test_a_database_copies_its_template_and_a_drop_cuts_its_connections(cluster: Cluster) -> None:
+    first = cluster.create_database()
+    with connect(first) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 1 AS found")
+    copy = cluster.create_database(template=first.rpartition("/")[2])
+    held = connect(copy)
+    assert value(copy, "SELECT found FROM kept") == 1
+    cluster.drop_database(copy)
+    with pytest.raises(psycopg.OperationalError):
+        held.execute("SELECT 1")
+    held.close()
+    with pytest.raises(ServerError, match="does not exist"):
+        connect(copy)
+
+
+def test_a_killed_server_is_gone_at_once_and_a_start_recovers_what_was_committed() -> None:
+    with Cluster(settings={"shared_buffers": "16MB"}) as cluster:
+        url = cluster.create_database()
+        held = connect(url)
+        held.execute("CREATE TABLE kept (found integer)")
+        held.execute("INSERT INTO kept VALUES (7)")
+        processes = [psutil.Process(cluster.server.pid)]
+        processes += processes[0].children(recursive=True)
+        cluster.kill()
+        assert not cluster.running
+        assert all(map(gone, processes))
+        with pytest.raises(ServerError, match="does not answer"):
+            connect(url)
+        with pytest.raises(ServerError, match="nothing to kill"):
+            cluster.kill()
+        cluster.start()
+        assert value(url, "SELECT found FROM kept") == 7
+        assert value(url, "SHOW shared_buffers") == "16MB"
+        held.close()
+
+
+def test_a_restart_keeps_address_and_data_and_cuts_connections(cluster: Cluster) -> None:
+    url = cluster.create_database()
+    held = connect(url)
+    held.execute("CREATE TABLE kept (found integer)")
+    cluster.restart()
+    with pytest.raises(psycopg.OperationalError):
+        held.execute("SELECT 1")
+    held.close()
+    assert value(url, "SELECT COUNT(*) FROM kept") == 0
+
+
+def test_a_commit_is_durable_when_asked_for_and_quick_otherwise(cluster: Cluster) -> None:
+    assert value(cluster.url(), "SHOW fsync") == "off"
+    assert value(cluster.url(), "SHOW synchronous_commit") == "on"
+    with Cluster(durable=True) as durable:
+        assert value(durable.url(), "SHOW fsync") == "on"
+
+
+def test_a_close_leaves_neither_process_nor_folder() -> None:
+    cluster = Cluster().start()
+    first = psutil.Process(cluster.server.pid)
+    cluster.close()
+    assert gone(first)
+    assert not cluster.server.folder.exists()
+    cluster.close()
+
+
+MAKES_ONE = """
+import os, sys
+from ramet.testing.postgres import Cluster
+cluster = Cluster().start()
+print(cluster.server.pid, cluster.server.folder, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("how", ["end", "kill"])
+def test_a_program_that_ends_or_is_killed_takes_its_server_along(how: str) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", MAKES_ONE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert program.stdout is not None
+    pid, folder = program.stdout.readline().split()
+    server = psutil.Process(int(pid))
+    assert not gone(server)
+    if how == "kill":
+        program.kill()
+    program.communicate()
+    until_now(lambda: gone(server), "the server ends")
+    until_now(lambda: not Path(folder).exists(), "the folder is deleted")
+
+
+def test_a_setting_that_does_not_exist_is_told_in_one_line() -> None:
+    with pytest.raises(ServerError, match="no_such_setting") as told, Cluster(settings={"no_such_setting": 1}):
+        pass
+    assert "\n" not in str(told.value)
+
+
+def test_programs_that_are_not_there_are_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ServerError, match="has no initdb, pg_ctl, postgres"):
+        Cluster(binaries=tmp_path)
+
+
+def test_a_settings_value_is_quoted() -> None:
+    with Cluster(settings={"cluster_name": "it's a \\ name"}) as cluster:
+        assert value(cluster.url(), "SHOW cluster_name") == "it's a \\ name"
+
+
+def test_variables_of_the_user_do_not_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGDATA", "/nowhere")
+    monkeypatch.setenv("PGPORT", "1")
+    with Cluster() as cluster:
+        assert value(cluster.url(), "SELECT 1") == 1
+    assert os.environ["PGPORT"] == "1"
+
+
+def test_every_test_has_an_empty_database_of_its_own(postgres_url: str) -> None:
+    assert value(postgres_url, "SELECT COUNT(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace") == 0
+    assert value(postgres_url, "SELECT current_database()") == postgres_url.rpartition("/")[2]
