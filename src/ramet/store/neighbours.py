@@ -1,6 +1,7 @@
-"""Processes that share one SQLite file: waking each other, and proving that one is dead.
+"""Processes of one machine on one database: waking each other, and proving that one is dead.
 
-A worker keeps two small files in ``<database>-ramet/``. A datagram socket: whoever commits claimable work sends one
+A worker keeps two small files in a folder that belongs to the database: for SQLite the one beside its file, for
+PostgreSQL see :mod:`ramet.store.runtime_folder`. A datagram socket: whoever commits claimable work sends one
 byte to each, so nobody polls in a busy loop. A lock file, held by the operating system for as long as the process
 lives: when its lock can be taken, the worker is dead for certain and its claims need not wait for their leases. Both
 are conveniences: without them polling and leases still do the work.
@@ -14,6 +15,7 @@ import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
 from ramet.store.slots import left_running
 
@@ -28,15 +30,23 @@ SOCKET_PATH_BYTES_MAX = 100
 
 
 class Neighbours:
-    """The folder beside one database file."""
+    """What this process knows of the others on a database, and they of it, through one folder."""
 
     def __init__(self, database: Path) -> None:
+        """Meet beside a database that is a file. Nothing is made or read before it is asked for."""
         self._folder = database.parent / f"{database.name}-ramet"
         self._name: str | None = None
         self._lock: int | None = None
         self._socket: socket.socket | None = None
         self._rung: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    @classmethod
+    def at(cls, folder: Path) -> Self:
+        """Meet in this folder; it is made when somebody joins, and its parent has to exist by then."""
+        neighbours = cls(folder)
+        neighbours._folder = folder
+        return neighbours
 
     def join(self, name: str, *, unless_joined: bool = False) -> None:
         """Be present under ``name``, and no other, until :meth:`leave` or the death of this process.
@@ -92,9 +102,7 @@ class Neighbours:
 
     def ring(self) -> None:
         """Wake everybody who waits, here and in other processes."""
-        rung, loop = self._rung, self._loop  # This runs in the writer's thread too.
-        if loop is not None and rung is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(rung.set)
+        self.wake_here()
         try:
             names = [name for name in os.listdir(self._folder) if name.endswith(".sock")]
         except OSError:
@@ -102,6 +110,14 @@ class Neighbours:
         # Without a free file descriptor nobody is woken and polling does the work; whoever committed must not fail.
         with contextlib.suppress(OSError):
             self._send([name for name in names if name != f"{self._name}.sock"])
+
+    def wake_here(self) -> None:
+        """Wake whoever waits in this process; from any thread."""
+        rung, loop = self._rung, self._loop  # This runs in the writer's thread too.
+        if loop is not None and rung is not None:
+            # A loop that ends in this very moment has nobody left who waits.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(rung.set)
 
     def _send(self, names: Sequence[str]) -> None:
         if not names:
