@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import psycopg
 import pytest
 
-from ramet.store.server_databases import connect
+from ramet.store.server_databases import connect, value
+from ramet.store.server_programs import alive, family
 from ramet.testing.postgres import Cluster, ServerError
 from tests.engine.waiting import until_now
 
@@ -19,21 +19,6 @@ from tests.engine.waiting import until_now
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
     return Cluster().start()
-
-
-def gone(process: psutil.Process) -> bool:
-    """Ended, though perhaps nobody has asked yet how."""
-    try:
-        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
-def value(url: str, sql: str) -> object:
-    with connect(url) as connection:
-        row = connection.execute(sql.encode()).fetchone()
-    assert row is not None
-    return row[0]
 
 
 def test_both_addresses_reach_the_same_server(cluster: Cluster) -> None:
@@ -74,11 +59,11 @@ def test_a_killed_server_is_gone_at_once_and_a_start_recovers_what_was_committed
         held = connect(url)
         held.execute("CREATE TABLE kept (found integer)")
         held.execute("INSERT INTO kept VALUES (7)")
-        processes = [psutil.Process(cluster.server.pid)]
-        processes += processes[0].children(recursive=True)
+        processes = family(cluster.server.pid or 0)
+        assert len(processes) > 2
         cluster.kill()
         assert not cluster.running
-        assert all(map(gone, processes))
+        assert not any(map(alive, processes))
         with pytest.raises(ServerError, match="does not answer"):
             connect(url)
         with pytest.raises(ServerError, match="nothing to kill"):
@@ -109,9 +94,10 @@ def test_a_commit_is_durable_when_asked_for_and_quick_otherwise(cluster: Cluster
 
 def test_a_close_leaves_neither_process_nor_folder() -> None:
     cluster = Cluster().start()
-    first = psutil.Process(cluster.server.pid)
+    first = cluster.server.pid or 0
+    assert alive(first)
     cluster.close()
-    assert gone(first)
+    assert not alive(first)
     assert not cluster.server.folder.exists()
     cluster.close()
 
@@ -132,12 +118,11 @@ def test_a_program_that_ends_or_is_killed_takes_its_server_along(how: str) -> No
     )
     assert program.stdout is not None
     pid, folder = program.stdout.readline().split()
-    server = psutil.Process(int(pid))
-    assert not gone(server)
+    assert alive(int(pid))
     if how == "kill":
         program.kill()
     program.communicate()
-    until_now(lambda: gone(server), "the server ends")
+    until_now(lambda: not alive(int(pid)), "the server ends")
     until_now(lambda: not Path(folder).exists(), "the folder is deleted")
 
 

@@ -13,7 +13,6 @@ import os
 import random
 import re
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from ramet.store.server_programs import Programs, ServerError, until
+from ramet.store.server_programs import Programs, ServerError, alive, family, until
 
 USER = "ramet"
 HOST = "127.0.0.1"
@@ -88,7 +87,7 @@ class Server:
     @property
     def exists(self) -> bool:
         """Has it been made?"""
-        return (self.data / "PG_VERSION").exists() and (self.folder / "password").exists()
+        return (self.data / "PG_VERSION").exists() and (self.data / "global" / "pg_control").exists()
 
     @property
     def pid(self) -> int | None:
@@ -96,13 +95,7 @@ class Server:
         if self._process is not None and self._process.poll() is None:
             return self._process.pid
         found = self._status()
-        if not found or (self._process is not None and self._process.pid == int(found[0])):
-            return None
-        try:
-            os.kill(int(found[0]), 0)
-        except ProcessLookupError:
-            return None
-        return int(found[0])
+        return int(found[0]) if found and alive(int(found[0])) else None
 
     def _status(self) -> list[str]:
         """What the server keeps about itself in its lock file: its process first, whether it is ready last."""
@@ -112,14 +105,13 @@ class Server:
             return []
         return lines if lines and lines[0].strip().isdigit() else []
 
-    def url(self, database: str = "postgres", *, by_socket: bool = False) -> str:
-        """The address of one of its databases, with the password, over TCP or over the socket in its folder."""
-        who = f"postgresql://{USER}:{quote(self.password, safe='')}@"
+    def url(self, database: str = "postgres", *, by_socket: bool = False, with_password: bool = True) -> str:
+        """The address of one of its databases, over TCP or over the socket in its folder."""
+        who = f"postgresql://{USER}:{quote(self.password, safe='')}" if with_password else f"postgresql://{USER}"
+        name = quote(database, safe="")
         if by_socket:
-            return (
-                f"{who}/{quote(database, safe='')}?host={quote(str(self.folder / 'socket'), safe='')}&port={self.port}"
-            )
-        return f"{who}{HOST}:{self.port}/{quote(database, safe='')}"
+            return f"{who}@/{name}?host={quote(str(self.folder / 'socket'), safe='')}&port={self.port}"
+        return f"{who}@{HOST}:{self.port}/{name}"
 
     def make(self, *, sync: bool = True) -> None:
         """Make the folder and an empty server in it; nothing when it is there already.
@@ -129,8 +121,8 @@ class Server:
         """
         if self.exists:
             return
-        self.prepare()
         password = secrets.token_urlsafe(24)
+        self._prepare(password)
         verifier = self.folder / "verifier"
         verifier.touch(mode=0o600)
         verifier.write_text(scram_verifier(password))
@@ -139,16 +131,37 @@ class Server:
         arguments += ["--encoding=UTF8", "--no-instructions", *([] if sync else ["--no-sync"])]
         try:
             self.programs.run("initdb", "-D", self.data, *arguments)
-        except ServerError:
-            shutil.rmtree(self.data, ignore_errors=True)
-            raise
         finally:
             verifier.unlink()
         with (self.data / "postgresql.conf").open("a") as file:
             file.write("include_if_exists 'ramet.conf'\n")
-        self.keep_password(password)
 
-    def prepare(self) -> None:
+    def copy(self, primary: Server, name: str, *, sync: bool = True) -> None:
+        """Make the folder and in it a copy of a running server, which follows that one until it is promoted.
+
+        Args:
+            primary: whose password it has from then on.
+            name: of its slot, and what it calls itself to its primary.
+            sync: wait until the copy is on the disk.
+
+        Raises:
+            ServerError: the primary cannot be copied.
+        """
+        self._prepare(primary.password)
+        arguments = ["--write-recovery-conf", "--checkpoint=fast", f"--slot={name}", "--create-slot"]
+        address = f"{primary.url(with_password=False)}?application_name={name}"
+        arguments += [f"--dbname={address}", *([] if sync else ["--no-sync"])]
+        self.programs.run("pg_basebackup", "-D", self.data, *arguments, password=primary.password)
+
+    def promote(self) -> None:
+        """Make a copy a server of its own; answers when it takes writes.
+
+        Raises:
+            ServerError: it follows nobody, or does not run.
+        """
+        self.programs.run("pg_ctl", "promote", "-D", self.data, "-w", "-s", "-t", str(START_SECONDS))
+
+    def _prepare(self, password: str) -> None:
         """Make the folders, the empty data folder among them, and give the server its own."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -159,13 +172,11 @@ class Server:
                 self.programs.give(self.folder / name)
             self.log.touch(mode=0o600)
             self.programs.give(self.log)
+            path = self.folder / "password"
+            path.touch(mode=0o600)
+            path.write_text(password + "\n")
         except OSError as error:
             raise ServerError(f"{self.folder} cannot be used: {error}") from error
-
-    def keep_password(self, password: str) -> None:
-        path = self.folder / "password"
-        path.touch(mode=0o600)
-        path.write_text(password + "\n")
 
     def start(self, *, detached: bool = False) -> None:
         """Start it and wait until it answers; nothing when it runs.
@@ -257,23 +268,12 @@ class Server:
         Raises:
             ServerError: it does not run, or its processes do not end.
         """
-        import psutil
-
         pid = self.pid
         if pid is None:
             raise ServerError("there is nothing to kill: the server does not run")
-        first = psutil.Process(pid)
-        processes = [first, *first.children(recursive=True)]
+        processes = family(pid)
         self._send(signal.SIGKILL)
-        until(lambda: self.pid is None, "the killed server ends")
-
-        def gone(process: psutil.Process) -> bool:
-            try:
-                return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-            except psutil.NoSuchProcess:
-                return True
-
-        until(lambda: all(map(gone, processes)), "the killed server's processes end")
+        until(lambda: self.pid is None and not any(map(alive, processes)), "the killed server's processes end")
 
 
 def last_words(log: str) -> str:

@@ -30,6 +30,24 @@ def connect(url: str) -> Connection:
         raise ServerError(f"{without_password(url)} does not answer: {' '.join(str(error).split())}") from error
 
 
+def value(url: str, sql: str) -> object:
+    """The one value that a query answers, by a connection of its own."""
+    with connect(url) as connection:
+        row = connection.execute(sql.encode()).fetchone()
+    assert row is not None, f"{sql} answers nothing"
+    return row[0]
+
+
+def either(first: str, second: str) -> str:
+    """One address for two servers of the same password: a connection goes to the one that takes writes.
+
+    For a server and its standby, before and after a promotion.
+    """
+    parts, other = urlsplit(first), urlsplit(second)
+    where = f"{parts.netloc},{other.netloc.rpartition('@')[2]}"
+    return urlunsplit(parts._replace(netloc=where, query="target_session_attrs=read-write"))
+
+
 def without_password(url: str) -> str:
     """An address that may be shown."""
     parts = urlsplit(url)

@@ -13,7 +13,7 @@ import shutil
 import stat
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,6 +92,25 @@ def until(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> No
         time.sleep(LOOK_AGAIN_SECONDS)
 
 
+def alive(pid: int) -> bool:
+    """Is this a PostgreSQL process that runs? One that has ended and whose parent has not looked yet does not."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return bool(process.status() != psutil.STATUS_ZOMBIE and process.name().startswith("postgres"))
+    except psutil.NoSuchProcess:
+        return False
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    import psutil
+
+    first = psutil.Process(pid)
+    return [pid, *(process.pid for process in first.children(recursive=True))]
+
+
 class Programs:
     """The programs of one PostgreSQL, run as ``owner``.
 
@@ -104,6 +123,8 @@ class Programs:
     """
 
     def __init__(self, folder: Path | None = None, *, copy: Path | None = None) -> None:
+        if find_spec("psutil") is None:
+            raise ServerError("psutil is not installed: pip install 'ramet[postgres-server]'")
         self.owner = owner()
         self.folder = (folder or packaged()).resolve()
         missing = [name for name in NEEDED if not (self.folder / name).is_file()]
@@ -122,8 +143,13 @@ class Programs:
         """The major version, such as 18."""
         return int(self.run("postgres", "--version").split()[2].split(".")[0])
 
-    def run(self, name: str, *arguments: str | Path) -> str:
+    def run(self, name: str, *arguments: str | Path, password: str | None = None) -> str:
         """Run one program to its end; its standard output.
+
+        Args:
+            name: of the program.
+            arguments: of the program; everybody on the machine can read them.
+            password: for a program that connects, where nobody else reads it.
 
         Raises:
             ServerError: it failed, with what it said.
@@ -132,7 +158,7 @@ class Programs:
         try:
             done: subprocess.CompletedProcess[str] = subprocess.run(
                 command,
-                **self._as_owner(),
+                **self._as_owner({} if password is None else {"PGPASSWORD": password}),
                 capture_output=True,
                 text=True,
                 errors="replace",
@@ -155,15 +181,15 @@ class Programs:
         command = [str(self.folder / name), *map(str, arguments)]
         try:
             with log.open("ab") as file:
-                return subprocess.Popen(command, **self._as_owner(), stdout=file, stderr=file, start_new_session=True)
+                return subprocess.Popen(command, **self._as_owner({}), stdout=file, stderr=file, start_new_session=True)
         except OSError as error:
             raise ServerError(f"{command[0]} cannot be run: {error}") from error
 
-    def _as_owner(self) -> dict[str, Any]:
+    def _as_owner(self, more: Mapping[str, str]) -> dict[str, Any]:
         rights: dict[str, Any] = {}
         if self.owner.other:
             rights = {"user": self.owner.uid, "group": self.owner.gid, "extra_groups": []}
-        return {**rights, "env": environment(), "cwd": "/", "stdin": subprocess.DEVNULL}
+        return {**rights, "env": {**environment(), **more}, "cwd": "/", "stdin": subprocess.DEVNULL}
 
     def give(self, path: Path) -> Path:
         """Make a file or folder of ours the server's."""

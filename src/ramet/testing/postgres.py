@@ -20,10 +20,18 @@ from typing import Self
 
 from ramet.store import server_guard
 from ramet.store.server import Server, Setting
-from ramet.store.server_databases import create_database, database_of, drop_database, terminate_backends
-from ramet.store.server_programs import Owner, Programs, ServerError, owner, reachable
+from ramet.store.server_databases import (
+    connect,
+    create_database,
+    database_of,
+    drop_database,
+    either,
+    terminate_backends,
+    value,
+)
+from ramet.store.server_programs import Owner, Programs, ServerError, owner, reachable, until
 
-__all__ = ["Cluster", "ServerError", "terminate_backends"]
+__all__ = ["Cluster", "ServerError", "either", "terminate_backends"]
 
 FAST: dict[str, Setting] = {
     "fsync": False,
@@ -66,9 +74,8 @@ class Cluster:
         except ServerError:
             self._guard.communicate(b"\n")
             raise
-        self.server = Server(
-            self._folder, programs=programs, settings={**({} if durable else FAST), **(settings or {})}
-        )
+        self._settings = dict(settings or {})
+        self.server = Server(self._folder, programs=programs, settings={**({} if durable else FAST), **self._settings})
         atexit.register(self.close)
 
     @property
@@ -110,6 +117,38 @@ class Cluster:
     def drop_database(self, url: str) -> None:
         """Drop the database of this address, cutting its connections."""
         drop_database(self.url(), database_of(url))
+
+    def standby(self) -> Cluster:
+        """Another server, started, that follows this one; a commit here is acknowledged when it is on the disk there.
+
+        It ends with this program, or by its own ``close``. When it is stopped, commits here wait for it.
+        """
+        other = Cluster(binaries=self.server.programs.folder, settings=self._settings, durable=self.durable)
+        name = f"ramet_{other.server.folder.name.rpartition('-')[2]}"
+        try:
+            other.server.copy(self.server, name, sync=self.durable)
+            other.server.start()
+            self._follow(name)
+        except BaseException:
+            other.close()
+            raise
+        return other
+
+    def _follow(self, name: str) -> None:
+        """Make commits wait for the standby of this name."""
+        self.server.settings["synchronous_standby_names"] = f'"{name}"'
+        self.server.reload()
+        shown = "SHOW synchronous_standby_names"
+        until(lambda: name in str(value(self.url(), shown)), "the server reads its settings again")
+        with connect(self.url()) as connection:
+            # The process that makes commits wait looks at its settings before it takes on a checkpoint.
+            connection.execute("CHECKPOINT")
+        state = "SELECT COUNT(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
+        until(lambda: value(self.url(), state) == 1, "the standby follows synchronously")
+
+    def promote(self) -> None:
+        """Make this standby a server of its own, whose commits wait for nobody; answers when it takes writes."""
+        self.server.promote()
 
     def close(self) -> None:
         """End the server at once and delete its folder. Nothing can be done with it afterwards."""
