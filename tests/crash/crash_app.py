@@ -8,7 +8,6 @@ fails once in between, and odd numbers run in threads.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Awaitable
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ramet import App, Client, Context, Limits, SyncContext, Transient
+from tests.crash.pids import say_who_runs
 
 LOG = "INSERT INTO crash_log (task, effect) VALUES (?, ?)"
 UNIQUE = "INSERT INTO crash_effects (task, effect) VALUES (?, ?)"
@@ -135,13 +135,4 @@ async def submit_lineage(client: Client, tracking_id: str, *, max_tasks: int | N
     return submitted.id
 
 
-def _say_who_runs() -> None:
-    """So that a test finds the handler process of a worker."""
-    folder = os.environ.get("RAMET_TEST_PIDS")
-    if folder:
-        early = Path(folder) / f"{os.getpid()}.early"
-        early.write_text(str(os.getppid()))
-        early.rename(Path(folder) / f"{os.getpid()}.pid")
-
-
-_say_who_runs()
+say_who_runs()

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.crash.pids import PIDS
 from tests.engine.waiting import until_now
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -21,14 +22,17 @@ class WorkerProcess:
 
     def __init__(
         self,
-        database: Path,
+        database: Path | str,
         *options: str,
         app: str = "tests.crash.crash_app:app",
         environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
     ) -> None:
-        self._pids = database.parent / "pids"
+        """``folder`` is where it writes its log: beside the database file, where that is one."""
+        folder = folder or Path(database).parent
+        self._pids = folder / "pids"
         self._pids.mkdir(exist_ok=True)
-        self._log = database.parent / f"worker-{len(list(database.parent.glob('worker-*.log')))}.log"
+        self._log = folder / f"worker-{len(list(folder.glob('worker-*.log')))}.log"
         command = [sys.executable, "-m", "ramet.cli", "worker", app, "--db", str(database)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -36,7 +40,7 @@ class WorkerProcess:
                 cwd=PROJECT,
                 env={
                     **os.environ,
-                    "RAMET_TEST_PIDS": str(self._pids),
+                    PIDS: str(self._pids),
                     "PYTHONPATH": IMPORTS,
                     **(environment or {}),
                 },
