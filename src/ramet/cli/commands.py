@@ -24,6 +24,7 @@ from ramet.cli.limits import limit, resource, resources, workers
 from ramet.cli.lineage import lineage
 from ramet.cli.pausing import pause, resume
 from ramet.cli.persons import cancel, retry
+from ramet.cli.postgres import postgres
 from ramet.cli.prune import prune
 from ramet.cli.schedule import schedule
 from ramet.cli.settings import settings
@@ -181,7 +182,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Work": (worker, submit, schedule, import_command),
     "Look": (status, stages, tasks, tree, explain, blocks, alerts, costs, resources, workers, acts),
     "Decide": (retry, cancel, exclude, lineage, stop_list, pause, resume, limit, resource),
-    "Operate": (settings, doctor, reclaim, prune, backup, restore, bench),
+    "Operate": (settings, doctor, reclaim, prune, backup, restore, postgres, bench),
 }
 """Own commands as the help lists them; those of entry points follow under ``Extras``."""
 

@@ -13,6 +13,7 @@ import os
 import random
 import re
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -21,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from ramet.store.server_programs import Programs, ServerError, alive, family, until
+from ramet.store.server_programs import Owner, Programs, ServerError, alive, family, left_over, reachable, until
 
 USER = "ramet"
 HOST = "127.0.0.1"
@@ -31,6 +32,7 @@ PORTS_TRIED = 20
 PORTS = range(20_000, 32_000)
 """Below those that systems hand out by themselves, so that a port is still free after a restart."""
 START_SECONDS = 60
+CLEARED_SECONDS = 15
 WORDS_MAX = 3
 STATUS_LINE = 7
 READY = ("ready", "standby")
@@ -46,9 +48,6 @@ class Server:
         programs: which PostgreSQL; the extra's by default.
         port: on the loopback address; the one of its last start, or a free one, by default.
         settings: of ``postgresql.conf``, over the server's defaults; they hold from the next start on.
-
-    Raises:
-        ServerError: the programs are missing or out of reach.
     """
 
     def __init__(
@@ -60,10 +59,21 @@ class Server:
         settings: Mapping[str, Setting] | None = None,
     ) -> None:
         self.folder = folder.absolute()
-        self.programs = programs or Programs(copy=self.folder / "programs")
+        self._programs = programs
         self.settings = dict(settings or {})
         self._port = port
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def programs(self) -> Programs:
+        """PostgreSQL's; looked for when first needed.
+
+        Raises:
+            ServerError: they are missing or out of reach.
+        """
+        if self._programs is None:
+            self._programs = Programs(copy=self.folder / "programs")
+        return self._programs
 
     @property
     def data(self) -> Path:
@@ -101,7 +111,7 @@ class Server:
         """What the server keeps about itself in its lock file: its process first, whether it is ready last."""
         try:
             lines = (self.data / "postmaster.pid").read_text().splitlines()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         return lines if lines and lines[0].strip().isdigit() else []
 
@@ -121,8 +131,9 @@ class Server:
         """
         if self.exists:
             return
+        new = not self.folder.exists()
         password = secrets.token_urlsafe(24)
-        self._prepare(password)
+        self._prepare(password, new)
         verifier = self.folder / "verifier"
         verifier.touch(mode=0o600)
         verifier.write_text(scram_verifier(password))
@@ -147,7 +158,7 @@ class Server:
         Raises:
             ServerError: the primary cannot be copied.
         """
-        self._prepare(primary.password)
+        self._prepare(primary.password, not self.folder.exists())
         arguments = ["--write-recovery-conf", "--checkpoint=fast", f"--slot={name}", "--create-slot"]
         address = f"{primary.url(with_password=False)}?application_name={name}"
         arguments += [f"--dbname={address}", *([] if sync else ["--no-sync"])]
@@ -161,12 +172,14 @@ class Server:
         """
         self.programs.run("pg_ctl", "promote", "-D", self.data, "-w", "-s", "-t", str(START_SECONDS))
 
-    def _prepare(self, password: str) -> None:
+    def _prepare(self, password: str, new: bool) -> None:
         """Make the folders, the empty data folder among them, and give the server its own."""
         try:
+            by = self.programs.owner
             self.folder.mkdir(parents=True, exist_ok=True)
-            if any(self.folder.iterdir()) and {path.name for path in self.folder.iterdir()} - {"programs", "log"}:
-                raise ServerError(f"{self.folder} holds something else: name a new folder")
+            if {path.name for path in self.folder.iterdir()} - {"programs"}:
+                raise ServerError(f"{self.folder} holds something that is no whole server: name a new folder")
+            self._open(by, new)
             for name in ("data", "socket"):
                 (self.folder / name).mkdir(mode=0o700)
                 self.programs.give(self.folder / name)
@@ -177,6 +190,22 @@ class Server:
             path.write_text(password + "\n")
         except OSError as error:
             raise ServerError(f"{self.folder} cannot be used: {error}") from error
+
+    def _open(self, by: Owner, new: bool) -> None:
+        """Let the server's user through the folder, if it is ours to open, and check that those above do.
+
+        Raises:
+            ServerError: they do not.
+        """
+        if new and by.other:
+            self.folder.chmod(0o711)
+        if not reachable(self.folder, by):
+            if new:
+                shutil.rmtree(self.folder)
+            raise ServerError(
+                f"PostgreSQL runs as {by.name} here, who cannot enter {self.folder}: "
+                "name a folder that every user may enter, below /var/lib for example"
+            )
 
     def start(self, *, detached: bool = False) -> None:
         """Start it and wait until it answers; nothing when it runs.
@@ -189,18 +218,24 @@ class Server:
         """
         if self.pid is not None:
             return
+        before = self._status()
+        if before:
+            with suppress(ServerError):  # PostgreSQL says itself what is in the way.
+                until(lambda: not left_over(int(before[0])), "the ended server is cleared away", CLEARED_SECONDS)
         for left in reversed(range(1 if self._chosen() else PORTS_TRIED)):
             self._configure()
-            before = self.log.stat().st_size
+            written = self.log.stat().st_size
             try:
                 self._start(detached)
             except ServerError as error:
                 with self.log.open(errors="replace") as file:
-                    file.seek(before)
+                    file.seek(written)
                     said = file.read()
                 if "could not bind" in said and left:
                     self._port = None
                     continue
+                if "could not bind" in said:
+                    raise ServerError(f"port {self.port} is taken: name another") from error
                 raise ServerError(f"PostgreSQL does not start: {last_words(said) or error}") from error
             (self.folder / "port").write_text(f"{self.port}\n")
             return
@@ -278,7 +313,7 @@ class Server:
 
 def last_words(log: str) -> str:
     """What a server said before it gave up, in one line."""
-    found = re.findall(r"(?:LOG|ERROR|FATAL|PANIC|HINT):  (.*)", log) or log.splitlines()
+    found = re.findall(r"(?:LOG|ERROR|FATAL|PANIC|DETAIL|HINT):  (.*)", log) or log.splitlines()
     return "; ".join(found[-WORDS_MAX:])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
@@ -14,16 +15,25 @@ if TYPE_CHECKING:
 CONNECT_SECONDS_MAX = 20
 
 
+def need_driver() -> None:
+    """Before anything is made that cannot be used without it.
+
+    Raises:
+        ServerError: the driver is missing.
+    """
+    if find_spec("psycopg") is None:
+        raise ServerError("the driver of PostgreSQL is not installed: pip install 'ramet[postgres]'")
+
+
 def connect(url: str) -> Connection:
     """A connection whose every statement is a transaction of its own.
 
     Raises:
         ServerError: the driver is missing, or nobody answers at the address.
     """
-    try:
-        import psycopg
-    except ImportError as error:
-        raise ServerError("the driver of PostgreSQL is not installed: pip install 'ramet[postgres]'") from error
+    need_driver()
+    import psycopg
+
     try:
         return psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS_MAX)
     except psycopg.Error as error:
@@ -79,6 +89,15 @@ def create_database(url: str, *, template: str | None = None, by_files: bool = F
     how = " STRATEGY file_copy" if by_files else ""
     with connect(url) as connection:
         connection.execute(f"CREATE DATABASE {quoted_name(name)}{like}{how}".encode())
+    return with_database(url, name)
+
+
+def ensure_database(url: str, name: str) -> str:
+    """Make a database of this name on the server of ``url`` unless it is there; its address."""
+    with connect(url) as connection:
+        found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone()
+        if found is None:
+            connection.execute(f"CREATE DATABASE {quoted_name(name)}".encode())
     return with_database(url, name)
 
 

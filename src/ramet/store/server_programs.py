@@ -93,12 +93,22 @@ def until(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> No
 
 
 def alive(pid: int) -> bool:
-    """Is this a PostgreSQL process that runs? One that has ended and whose parent has not looked yet does not."""
+    """Is this a PostgreSQL process that runs?"""
     import psutil
 
     try:
         process = psutil.Process(pid)
-        return bool(process.status() != psutil.STATUS_ZOMBIE and process.name().startswith("postgres"))
+        return process.name().startswith("postgres") and not left_over(pid)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def left_over(pid: int) -> bool:
+    """Has this process ended, while its number is still taken because its parent has not looked?"""
+    import psutil
+
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
 
@@ -222,6 +232,8 @@ def copied(folder: Path, target: Path) -> Path:
     there = target / PACKAGE / "pginstall"
     if not there.exists():
         (target / PACKAGE).mkdir(parents=True, exist_ok=True)
+        for place in (target, target / PACKAGE):
+            place.chmod(0o755)
         if (package.parent / LIBRARIES).is_dir():
             shutil.copytree(package.parent / LIBRARIES, target / LIBRARIES, dirs_exist_ok=True)
         half = there.with_name("pginstall.half")
