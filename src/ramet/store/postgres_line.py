@@ -1,0 +1,119 @@
+"""A connection that never keeps its user waiting for longer than told, and hears what is notified to it.
+
+Whoever listens must notice a server that fell silent without a word (a cable, a firewall, a stopped machine). A
+statement that blocks until the operating system gives the connection up, a quarter of an hour later, does not.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import time
+from types import TracebackType
+from typing import Any, Self
+
+import psycopg
+from psycopg import pq
+
+_FINE = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.EMPTY_QUERY)
+
+
+class LineLost(Exception):
+    """The server is gone, did not answer in time, or refused a statement."""
+
+
+class Line:
+    """One connection of one thread, and a bell wire by which other threads interrupt its waiting."""
+
+    def __init__(self, connection: psycopg.Connection[Any], kicked: socket.socket) -> None:
+        """Take over a connection that nobody else uses; it is closed with the line.
+
+        Args:
+            connection: outside of any transaction.
+            kicked: a non-blocking socket; whatever can be read from it ends a :meth:`wait`.
+        """
+        self._connection = connection
+        self._backend = connection.pgconn
+        self._kicked = kicked
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._backend.socket, selectors.EVENT_READ, "server")
+        self._selector.register(kicked, selectors.EVENT_READ, "kick")
+        self.heard: list[tuple[str, int]] = []
+        """Notifications that came and were not taken: the channel, and the server process that sent it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._selector.close()
+        self._connection.close()
+
+    def run(self, sql: str, seconds: float) -> list[tuple[str | None, ...]]:
+        """Run statements without parameters, several as one message; the rows of the last, as text.
+
+        Raises:
+            LineLost: it could not be run, or the answer took longer than ``seconds``. What became of it is not known.
+        """
+        give_up_at = time.monotonic() + seconds
+        try:
+            self._backend.send_query(sql.encode())
+            while self._backend.flush():
+                self._look(give_up_at)
+            rows: list[tuple[str | None, ...]] = []
+            while (result := self._result(give_up_at)) is not None:
+                if result.status not in _FINE:
+                    raise LineLost(result.error_message.decode(errors="replace").strip())
+                rows = [
+                    tuple(_text(result.get_value(row, column)) for column in range(result.nfields))
+                    for row in range(result.ntuples)
+                ]
+        except psycopg.Error as error:
+            raise LineLost(str(error).strip()) from error
+        self._take()
+        return rows
+
+    def _result(self, give_up_at: float) -> pq.abc.PGresult | None:
+        while self._backend.is_busy():
+            self._look(give_up_at)
+        return self._backend.get_result()
+
+    def _look(self, give_up_at: float) -> None:
+        if time.monotonic() >= give_up_at:
+            raise LineLost("the server does not answer")
+        self._select(max(0.0, give_up_at - time.monotonic()))
+
+    def wait(self, seconds: float) -> None:
+        """Until something is heard, somebody kicks, or the time is over; ``heard`` tells what came.
+
+        Raises:
+            LineLost: the server closed the connection.
+        """
+        try:
+            self._select(seconds)
+        except psycopg.Error as error:
+            raise LineLost(str(error).strip()) from error
+        self._take()
+
+    def _select(self, seconds: float) -> None:
+        for key, _ in self._selector.select(seconds):
+            if key.data == "server":
+                self._backend.consume_input()
+            else:
+                drain(self._kicked)
+
+    def _take(self) -> None:
+        while (notified := self._backend.notifies()) is not None:
+            self.heard.append((notified.relname.decode(), notified.be_pid))
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode()
+
+
+def drain(kicked: socket.socket) -> None:
+    """Read away what is there."""
+    try:
+        while kicked.recv(64):
+            pass
+    except BlockingIOError:
+        pass
