@@ -59,18 +59,18 @@ class Line:
             self._backend.send_query(sql.encode())
             while self._backend.flush():
                 self._look(give_up_at)
-            rows: list[tuple[str | None, ...]] = []
+            results = []
             while (result := self._result(give_up_at)) is not None:
-                if result.status not in _FINE:
-                    raise LineLost(result.error_message.decode(errors="replace").strip())
-                rows = [
-                    tuple(_text(result.get_value(row, column)) for column in range(result.nfields))
-                    for row in range(result.ntuples)
-                ]
+                results.append(result)
         except psycopg.Error as error:
             raise LineLost(str(error).strip()) from error
         self._take()
-        return rows
+        last = results[-1]
+        if last.status not in _FINE:  # A refused statement is the last: the server skips those after it.
+            raise LineLost(last.error_message.decode(errors="replace").strip())
+        return [
+            tuple(_text(last.get_value(row, column)) for column in range(last.nfields)) for row in range(last.ntuples)
+        ]
 
     def _result(self, give_up_at: float) -> pq.abc.PGresult | None:
         while self._backend.is_busy():
