@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
-ALLOWED_IN_CI: dict[str, str] = {}
+if TYPE_CHECKING:
+    from tests.postgres.bouncer import Bouncer
+
+ALLOWED_IN_CI: dict[str, str] = {
+    "tests/postgres/test_bouncer.py": "pgbouncer is no Python package: .ci/run installs it where it may",
+}
 """Test id (or its beginning) to the reason why it may skip in CI."""
 
 _skipped: list[str] = []
@@ -21,6 +27,18 @@ def postgres_url() -> Iterator[str]:
     url = databases().create()
     yield url
     databases().drop(url)
+
+
+@pytest.fixture
+def bouncer() -> Iterator[Bouncer]:
+    """A pooler in transaction mode before the server of ``postgres_url``; skips where there is no pgbouncer."""
+    from tests.postgres.bouncer import MISSING, Bouncer, program
+    from tests.postgres.servers import databases
+
+    if program() is None:
+        pytest.skip(MISSING)
+    with Bouncer(databases().url) as bouncer:
+        yield bouncer
 
 
 def unexpected_skips(skipped: list[str], allowed: dict[str, str]) -> list[str]:

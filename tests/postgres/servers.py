@@ -1,24 +1,49 @@
 """The PostgreSQL that the tests run on: one of our own, started when first asked for, or the one that is named.
 
-``RAMET_TEST_POSTGRES=URL`` names one; its user must be allowed to create databases there.
+``RAMET_TEST_POSTGRES=URL`` names one. Where its user may create databases, every test has one of its own; else the
+database that the address names must be empty, and is emptied after every test.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-from contextlib import suppress
 from typing import Protocol
 
-from ramet.store.server_databases import connect, create_database, database_of, drop_database, without_password
+from ramet.store.server_databases import connect, create_database, database_of, drop_database, value, without_password
 from ramet.testing.postgres import Cluster, ServerError
 
 NAMED = "RAMET_TEST_POSTGRES"
 PREFIX = "ramet_test"
 
+MAY_CREATE = "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
+LOCK = 7_236_638
+"""Of one run on a database that is emptied."""
+OBJECTS = """
+SELECT format('DROP SCHEMA %I CASCADE', nspname) FROM pg_namespace
+ WHERE nspname <> 'public' AND nspname !~ '^pg_' AND nspname <> 'information_schema'
+UNION ALL
+SELECT format('DROP %s IF EXISTS %s CASCADE',
+       CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END,
+       oid::regclass)
+  FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S')
+UNION ALL
+SELECT format('DROP ROUTINE IF EXISTS %s CASCADE', oid::regprocedure)
+  FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+UNION ALL
+SELECT format('DROP TYPE IF EXISTS %s CASCADE', oid::regtype)
+  FROM pg_type WHERE typnamespace = 'public'::regnamespace AND typtype IN ('d', 'e', 'r')
+"""
+"""What somebody made in a database, as the statements that drop it."""
+
 
 class Databases(Protocol):
     """Where a test gets a database of its own."""
+
+    @property
+    def url(self) -> str:
+        """Any database of the server that is no test's."""
+        ...
 
     def create(self) -> str:
         """An empty database; its address."""
@@ -34,6 +59,7 @@ class OwnServer:
 
     def __init__(self) -> None:
         self.cluster = Cluster().start()
+        self.url = self.cluster.url()
 
     def create(self) -> str:
         return self.cluster.create_database()
@@ -47,14 +73,6 @@ class NamedServer:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        with connect(url) as connection:
-            row = connection.execute(
-                "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
-            ).fetchone()
-        if row is None or not row[0]:
-            raise ServerError(
-                f"{NAMED}={without_password(url)}: this user may not create databases: ALTER ROLE ... CREATEDB"
-            )
 
     def create(self) -> str:
         return create_database(self.url, prefix=PREFIX)
@@ -62,12 +80,64 @@ class NamedServer:
     def drop(self, url: str) -> None:
         name = database_of(url)
         assert name.startswith(PREFIX), f"{name} is not ours"
-        with suppress(ServerError):  # A server that a test has stopped keeps its database.
-            drop_database(self.url, name)
+        drop_database(self.url, name)
+
+
+class NamedDatabase:
+    """Somebody's empty database, for one test at a time and one run at a time.
+
+    Raises:
+        ServerError: it is not empty, or another run uses it.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.shown = f"{NAMED}={without_password(url)}"
+        self.in_use = False
+        self._lock = connect(url)
+        try:
+            self._take()
+        except ServerError:
+            self._lock.close()
+            raise
+
+    def _take(self) -> None:
+        if self._lock.execute("SELECT pg_try_advisory_lock(%s)", (LOCK,)).fetchone() != (True,):
+            raise ServerError(f"{self.shown}: another test run uses this database: wait for its end")
+        found = self._lock.execute(OBJECTS.encode()).fetchall()
+        if found:
+            raise ServerError(
+                f"{self.shown}: its user may not create databases, and this one is not empty ({len(found)} objects): "
+                "name an empty one, or ALTER ROLE ... CREATEDB"
+            )
+
+    def create(self) -> str:
+        if self.in_use:
+            raise ServerError(f"{self.shown}: a test needs two databases: ALTER ROLE ... CREATEDB")
+        self.in_use = True
+        return self.url
+
+    def drop(self, url: str) -> None:
+        self._lock.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()"
+        )
+        for (statement,) in self._lock.execute(OBJECTS.encode()).fetchall():
+            self._lock.execute(str(statement).encode())
+        self.in_use = False
+
+
+def named(url: str) -> Databases:
+    """The server that somebody named.
+
+    Raises:
+        ServerError: it does not answer, or neither way is open to its user.
+    """
+    return NamedServer(url) if value(url, MAY_CREATE) else NamedDatabase(url)
 
 
 @functools.cache
 def databases() -> Databases:
     """The server of this test run."""
-    named = os.environ.get(NAMED)
-    return NamedServer(named) if named else OwnServer()
+    url = os.environ.get(NAMED)
+    return named(url) if url else OwnServer()

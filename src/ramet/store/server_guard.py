@@ -15,16 +15,28 @@ from contextlib import suppress
 from pathlib import Path
 
 END_SECONDS_MAX = 30.0
+LOOK_AGAIN_SECONDS = 0.02
+LOCKS = ("data/postmaster.pid", "pid")
+"""A server's, which the server removes, and a pooler's."""
+
+
+def ended(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 def clean_up(folder: Path) -> None:
-    """Make every server whose data is in the folder end at once, then delete the folder."""
-    for found in folder.glob("data/postmaster.pid"):
-        with suppress(FileNotFoundError, ProcessLookupError, ValueError):
-            os.kill(int(found.read_text().split("\n", 1)[0]), signal.SIGQUIT)
+    """Make whatever has its lock file in the folder end at once, then delete the folder."""
+    for lock in map(folder.joinpath, LOCKS):
+        with suppress(FileNotFoundError, NotADirectoryError, ProcessLookupError, ValueError):
+            pid = int(lock.read_text().split("\n", 1)[0])
+            os.kill(pid, signal.SIGQUIT)
             end = time.monotonic() + END_SECONDS_MAX
-            while found.exists() and time.monotonic() < end:
-                time.sleep(0.02)
+            while lock.exists() and not ended(pid) and time.monotonic() < end:
+                time.sleep(LOOK_AGAIN_SECONDS)
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,0 +1,48 @@
+"""A pooler in transaction mode: sessions are shared, so nothing that belongs to a session can be counted on."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from ramet.store.server_databases import connect, value
+from tests.postgres.bouncer import Bouncer
+
+BACKEND = "SELECT pg_backend_pid()"
+
+
+def test_transactions_of_many_clients_share_the_sessions_of_one_database(bouncer: Bouncer, postgres_url: str) -> None:
+    through = bouncer.through(postgres_url)
+    clients = [connect(through) for _ in range(30)]
+    sessions = {client.execute(BACKEND).fetchone() for client in clients}
+    assert len(sessions) < len(clients)
+    assert value(through, "SELECT current_database()") == value(postgres_url, "SELECT current_database()")
+    for client in clients:
+        client.close()
+
+
+def test_a_setting_of_a_session_outlives_its_client(bouncer: Bouncer, postgres_url: str) -> None:
+    through = bouncer.through(postgres_url)
+    with connect(through) as one:
+        session = one.execute(BACKEND).fetchone()
+        one.execute("SET work_mem = '77MB'")
+    with connect(through) as other:
+        assert other.execute(BACKEND).fetchone() == session
+        assert other.execute("SHOW work_mem").fetchone() == ("77MB",)
+
+
+def test_a_killed_pooler_cuts_its_clients_and_comes_back_where_it_was(bouncer: Bouncer, postgres_url: str) -> None:
+    through = bouncer.through(postgres_url)
+    held = connect(through)
+    held.execute("SELECT 1")
+    bouncer.kill()
+    with pytest.raises(psycopg.OperationalError):
+        held.execute("SELECT 1")
+    held.close()
+    bouncer.start()
+    assert value(through, "SELECT 1") == 1
+
+
+def test_it_pools_by_transaction(bouncer: Bouncer) -> None:
+    modes = {row[0]: row[1] for row in bouncer.command("SHOW CONFIG")}
+    assert modes["pool_mode"] == "transaction"
