@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+import psycopg
+
 from ramet.store.base import Store
+from ramet.store.postgres import PostgresStore
 from ramet.store.sqlite import SqliteStore
 
 Clock = Callable[[], float]
@@ -40,4 +45,23 @@ class SqliteBackend:
         return SqliteStore(self._path, clock=clock, inline=inline)
 
 
+class PostgresBackend:
+    """A database of its own on a server."""
+
+    def __init__(self, folder: Path) -> None:
+        self._server = os.environ["RAMET_TEST_POSTGRES"]
+        self._name = f"t_{uuid.uuid4().hex}"
+        with psycopg.connect(self._server, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {self._name}".encode())
+
+    @property
+    def address(self) -> str:
+        return self._server.rpartition("/")[0] + "/" + self._name
+
+    def open(self, *, clock: Clock | None = None, inline: bool = False) -> Store:
+        return PostgresStore(self.address, clock=clock, inline=inline)
+
+
 BACKENDS: dict[str, Callable[[Path], Backend]] = {"sqlite": SqliteBackend}
+if "RAMET_TEST_POSTGRES" in os.environ:
+    BACKENDS["postgres"] = PostgresBackend

@@ -47,7 +47,7 @@ WHOLE: dict[str, str] = {
     "SELECT name, concurrency, explicit, paused_at": "all queues are asked for, and there are a few",
     "SELECT name, state, rows, created, history, started_at, closed_at, by FROM ramet_imports ORDER BY": "all imports "
     "are asked for, and there are a few",
-    "SELECT 'queue', name, paused_at IS NOT NULL": "has a row for each queue and kind that is limited or paused",
+    "SELECT 'queue', name, CASE WHEN paused_at IS NULL": "has a row for each queue and kind that is limited or paused",
     "SELECT name, concurrency, explicit FROM ramet_kinds": "has a row for each kind that is limited",
     f"SELECT {POLICY_LIST} FROM ramet_policies": "has a row for each resource or prefix that somebody limited",
     f"SELECT {RESOURCE_LIST} FROM ramet_resources ORDER BY opened_at": "a person asks for resources, a page of them",

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from ramet.model.flow import Usage
 from ramet.model.task import Standing
+from ramet.store.holds import FLOW
 from ramet.store.resources import in_use
 from ramet.store.session import Session
 
 _LIMITED = (
-    "SELECT 'queue', name, paused_at IS NOT NULL, concurrency FROM ramet_queues "
+    "SELECT 'queue', name, CASE WHEN paused_at IS NULL THEN 0 ELSE 1 END, concurrency FROM ramet_queues "
     "WHERE paused_at IS NOT NULL OR concurrency IS NOT NULL "
     "UNION ALL SELECT 'kind', name, 0, concurrency FROM ramet_kinds WHERE concurrency IS NOT NULL"
 )
@@ -68,6 +69,8 @@ def bounds_of(session: Session, queues: Sequence[str], kinds: Sequence[str]) -> 
         return Bounds(queues, kinds, None)
     paused = {name for what, name, is_paused, _ in found if what == "queue" and is_paused}
     limits = {(what, name): most for what, name, _, most in found if most is not None}
+    if limits:
+        session.lock(FLOW)
     used = in_use(session) if limits else None
     bounds = Bounds([name for name in queues if name not in paused], kinds, used)
     if used is not None:

@@ -13,7 +13,7 @@ from ramet.model.transitions import PROCESSING, Change
 from ramet.store.apply import apply, free
 from ramet.store.base import Claimed, ClaimRequest
 from ramet.store.bounding import Bounds, bounds_of
-from ramet.store.lineages import DEADLINE_REASON, end_lineage, lock_lineages, tombstones_of
+from ramet.store.lineages import DEADLINE_REASON, end_lineage, read_lineages, tombstones_of
 from ramet.store.resources import ready, spend
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
@@ -57,7 +57,8 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
 def promote_due(session: Session, limit: int = 1_000) -> int:
     """Make delayed tasks claimable whose time has come."""
     due = session.rows(
-        "SELECT seq FROM ramet_live WHERE wait = 'due' AND available_at <= ? ORDER BY available_at LIMIT ?",
+        "SELECT seq FROM ramet_live WHERE wait = 'due' AND available_at <= ? ORDER BY available_at "
+        f"LIMIT ?{session.skip_locked}",
         (session.now, limit),
     )
     return free(session, [seq for (seq,) in due], Wait.DUE)
@@ -71,7 +72,7 @@ def _candidates(session: Session, bounds: Bounds, limit: int) -> list[Standing]:
         for kind in bounds.kinds
         for row in session.rows(
             f"SELECT {LIVE_LIST} FROM ramet_live WHERE queue = ? AND kind = ? AND state = 'pending' "
-            "AND wait IS NULL ORDER BY rank, turn, seq LIMIT ?",
+            f"AND wait IS NULL ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
             (queue, kind, limit),
         )
     ]
@@ -80,7 +81,7 @@ def _candidates(session: Session, bounds: Bounds, limit: int) -> list[Standing]:
 def _decide(
     session: Session, request: ClaimRequest, candidates: Sequence[Standing]
 ) -> tuple[list[Change], list[tuple[Standing, Wait]]]:
-    lineages = lock_lineages(session, {s.tracking_id for s in candidates})
+    lineages = read_lineages(session, {s.tracking_id for s in candidates})
     changes: list[Change] = []
     held_back: list[tuple[Standing, Wait]] = []
     _end_overdue(session, lineages)
@@ -146,7 +147,7 @@ def heartbeat(session: Session, held: Sequence[tuple[int, int]], lease_seconds: 
     """Extend leases; a claim that is not current any more is reported as lost."""
     standings = load_standings(session, [seq for seq, _ in held])
     changes, lost = [], set()
-    lineages = lock_lineages(session, {s.tracking_id for s in standings.values()})
+    lineages = read_lineages(session, {s.tracking_id for s in standings.values()})
     for seq, fence in held:
         standing = standings.get(seq)
         if standing is None or standing.state != PROCESSING or standing.lease_until <= session.now:

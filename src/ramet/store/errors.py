@@ -35,6 +35,10 @@ class StoreUnreachable(StoreError):
     """
 
 
+class StoreUncertain(StoreError):
+    """The database went away while it was told to commit, and nobody could look: the step may have taken effect."""
+
+
 class UniqueHeld(StoreError):
     """A task cannot be revived because another one holds its unique key."""
 

@@ -5,10 +5,13 @@ A task that was ended from outside keeps its slot until its worker let go of it,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from ramet.model.transitions import CANCEL, CLAIM, LINEAGE_ENDED, TASK_DEADLINE, Change
 from ramet.store.session import Session
+
+FLOW = "flow"
+"""Name of the lock under which claims are counted against limits, and resources are read and then written."""
 
 _FROM_OUTSIDE = (CANCEL, LINEAGE_ENDED, TASK_DEADLINE)
 
@@ -47,8 +50,11 @@ def release_lapsed(session: Session, limit: int) -> int:
     )
 
 
-def touch(session: Session, names: Iterable[str]) -> None:
+def touch(session: Session, names: Collection[str]) -> None:
     """Something waits for these resources, or a slot of theirs was given back: the next claim looks at them."""
+    if not names:
+        return
+    session.lock(FLOW)
     session.run_many(
         "INSERT INTO ramet_resources (name, ready_at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE "
         "SET ready_at = excluded.ready_at WHERE ramet_resources.ready_at IS NULL "

@@ -32,7 +32,7 @@ def declare(session: Session, declared: Declared) -> None:
         )
     session.run_many(
         f"{_POLICY} WHERE ramet_policies.explicit = 0",
-        [policy._replace(explicit=False) for policy in declared.policies],
+        [(*policy[:-1], 0) for policy in declared.policies],
     )
     _look_again(session)
 
@@ -52,7 +52,7 @@ def limit(session: Session, what: str, name: str, *, concurrency: int | None, by
 
 def limit_resource(session: Session, policy: Policy, by: str, reason: str | None) -> None:
     """A person says what a resource, or all with a prefix, bear."""
-    session.run(_POLICY, policy._replace(explicit=True))
+    session.run(_POLICY, (*policy[:-1], 1))
     detail = dict(zip(policy._fields[1:-1], policy[1:-1], strict=True))
     record_act(session, by=by, act="limit_resource", subject=policy.pattern, reason=reason, detail=detail)
     _look_again(session)

@@ -26,7 +26,8 @@ ATTEMPTS = 4
 def start_ends(session: Session, limit: int) -> int:
     """Create the tasks of lineages that ended, down to their last task; returns how many."""
     rows = session.rows(
-        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL AND live = 0 LIMIT ?",
+        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL AND live = 0 "
+        f"LIMIT ?{session.skip_locked}",
         (limit,),
     )
     for row in map(Lineage._make, rows):

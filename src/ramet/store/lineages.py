@@ -19,9 +19,21 @@ def lock_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Li
 
     Deadlines are by the clock on the wall, whatever pauses there were (:mod:`ramet.store.clocks`).
     """
+    return _lineages(session, tracking_ids, session.for_update)
+
+
+def read_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Lineage]:
+    """The named lineage rows as they are, by tracking_id. They may change at once: for who only takes or keeps tasks.
+
+    Whoever ends a lineage deals with the tasks that were claimed until then, so a claim need not hold its row.
+    """
+    return _lineages(session, tracking_ids, "")
+
+
+def _lineages(session: Session, tracking_ids: Iterable[str], ending: str) -> dict[str, Lineage]:
     listed, values = session.members(sorted(set(tracking_ids)))
     found = session.rows(
-        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id IN {listed} ORDER BY tracking_id",
+        f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id IN {listed} ORDER BY tracking_id{ending}",
         (values,),
     )
     return {row.tracking_id: row for row in effective(session, [Lineage._make(row) for row in found])}

@@ -10,20 +10,21 @@ from ramet.store.base import Store
 from ramet.store.errors import StoreError
 
 
-def open_store(address: str | Path, *, create: bool = True, clock: Callable[[], float] = time.time) -> Store:
+def open_store(address: str | Path, *, create: bool = True, clock: Callable[[], float] | None = None) -> Store:
     """Open the database at ``address``, bringing its schema up to date.
 
     Args:
-        address: a file path, ``sqlite:///path`` or ``:memory:`` is refused (nothing there would survive a crash).
+        address: a file path or ``sqlite:///path`` for SQLite, ``postgresql://user:password@host:port/database`` for
+            PostgreSQL. ``:memory:`` is refused: nothing there would survive a crash.
         create: False raises :class:`~ramet.store.errors.StoreMissing` when there is no database.
-        clock: Unix seconds; tests give a fake one.
+        clock: Unix seconds, for tests; by default this machine's for SQLite, the database's for PostgreSQL.
 
     Raises:
         StoreError: with one line that says what to do.
     """
     text = str(address)
     if text.startswith(("postgresql://", "postgres://")):
-        raise StoreError("PostgreSQL is not supported by this version: give a file path for SQLite")
+        return _open_postgres(text, create, clock)
     if "://" in text and not text.startswith("sqlite:///"):
         raise StoreError(f"cannot read the database address {text!r}: give a file path")
     if ":memory:" in text:
@@ -31,4 +32,14 @@ def open_store(address: str | Path, *, create: bool = True, clock: Callable[[], 
     # Drivers load only when a database is opened: `import ramet` stays light.
     from ramet.store.sqlite import SqliteStore
 
-    return SqliteStore(Path(text.removeprefix("sqlite:///")), create=create, clock=clock)
+    return SqliteStore(Path(text.removeprefix("sqlite:///")), create=create, clock=clock or time.time)
+
+
+def _open_postgres(url: str, create: bool, clock: Callable[[], float] | None) -> Store:
+    try:
+        from ramet.store.postgres import PostgresStore
+    except ImportError as error:
+        raise StoreError(
+            f"PostgreSQL needs the driver psycopg ({error}): install it with pip install 'ramet[postgres]'"
+        ) from error
+    return PostgresStore(url, create=create, clock=clock)

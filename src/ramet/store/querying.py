@@ -140,7 +140,7 @@ def _walks(
         if query.tracking_id is not None:
             # The hot table's index is by lineage alone: the state is looked up row by row.
             yield (
-                ("+t.state = ?" if table == "ramet_live" else "t.tracking_id = ? AND t.state = ?"),
+                ("t.state || '' = ?" if table == "ramet_live" else "t.tracking_id = ? AND t.state = ?"),
                 ((state,) if table == "ramet_live" else (query.tracking_id, state)),
             )
             continue
@@ -154,7 +154,7 @@ def _walks(
 
 def stale(session: Session, tracking_id: str | None, limit: int) -> list[Task]:
     """Claims that outlived their lease. Looks at every claim in hand, which the workers' slots bound."""
-    lineage, parameters = ("", []) if tracking_id is None else ("AND +l.tracking_id = ?", [tracking_id])
+    lineage, parameters = ("", []) if tracking_id is None else ("AND l.tracking_id || '' = ?", [tracking_id])
     rows = session.rows(
         "SELECT l.seq FROM ramet_live l INDEXED BY ramet_live_by_depth WHERE l.state = ? AND l.lease_until <= ? "
         f"{lineage} ORDER BY l.seq LIMIT ?",

@@ -16,6 +16,7 @@ from ramet.model.task import Standing, Wait
 from ramet.model.transitions import ERROR, FAIL, Change
 from ramet.store.acts import record_act
 from ramet.store.apply import apply
+from ramet.store.holds import FLOW
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 
@@ -81,12 +82,13 @@ class Ready(NamedTuple):
 
 def ready(session: Session, queues: Sequence[str], kinds: Sequence[str], limit: int, used: Usage | None) -> Ready:
     """Tasks that wait for resources with room, each resource's in order; nothing is spent yet."""
+    if not session.rows("SELECT 1 FROM ramet_resources WHERE ready_at <= ? LIMIT 1", (session.now,)):
+        return Ready([], {}, [])
+    session.lock(FLOW)
     found = session.rows(
         f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE ready_at <= ? ORDER BY ready_at LIMIT ?",
         (session.now, LOOKS_MAX),
     )
-    if not found:
-        return Ready([], {}, [])
     known = policies(session)
     used = in_use(session) if used is None else used
     in_queues, queue_values = session.members(queues)
@@ -144,6 +146,7 @@ def settled(session: Session, told: Sequence[tuple[Change, ev.Event]]) -> None:
     named = {name for change, event in told if (name := _named(change, event)) is not None}
     if not named:
         return
+    session.lock(FLOW)
     known, stand = policies(session), load(session, named)
     for change, event in told:
         name = _named(change, event)

@@ -285,6 +285,7 @@ _V1 = (
     "CREATE INDEX ramet_turns_idle ON ramet_turns (moved_at)",
     "CREATE TABLE ramet_counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
     "INSERT INTO ramet_counters (name, value) VALUES ('task', 1), ('epoch', 0), ('ends', 0), ('schema', 0)",
+    "CREATE VIEW ramet_next_number AS SELECT value AS number FROM ramet_counters WHERE name = 'task'",
     *FLOW_TABLES,
     *GUARD_TABLES,
     *SCHEDULE_TABLES,

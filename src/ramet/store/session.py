@@ -17,6 +17,10 @@ class StatementFailed(Exception):
     """The database refused one statement (a constraint, a missing table, a wrong type); the transaction goes on."""
 
 
+class Overtaken(Exception):
+    """Another transaction took what this one was about to take. Run again from its beginning, the verb sees that."""
+
+
 class Session(Protocol):
     """A transaction in progress. Not thread-safe; it belongs to the verb that runs."""
 
@@ -24,6 +28,11 @@ class Session(Protocol):
     """The store's clock, read once when the verb began: Unix seconds."""
     fence_base: int
     """Where fences of new tasks begin (:mod:`ramet.store.epoch`)."""
+    for_update: str
+    """Ends a SELECT of rows that the verb decides about and then writes: nobody else may change them meanwhile.
+    Empty where only one transaction writes at a time."""
+    skip_locked: str
+    """Ends a SELECT of rows to take: those that somebody else is about to take are left out."""
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and fetch everything it returns."""
@@ -38,7 +47,10 @@ class Session(Protocol):
         ...
 
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
-        """An SQL list for ``IN`` and the one parameter that fills it, for any number of ints or strings."""
+        """An SQL list for ``IN`` and the one parameter that fills it, for any number of ints or strings.
+
+        For ``NOT IN`` there must be at least one.
+        """
         ...
 
     def take_numbers(self, count: int) -> int:
@@ -47,6 +59,14 @@ class Session(Protocol):
 
     def savepoint(self) -> AbstractContextManager[None]:
         """A part that is undone alone when it raises. Database errors inside come out as StatementFailed."""
+        ...
+
+    def lock(self, name: str) -> None:
+        """Hold a lock of that name until the transaction ends: one transaction at a time decides about such things.
+
+        For what no row stands for yet, or too many do. Taken before any row that it guards, so that two who want both
+        want them in one order.
+        """
         ...
 
     def wake(self) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ramet.store.errors import StoreBusy, StoreError, StoreFull, StoreUnsafe
-from ramet.store.session import Row, StatementFailed
+from ramet.store.session import Overtaken, Row, StatementFailed
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.005
@@ -130,7 +130,7 @@ def _full(path: Path) -> bool:
 
 
 # Beside its own errors the driver raises these for values that SQLite cannot hold and for two statements in one.
-_STATEMENT_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError)
+_STATEMENT_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, Overtaken)
 _UNUSABLE = (
     "SQLITE_FULL",
     "SQLITE_IOERR",
@@ -143,6 +143,10 @@ _UNUSABLE = (
 
 class SqliteSession:
     """A transaction on a SQLite connection; see :class:`ramet.store.session.Session`."""
+
+    # One transaction writes at a time, from its first statement on.
+    for_update = ""
+    skip_locked = ""
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float], hook: Hook | None = None) -> None:
         self._connection = connection
@@ -237,6 +241,9 @@ class SqliteSession:
             self.run(f"RELEASE {name}")
         finally:
             self._depth -= 1
+
+    def lock(self, name: str) -> None:
+        """The write lock of the whole file is held already."""
 
     def wake(self) -> None:
         self.woken = True

@@ -102,10 +102,11 @@ _OVERDUE = "SELECT tracking_id FROM ramet_lineages INDEXED BY ramet_lineages_ope
 def end_overdue_lineages(session: Session, limit: int) -> int:
     """Lineages past their deadline fail: the row first, in this transaction; their tasks follow."""
     offsets = queue_offsets(session)
-    listed, values = session.members(sorted(offsets))
-    rows = session.rows(
-        f"{_OVERDUE} AND deadline_at <= ? AND queue NOT IN {listed} LIMIT ?", (session.now, values, limit)
-    )
+    apart, values = "", []
+    if offsets:
+        listed, members = session.members(sorted(offsets))
+        apart, values = f"AND queue NOT IN {listed}", [members]
+    rows = session.rows(f"{_OVERDUE} AND deadline_at <= ? {apart} LIMIT ?", (session.now, *values, limit))
     for queue, seconds in sorted(offsets.items()):
         rows += session.rows(
             f"{_OVERDUE} AND deadline_at <= ? AND queue = ? LIMIT ?", (session.now - seconds, queue, limit)

@@ -15,7 +15,8 @@ LEVELS_IDLE_SECONDS = 3_600.0
 # served: the next level begins, and newcomers queue behind those who wait for their second turn.
 _ADVANCE = (
     "INSERT INTO ramet_turns (queue, kind, rank, resource, turn, seq, moved_at) "
-    "SELECT ?, ?, ?, ?, ?, value, ? FROM ramet_counters WHERE name = 'task' "
+    "SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT), number, "
+    "CAST(? AS DOUBLE PRECISION) FROM ramet_next_number WHERE number > 0 "
     "ON CONFLICT (queue, kind, rank, resource) DO UPDATE SET "
     "turn = CASE WHEN excluded.turn > ramet_turns.turn THEN excluded.turn ELSE ramet_turns.turn + 1 END, "
     "seq = excluded.seq, moved_at = excluded.moved_at "

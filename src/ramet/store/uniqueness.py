@@ -15,7 +15,7 @@ from ramet.model.task import TERMINAL
 from ramet.model.transitions import Change
 from ramet.model.uniqueness import held_seconds
 from ramet.store.errors import UniqueHeld
-from ramet.store.session import Session, StatementFailed
+from ramet.store.session import Overtaken, Session
 
 # The condition is the last guard: whoever comes second changes no row.
 _TAKE = (
@@ -49,10 +49,10 @@ def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> N
     """Take the keys of new tasks, each (key, kind, id, number, tracking_id): all of them, or the transaction fails.
 
     Raises:
-        StatementFailed: somebody took one of them since it was looked at.
+        Overtaken: somebody took one of them since it was looked at.
     """
     if tasks and session.run_many(_TAKE, [(*task, session.now) for task in tasks]) != len(tasks):
-        raise StatementFailed("a unique key was taken by another lineage in the same moment")
+        raise Overtaken("a unique key was taken by another lineage in the same moment")
 
 
 def hand_on(session: Session, stages: Sequence[tuple[str, int, str, str, str | None]]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ramet.store.session import Session
 
+Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
@@ -16,7 +17,17 @@ class Verbs(ABC):
 
     @abstractmethod
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
-        """Run a verb in a transaction that may write; durable when it returns."""
+        """Run a verb alone: nobody else writes until it is durable, which it is when this returns."""
+
+    @abstractmethod
+    async def _write_beside(self, verb: Callable[[Session], Answer]) -> Answer:
+        """Run a verb that holds every row it decides about, so that others may write at the same time."""
+
+    @abstractmethod
+    async def _write_together(
+        self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
+    ) -> Sequence[Answer]:
+        """As :meth:`_write_beside`, for a verb with an answer to each item, whose callers may share a transaction."""
 
     @abstractmethod
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:

@@ -1,0 +1,219 @@
+"""The PostgreSQL store: one database, a few writing connections per process, any number of processes and machines."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import psycopg
+
+from ramet.store import creating, sweeping
+from ramet.store.base import NewLineage, Submitted, Swept
+from ramet.store.epoch import begin_epoch, fence_base
+from ramet.store.errors import StoreError, StoreMissing, StoreNewer
+from ramet.store.postgres_schema import migrations
+from ramet.store.postgres_session import Hook, PostgresSession, connect
+from ramet.store.postgres_wake import PostgresNeighbours, identity_of
+from ramet.store.postgres_within import run_within
+from ramet.store.postgres_writer import THREADS, InlineLink, Link, Writers, store_error
+from ramet.store.schema import SCHEMA_VERSION
+from ramet.store.session import Overtaken, Session, StatementFailed
+from ramet.store.verbs_binding import BindingVerbs
+from ramet.store.verbs_core import CoreVerbs
+from ramet.store.verbs_cost import CostVerbs
+from ramet.store.verbs_flow import FlowVerbs
+from ramet.store.verbs_import import ImportVerbs
+from ramet.store.verbs_monitor import MonitorVerbs
+from ramet.store.verbs_operations import OperationsVerbs
+from ramet.store.verbs_persons import PersonsVerbs
+from ramet.store.verbs_schedules import ScheduleVerbs
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+class PostgresStore(
+    CoreVerbs,
+    FlowVerbs,
+    PersonsVerbs,
+    BindingVerbs,
+    CostVerbs,
+    ScheduleVerbs,
+    MonitorVerbs,
+    OperationsVerbs,
+    ImportVerbs,
+):
+    """The Store protocol on PostgreSQL. See :class:`ramet.store.base.Store` for what each method promises."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        create: bool = True,
+        clock: Callable[[], float] | None = None,
+        inline: bool = False,
+        hook: Hook | None = None,
+    ) -> None:
+        """Connect and bring the schema up to date.
+
+        Args:
+            url: ``postgresql://user:password@host:port/database``; several hosts as libpq takes them.
+            create: False refuses a database without our tables.
+            clock: Unix seconds; None is the database's own, which every machine shares.
+            inline: run every verb in the calling thread, in the order of the calls (simulation).
+            hook: called around every statement (crash tests).
+        """
+        self._url = url
+        self._clock = clock
+        try:
+            connection = connect(url)
+        except psycopg.Error as error:
+            raise StoreError(f"cannot connect to PostgreSQL: {str(error).strip().splitlines()[0]}") from error
+        info = connection.info
+        self.place = f"{info.host}:{info.port}/{info.dbname}"
+        session = PostgresSession(connection, clock, hook)
+        try:
+            _migrate(session, self.place, create)
+            self._fence_base = _begun(session)
+            identity = identity_of(connection)
+        except psycopg.Error as error:
+            session.close()
+            raise store_error(error, self.place) from error
+        except StoreError:
+            session.close()
+            raise
+        self._neighbours = PostgresNeighbours(partial(connect, url), identity)
+        self._reader = session
+        self._reader.fence_base = self._fence_base
+        self._reading = threading.Lock()
+        self._inline = inline
+        self._closed = False
+        links = [Link(partial(connect, url), clock, hook, self._fence_base) for _ in range(1 if inline else THREADS)]
+        ring = self._neighbours.ring
+        self._writer: InlineLink | Writers = (
+            InlineLink(links[0], ring) if inline else Writers(links, ring, f"ramet {info.dbname}")
+        )
+
+    async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
+        return await self._told(self._writer.run(verb, "alone"))
+
+    async def _write_beside(self, verb: Callable[[Session], Answer]) -> Answer:
+        return await self._told(self._writer.run(verb, "beside"))
+
+    async def _write_together(
+        self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
+    ) -> Sequence[Answer]:
+        return await self._told(self._writer.run_together(verb, items))
+
+    async def _told(self, running: Awaitable[Answer]) -> Answer:
+        try:
+            return await running
+        except (psycopg.Error, StatementFailed, Overtaken) as error:
+            raise store_error(error, self.place) from error
+
+    async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
+        try:
+            return self._read_now(verb) if self._inline else await asyncio.to_thread(self._read_now, verb)
+        except psycopg.Error as error:
+            raise store_error(error, self.place) from error
+
+    def _read_now(self, verb: Callable[[Session], Answer]) -> Answer:
+        with self._reading:
+            self._reader.begin("read")
+            try:
+                return verb(self._reader)
+            finally:
+                self._reader.rollback()
+
+    def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        return run_within(
+            connection, self.place, self._clock, self._fence_base, partial(creating.submit, lineages=lineages)
+        )
+
+    async def sweep(self, *, limit: int = 500) -> Swept:
+        dead = self._neighbours.dead()
+        swept = await self._write(
+            partial(sweeping.sweep, limit=limit, dead_workers=self._neighbours.last_running(dead))
+        )
+        if not swept.reclaimed and not swept.poisoned:
+            for name in dead:
+                self._neighbours.forget(name)
+        return swept
+
+    async def wait_for_work(self, timeout_seconds: float) -> None:
+        await self._neighbours.wait(timeout_seconds)
+
+    @property
+    def slots_folder(self) -> Path | None:
+        return self._neighbours.folder
+
+    def join(self, worker: str, *, unless_joined: bool = False) -> None:
+        self._neighbours.join(worker, unless_joined=unless_joined)
+
+    async def close(self) -> None:
+        self.close_now()
+
+    def close_now(self) -> None:
+        """Finish what waits to be written and close the connections."""
+        if self._closed:
+            return
+        self._closed = True
+        self._writer.stop()
+        self._neighbours.leave()
+        self._reader.close()
+
+
+def _migrate(session: PostgresSession, place: str, create: bool) -> None:
+    """Bring the schema to this version, in one transaction, under the lock that all writers share.
+
+    Raises:
+        StoreMissing: the database has no schema of ours and ``create`` is False.
+        StoreNewer: a newer ramet wrote it.
+    """
+    if schema_version(session) == SCHEMA_VERSION:
+        return
+    session.begin("alone")
+    try:
+        version = schema_version(session)
+        if not version and not create:
+            raise StoreMissing(f"{place} has no ramet tables: give the right address with --db")
+        if version > SCHEMA_VERSION:
+            raise StoreNewer(
+                f"{place} has schema {version}, this ramet knows {SCHEMA_VERSION}: upgrade ramet to open it"
+            )
+        for step in migrations()[version:]:
+            for statement in step:
+                session.connection.execute(statement.encode())
+        if version < SCHEMA_VERSION:
+            session.run("UPDATE ramet_counters SET value = ? WHERE name = 'schema'", (SCHEMA_VERSION,))
+        session.commit()
+    finally:
+        session.rollback()
+
+
+def schema_version(session: PostgresSession) -> int:
+    """0 for a database without our tables."""
+    if not session.rows("SELECT 1 WHERE to_regclass('ramet_counters') IS NOT NULL"):
+        return 0
+    [(version,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'schema'")
+    return int(version)
+
+
+def _begun(session: PostgresSession) -> int:
+    """Where fences begin in this copy of the database; of several that open a copy, one begins its epoch."""
+    base = fence_base(session)
+    if base >= 0:
+        return base
+    session.begin("alone")
+    try:
+        base = fence_base(session)
+        if base < 0:
+            base = begin_epoch(session)
+        session.commit()
+    finally:
+        session.rollback()
+    return base

@@ -1,0 +1,79 @@
+"""PostgreSQL: the schema, made from the one text that both databases share, and how it comes to its version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ramet.store.schema import MIGRATIONS, SCHEMA_VERSION
+
+_TYPES = (
+    (re.compile(r"\bINTEGER\b"), "BIGINT"),
+    (re.compile(r"\bREAL\b"), "DOUBLE PRECISION"),
+    (re.compile(r"\bBLOB\b"), "BYTEA"),
+    # Names compare byte by byte, as on SQLite, whatever language the database was made for.
+    (re.compile(r"\bTEXT\b"), 'TEXT COLLATE "C"'),
+    (re.compile(r"\) WITHOUT ROWID\b"), ")"),
+)
+_CREATED = re.compile(r"\s*CREATE TABLE (\w+)")
+
+# Rows that are rewritten all the time find room on their own page, so that no index has to learn of it, and dead ones
+# go soon: a vacuum after thousands of changes instead of a fifth of the table.
+_BUSY = (
+    "fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, "
+    "autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05, "
+    "autovacuum_vacuum_cost_delay = 0"
+)
+_SETTINGS = {
+    "ramet_live": _BUSY,
+    "ramet_lineages": _BUSY,
+    "ramet_turns": _BUSY,
+    "ramet_counters": _BUSY,
+    "ramet_resources": _BUSY,
+    "ramet_holds": _BUSY,
+    "ramet_spend": _BUSY,
+    "ramet_writers": _BUSY,
+    "ramet_checkpoints": _BUSY,
+    "ramet_tasks": "fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0",
+}
+
+_OWN = (
+    "CREATE TABLE ramet_writers (id BIGINT PRIMARY KEY, commits BIGINT NOT NULL, seen_at TIMESTAMPTZ NOT NULL)",
+    "CREATE SEQUENCE ramet_task_numbers",
+    # A block of numbers in a row. The lock is held for the call only, so nobody waits for another's commit.
+    """
+    CREATE FUNCTION ramet_take_numbers(wanted BIGINT) RETURNS BIGINT LANGUAGE plpgsql AS $$
+    DECLARE
+        first BIGINT;
+    BEGIN
+        IF wanted = 1 THEN
+            RETURN nextval('ramet_task_numbers');
+        END IF;
+        PERFORM pg_advisory_lock(1919774573, 1);
+        first := nextval('ramet_task_numbers');
+        PERFORM setval('ramet_task_numbers', first + wanted - 1);
+        PERFORM pg_advisory_unlock(1919774573, 1);
+        RETURN first;
+    END
+    $$
+    """,
+)
+_NEXT_NUMBER = (
+    "CREATE VIEW ramet_next_number AS SELECT last_value + CASE WHEN is_called THEN 1 ELSE 0 END AS number "
+    "FROM ramet_task_numbers"
+)
+
+
+def migrations() -> Sequence[Sequence[str]]:
+    """Statements that lead from version n to n + 1, at index n."""
+    first = [*_OWN, *(_translated(statement) for statement in MIGRATIONS[0])]
+    first += [f"ALTER TABLE {table} SET ({settings})" for table, settings in _SETTINGS.items()]
+    return [first, *([_translated(statement) for statement in step] for step in MIGRATIONS[1:SCHEMA_VERSION])]
+
+
+def _translated(statement: str) -> str:
+    if statement.startswith("CREATE VIEW ramet_next_number"):
+        return _NEXT_NUMBER
+    for pattern, name in _TYPES:
+        statement = pattern.sub(name, statement)
+    return statement

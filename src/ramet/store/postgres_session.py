@@ -1,0 +1,309 @@
+"""PostgreSQL: connections, and a transaction on one of them (docs/decisions/0031)."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any, Literal
+
+import psycopg
+from psycopg import errors, pq
+from psycopg.rows import tuple_row
+from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
+
+from ramet.store.errors import StoreError
+from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, meet
+from ramet.store.session import Overtaken, Row, StatementFailed
+
+VERSION_MIN = 150_000
+WORLD = 0x72616D65
+"""Key of the advisory lock that every writing transaction holds: shared beside others, exclusive alone."""
+IDLE_SECONDS_MAX = 60
+"""A transaction of ours never waits for its client that long: then the client is gone, and its locks go with it."""
+
+Hook = Callable[[str, str], None]
+"""Called with ``before`` or ``after`` and the SQL of every statement; crash tests raise in it."""
+Mode = Literal["read", "beside", "alone"]
+
+_NO_VALUE = object()
+"""Stands for the parameter of a list without members, which has none."""
+_HINT = re.compile(r"\bINDEXED BY \w+")
+
+
+class _WholeNumeric(NumericBinaryLoader):
+    """Sums of whole numbers are whole numbers, as in every other database."""
+
+    def load(self, data: Any) -> Any:
+        value = super().load(data)
+        return int(value) if value == value.to_integral_value() else float(value)
+
+
+class Raced(Exception):
+    """A verb met another one and lost: run it again from its beginning."""
+
+
+class Lost(Exception):
+    """The connection is gone, and nothing of the transaction was or will be committed."""
+
+
+class Unknown(Exception):
+    """The connection went while it was being told to commit: only looking tells whether it did."""
+
+
+def connect(url: str, *, timeout_seconds: int = 10) -> psycopg.Connection[Row]:
+    """Open a connection as ramet needs it: transactions are begun by hand.
+
+    Raises:
+        psycopg.Error: as it is; the caller knows whether to try again.
+    """
+    connection = psycopg.connect(
+        url, autocommit=True, connect_timeout=timeout_seconds, application_name="ramet",
+        keepalives_idle=10, keepalives_interval=5, keepalives_count=3, tcp_user_timeout=30_000,
+    )  # fmt: skip
+    connection.prepared_max = 400
+    if _pooled(connection):
+        connection.prepare_threshold = None
+    if connection.info.server_version < VERSION_MIN:
+        connection.close()
+        raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: ramet needs 15 or newer")
+    return connection
+
+
+def _pooled(connection: psycopg.Connection[Row]) -> bool:
+    """True behind a pooler, which tells a process of its own: what is prepared there may be gone a statement later."""
+    [(process,)] = connection.execute("SELECT pg_backend_pid()").fetchall()
+    return bool(process != connection.info.backend_pid)
+
+
+def is_gone(error: psycopg.Error, connection: psycopg.Connection[Row]) -> bool:
+    """True when it was the connection that failed and not the statement."""
+    return connection.closed or isinstance(
+        error,
+        errors.AdminShutdown | errors.CrashShutdown | errors.CannotConnectNow | errors.IdleInTransactionSessionTimeout
+        | errors.DatabaseDropped | errors.ReadOnlySqlTransaction,
+    )  # fmt: skip
+
+
+def is_race(error: BaseException) -> bool:
+    """True when another transaction came in between: a unique row of ours that was taken meanwhile is one, too."""
+    if isinstance(error, errors.UniqueViolation):
+        return (error.diag.table_name or "").startswith("ramet_")
+    return isinstance(
+        error, Overtaken | errors.DeadlockDetected | errors.SerializationFailure | errors.LockNotAvailable
+    )
+
+
+@cache
+def translated(sql: str) -> str:
+    """The statement as PostgreSQL reads it. Hints to the planner of another database mean nothing here."""
+    pieces = _HINT.sub("", sql).split("?")
+    return "".join(f"{piece}${number}" for number, piece in enumerate(pieces[:-1], 1)) + pieces[-1]
+
+
+class PostgresSession:
+    """A transaction on a PostgreSQL connection; see :class:`ramet.store.session.Session`."""
+
+    for_update = " FOR UPDATE"
+    skip_locked = " FOR UPDATE SKIP LOCKED"
+
+    def __init__(
+        self, connection: psycopg.Connection[Row], clock: Callable[[], float] | None, hook: Hook | None = None
+    ) -> None:
+        """``clock`` replaces the database's own, for tests."""
+        self.connection = connection
+        self.now = 0.0
+        self.fence_base = 0
+        self.woken = False
+        self.last_try = False
+        """True when the verb will not be run again: what looked like a race is then refused like any bad statement."""
+        self._clock = clock
+        self._hook = hook
+        self._depth = 0
+        self._cursor = psycopg.RawCursor(connection, row_factory=tuple_row)
+        # One type for whole numbers, or every mixture of small and large ones would be another prepared statement.
+        self._cursor.adapters.register_dumper(int, Int8Dumper)
+        self._cursor.adapters.register_loader("numeric", _WholeNumeric)
+        self._plain = psycopg.Cursor(connection, row_factory=tuple_row)
+        self._types: dict[str, tuple[int, ...]] = {}
+
+    # --- the transaction ------------------------------------------------------------------------------------------
+
+    def begin(self, mode: Mode) -> None:
+        """Open the transaction, take the lock of its mode, and only then read the clock that judges leases."""
+        self.woken = False
+        self._depth = 0
+        if mode == "read":
+            text = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        else:
+            shared = "_shared" if mode == "beside" else ""
+            text = (
+                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
+                f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS_MAX}s'; "
+                f"SELECT pg_advisory_xact_lock{shared}({WORLD})"
+            )
+        now = self._last(f"{text}; SELECT extract(epoch FROM clock_timestamp())::float8")
+        self.now = now if self._clock is None else self._clock()
+
+    def begin_within(self) -> None:
+        """The caller's own transaction: its lock is not ours to hold for as long as they like."""
+        now = self._last("SELECT extract(epoch FROM clock_timestamp())::float8")
+        self.now = now if self._clock is None else self._clock()
+
+    def _last(self, text: str) -> float:
+        """Run several statements in one round trip; the number that the last one gives."""
+        self._told("before", text)
+        self._plain.execute(text.encode(), prepare=False)
+        while self._plain.nextset():
+            pass
+        [(number,)] = self._plain.fetchall()
+        self._told("after", text)
+        return float(number)
+
+    def commit(self, mark: str | None = None) -> None:
+        """Make everything durable, in one round trip with the statement that marks it.
+
+        Raises:
+            Unknown: the connection went in this round trip.
+        """
+        text = "COMMIT" if mark is None else f"{mark}; COMMIT"
+        self._told("before", text)
+        try:
+            self.connection.execute(text.encode(), prepare=False)
+        except psycopg.Error as error:
+            if is_gone(error, self.connection):
+                raise Unknown from error
+            raise
+        self._told("after", text)
+
+    @property
+    def in_transaction(self) -> bool:
+        """False before the transaction and after it."""
+        return self.connection.info.transaction_status not in (pq.TransactionStatus.IDLE, pq.TransactionStatus.UNKNOWN)
+
+    def rollback(self) -> None:
+        """Undo everything. Never raises: the connection may already be gone."""
+        with suppress(psycopg.Error):
+            if self.in_transaction:
+                self.connection.execute(b"ROLLBACK", prepare=False)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with suppress(psycopg.Error):
+            self.connection.close()
+
+    def _told(self, when: str, sql: str) -> None:
+        if self._hook is not None:
+            self._hook(when, sql)
+
+    # --- statements -------------------------------------------------------------------------------------------------
+
+    def _execute(self, sql: str, parameters: Sequence[Any]) -> psycopg.RawCursor[Row]:
+        if _NO_VALUE in parameters:
+            parameters = [value for value in parameters if value is not _NO_VALUE]
+        return self._cursor.execute(translated(sql), parameters or None, binary=True)
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        self._told("before", sql)
+        found = self._execute(sql, parameters).fetchall()
+        self._told("after", sql)
+        return found
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        self._told("before", sql)
+        count = self._execute(sql, parameters).rowcount
+        self._told("after", sql)
+        return count
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        if not rows:
+            return 0
+        self._told("before", sql)
+        count = self._execute(sql, rows[0]).rowcount if len(rows) == 1 else self._run_together(sql, rows)
+        self._told("after", sql)
+        return count
+
+    def _run_together(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        form = form_of(sql)
+        columns = [*zip(*rows, strict=True)]
+        if form is None or meet(form, columns, len(rows)):
+            return self._one_by_one(sql, rows)
+        if form.copied is not None and len(rows) >= ROWS_WORTH_COPYING:
+            text, data = copied(form, columns)
+            with self._cursor.copy(text) as copy:
+                copy.write(data)
+            return self._cursor.rowcount
+        bulk = joined(form, columns, self._parameter_types(sql))
+        if bulk is None:
+            return self._one_by_one(sql, rows)
+        return self._cursor.execute(bulk[0], bulk[1], binary=True).rowcount
+
+    def _one_by_one(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        self._cursor.executemany(translated(sql), rows)
+        return self._cursor.rowcount
+
+    def _parameter_types(self, sql: str) -> tuple[int, ...]:
+        """What the server takes each parameter for, by its numbers of types."""
+        known = self._types.get(sql)
+        if known is None:
+            server = self.connection.pgconn
+            _checked(server.prepare(b"", translated(sql).encode()))
+            told = _checked(server.describe_prepared(b""))
+            known = self._types[sql] = tuple(told.param_type(at) for at in range(told.nparams))
+        return known
+
+    def members(self, values: Iterable[Any]) -> tuple[str, Any]:
+        listed = list(values)
+        if not listed:
+            return "(NULL)", _NO_VALUE
+        if isinstance(listed[0], int):
+            return "(SELECT unnest(?::bigint[]))", "{" + ",".join(map(int.__repr__, listed)) + "}"
+        return "(SELECT unnest(?::text[]))", listed
+
+    def take_numbers(self, count: int) -> int:
+        [(first,)] = self.rows("SELECT ramet_take_numbers(?)", (count,))
+        return int(first)
+
+    def lock(self, name: str) -> None:
+        self.run("SELECT pg_advisory_xact_lock(?)", (WORLD << 31 | zlib.crc32(name.encode()) >> 1,))
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        self._depth += 1
+        name = f"part_{self._depth}"
+        self.run(f"SAVEPOINT {name}")
+        try:
+            yield
+        except Exception as error:
+            if self.connection.closed:
+                raise
+            if isinstance(error, psycopg.Error) and is_gone(error, self.connection):
+                raise
+            if is_race(error) and not self.last_try:
+                raise  # Of the whole transaction nothing is kept.
+            self.connection.execute(f"ROLLBACK TO {name}; RELEASE {name}".encode(), prepare=False)
+            if isinstance(error, psycopg.Error | UnicodeError | OverflowError | Overtaken):
+                raise StatementFailed(_line(error)) from error
+            raise
+        else:
+            self.run(f"RELEASE {name}")
+        finally:
+            self._depth -= 1
+
+    def wake(self) -> None:
+        self.woken = True
+
+
+def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
+    if result.status != pq.ExecStatus.COMMAND_OK:
+        raise psycopg.errors.error_from_result(result)
+    return result
+
+
+def _line(error: Exception) -> str:
+    """The first line of what the server said: the rest quotes statement and values."""
+    if isinstance(error, psycopg.Error) and error.diag.message_primary:
+        return error.diag.message_primary
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,343 @@
+"""PostgreSQL: who runs the verbs that write, what is run again, and what became of a commit whose answer was lost.
+
+A few threads with a connection each. Verbs of one name that wait while a transaction is on its way are taken together
+by the next one (submits, settlements): one commit, and their rows are locked in one order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import psycopg
+
+from ramet.store.backoff import Backoff
+from ramet.store.errors import StoreError, StoreFull, StoreUncertain, StoreUnreachable
+from ramet.store.postgres_session import Hook, Lost, Mode, PostgresSession, Raced, Unknown, is_gone, is_race
+from ramet.store.session import Overtaken, Row, Session, StatementFailed
+
+THREADS = 4
+TRIES = 12
+"""How often a verb that meets others is run before it is given up."""
+PAUSE_SECONDS_MAX = 1.0
+PATIENCE_SECONDS = 30.0
+"""How long a verb waits for a database that is away."""
+
+Answer = TypeVar("Answer")
+Verb = Callable[[Session], Any]
+Together = Callable[[Session, Sequence[Any]], Sequence[Any]]
+"""A verb with an answer to each item, whose calls may be made as one."""
+
+
+_SEEN = (
+    "INSERT INTO ramet_writers (id, commits, seen_at) VALUES (%s, %s, now()) "
+    "ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING commits"
+)
+
+
+def _mark(writer: int, commits: int) -> str:
+    return (
+        f"INSERT INTO ramet_writers (id, commits, seen_at) VALUES ({writer}, {commits}, now()) "
+        "ON CONFLICT (id) DO UPDATE SET commits = excluded.commits, seen_at = excluded.seen_at"
+    )
+
+
+class Link:
+    """One connection of a writer, with the row that tells what it committed."""
+
+    def __init__(
+        self, open_connection: Callable[[], psycopg.Connection[Row]], clock: Callable[[], float] | None,
+        hook: Hook | None, fence_base: int,
+    ) -> None:  # fmt: skip
+        self._open = open_connection
+        self._clock = clock
+        self._hook = hook
+        self._fence_base = fence_base
+        self._backoff = Backoff(first_seconds=0.05, seconds_max=PAUSE_SECONDS_MAX)
+        self._stopping = threading.Event()
+        self._session: PostgresSession | None = None
+        self._id = int.from_bytes(os.urandom(7))
+        self._commits = 0
+
+    def run(self, verb: Callable[[Session], Answer], mode: Mode) -> tuple[Answer, bool]:
+        """Run a verb in one transaction, as often as other transactions or a lost connection make necessary.
+
+        Returns:
+            The answer, and whether workers are to be woken.
+
+        Raises:
+            StoreError: the database was away for too long, is full, or refused a statement.
+        """
+        give_up_at = time.monotonic() + PATIENCE_SECONDS
+        tried = 0
+        while True:
+            try:
+                return self._attempt(verb, mode, last_try=tried >= TRIES - 1)
+            except Raced as race:
+                tried += 1
+                if tried >= TRIES:
+                    raise StoreError(f"the database is too busy: {race.__cause__}") from race
+                self._pause()
+            except Lost as lost:
+                tried = 0
+                if self._gives_up(give_up_at):
+                    raise StoreUnreachable(
+                        f"the database is away ({lost}): see that it runs and can be reached, then try again"
+                    ) from lost
+
+    def _attempt(self, verb: Callable[[Session], Answer], mode: Mode, *, last_try: bool) -> tuple[Answer, bool]:
+        session = self._connected()
+        session.last_try = last_try
+        try:
+            session.begin(mode)
+            answer = verb(session)
+        except BaseException as error:
+            session.rollback()
+            raise self._meaning(error, session, last_try) from error
+        woken = session.woken
+        try:
+            self._commit(session)
+            self._backoff.succeeded()
+        except psycopg.Error as error:  # Refused: a constraint that waits for the end, a full disk.
+            session.rollback()
+            raise self._meaning(error, session, last_try) from error
+        return answer, woken
+
+    def _meaning(self, error: BaseException, session: PostgresSession, last_try: bool) -> BaseException:
+        if isinstance(error, psycopg.Error) and is_gone(error, session.connection):
+            self._drop()
+            return Lost(str(error).splitlines()[0])
+        if is_race(error) and not last_try:
+            return Raced()
+        return error
+
+    def _commit(self, session: PostgresSession) -> None:
+        wanted = self._commits + 1
+        try:
+            session.commit(_mark(self._id, wanted))
+        except Unknown as error:
+            self._drop()
+            if not self._look(wanted):
+                raise Lost(str(error.__cause__).splitlines()[0]) from error
+        self._commits = wanted
+
+    def _look(self, wanted: int) -> bool:
+        """Did the transaction commit whose answer never came? Its row is locked until it ended, either way."""
+        give_up_at = time.monotonic() + 2 * PATIENCE_SECONDS
+        while True:
+            try:
+                return self._connected_and_seen()[1] >= wanted
+            except (psycopg.Error, Lost) as error:
+                self._drop()
+                if self._gives_up(give_up_at):
+                    raise StoreUncertain(
+                        "the database went away while it was told to commit, and did not come back: whether this "
+                        "step took effect is not known; look before you repeat it"
+                    ) from error
+
+    def _gives_up(self, at: float) -> bool:
+        """True when there is no more time to wait for the database; else a pause has passed."""
+        return self._stopping.is_set() or time.monotonic() >= at or self._pause()
+
+    def _pause(self) -> bool:
+        return self._stopping.wait(self._backoff.failed())
+
+    def stop(self) -> None:
+        """Wait for nobody any more: what does not work at once is given up."""
+        self._stopping.set()
+
+    def _connected(self) -> PostgresSession:
+        return self._connected_and_seen()[0]
+
+    def _connected_and_seen(self) -> tuple[PostgresSession, int]:
+        """The session, and on a new connection what the writer's row says; it waits for a transaction that has it."""
+        if self._session is not None and not self._session.connection.closed:
+            return self._session, self._commits
+        try:
+            connection = self._open()
+            [(commits,)] = connection.execute(_SEEN, (self._id, self._commits)).fetchall()
+        except psycopg.Error as error:
+            raise Lost(str(error).strip().splitlines()[0]) from error
+        self._session = PostgresSession(connection, self._clock, self._hook)
+        self._session.fence_base = self._fence_base
+        return self._session, commits
+
+    def _drop(self) -> None:
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def close(self) -> None:
+        """Take the row away and close the connection."""
+        if self._session is not None and not self._session.connection.closed:
+            with contextlib.suppress(psycopg.Error):
+                self._session.connection.execute("DELETE FROM ramet_writers WHERE id = %s", (self._id,))
+        self._drop()
+
+
+class InlineLink:
+    """Runs every verb at once in the caller's thread: for simulation and tests, where order must be decided by them."""
+
+    def __init__(self, link: Link, on_wake: Callable[[], None]) -> None:
+        self._link = link
+        self._on_wake = on_wake
+
+    async def run(self, verb: Callable[[Session], Answer], mode: Mode) -> Answer:
+        """Run one verb in a transaction of its own."""
+        answer, woken = self._link.run(verb, mode)
+        if woken:
+            self._on_wake()
+        return answer
+
+    async def run_together(self, verb: Together, items: Sequence[Any]) -> Sequence[Any]:
+        """Run one verb in a transaction of its own."""
+        return await self.run(lambda session: verb(session, items), "beside")
+
+    def stop(self) -> None:
+        """Close the connection."""
+        self._link.close()
+
+
+class _Waiting(NamedTuple):
+    verb: Verb | None
+    mode: Mode
+    together: Together | None
+    items: Sequence[Any]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+
+
+class Writers:
+    """The writing threads. Verbs come in from any event loop; their answers go back once they are durable."""
+
+    def __init__(self, links: Sequence[Link], on_wake: Callable[[], None], name: str) -> None:
+        self._links = links
+        self._on_wake = on_wake
+        self._waiting: deque[_Waiting] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._threads = [
+            threading.Thread(target=self._serve, args=(link,), name=f"{name} {number}", daemon=True)
+            for number, link in enumerate(links)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    async def run(self, verb: Callable[[Session], Answer], mode: Mode) -> Answer:
+        """Run a verb in a transaction of its own; returns when that is durable."""
+        found: Answer = await self._put(verb, mode, None, ())
+        return found
+
+    async def run_together(self, verb: Together, items: Sequence[Any]) -> Sequence[Any]:
+        """Run a verb over these items, perhaps together with others' in one transaction; the answers to these."""
+        found: Sequence[Any] = await self._put(None, "beside", verb, items)
+        return found
+
+    async def _put(self, verb: Verb | None, mode: Mode, together: Together | None, items: Sequence[Any]) -> Any:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        with self._changed:
+            if self._closed:
+                raise StoreError("the database is closed: open it again")
+            self._waiting.append(_Waiting(verb, mode, together, items, loop, future))
+            self._changed.notify()
+        return await future
+
+    def stop(self) -> None:
+        """Finish what waits, then end the threads."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        for link in self._links:
+            link.stop()
+        for thread in self._threads:
+            thread.join()
+
+    def _serve(self, link: Link) -> None:
+        while taken := self._take():
+            if taken[0].together is None or len(taken) == 1:
+                for item in taken:
+                    self._one(link, item)
+            else:
+                self._several(link, taken)
+        link.close()
+
+    def _take(self) -> list[_Waiting]:
+        """The next verb, with those that may go together with it; empty when all is done."""
+        with self._changed:
+            while not self._waiting:
+                if self._closed:
+                    return []
+                self._changed.wait()
+            first = self._waiting.popleft()
+            taken = [first]
+            if first.together is not None:
+                taken += [item for item in self._waiting if item.together is first.together]
+                if len(taken) > 1:
+                    self._waiting = deque(item for item in self._waiting if item.together is not first.together)
+            return taken
+
+    def _one(self, link: Link, item: _Waiting) -> None:
+        try:
+            answer, woken = link.run(_verb_of(item), item.mode)
+        except BaseException as error:
+            _deliver(item, None, error)
+            return
+        _deliver(item, answer, None)
+        if woken:
+            self._on_wake()
+
+    def _several(self, link: Link, taken: Sequence[_Waiting]) -> None:
+        together = taken[0].together
+        assert together is not None
+        items = [each for item in taken for each in item.items]
+        try:
+            answers, woken = link.run(lambda session: together(session, items), "beside")
+        except Exception:
+            # One of them is refused: each by itself, so that the others are not.
+            for item in taken:
+                self._one(link, item)
+            return
+        at = 0
+        for item in taken:
+            _deliver(item, answers[at : at + len(item.items)], None)
+            at += len(item.items)
+        if woken:
+            self._on_wake()
+
+
+def _verb_of(item: _Waiting) -> Verb:
+    if item.verb is not None:
+        return item.verb
+    together = item.together
+    assert together is not None
+    return lambda session: together(session, item.items)
+
+
+def _deliver(item: _Waiting, answer: Any, error: BaseException | None) -> None:
+    # A loop that ended meanwhile has nobody left who waits.
+    with contextlib.suppress(RuntimeError):
+        item.loop.call_soon_threadsafe(_resolve, item.future, answer, error)
+
+
+def _resolve(future: asyncio.Future[Any], answer: Any, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(answer)
+
+
+def store_error(error: psycopg.Error | StatementFailed | Overtaken, place: str) -> StoreError:
+    """One line that says what to do, for what the server or its machine did to us."""
+    if isinstance(error, psycopg.errors.DiskFull):
+        return StoreFull(f"the disk of {place} is full: free some space; nothing of this step was written")
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return StoreError(f"{place}: {lines[0]}")
