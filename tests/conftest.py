@@ -30,6 +30,16 @@ def postgres_url() -> Iterator[str]:
 
 
 @pytest.fixture
+def ramet_postgres_url() -> Iterator[str]:
+    """The address of a PostgreSQL database of the test's own with ramet's tables in it, dropped after it."""
+    from tests.postgres.servers import databases
+
+    url = databases().create(migrated=True)
+    yield url
+    databases().drop(url)
+
+
+@pytest.fixture
 def bouncer() -> Iterator[Bouncer]:
     """A pooler in transaction mode before the server of ``postgres_url``; skips where there is no pgbouncer."""
     from tests.postgres.bouncer import MISSING, Bouncer, program

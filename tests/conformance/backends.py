@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-import psycopg
-
 from ramet.store.base import Store
 from ramet.store.postgres import PostgresStore
 from ramet.store.sqlite import SqliteStore
+from tests.postgres.servers import databases
 
 Clock = Callable[[], float]
 
@@ -30,6 +27,10 @@ class Backend(Protocol):
         """Open the database; ``inline`` runs verbs one by one in the calling thread, where there is a choice."""
         ...
 
+    def close(self) -> None:
+        """The test is over, and its stores are closed."""
+        ...
+
 
 class SqliteBackend:
     """A file in the test's own folder."""
@@ -44,24 +45,25 @@ class SqliteBackend:
     def open(self, *, clock: Clock = time.time, inline: bool = False) -> Store:
         return SqliteStore(self._path, clock=clock, inline=inline)
 
+    def close(self) -> None:
+        """The folder goes with the test."""
+
 
 class PostgresBackend:
-    """A database of its own on a server."""
+    """A database of its own on the server of this test run."""
 
     def __init__(self, folder: Path) -> None:
-        self._server = os.environ["RAMET_TEST_POSTGRES"]
-        self._name = f"t_{uuid.uuid4().hex}"
-        with psycopg.connect(self._server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {self._name}".encode())
+        self._address = databases().create(migrated=True)
 
     @property
     def address(self) -> str:
-        return self._server.rpartition("/")[0] + "/" + self._name
+        return self._address
 
     def open(self, *, clock: Clock | None = None, inline: bool = False) -> Store:
-        return PostgresStore(self.address, clock=clock, inline=inline)
+        return PostgresStore(self._address, clock=clock, inline=inline)
+
+    def close(self) -> None:
+        databases().drop(self._address)
 
 
-BACKENDS: dict[str, Callable[[Path], Backend]] = {"sqlite": SqliteBackend}
-if "RAMET_TEST_POSTGRES" in os.environ:
-    BACKENDS["postgres"] = PostgresBackend
+BACKENDS: dict[str, Callable[[Path], Backend]] = {"sqlite": SqliteBackend, "postgres": PostgresBackend}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,11 @@ from tests.world import EFFECTS, SettableClock, World
 
 
 @pytest.fixture(params=sorted(BACKENDS))
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     """A fresh database, once per backend."""
-    return BACKENDS[request.param](tmp_path)
+    backend = BACKENDS[request.param](tmp_path)
+    yield backend
+    backend.close()
 
 
 @pytest.fixture

@@ -6,10 +6,13 @@ database that the address names must be empty, and is emptied after every test.
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import functools
 import os
 from typing import Protocol
 
+from ramet.store.postgres import PostgresStore
 from ramet.store.server_databases import connect, create_database, database_of, drop_database, value, without_password
 from ramet.testing.postgres import Cluster, ServerError
 
@@ -45,13 +48,20 @@ class Databases(Protocol):
         """Any database of the server that is no test's."""
         ...
 
-    def create(self) -> str:
-        """An empty database; its address."""
+    def create(self, *, migrated: bool = False) -> str:
+        """A database, empty or with ramet's tables in it; its address."""
         ...
 
     def drop(self, url: str) -> None:
         """The test is over."""
         ...
+
+
+def migrate(url: str) -> str:
+    """Make ramet's tables in a database; its address."""
+    store = PostgresStore(url, inline=True)
+    asyncio.run(store.close())
+    return url
 
 
 class OwnServer:
@@ -61,8 +71,12 @@ class OwnServer:
         self.cluster = Cluster().start()
         self.url = self.cluster.url()
 
-    def create(self) -> str:
-        return self.cluster.create_database()
+    @functools.cached_property
+    def _template(self) -> str:
+        return database_of(migrate(self.cluster.create_database()))
+
+    def create(self, *, migrated: bool = False) -> str:
+        return self.cluster.create_database(template=self._template if migrated else None)
 
     def drop(self, url: str) -> None:
         self.cluster.drop_database(url)
@@ -74,8 +88,14 @@ class NamedServer:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def create(self) -> str:
-        return create_database(self.url, prefix=PREFIX)
+    @functools.cached_property
+    def _template(self) -> str:
+        url = create_database(self.url, prefix=PREFIX)
+        atexit.register(self.drop, url)
+        return database_of(migrate(url))
+
+    def create(self, *, migrated: bool = False) -> str:
+        return create_database(self.url, template=self._template if migrated else None, prefix=PREFIX)
 
     def drop(self, url: str) -> None:
         name = database_of(url)
@@ -111,11 +131,11 @@ class NamedDatabase:
                 "name an empty one, or ALTER ROLE ... CREATEDB"
             )
 
-    def create(self) -> str:
+    def create(self, *, migrated: bool = False) -> str:
         if self.in_use:
             raise ServerError(f"{self.shown}: a test needs two databases: ALTER ROLE ... CREATEDB")
         self.in_use = True
-        return self.url
+        return migrate(self.url) if migrated else self.url
 
     def drop(self, url: str) -> None:
         self._lock.execute(

@@ -34,10 +34,10 @@ class Disk:
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[Disk]:
+def small_disk(folder: Path, size: int = DISK_BYTES) -> Iterator[Disk]:
     """A file system of its own, which needs the right to mount one."""
     command = shutil.which("mount")
-    options = ["-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
+    options = ["-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     if command is None or subprocess.run([command, *options], check=False, capture_output=True).returncode != 0:
         pytest.skip("no file system may be mounted here; the limit on file sizes is tested instead")
     ballast = folder / "ballast"

@@ -75,20 +75,29 @@ def database_of(url: str) -> str:
     return unquote(urlsplit(url).path.removeprefix("/"))
 
 
-def create_database(url: str, *, template: str | None = None, by_files: bool = False, prefix: str = "ramet") -> str:
+def create_database(
+    url: str,
+    *,
+    template: str | None = None,
+    tablespace: str | None = None,
+    by_files: bool = False,
+    prefix: str = "ramet",
+) -> str:
     """Make a database with a name of its own on the server of ``url``; its address.
 
     Args:
         url: any database of the server, but not the template.
         template: the database to copy, to which nobody may be connected; empty without.
+        tablespace: where its files are; with the server's others without.
         by_files: copy files instead of logging every page. Faster where a checkpoint costs nothing (``fsync`` off).
         prefix: what the name begins with.
     """
     name = f"{prefix}_{secrets.token_hex(6)}"
     like = f" TEMPLATE {quoted_name(template)}" if template else ""
+    where = f" TABLESPACE {quoted_name(tablespace)}" if tablespace else ""
     how = " STRATEGY file_copy" if by_files else ""
     with connect(url) as connection:
-        connection.execute(f"CREATE DATABASE {quoted_name(name)}{like}{how}".encode())
+        connection.execute(f"CREATE DATABASE {quoted_name(name)}{like}{how}{where}".encode())
     return with_database(url, name)
 
 

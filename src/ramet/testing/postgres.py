@@ -54,6 +54,7 @@ class Cluster:
         binaries: the folder of PostgreSQL's programs; those of the extra ``postgres-server`` by default.
         settings: of ``postgresql.conf``.
         durable: leave the server's own settings, ``fsync`` above all; without it they are those of ``FAST``.
+        place: where to make the temporary folder; where the system puts such things by default.
 
     Raises:
         ServerError: it cannot be made or started; the line says what to do.
@@ -65,9 +66,10 @@ class Cluster:
         binaries: Path | None = None,
         settings: Mapping[str, Setting] | None = None,
         durable: bool = False,
+        place: Path | None = None,
     ) -> None:
         self.durable = durable
-        self._folder = temporary_folder(owner())
+        self._folder = temporary_folder(owner(), place)
         self._guard = guard(self._folder)
         try:
             programs = Programs(binaries, copy=self._folder / "programs")
@@ -110,9 +112,9 @@ class Cluster:
         """The address of a database, with the password; over loopback TCP unless ``by_socket``."""
         return self.server.url(database, by_socket=by_socket)
 
-    def create_database(self, *, template: str | None = None) -> str:
+    def create_database(self, *, template: str | None = None, tablespace: str | None = None) -> str:
         """Make a database, empty or a copy of the one named ``template``; its address."""
-        return create_database(self.url(), template=template, by_files=not self.durable)
+        return create_database(self.url(), template=template, tablespace=tablespace, by_files=not self.durable)
 
     def drop_database(self, url: str) -> None:
         """Drop the database of this address, cutting its connections."""
@@ -168,16 +170,16 @@ class Cluster:
         self.close()
 
 
-def temporary_folder(by: Owner) -> Path:
-    """A new folder, closed to other people, in a place that the server's user can reach.
+def temporary_folder(by: Owner, place: Path | None = None) -> Path:
+    """A new folder, closed to other people, in a place that the server's user can reach; in the one given, if any.
 
     Raises:
         ServerError: no place for temporary files is open to that user.
     """
-    tried = dict.fromkeys((tempfile.gettempdir(), *PLACES))
-    for place in map(Path, tried):
-        if place.is_dir() and os.access(place, os.W_OK) and reachable(place, by):
-            folder = Path(tempfile.mkdtemp(prefix="ramet-postgres-", dir=place))
+    tried = dict.fromkeys([str(place)] if place else [tempfile.gettempdir(), *PLACES])
+    for found in map(Path, tried):
+        if found.is_dir() and os.access(found, os.W_OK) and reachable(found, by):
+            folder = Path(tempfile.mkdtemp(prefix="ramet-postgres-", dir=found))
             folder.chmod(0o711)
             return folder
     raise ServerError(f"PostgreSQL runs as {by.name}, who can enter none of {', '.join(tried)}: set TMPDIR to a place")
