@@ -1,0 +1,189 @@
+"""``python -m benchmarks.compare``: every entrant in turns, beside a bare loop of the same rows, in one run."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+import ramet
+from benchmarks import measure, report
+from benchmarks.arithmetic import Drain, percentile
+from benchmarks.entrants import ENTRANTS, Entrant, Failed, NotInstalled
+from benchmarks.peers.role import TEXT
+from benchmarks.places import Database, fresh
+from benchmarks.server import running
+from ramet.cli import bench_bare
+
+BATCH = 1_000
+Answer = TypeVar("Answer")
+
+
+class Size(NamedTuple):
+    """How much to measure."""
+
+    tasks: int
+    repeats: int
+    seconds_max: float
+    """Of one drain; a peer that is not done by then is cut, and its rate is of what it ran."""
+    samples: int
+    kill_tasks: int
+    kill_wait_seconds: float
+
+
+QUICK = Size(3_000, 1, 5.0, 30, 500, 20.0)
+USUAL = Size(10_000, 3, 10.0, 100, 2_000, 60.0)
+
+
+class Run:
+    """One comparison on one kind of database."""
+
+    def __init__(self, store: str, entrants: Sequence[Entrant], size: Size, server: str | None) -> None:
+        self.store = store
+        self.entrants = list(entrants)
+        self.size = size
+        self.server = server
+        self.found: dict[str, dict[str, Any]] = defaultdict(dict)
+        self.bare: list[dict[str, float]] = []
+        self.durability = ""
+
+    def all(self) -> dict[str, Any]:
+        """Measure everything; an entrant that fails is told with its reason and takes no further part."""
+        for entrant in list(self.entrants):
+            self._try(entrant, "about", self._about)
+        for turn in range(1, self.size.repeats + 1):
+            self._bare(turn)
+            for entrant in list(self.entrants):
+                for workers in (1, 2):
+                    _tell(f"turn {turn} of {self.size.repeats}: {entrant.title}, {workers} worker(s)")
+                    self._try(entrant, f"drains_{workers}", self._drain, workers)
+        for entrant in list(self.entrants):
+            _tell(f"pick-ups and a kill: {entrant.title}")
+            self._try(entrant, "latency", self._latency)
+            self._try(entrant, "kill", self._kill)
+        return {"bare": self.bare, "entrants": dict(self.found), "durability": self.durability}
+
+    def _try(self, entrant: Entrant, name: str, work: Callable[..., dict[str, Any]], *words: Any) -> None:
+        if entrant not in self.entrants:
+            return
+        try:
+            with self._place() as (database, folder):
+                answer = work(entrant, database, folder, *words)
+        except (Failed, NotInstalled, ValueError, TimeoutError) as error:
+            _tell(f"  {error}")
+            self.found[entrant.name]["failed"] = str(error)
+            self.entrants.remove(entrant)
+            return
+        if name.startswith("drains"):
+            self.found[entrant.name].setdefault(name, []).append(answer)
+        else:
+            self.found[entrant.name][name] = answer
+
+    @contextmanager
+    def _place(self) -> Iterator[tuple[Database, Path]]:
+        with tempfile.TemporaryDirectory(prefix="ramet-bench-") as folder:
+            with fresh(self.store, Path(folder), self.server) as database:
+                yield database, Path(folder)
+
+    def _about(self, entrant: Entrant, database: Database, folder: Path) -> dict[str, Any]:
+        entrant.ask(folder, "prepare", database.address)
+        told = entrant.ask(folder, "about", database.address)
+        told["durability"] = told["durability"] or database.durability()
+        return told
+
+    def _drain(self, entrant: Entrant, database: Database, folder: Path, workers: int) -> dict[str, Any]:
+        found: Drain = measure.drain(
+            entrant,
+            database,
+            folder,
+            self.found[entrant.name]["about"]["unfinished"],
+            tasks=self.size.tasks * workers,
+            workers=workers,
+            seconds_max=self.size.seconds_max,
+        )
+        _tell(f"  {found.drain_per_s:,.0f} per second{' (cut)' if found.cut else ''}")
+        return found._asdict()
+
+    def _latency(self, entrant: Entrant, database: Database, folder: Path) -> dict[str, Any]:
+        found = measure.pick_up(entrant, database, folder, self.size.samples)
+        return {
+            "p50_ms": percentile(found.latencies_ms, 0.5),
+            "p99_ms": percentile(found.latencies_ms, 0.99),
+            "submit_p50_ms": percentile(found.submits_ms, 0.5),
+        }
+
+    def _kill(self, entrant: Entrant, database: Database, folder: Path) -> dict[str, Any]:
+        wait = self.size.kill_wait_seconds
+        return measure.kill(entrant, database, folder, tasks=self.size.kill_tasks, wait_seconds=wait)._asdict()
+
+    def _bare(self, turn: int) -> None:
+        _tell(f"turn {turn} of {self.size.repeats}: the bare loop")
+        with self._place() as (_database, folder):
+            self.bare.append(bench_bare.run(folder, self.size.tasks, BATCH, TEXT)._asdict())
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def machine() -> dict[str, Any]:
+    """Under which conditions."""
+    return {
+        "ramet": ramet.__version__,
+        "python": platform.python_version(),
+        "sqlite": bench_bare.VERSION,
+        "processors": os.cpu_count(),
+        "system": sys.platform,
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+@click.command()
+@click.option("--store", "stores", type=click.Choice(["sqlite", "postgres"]), multiple=True, help="Default: both.")
+@click.option("--peer", "peers", multiple=True, help="Only this one beside ramet (repeatable; default: all).")
+@click.option("--quick", is_flag=True, help="Small and once: to see that it works.")
+@click.option("--tasks", type=click.IntRange(min=100), help="Tasks a drain, for each worker.")
+@click.option("--repeats", type=click.IntRange(min=1), help="Turns.")
+@click.option("--server", metavar="URL", help="A PostgreSQL that may be used (default: one is started for this run).")
+@click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")
+@click.option("--write", "page", type=click.Path(dir_okay=False, path_type=Path), help="Put the tables into this page.")
+def main(
+    stores: tuple[str, ...],
+    peers: tuple[str, ...],
+    quick: bool,
+    tasks: int | None,
+    repeats: int | None,
+    server: str | None,
+    as_json: bool,
+    page: Path | None,
+) -> None:
+    """Compare ramet with other queues on this machine."""
+    size = QUICK if quick else USUAL
+    size = size._replace(tasks=tasks or size.tasks, repeats=repeats or size.repeats)
+    known = {entrant.name for entrant in ENTRANTS}
+    if set(peers) - known:
+        raise click.UsageError(f"no peer {sorted(set(peers) - known)[0]!r}: there are {', '.join(sorted(known))}")
+    found: dict[str, Any] = {"machine": machine(), "size": size._asdict()}
+    with running(server if "postgres" in (stores or ("postgres",)) else "") as address:
+        for store in stores or ("sqlite", "postgres"):
+            chosen = [each for each in ENTRANTS if each.store == store and (not peers or each.name in {*peers, "ramet"})]
+            found[store] = Run(store, chosen, size, address).all()
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        click.echo(report.text(found))
+    if page is not None:
+        report.write(page, found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Fresh databases to measure in, and what can be seen of them from outside."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
+
+from benchmarks.processes import cpu_seconds
+
+
+class Database(Protocol):
+    """One database that is thrown away."""
+
+    @property
+    def address(self) -> str: ...
+    def truth(self, query: str) -> bool:
+        """What a query for one truth value answers now."""
+
+    def quiet(self) -> None:
+        """Write out what is buffered and gather statistics, so that nobody pays for who was before."""
+
+    def server_cpu(self) -> float:
+        """Processor seconds of the server so far; 0 where there is none."""
+
+    def wal_bytes(self) -> int:
+        """Bytes written ahead so far; 0 where nobody tells."""
+
+    def durability(self) -> str:
+        """What the server promises; empty where there is none."""
+
+
+class Sqlite:
+    """A file in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.address = str(folder / "queue.db")
+
+    def truth(self, query: str) -> bool:
+        connection = sqlite3.connect(self.address, timeout=30, isolation_level=None)
+        try:
+            return bool(connection.execute(query).fetchone()[0])
+        finally:
+            connection.close()
+
+    def quiet(self) -> None: ...
+
+    def server_cpu(self) -> float:
+        return 0.0
+
+    def wal_bytes(self) -> int:
+        return 0
+
+    def durability(self) -> str:
+        return ""
+
+
+class Postgres:
+    """A database of its own on a server."""
+
+    def __init__(self, server: str, name: str) -> None:
+        self.address = with_database(server, name)
+        self._connection = psycopg.connect(self.address, autocommit=True)
+        self._postmaster = _postmaster(self._connection.info.backend_pid)
+
+    def truth(self, query: str) -> bool:
+        row = self._connection.execute(query.encode()).fetchone()
+        assert row is not None
+        return bool(row[0])
+
+    def quiet(self) -> None:
+        self._connection.execute("ANALYZE")
+        self._connection.execute("CHECKPOINT")
+
+    def server_cpu(self) -> float:
+        return cpu_seconds(self._postmaster) if self._postmaster else 0.0
+
+    def wal_bytes(self) -> int:
+        row = self._connection.execute("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint").fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def durability(self) -> str:
+        told = [f"{name} {self._one(f'SHOW {name}')}" for name in ("fsync", "synchronous_commit")]
+        unlogged = self._one("SELECT count(*)::text FROM pg_class WHERE relpersistence = 'u' AND relkind = 'r'")
+        return ", ".join([*told, *([f"{unlogged} unlogged tables"] if unlogged != "0" else [])])
+
+    def _one(self, query: str) -> str:
+        row = self._connection.execute(query.encode()).fetchone()
+        assert row is not None
+        return str(row[0])
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def with_database(server: str, name: str) -> str:
+    """The address of another database on the same server."""
+    return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+
+
+def _postmaster(backend: int) -> int | None:
+    """The process above a backend, where the server runs on this machine."""
+    try:
+        if Path(f"/proc/{backend}/comm").read_text(encoding="ascii").strip() != "postgres":
+            return None
+        fields = Path(f"/proc/{backend}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return int(fields[1])
+    except OSError:
+        return None
+
+
+@contextmanager
+def fresh(store: str, folder: Path, server: str | None) -> Iterator[Database]:
+    """A new database, gone afterwards."""
+    if store == "sqlite":
+        yield Sqlite(folder)
+        return
+    assert server is not None
+    name = f"bench_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        database = Postgres(server, name)
+        try:
+            yield database
+        finally:
+            database.close()
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
