@@ -26,10 +26,10 @@ INSTALL = $(NEED_ENVIRONMENT); \
 	"$$folder/bin/python" $(PIP_INSTALL) --no-deps -e . && \
 	touch "$$folder/.stamp"
 
-.PHONY: help demo check test test-full crash sim bench docs fix lock clean
+.PHONY: help demo check test test-full crash sim bench bench-peers docs fix lock clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv-demo/.stamp ## set up, then expand 500 real articles into a graph and search it
 	@.venv-demo/bin/ramet wiki demo
@@ -57,6 +57,9 @@ sim: .venv/.stamp ## the seeded simulation; SEED=n repeats one run and prints al
 bench: .venv/.stamp ## quick benchmarks, as JSON
 	@.venv/bin/ramet bench --quick --json
 
+bench-peers: .venv/.stamp .venv-bench/.stamp ## ramet beside other queues; OPTIONS="--quick --write docs/benchmarks.md"
+	@.venv/bin/python -m benchmarks.compare $(OPTIONS)
+
 docs: .venv/.stamp ## write docs/reference.md from the docstrings, and check the pages against the code
 	@.venv/bin/python docs/generate_reference.py
 	@$(PYTEST) tests/test_docs.py
@@ -69,9 +72,10 @@ fix: .venv/.stamp ## format, and mend what the linter can mend
 lock: .venv-lock/.stamp ## renew requirements/*.lock from pyproject.toml
 	@$(LOCK) --extra wiki --extra postgres --extra dev --output-file requirements/dev.lock pyproject.toml
 	@$(LOCK) --extra wiki --constraint requirements/dev.lock --output-file requirements/wiki.lock pyproject.toml
+	@$(LOCK) --output-file requirements/bench.lock requirements/bench.in
 
 clean: ## remove the environments, caches and build output
-	rm -rf .venv .venv-demo .venv-lock build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-demo .venv-bench .venv-lock build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # One file serves every Python from 3.11 on (markers), with hashes, and names no index.
@@ -84,6 +88,15 @@ LOCK = .venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-vers
 
 .venv-demo/.stamp: requirements/wiki.lock pyproject.toml
 	@folder=.venv-demo lock=requirements/wiki.lock; $(INSTALL)
+
+# The queues that ramet is compared with; never in the product's environments. Without Node.js, those of it are left out.
+.venv-bench/.stamp: requirements/bench.lock benchmarks/node/package-lock.json
+	@$(NEED_PYTHON); folder=.venv-bench; $(NEED_ENVIRONMENT); echo "setting up .venv-bench (once, and after a change)"; \
+	.venv-bench/bin/python $(PIP_INSTALL) -r requirements/bench.lock
+	@mkdir -p .venv-bench/node && cp benchmarks/node/package*.json .venv-bench/node/ && cd .venv-bench/node && \
+	if command -v npm >/dev/null; then npm ci --silent --no-audit --no-fund; else \
+	echo "npm is not there: graphile-worker is left out" >&2; fi
+	@touch .venv-bench/.stamp
 
 .venv-lock/.stamp: Makefile
 	@folder=.venv-lock; $(NEED_ENVIRONMENT); "$$folder/bin/python" $(PIP_INSTALL) "$(LOCK_TOOL)" && touch "$$folder/.stamp"

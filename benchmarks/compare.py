@@ -21,8 +21,8 @@ from benchmarks.arithmetic import Drain, percentile
 from benchmarks.entrants import ENTRANTS, Entrant, Failed, NotInstalled
 from benchmarks.peers.role import TEXT
 from benchmarks.places import Database, fresh
-from benchmarks.server import running
 from ramet.cli import bench_bare
+from ramet.testing.postgres import Cluster
 
 BATCH = 1_000
 Answer = TypeVar("Answer")
@@ -90,9 +90,11 @@ class Run:
 
     @contextmanager
     def _place(self) -> Iterator[tuple[Database, Path]]:
-        with tempfile.TemporaryDirectory(prefix="ramet-bench-") as folder:
-            with fresh(self.store, Path(folder), self.server) as database:
-                yield database, Path(folder)
+        with (
+            tempfile.TemporaryDirectory(prefix="ramet-bench-") as folder,
+            fresh(self.store, Path(folder), self.server) as database,
+        ):
+            yield database, Path(folder)
 
     def _about(self, entrant: Entrant, database: Database, folder: Path) -> dict[str, Any]:
         entrant.ask(folder, "prepare", database.address)
@@ -131,6 +133,16 @@ class Run:
             self.bare.append(bench_bare.run(folder, self.size.tasks, BATCH, TEXT)._asdict())
 
 
+@contextmanager
+def _server(store: str, given: str | None) -> Iterator[str | None]:
+    """The one that was given, or one of our own, as durable as it comes."""
+    if store == "sqlite" or given is not None:
+        yield given
+        return
+    with Cluster(durable=True) as cluster:
+        yield cluster.url()
+
+
 def _tell(text: str) -> None:
     click.echo(text, err=True)
 
@@ -157,6 +169,7 @@ def machine() -> dict[str, Any]:
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")
 @click.option("--write", "page", type=click.Path(dir_okay=False, path_type=Path), help="Put the tables into this page.")
 def main(
+    *,
     stores: tuple[str, ...],
     peers: tuple[str, ...],
     quick: bool,
@@ -173,9 +186,9 @@ def main(
     if set(peers) - known:
         raise click.UsageError(f"no peer {sorted(set(peers) - known)[0]!r}: there are {', '.join(sorted(known))}")
     found: dict[str, Any] = {"machine": machine(), "size": size._asdict()}
-    with running(server if "postgres" in (stores or ("postgres",)) else "") as address:
-        for store in stores or ("sqlite", "postgres"):
-            chosen = [each for each in ENTRANTS if each.store == store and (not peers or each.name in {*peers, "ramet"})]
+    for store in stores or ("sqlite", "postgres"):
+        chosen = [each for each in ENTRANTS if each.store == store and (not peers or each.name in {*peers, "ramet"})]
+        with _server(store, server) as address:
             found[store] = Run(store, chosen, size, address).all()
     if as_json:
         click.echo(json.dumps(found, indent=2))

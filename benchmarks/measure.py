@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -45,7 +45,7 @@ def drain(
         _wait_for_start(entrant, folder, processes)
         cpu, server_cpu, wal = _cpu(processes), database.server_cpu(), database.wal_bytes()
         seen_at = time.time()
-        cut = not _wait_until_done(entrant, folder, database, unfinished, processes, seconds_max)
+        cut = not _done_within(seconds_max, database, unfinished, lambda: _check_alive(entrant, folder, processes))
         ended_at = time.time()
         cpu, server_cpu = _cpu(processes) - cpu, database.server_cpu() - server_cpu
         wal = database.wal_bytes() - wal
@@ -131,17 +131,11 @@ def _wait_for_start(entrant: Entrant, folder: Path, processes: Sequence[subproce
         time.sleep(LOOK_SECONDS)
 
 
-def _wait_until_done(
-    entrant: Entrant,
-    folder: Path,
-    database: Database,
-    unfinished: str,
-    processes: Sequence[subprocess.Popen[bytes]],
-    seconds_max: float,
-) -> bool:
-    cut_at = time.monotonic() + seconds_max
+def _done_within(seconds: float, database: Database, unfinished: str, check: Callable[[], None]) -> bool:
+    """Whether nothing was left before the time was over."""
+    cut_at = time.monotonic() + seconds
     while database.truth(unfinished):
-        _check_alive(entrant, folder, processes)
+        check()
         if time.monotonic() > cut_at:
             return False
         time.sleep(LOOK_SECONDS)

@@ -18,7 +18,9 @@ class Flexiq(Peer):
     """Coroutine handlers, 64 at once, 100 claimed at a time: with functions in threads it is slower."""
 
     packages = ("flexiq",)
-    settings = f"async handler, workers={WORKERS}, async_concurrency={WORKERS}, scheduler_batch_size={CLAIM}; enqueue_many"
+    settings = (
+        f"async handler, workers={WORKERS}, async_concurrency={WORKERS}, scheduler_batch_size={CLAIM}; enqueue_many"
+    )
     after_kill = "recovered when the dead worker's heartbeat is stale (about 30 s), which costs one of 3 retries"
 
     def __init__(self, address: str) -> None:

@@ -6,8 +6,8 @@
     pick-up ADDRESS SAMPLES      one task at a time to a waiting worker, tell how soon each began
     work ADDRESS                 run a worker until SIGTERM or worse
 
-The last line on standard output is the answer, as JSON. A task is "noop" (nothing) or "effect" (2 ms, then a line in the
-log of effects); a pick-up is an effect without the 2 ms.
+The last line on standard output is the answer, as JSON. A task is "noop" (nothing) or "effect" (2 ms, then a line in
+the log of effects); a pick-up is an effect without the 2 ms.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class Peer(abc.ABC):
     def __init__(self, address: str) -> None:
         self.address = address
 
+    @abc.abstractmethod
     async def prepare(self) -> None:
         """Make its tables."""
 
@@ -75,7 +76,7 @@ class Peer(abc.ABC):
     async def submit(self, jobs: Sequence[Job]) -> None:
         """Enqueue these, the fastest documented way for so many; return when they are stored."""
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 - most have nothing to close
         """Let go of what :meth:`open` opened."""
 
     def serve(self) -> None:
@@ -154,12 +155,16 @@ async def _pick_up(peer: Peer, effects: Path, samples: int) -> dict[str, Any]:
 async def _began_at(effects: Path, number: int) -> float:
     give_up_at = time.monotonic() + PICK_UP_SECONDS_MAX
     while time.monotonic() < give_up_at:
-        written = effects.read_bytes()[-100:] if effects.exists() else b""
+        written = _end_of(effects)
         last = written.splitlines()[-1].split() if written.endswith(b"\n") else []
         if last and int(last[0]) == number:
             return float(last[1])
         await asyncio.sleep(0.001)
     raise TimeoutError(f"task {number} was not picked up within {PICK_UP_SECONDS_MAX:.0f} s")
+
+
+def _end_of(effects: Path) -> bytes:
+    return effects.read_bytes()[-100:] if effects.exists() else b""
 
 
 async def handle_async(record: Record, number: int, seconds: float) -> None:

@@ -1,0 +1,138 @@
+"""The tables: for the terminal and, between two marks, for docs/benchmarks.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.arithmetic import Spread, ratio
+
+BEGIN, END = "<!-- figures: written by the command -->", "<!-- figures: end -->"
+TITLES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
+
+
+def text(found: dict[str, Any]) -> str:
+    """Everything that was found, as Markdown."""
+    return "\n".join([*_conditions(found), *(line for store in TITLES for line in _store(store, found))])
+
+
+def write(page: Path, found: dict[str, Any]) -> None:
+    """Put it between the marks of the page, and leave the rest of the page as it is.
+
+    Raises:
+        ValueError: the page has no marks.
+    """
+    whole = page.read_text(encoding="utf-8")
+    if BEGIN not in whole or END not in whole:
+        raise ValueError(f"{page} has no place for figures: put {BEGIN} and {END} where they belong")
+    before, _, rest = whole.partition(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n\n{text(found)}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+
+
+def bars(found: dict[str, Any]) -> dict[str, float]:
+    """The ratios that are held to a bar, where both sides were measured."""
+    answer = {}
+    for store in TITLES:
+        if store not in found or "drains_1" not in found[store]["entrants"].get("ramet", {}):
+            continue
+        mine = _rates(found, store, "ramet", 1)
+        answer[f"{store}: ramet to the bare loop"] = ratio(mine, [run["drain_per_s"] for run in found[store]["bare"]])
+        for name, entrant in found[store]["entrants"].items():
+            if name != "ramet" and "drains_1" in entrant:
+                answer[f"{store}: ramet to {name}"] = ratio(mine, _rates(found, store, name, 1))
+        if "drains_2" in found[store]["entrants"]["ramet"]:
+            answer[f"{store}: two ramet workers to one"] = ratio(_rates(found, store, "ramet", 2), mine)
+    return answer
+
+
+def _rates(found: dict[str, Any], store: str, name: str, workers: int) -> list[float]:
+    return [run["drain_per_s"] for run in found[store]["entrants"][name][f"drains_{workers}"]]
+
+
+def _conditions(found: dict[str, Any]) -> list[str]:
+    machine, size = found["machine"], found["size"]
+    return [
+        f"Measured on {machine['processors']} processors ({machine['system']}), Python {machine['python']}, "
+        f"SQLite {machine['sqlite']}, load before the run {machine['load']}. {size['tasks']:,} no-op tasks a worker "
+        f"with a payload of about 200 bytes; turns: {size['repeats']}; a drain is cut after "
+        f"{size['seconds_max']:.0f} s. Cells: median (least-most).",
+    ]
+
+
+def _store(store: str, found: dict[str, Any]) -> list[str]:
+    if store not in found:
+        return []
+    entrants = found[store]["entrants"]
+    lines = ["", f"### {TITLES[store]}", "", *_rates_table(store, found), ""]
+    lines += _faults_table(entrants)
+    lines += ["", *(f"- {what}: {value:.2f}" for what, value in bars(found).items() if what.startswith(f"{store}:"))]
+    lines += ["", *_settings(entrants)]
+    lines += [
+        f"- {name} did not take part to the end: {told['failed']}"
+        for name, told in entrants.items()
+        if "failed" in told
+    ]
+    return lines
+
+
+def _rates_table(store: str, found: dict[str, Any]) -> list[str]:
+    server = store == "postgres"
+    head = ["", "bulk submit/s", "drain/s, 1 worker", "drain/s, 2 workers", "CPU µs a task, worker"]
+    head += ["server", "WAL bytes a task"] if server else []
+    rows = []
+    for name, told in found[store]["entrants"].items():
+        one, two = told.get("drains_1", []), told.get("drains_2", [])
+        row = [name, _cell(one, "submit_per_s"), _cell(one, "drain_per_s"), _cell(two, "drain_per_s")]
+        row.append(_cell(one, "worker_cpu_us"))
+        row += [_cell(one, "server_cpu_us"), _cell(one, "wal_bytes")] if server else []
+        rows.append(row)
+    bare = found[store]["bare"]
+    row = ["*bare loop*", _cell(bare, "submit_per_s"), _cell(bare, "drain_per_s"), "", _cell(bare, "drain_cpu_us")]
+    row += [_cell(bare, "server_cpu_us"), _cell(bare, "wal_bytes")] if server else []
+    rows.append(row)
+    if server:
+        rows.append(["*COPY, same tables*", _cell(bare, "copy_per_s"), *[""] * (len(head) - 2)])
+    return _table(head, rows)
+
+
+def _faults_table(entrants: dict[str, Any]) -> list[str]:
+    head = ["", "pick-up p50 / p99 ms", "submit of one, ms", "twice, 2 workers", "after `kill -9`: missing", "twice"]
+    head += ["s until all had run", "durability"]
+    rows = []
+    for name, told in entrants.items():
+        latency, kill = told.get("latency"), told.get("kill")
+        drains = told.get("drains_2", [])
+        row = [name, f"{latency['p50_ms']:.1f} / {latency['p99_ms']:.1f}" if latency else ""]
+        row.append(f"{latency['submit_p50_ms']:.1f}" if latency else "")
+        row.append(f"{sum(run['twice'] for run in drains)} of {sum(run['ran'] for run in drains):,}" if drains else "")
+        row += [str(kill["missing"]), str(kill["twice"])] if kill else ["", ""]
+        row.append("" if not kill else f"{kill['seconds']:.1f}" if not kill["missing"] else "never")
+        row.append(told.get("about", {}).get("durability", ""))
+        rows.append(row)
+    return _table(head, rows)
+
+
+def _settings(entrants: dict[str, Any]) -> list[str]:
+    lines = []
+    for name, told in entrants.items():
+        if "about" not in told:
+            continue
+        about = told["about"]
+        versions = ", ".join(f"{package} {version}" for package, version in about["versions"].items())
+        lines.append(f"- **{name}** ({versions}): {about['settings']}. After a kill: {about['after_kill']}.")
+    return lines
+
+
+def _cell(runs: Sequence[dict[str, Any]], key: str) -> str:
+    values = [run[key] for run in runs if run.get(key) is not None]
+    if not values:
+        return ""
+    spread = Spread.of(values)
+    cut = " (cut)" if any(run.get("cut") for run in runs) and key == "drain_per_s" else ""
+    return f"{spread.median:,.0f} ({spread.least:,.0f}-{spread.most:,.0f}){cut}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [head, ["---"] * len(head), *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]

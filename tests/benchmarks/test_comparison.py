@@ -1,0 +1,171 @@
+"""The comparison with other queues: its arithmetic, and that an entrant is measured from outside. No peer is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import compare, measure, report
+from benchmarks.arithmetic import Bodies, Spread, drained, killed, ratio
+from benchmarks.entrants import ENTRANTS, PROJECT, Entrant, Failed
+from benchmarks.peers.record import Record
+from benchmarks.places import fresh, with_database
+from benchmarks.processes import cpu_seconds, tree
+
+SEEN: dict[str, Any] = {
+    "submit_seconds": 2.0, "seen_at": 0.0, "cut": False, "cpu_seconds": 0.4, "server_cpu_seconds": 0.2,
+    "wal_bytes": 1_000, "memory_mb": 50.0,
+}  # fmt: skip
+
+
+def test_a_rate_counts_from_the_moment_that_every_worker_is_at_work() -> None:
+    early = Bodies(list(range(6)), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    late = Bodies([6, 7], [5.0, 6.5])
+    found = drained([early, late], tasks=8, ended_at=7.0, **SEEN)
+    # Bodies at 5, 6, 5 and 6.5, in two seconds.
+    assert (found.drain_per_s, found.counted) == (2.0, 4)
+    assert found.submit_per_s == 4.0
+    assert found.worker_cpu_us == pytest.approx(50_000)
+    assert found.wal_bytes == 125
+    assert (found.ran, found.twice, found.lost) == (8, 0, 0)
+
+
+def test_what_ran_twice_or_never_is_counted() -> None:
+    found = drained([Bodies([0, 1, 1], [1.0, 1.0, 1.5]), Bodies([1], [1.0])], tasks=4, ended_at=2.0, **SEEN)
+    assert (found.ran, found.twice, found.lost) == (4, 2, 2)
+
+
+def test_a_cut_drain_counts_what_it_ran_and_loses_nothing() -> None:
+    found = drained([Bodies([0, 1, 2], [1.0, 2.0, 9.0])], tasks=9, ended_at=3.0, **SEEN | {"cut": True})
+    assert (found.drain_per_s, found.lost, found.cut) == (1.0, 0, True)
+
+
+def test_processor_time_is_per_task_since_somebody_looked() -> None:
+    found = drained([Bodies([0, 1, 2, 3], [1.0, 2.0, 3.0, 4.0])], tasks=4, ended_at=5.0, **SEEN | {"seen_at": 2.5})
+    assert found.worker_cpu_us == pytest.approx(200_000)
+
+
+def test_a_drain_without_a_body_is_no_measurement() -> None:
+    with pytest.raises(ValueError, match="no body ran"):
+        drained([Bodies([], [])], tasks=4, ended_at=1.0, **SEEN)
+
+
+def test_a_kill_is_judged_by_the_log_of_effects() -> None:
+    found = killed([(0, 1.0), (1, 1.5), (1, 4.0), (3, 6.0), (0, 7.0)], tasks=4, killed_at=2.0)
+    assert found == (1, 2, 4.0)
+
+
+def test_a_ratio_is_of_medians() -> None:
+    assert ratio([1, 100, 6], [3, 2, 4]) == 2
+    assert Spread.of([3, 1, 2]) == (1, 2, 3)
+
+
+def test_processor_time_is_that_of_a_process_and_all_below_it() -> None:
+    before = cpu_seconds(os.getpid())
+    while time.process_time() < before + 0.05:
+        pass
+    assert cpu_seconds(os.getpid()) > before
+    assert os.getpid() in tree(os.getppid())
+
+
+def test_a_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    record = Record(tmp_path)
+    record.ran(7)
+    record.ran(8)
+    record.effect(8)
+    record.write()
+    [began] = tmp_path.glob("began-*")
+    assert began.name == f"began-{os.getpid()}"
+    found = measure._bodies(tmp_path / f"ran-{os.getpid()}")
+    assert found.numbers == [7, 8]
+    assert found.times[0] <= found.times[1] <= time.time()
+    assert [number for number, _ in measure._effects_with_times(tmp_path / "effects")] == [8]
+
+
+def test_another_database_of_a_server_keeps_its_host_and_options() -> None:
+    assert with_database("postgresql://me:pw@[::1]:5/one?sslmode=disable", "two") == (
+        "postgresql://me:pw@[::1]:5/two?sslmode=disable"
+    )
+
+
+@pytest.mark.parametrize("entrant", ENTRANTS, ids=lambda entrant: entrant.title)
+def test_every_entrant_answers_every_role(entrant: Entrant) -> None:
+    folder = PROJECT / "benchmarks"
+    path = folder / "node" / entrant.module if entrant.module.endswith(".cjs") else folder / "peers" / entrant.module
+    text = path.with_suffix(path.suffix or ".py").read_text(encoding="utf-8")
+    told = ("settings", "unfinished", "after_kill")
+    assert all(re.search(rf"\b{name}\b", text) for name in told)
+    roles = ("about", "prepare", "submit", "pick-up", "work") if path.suffix else ("prepare", "open", "submit", "work")
+    assert all(role in text for role in roles)
+
+
+@pytest.fixture
+def ramet() -> Entrant:
+    return next(entrant for entrant in ENTRANTS if entrant.title == "ramet (SQLite)")
+
+
+def test_a_drain_is_seen_from_outside(tmp_path: Path, ramet: Entrant) -> None:
+    with fresh("sqlite", tmp_path, None) as database:
+        unfinished = ramet.ask(tmp_path, "about", database.address)["unfinished"]
+        found = measure.drain(ramet, database, tmp_path, unfinished, tasks=300, workers=1, seconds_max=60.0)
+    assert (found.ran, found.twice, found.lost, found.cut) == (300, 0, 0, False)
+    assert min(found.submit_per_s, found.drain_per_s, found.memory_mb) > 0
+
+
+def test_a_kill_loses_nothing_of_ramets(tmp_path: Path, ramet: Entrant) -> None:
+    with fresh("sqlite", tmp_path, None) as database:
+        found = measure.kill(ramet, database, tmp_path, tasks=100, wait_seconds=60.0)
+    assert found.missing == 0
+    assert found.seconds > 0
+
+
+def test_an_entrant_that_fails_says_why(tmp_path: Path, ramet: Entrant) -> None:
+    with pytest.raises(Failed, match="none does not exist: create it"):
+        ramet.ask(tmp_path, "submit", str(tmp_path / "none" / "queue.db"), "10", "noop")
+
+
+def test_figures_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
+    drain = drained([Bodies([0, 1], [1.0, 2.0])], tasks=2, ended_at=3.0, **SEEN)._asdict()
+    entrants = {name: {"drains_1": [drain], "drains_2": [drain]} for name in ("ramet", "other")}
+    found = {
+        "machine": {"processors": 2, "system": "linux", "python": "3", "sqlite": "3", "load": 0.1},
+        "size": compare.QUICK._asdict(),
+        "sqlite": {"bare": [{"submit_per_s": 4, "drain_per_s": 2, "drain_cpu_us": 1}], "entrants": entrants},
+    }
+    assert report.bars(found) == {
+        "sqlite: ramet to the bare loop": 0.5,
+        "sqlite: ramet to other": 1.0,
+        "sqlite: two ramet workers to one": 1.0,
+    }
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n", encoding="utf-8")
+    report.write(page, found)
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("before\n")
+    assert text.endswith(f"{report.END}\nafter\n")
+    assert "old" not in text
+    assert "| ramet | 1 (1-1) | 1 (1-1) | 1 (1-1) |" in text
+    page.write_text("no marks", encoding="utf-8")
+    with pytest.raises(ValueError, match="has no place for figures"):
+        report.write(page, found)
+
+
+def test_an_unknown_peer_is_one_line() -> None:
+    result = CliRunner().invoke(compare.main, ["--peer", "nothing"])
+    assert result.exit_code == 2
+    assert "no peer 'nothing': there are " in result.output
+
+
+def test_the_lock_of_the_peers_names_no_host() -> None:
+    lock = (PROJECT / "requirements" / "bench.lock").read_text(encoding="utf-8")
+    assert "://" not in lock
+    packages = json.loads((PROJECT / "benchmarks" / "node" / "package-lock.json").read_text())["packages"]
+    assert not any("resolved" in told for told in packages.values())
+    assert all("integrity" in told for name, told in packages.items() if name)
