@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage
+from ramet.store.base import ClaimRequest, NewLineage, Store
 from ramet.store.errors import StoreError, StoreFull
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import violations
@@ -86,7 +86,7 @@ def lineage(number: int, size: int = 10) -> NewLineage:
     return NewLineage(f"line{number}", [NewTask(f"{number}-{at}", "page", f"k{at}", PAYLOAD) for at in range(size)])
 
 
-async def submit_until_full(store: SqliteStore, size: int) -> tuple[int, StoreError]:
+async def submit_until_full(store: Store, size: int) -> tuple[int, StoreError]:
     """How many lineages were acknowledged, and what the first that was not was told."""
     for number in range(10_000):
         try:

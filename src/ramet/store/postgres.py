@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from ramet.store import creating, sweeping
 from ramet.store.base import NewLineage, Submitted, Swept
 from ramet.store.epoch import begin_epoch, fence_base
 from ramet.store.errors import StoreError, StoreMissing, StoreNewer
+from ramet.store.postgres_reader import Reader
 from ramet.store.postgres_schema import migrations
 from ramet.store.postgres_session import Hook, PostgresSession, connect
 from ramet.store.postgres_wake import PostgresNeighbours, identity_of
@@ -87,9 +87,8 @@ class PostgresStore(
             session.close()
             raise
         self._neighbours = PostgresNeighbours(partial(connect, url), identity)
-        self._reader = session
-        self._reader.fence_base = self._fence_base
-        self._reading = threading.Lock()
+        session.fence_base = self._fence_base
+        self._reader = Reader(session, partial(self._session, hook))
         self._inline = inline
         self._closed = False
         links = [Link(partial(connect, url), clock, hook, self._fence_base) for _ in range(1 if inline else THREADS)]
@@ -117,17 +116,14 @@ class PostgresStore(
 
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
         try:
-            return self._read_now(verb) if self._inline else await asyncio.to_thread(self._read_now, verb)
+            return self._reader.run(verb) if self._inline else await asyncio.to_thread(self._reader.run, verb)
         except psycopg.Error as error:
             raise store_error(error, self.place) from error
 
-    def _read_now(self, verb: Callable[[Session], Answer]) -> Answer:
-        with self._reading:
-            self._reader.begin("read")
-            try:
-                return verb(self._reader)
-            finally:
-                self._reader.rollback()
+    def _session(self, hook: Hook | None) -> PostgresSession:
+        session = PostgresSession(connect(self._url), self._clock, hook)
+        session.fence_base = self._fence_base
+        return session
 
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
         return run_within(

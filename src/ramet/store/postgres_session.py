@@ -79,8 +79,13 @@ def _pooled(connection: psycopg.Connection[Row]) -> bool:
 
 
 def is_gone(error: psycopg.Error, connection: psycopg.Connection[Row]) -> bool:
-    """True when it was the connection that failed and not the statement."""
-    return connection.closed or isinstance(
+    """True when it was the connection that failed and not the statement.
+
+    What a server says before it goes down for good (a panic: no room for its log) comes while the connection still
+    seems to be open, and after a COMMIT it says nothing about whether that took effect.
+    """
+    last_words = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+    return last_words or connection.closed or isinstance(
         error,
         errors.AdminShutdown | errors.CrashShutdown | errors.CannotConnectNow | errors.IdleInTransactionSessionTimeout
         | errors.DatabaseDropped | errors.ReadOnlySqlTransaction,

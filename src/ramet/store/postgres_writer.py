@@ -161,9 +161,16 @@ class Link:
             return self._session, self._commits
         try:
             connection = self._open()
-            [(commits,)] = connection.execute(_SEEN, (self._id, self._commits)).fetchall()
         except psycopg.Error as error:
             raise Lost(str(error).strip().splitlines()[0]) from error
+        try:
+            [(commits,)] = connection.execute(_SEEN, (self._id, self._commits)).fetchall()
+        except psycopg.Error as error:
+            gone = is_gone(error, connection)
+            connection.close()
+            if gone:
+                raise Lost(str(error).strip().splitlines()[0]) from error
+            raise
         self._session = PostgresSession(connection, self._clock, self._hook)
         self._session.fence_base = self._fence_base
         return self._session, commits
