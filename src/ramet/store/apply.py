@@ -28,6 +28,9 @@ _MUTABLE = (
     "losses_alone snoozes chain_depth progressed fan_out stage ending ending_reason bound_to"
 ).split()
 
+# The number alone finds the row: an index on states would look better to a planner whose statistics are old.
+_AS_READ = "seq = ? AND state || '' = ? AND fence = ?"
+
 Values = Callable[[Standing], tuple[object, ...]]
 
 
@@ -42,14 +45,14 @@ def _move_of(transition: Transition) -> tuple[str, Values]:
     written = ", ".join(f"{name} = ?" for name in columns)
     values = [LIVE_COLUMNS.index(name) for name in columns]
     take = itemgetter(*values) if len(values) > 1 else lambda standing: (standing[values[0]],)
-    return f"UPDATE ramet_live SET {written} WHERE seq = ? AND state = ? AND fence = ?", take
+    return f"UPDATE ramet_live SET {written} WHERE {_AS_READ}", take
 
 
-_LEAVE = "DELETE FROM ramet_live WHERE seq = ? AND state = ? AND fence = ?"
+_LEAVE = f"DELETE FROM ramet_live WHERE {_AS_READ}"
 _CLOSE = (
     "UPDATE ramet_tasks SET state = ?, reason = ?, error = ?, fingerprint = ?, result = ?, stage = ?, fence = ?, "
     "attempts = ?, losses = ?, snoozes = ?, chain_depth = ?, fan_out = ?, started_at = ?, deadline_at = ?, "
-    "finished_at = ? WHERE seq = ? AND state IS NULL"
+    "finished_at = ? WHERE seq = ? AND COALESCE(state, '') = ''"
 )
 _RELABEL = "UPDATE ramet_tasks SET state = ?, reason = ?, finished_at = ? WHERE seq = ? AND state = ?"
 _REOPEN = (
@@ -237,10 +240,12 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
         return
     lineages = lock_lineages(session, deltas)
     _close_reservations(session, changes, lineages)
+    rows = []
     for tracking_id, counts in deltas.items():
         row = lineages[tracking_id]
         row = row._replace(**{name: getattr(row, name) + by for name, by in counts.items()})
-        _write_counts(session, row, tracking_id in revived)
+        rows.append(_counted(row, tracking_id in revived, session.now))
+    session.run_many(_COUNTED, rows)
 
 
 def _close_reservations(session: Session, changes: Sequence[Change], lineages: Mapping[str, Lineage]) -> None:
@@ -250,18 +255,23 @@ def _close_reservations(session: Session, changes: Sequence[Change], lineages: M
         close_open(session, [c.before.seq for c in ended if lineages[c.before.tracking_id].reserved])
 
 
-def _write_counts(session: Session, row: Lineage, revived: bool) -> None:
+_COUNTED = (
+    "UPDATE ramet_lineages SET live = ?, success = ?, filtered = ?, skipped = ?, failed = ?, cancelled = ?, "
+    "state = ?, ended_at = ?, reason = ?, end_wanted = ? WHERE tracking_id = ?"
+)
+
+
+def _counted(row: Lineage, revived: bool, now: float) -> tuple[object, ...]:
+    """What the row of a lineage says after its tasks were counted anew."""
     state = reopened(row) if revived else counted_out(row)
     ended_at, reason = row.ended_at, row.reason
     if state == LineageState.FINISHED and row.state != state:
-        ended_at = session.now
+        ended_at = now
     elif revived:
         ended_at, reason = None, None
-    session.run(
-        "UPDATE ramet_lineages SET live = ?, success = ?, filtered = ?, skipped = ?, failed = ?, cancelled = ?, "
-        "state = ?, ended_at = ?, reason = ?, end_wanted = ? WHERE tracking_id = ?",
-        (row.live, row.success, row.filtered, row.skipped, row.failed, row.cancelled, state.value, ended_at,
-         reason, int(row.on_end is not None) if revived else row.end_wanted, row.tracking_id),
+    return (
+        row.live, row.success, row.filtered, row.skipped, row.failed, row.cancelled, state.value, ended_at,
+        reason, int(row.on_end is not None) if revived else row.end_wanted, row.tracking_id,
     )  # fmt: skip
 
 

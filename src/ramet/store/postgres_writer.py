@@ -221,20 +221,22 @@ class _Waiting(NamedTuple):
 
 
 class Writers:
-    """The writing threads. Verbs come in from any event loop; their answers go back once they are durable."""
+    """The writing threads. Verbs come in from any event loop; their answers go back once they are durable.
+
+    A thread and its connection are made when all others are busy, and the one that was used last is used next: who
+    only submits has one. Of a verb whose calls go together one transaction is under way, while the others gather.
+    """
 
     def __init__(self, links: Sequence[Link], on_wake: Callable[[], None], name: str) -> None:
         self._links = links
         self._on_wake = on_wake
+        self._name = name
         self._waiting: deque[_Waiting] = deque()
-        self._changed = threading.Condition()
+        self._under_way: set[Together] = set()
+        self._lock = threading.Lock()
+        self._idle: list[threading.Condition] = []
+        self._threads: list[threading.Thread] = []
         self._closed = False
-        self._threads = [
-            threading.Thread(target=self._serve, args=(link,), name=f"{name} {number}", daemon=True)
-            for number, link in enumerate(links)
-        ]
-        for thread in self._threads:
-            thread.start()
 
     async def run(self, verb: Callable[[Session], Answer], mode: Mode) -> Answer:
         """Run a verb in a transaction of its own; returns when that is durable."""
@@ -249,46 +251,74 @@ class Writers:
     async def _put(self, verb: Verb | None, mode: Mode, together: Together | None, items: Sequence[Any]) -> Any:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        with self._changed:
+        with self._lock:
             if self._closed:
                 raise StoreError("the database is closed: open it again")
             self._waiting.append(_Waiting(verb, mode, together, items, loop, future))
-            self._changed.notify()
+            if together not in self._under_way:
+                self._call_one()
         return await future
+
+    def _call_one(self) -> None:
+        if self._idle:
+            self._idle.pop().notify()
+        elif len(self._threads) < len(self._links):
+            link = self._links[len(self._threads)]
+            name = f"{self._name} {len(self._threads)}"
+            self._threads.append(threading.Thread(target=self._serve, args=(link,), name=name, daemon=True))
+            self._threads[-1].start()
 
     def stop(self) -> None:
         """Finish what waits, then end the threads."""
-        with self._changed:
+        with self._lock:
             self._closed = True
-            self._changed.notify_all()
-        for link in self._links:
-            link.stop()
+            for link in self._links:
+                link.stop()
+            while self._idle:
+                self._idle.pop().notify()
         for thread in self._threads:
             thread.join()
 
     def _serve(self, link: Link) -> None:
-        while taken := self._take():
-            if taken[0].together is None or len(taken) == 1:
+        called = threading.Condition(self._lock)
+        while taken := self._take(called):
+            together = taken[0].together
+            if together is None or len(taken) == 1:
                 for item in taken:
                     self._one(link, item)
             else:
                 self._several(link, taken)
+            if together is not None:
+                with self._lock:
+                    self._under_way.discard(together)
         link.close()
 
-    def _take(self) -> list[_Waiting]:
-        """The next verb, with those that may go together with it; empty when all is done."""
-        with self._changed:
-            while not self._waiting:
-                if self._closed:
+    def _take(self, called: threading.Condition) -> list[_Waiting]:
+        """The next verb, with those that go together with it; empty when all is done."""
+        with self._lock:
+            while True:
+                first = self._runnable()
+                if first is not None:
+                    taken = self._gathered(first)
+                    if self._runnable() is not None:
+                        self._call_one()
+                    return taken
+                if self._closed and not self._waiting:
                     return []
-                self._changed.wait()
-            first = self._waiting.popleft()
-            taken = [first]
-            if first.together is not None:
-                taken += [item for item in self._waiting if item.together is first.together]
-                if len(taken) > 1:
-                    self._waiting = deque(item for item in self._waiting if item.together is not first.together)
-            return taken
+                self._idle.append(called)
+                called.wait()
+
+    def _runnable(self) -> _Waiting | None:
+        return next((item for item in self._waiting if item.together not in self._under_way), None)
+
+    def _gathered(self, first: _Waiting) -> list[_Waiting]:
+        if first.together is None:
+            self._waiting.remove(first)
+            return [first]
+        self._under_way.add(first.together)
+        taken = [item for item in self._waiting if item.together is first.together]
+        self._waiting = deque(item for item in self._waiting if item.together is not first.together)
+        return taken
 
     def _one(self, link: Link, item: _Waiting) -> None:
         try:

@@ -69,6 +69,10 @@ class Session(Protocol):
         """
         ...
 
+    def theirs(self) -> AbstractContextManager[None]:
+        """A :meth:`savepoint` for statements that a handler wrote: the database plans them as it finds best."""
+        ...
+
     def wake(self) -> None:
         """Tell every worker, once this transaction is durable, that there may be something to claim."""
         ...

@@ -275,7 +275,7 @@ def _with_writes(session: Session, item: Settlement) -> Settlement:
     if not item.writes:
         return item
     try:
-        with session.savepoint():
+        with session.theirs():
             for write in item.writes:
                 session.run(write.sql, write.parameters)
     except StatementFailed as error:

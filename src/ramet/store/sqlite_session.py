@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -219,6 +219,9 @@ class SqliteSession:
             "UPDATE ramet_counters SET value = value + ? WHERE name = 'task' RETURNING value", (count,)
         )
         return int(after) - count
+
+    def theirs(self) -> AbstractContextManager[None]:
+        return self.savepoint()
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:

@@ -33,7 +33,7 @@ def _run(session: Session, at: int, statement: Statement) -> Ran:
     sql = statement.sql
     reads = _RETURNS_ROWS.match(sql) or not _CHANGES_ROWS.search(sql)
     try:
-        with session.savepoint():
+        with session.theirs():
             if reads:
                 rows = session.rows(sql, statement.parameters)
                 ran = Ran(len(rows), tuple(rows))
