@@ -99,5 +99,9 @@ ENTRANTS = (
     Entrant("litequeue", "sqlite", "litequeue_peer"),
     Entrant("flexiq", "sqlite", "flexiq_peer"),
     Entrant("ramet", "postgres", "ramet_peer"),
+    Entrant("pgqueuer", "postgres", "pgqueuer_peer"),
+    Entrant("graphile-worker", "postgres", "graphile_worker.cjs"),
+    Entrant("awa-pg", "postgres", "awa_peer"),
+    Entrant("procrastinate", "postgres", "procrastinate_peer"),
     Entrant("flexiq", "postgres", "flexiq_peer"),
 )
