@@ -21,7 +21,7 @@ from benchmarks.arithmetic import Drain, percentile
 from benchmarks.entrants import ENTRANTS, Entrant, Failed, NotInstalled
 from benchmarks.peers.role import TEXT
 from benchmarks.places import Database, fresh
-from ramet.cli import bench_bare
+from ramet.cli import bench_bare, bench_bare_postgres
 from ramet.testing.postgres import Cluster
 
 BATCH = 1_000
@@ -129,8 +129,12 @@ class Run:
 
     def _bare(self, turn: int) -> None:
         _tell(f"turn {turn} of {self.size.repeats}: the bare loop")
-        with self._place() as (_database, folder):
-            self.bare.append(bench_bare.run(folder, self.size.tasks, BATCH, TEXT)._asdict())
+        with self._place() as (database, folder):
+            if self.store == "sqlite":
+                self.bare.append(bench_bare.run(folder, self.size.tasks, BATCH, TEXT)._asdict())
+            else:
+                self.bare.append(bench_bare_postgres.run(database.address, self.size.tasks, BATCH, TEXT)._asdict())
+        _tell(f"  {self.bare[-1]['drain_per_s']:,.0f} per second")
 
 
 @contextmanager

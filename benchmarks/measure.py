@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from benchmarks.arithmetic import Bodies, Drain, Kill, drained, killed
 from benchmarks.entrants import Entrant, Failed
-from benchmarks.peers.record import EFFECTS
+from benchmarks.peers.record import COUNT, EFFECTS
 from benchmarks.places import Database
-from benchmarks.processes import cpu_seconds, resident_mb
+from ramet.cli.bench_pickup import resident_mb
+from ramet.cli.bench_processes import cpu_seconds
 
 START_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 30.0
@@ -45,11 +46,15 @@ def drain(
         _wait_for_start(entrant, folder, processes)
         cpu, server_cpu, wal = _cpu(processes), database.server_cpu(), database.wal_bytes()
         seen_at = time.time()
-        cut = not _done_within(seconds_max, database, unfinished, lambda: _check_alive(entrant, folder, processes))
+        cut = not _done_within(
+            seconds_max,
+            lambda: database.truth(unfinished) if unfinished else _counted(folder) < tasks,
+            lambda: _check_alive(entrant, folder, processes),
+        )
         ended_at = time.time()
         cpu, server_cpu = _cpu(processes) - cpu, database.server_cpu() - server_cpu
         wal = database.wal_bytes() - wal
-        memory_mb = max(resident_mb(process.pid) for process in processes)
+        memory_mb = max(resident_mb(process.pid) or 0.0 for process in processes)
         time.sleep(LAST_BODY_SECONDS)
         _stop(processes)
     bodies = [_bodies(path) for path in sorted(folder.glob("ran-*"))]
@@ -131,15 +136,20 @@ def _wait_for_start(entrant: Entrant, folder: Path, processes: Sequence[subproce
         time.sleep(LOOK_SECONDS)
 
 
-def _done_within(seconds: float, database: Database, unfinished: str, check: Callable[[], None]) -> bool:
+def _done_within(seconds: float, left: Callable[[], bool], check: Callable[[], None]) -> bool:
     """Whether nothing was left before the time was over."""
     cut_at = time.monotonic() + seconds
-    while database.truth(unfinished):
+    while left():
         check()
         if time.monotonic() > cut_at:
             return False
         time.sleep(LOOK_SECONDS)
     return True
+
+
+def _counted(folder: Path) -> int:
+    """Bodies so far, of the workers that count them for all to see."""
+    return sum(int(path.read_text(encoding="ascii")) for path in folder.glob(f"{COUNT}-*"))
 
 
 def _cpu(processes: Sequence[subprocess.Popen[bytes]]) -> float:

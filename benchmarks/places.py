@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urlsplit, urlunsplit
 
-import psycopg
-from psycopg import sql
-
-from benchmarks.processes import cpu_seconds
+from ramet.cli.bench_processes import cpu_seconds, postmaster
+from ramet.store.server_databases import connect, create_database, database_of, drop_database
 
 
 class Database(Protocol):
@@ -65,10 +61,10 @@ class Sqlite:
 class Postgres:
     """A database of its own on a server."""
 
-    def __init__(self, server: str, name: str) -> None:
-        self.address = with_database(server, name)
-        self._connection = psycopg.connect(self.address, autocommit=True)
-        self._postmaster = _postmaster(self._connection.info.backend_pid)
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._connection = connect(address)
+        self._postmaster = postmaster(self._connection.info.backend_pid)
 
     def truth(self, query: str) -> bool:
         row = self._connection.execute(query.encode()).fetchone()
@@ -101,22 +97,6 @@ class Postgres:
         self._connection.close()
 
 
-def with_database(server: str, name: str) -> str:
-    """The address of another database on the same server."""
-    return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
-
-
-def _postmaster(backend: int) -> int | None:
-    """The process above a backend, where the server runs on this machine."""
-    try:
-        if Path(f"/proc/{backend}/comm").read_text(encoding="ascii").strip() != "postgres":
-            return None
-        fields = Path(f"/proc/{backend}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return int(fields[1])
-    except OSError:
-        return None
-
-
 @contextmanager
 def fresh(store: str, folder: Path, server: str | None) -> Iterator[Database]:
     """A new database, gone afterwards."""
@@ -124,12 +104,10 @@ def fresh(store: str, folder: Path, server: str | None) -> Iterator[Database]:
         yield Sqlite(folder)
         return
     assert server is not None
-    name = f"bench_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        database = Postgres(server, name)
-        try:
-            yield database
-        finally:
-            database.close()
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    address = create_database(server, prefix="bench")
+    database = Postgres(address)
+    try:
+        yield database
+    finally:
+        database.close()
+        drop_database(server, database_of(address))

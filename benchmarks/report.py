@@ -88,11 +88,15 @@ def _rates_table(store: str, found: dict[str, Any]) -> list[str]:
         row += [_cell(one, "server_cpu_us"), _cell(one, "wal_bytes")] if server else []
         rows.append(row)
     bare = found[store]["bare"]
-    row = ["*bare loop*", _cell(bare, "submit_per_s"), _cell(bare, "drain_per_s"), "", _cell(bare, "drain_cpu_us")]
+    row = [
+        f"*bare loop{' (submit: COPY)' if server else ''}*",
+        _cell(bare, "submit_per_s"),
+        _cell(bare, "drain_per_s"),
+        "",
+        _cell(bare, "drain_cpu_us"),
+    ]
     row += [_cell(bare, "server_cpu_us"), _cell(bare, "wal_bytes")] if server else []
     rows.append(row)
-    if server:
-        rows.append(["*COPY, same tables*", _cell(bare, "copy_per_s"), *[""] * (len(head) - 2)])
     return _table(head, rows)
 
 

@@ -17,6 +17,8 @@ from pathlib import Path
 FOLDER = "BENCH_FOLDER"
 """The environment variable that names the folder of a measurement."""
 EFFECTS = "effects"
+COUNT = "count"
+COUNT_SECONDS = 0.01
 
 
 class Record:
@@ -38,6 +40,19 @@ class Record:
     def effect(self, number: int) -> None:
         """A body has done what cannot be undone: its number and the time, durable against a kill of the process."""
         os.write(self._effects, f"{number} {time.time():.6f}\n".encode("ascii"))
+
+    def count_for_all(self) -> None:
+        """Keep a file that says how many bodies ran, for a queue whose tables do not tell cheaply what is left."""
+        made = self._folder / f"counting-{os.getpid()}"
+        told = self._folder / f"{COUNT}-{os.getpid()}"
+
+        def tell() -> None:
+            while True:
+                made.write_text(str(len(self._numbers)), encoding="ascii")
+                made.rename(told)
+                time.sleep(COUNT_SECONDS)
+
+        threading.Thread(target=tell, daemon=True).start()
 
     def write(self) -> None:
         """Write the bodies that ran, whole or not at all."""

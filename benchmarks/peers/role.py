@@ -57,7 +57,8 @@ class Peer(abc.ABC):
     """Whose versions matter."""
     settings: ClassVar[str]
     unfinished: ClassVar[str]
-    """A query for one truth value: is anything left to run, or running?"""
+    """A query for one truth value: is anything left to run, or running? Empty where none is cheap: then bodies count,
+    not completions, and the worker tells how many there were."""
     after_kill: ClassVar[str]
     """How a task comes back whose worker was killed, and with which settings."""
 

@@ -16,8 +16,10 @@ from benchmarks import compare, measure, report
 from benchmarks.arithmetic import Bodies, Spread, drained, killed, ratio
 from benchmarks.entrants import ENTRANTS, PROJECT, Entrant, Failed
 from benchmarks.peers.record import Record
-from benchmarks.places import fresh, with_database
-from benchmarks.processes import cpu_seconds, tree
+from benchmarks.places import fresh
+from ramet.cli.bench_processes import cpu_seconds, tree
+from ramet.store.server_databases import connect
+from tests.postgres.servers import databases
 
 SEEN: dict[str, Any] = {
     "submit_seconds": 2.0, "seen_at": 0.0, "cut": False, "cpu_seconds": 0.4, "server_cpu_seconds": 0.2,
@@ -89,12 +91,6 @@ def test_a_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert [number for number, _ in measure._effects_with_times(tmp_path / "effects")] == [8]
 
 
-def test_another_database_of_a_server_keeps_its_host_and_options() -> None:
-    assert with_database("postgresql://me:pw@[::1]:5/one?sslmode=disable", "two") == (
-        "postgresql://me:pw@[::1]:5/two?sslmode=disable"
-    )
-
-
 @pytest.mark.parametrize("entrant", ENTRANTS, ids=lambda entrant: entrant.title)
 def test_every_entrant_answers_every_role(entrant: Entrant) -> None:
     folder = PROJECT / "benchmarks"
@@ -117,6 +113,20 @@ def test_a_drain_is_seen_from_outside(tmp_path: Path, ramet: Entrant) -> None:
         found = measure.drain(ramet, database, tmp_path, unfinished, tasks=300, workers=1, seconds_max=60.0)
     assert (found.ran, found.twice, found.lost, found.cut) == (300, 0, 0, False)
     assert min(found.submit_per_s, found.drain_per_s, found.memory_mb) > 0
+
+
+def test_a_drain_on_a_server_tells_what_the_server_did(tmp_path: Path) -> None:
+    ramet = next(entrant for entrant in ENTRANTS if entrant.title == "ramet (PostgreSQL)")
+    with fresh("postgres", tmp_path, databases().url) as database:
+        unfinished = ramet.ask(tmp_path, "about", database.address)["unfinished"]
+        found = measure.drain(ramet, database, tmp_path, unfinished, tasks=300, workers=1, seconds_max=60.0)
+        durability = database.durability()
+    assert (found.ran, found.twice, found.lost, found.cut) == (300, 0, 0, False)
+    assert found.wal_bytes > 0
+    assert "fsync" in durability
+    with connect(databases().url) as connection:
+        [left] = connection.execute("SELECT count(*) FROM pg_database WHERE datname LIKE 'bench%'").fetchall()
+    assert left == (0,)
 
 
 def test_a_kill_loses_nothing_of_ramets(tmp_path: Path, ramet: Entrant) -> None:

@@ -109,12 +109,12 @@ def run(folder: Path, tasks: int, batch: int, text: str) -> Bare:
 def _submit(connection: sqlite3.Connection, tasks: int, batch: int, text: str) -> None:
     """Each batch is a lineage of its own, as the engine's submits are."""
     for first in range(1, tasks + 1, batch):
-        tracking_id, now = _id(), time.time()
+        tracking_id, now = new_id(), time.time()
         numbers = range(first, min(first + batch, tasks + 1))
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(_NEW_IDENTITY, ((str(n), tracking_id, KIND, n) for n in numbers))
-        connection.executemany(_NEW_TASK, (_wide(n, tracking_id, text, now) for n in numbers))
-        connection.executemany(_NEW_LIVE, (_hot(n, tracking_id, now) for n in numbers))
+        connection.executemany(_NEW_TASK, (wide(n, tracking_id, text, now) for n in numbers))
+        connection.executemany(_NEW_LIVE, (hot(n, tracking_id, now) for n in numbers))
         connection.execute("COMMIT")
 
 
@@ -143,12 +143,32 @@ def _history(rows: Sequence[tuple[int, str, int]], now: float) -> Iterator[tuple
         yield (seq, fence + 1, tracking_id, WORKER, now, now, "success", None, None, None, None)
 
 
-def _wide(number: int, tracking_id: str, text: str, now: float) -> tuple[object, ...]:
+def wide(number: int, tracking_id: str, text: str, now: float) -> tuple[object, ...]:
+    """What is written of a task when it is born: the columns ``BORN``."""
     payload = json.dumps({"number": number, "text": text})
-    return (number, _id(), tracking_id, None, KIND, str(number), QUEUE, 0, payload, "[]", 0, 4, 2, 7_200.0, 0, 0, now)
+    return (
+        number,
+        new_id(),
+        tracking_id,
+        None,
+        KIND,
+        str(number),
+        QUEUE,
+        0,
+        payload,
+        "[]",
+        0,
+        4,
+        2,
+        7_200.0,
+        0,
+        0,
+        now,
+    )
 
 
-def _hot(number: int, tracking_id: str, now: float) -> Standing:
+def hot(number: int, tracking_id: str, now: float) -> Standing:
+    """What changes while it lives: the columns ``HOT``."""
     return Standing(
         seq=number, tracking_id=tracking_id, kind=KIND, queue=QUEUE, rank=0, spawn_depth=0, state="pending",
         wait=None, available_at=now, fence=0, lease_until=0.0, worker=None, claimed_at=0.0, started_at=None,
@@ -158,7 +178,7 @@ def _hot(number: int, tracking_id: str, now: float) -> Standing:
     )  # fmt: skip
 
 
-def _id() -> str:
+def new_id() -> str:
     """As long as the engine's ids, and in order as they are."""
     chance = os.urandom(10).hex()
     stamp = f"{time.time_ns() // 1_000_000:012x}"

@@ -1,4 +1,4 @@
-"""Processor time and memory of process trees, as Linux tells them."""
+"""Processor time of process trees, as Linux tells it."""
 
 from __future__ import annotations
 
@@ -42,11 +42,7 @@ def _ticks(pid: int) -> int:
     return sum(int(field) for field in fields[11:15])
 
 
-def resident_mb(pid: int) -> float:
-    """Largest resident memory so far, of a process and all below it, in millions of bytes."""
-    total = 0
-    for each in tree(pid):
-        for line in _read(Path(f"/proc/{each}/status")).splitlines():
-            if line.startswith("VmHWM:"):
-                total += int(line.split()[1]) * 1_024
-    return total / 1e6
+def postmaster(backend: int) -> int | None:
+    """The server's first process, given the number of one that serves a connection; None where it runs elsewhere."""
+    fields = _read(Path(f"/proc/{backend}/stat")).rpartition(")")[2].split()
+    return int(fields[1]) if _read(Path(f"/proc/{backend}/comm")).strip() == "postgres" and fields else None
