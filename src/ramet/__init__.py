@@ -36,7 +36,15 @@ from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
 from ramet.model.totals import LineageTotals
 from ramet.store.base import Ran, SpawnAnswer, Statement, Submitted
 from ramet.store.base_persons import Reoffered
-from ramet.store.errors import LineageExists, Stopped, StoreError, TransactionRefused, UniqueHeld
+from ramet.store.errors import (
+    LineageExists,
+    ResultUnknown,
+    Stopped,
+    StoreError,
+    StoreUnreachable,
+    TransactionRefused,
+    UniqueHeld,
+)
 
 __version__ = "0.1.0"
 
@@ -82,6 +90,7 @@ __all__ = [
     "Reoffered",
     "Reservation",
     "Resource",
+    "ResultUnknown",
     "RetryAfter",
     "Schedule",
     "Slot",
@@ -93,6 +102,7 @@ __all__ = [
     "StopEntry",
     "Stopped",
     "StoreError",
+    "StoreUnreachable",
     "Submitted",
     "SyncBatchContext",
     "SyncClaim",

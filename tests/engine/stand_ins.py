@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
+from collections import Counter
+from typing import Any
 
-from ramet import App, Context
+from ramet import App, Context, StoreUnreachable
+from ramet.engine.clock import SystemClock
 
 
 class Hands:
@@ -60,3 +64,44 @@ class Held:
             finally:
                 self.running.discard(n)
             return n
+
+
+class LeapingClock(SystemClock):
+    """The machine's clock, ahead by as much as a test wants: leases lapse without anybody waiting for it."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+
+class AwayStore:
+    """A store whose database can be away: then no verb reaches it, and each says so."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.away = False
+        self.asked: Counter[str] = Counter()
+        """How often the database was asked for each verb."""
+        self.missed: Counter[str] = Counter()
+        """How often each verb was asked for in vain."""
+        self.unanswered: dict[str, StoreUnreachable] = {}
+        """Verbs that the database does once more, but whose answer is lost: what the caller is told instead."""
+
+    def __getattr__(self, name: str) -> Any:
+        verb = getattr(self._store, name)
+        if not asyncio.iscoroutinefunction(verb) or name in ("wait_for_work", "close"):
+            return verb
+
+        async def passed(*arguments: Any, **options: Any) -> Any:
+            if self.away:
+                self.missed[name] += 1
+                raise StoreUnreachable("no answer from db:5432")
+            self.asked[name] += 1
+            answer = await verb(*arguments, **options)
+            if name in self.unanswered:
+                raise self.unanswered.pop(name)
+            return answer
+
+        return passed

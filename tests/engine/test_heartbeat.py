@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ramet import StoreError
+from ramet import StoreError, StoreUnreachable
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.heartbeat import BATCH, keep_alive
+from ramet.engine.reach import Reach
 from tests.engine.waiting import until
 
 LEASE = 300.0
@@ -74,6 +75,7 @@ async def beating(claims: ClaimsInHand) -> AsyncIterator[tuple[StepClock, Any, l
             lease_seconds=LEASE,
             heartbeat_seconds=30.0,
             on_lost=on_lost,
+            reach=Reach(clock, lambda: 1.0),
         )
     )
     await until(lambda: clock.asked, "the first sleep")
@@ -150,6 +152,50 @@ async def test_a_heartbeat_that_fails_is_tried_again_soon_and_gives_nothing_up()
         await clock.beat(31.0)
         assert clock.asked[-1] == 30.0
         assert claims.lapsed(LEASE) == frozenset(), "the second one counted"
+
+
+async def test_an_unanswered_heartbeat_does_not_keep_a_claim_beyond_its_lease() -> None:
+    claims = hand(2)
+    claims.take([(9, 90)], lapses_at=1_000.0)
+    async with beating(claims) as (clock, store, lost):
+        answer: asyncio.Future[frozenset[int]] = asyncio.get_running_loop().create_future()
+
+        async def silent(held: Sequence[tuple[int, int]]) -> frozenset[int]:
+            return await answer
+
+        store.answer = silent
+        await clock.beat(30.0)
+        assert clock.asked[-1] == LEASE - 30.0, "it wakes when the first lapses"
+        assert lost == []
+        await clock.beat(LEASE)
+        assert lost == [{1, 2}]
+        assert clock.asked[-1] == 1_000.0 - LEASE
+        assert len(store.sent) == 1, "no second one is sent while the first is on its way"
+        answer.set_result(frozenset())
+        await until(lambda: clock.asked[-1] == 30.0, "the round is over")
+        assert claims.pairs() == [(9, 90)], "an answer that comes too late revives nothing"
+
+
+async def test_a_database_that_is_away_is_asked_ever_less_often_but_before_the_lease_ends() -> None:
+    claims = hand()
+    async with beating(claims) as (clock, store, lost):
+
+        async def away(held: Sequence[tuple[int, int]]) -> frozenset[int]:
+            raise StoreUnreachable("away")
+
+        store.answer = away
+        for _ in range(8):
+            await clock.beat(30.0)
+        assert clock.asked == [30.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+        await clock.beat(LEASE - 2.0)
+        assert clock.asked[-1] == 2.0
+        assert lost == []
+        await clock.beat(LEASE)
+        assert lost == [{1, 2, 3}]
+        store.answer = store.all_well
+        claims.take([(4, 40)], 2 * LEASE)
+        await clock.beat(LEASE + 5.0)
+        assert clock.asked[-1] == 30.0
 
 
 async def test_claims_that_lapsed_unheard_are_given_up_without_asking() -> None:

@@ -27,6 +27,7 @@ from ramet.model import events as ev
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.store import StoreError, open_store
 from ramet.store.base import Settled, Settlement
+from ramet.store.errors import ResultUnknown, StoreUnreachable
 from ramet.store.slots import Slots
 
 
@@ -114,7 +115,8 @@ class _Supervised:
 
     def failed(self, number: int, why: str) -> None:
         if number in self._calls and not self._calls[number].done():
-            self._calls[number].set_exception(StoreError(why))
+            away = why.startswith((StoreUnreachable.__name__, ResultUnknown.__name__))
+            self._calls[number].set_exception(StoreUnreachable(why) if away else StoreError(why))
 
     def client(self) -> Client:
         if self._client is None:

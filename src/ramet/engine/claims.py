@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 
@@ -52,6 +53,10 @@ class ClaimsInHand:
     def lapsed(self, now: float) -> frozenset[int]:
         """Claims whose lease may have lapsed."""
         return frozenset(seq for seq, lapses_at in self._lapses_at.items() if lapses_at <= now)
+
+    def lapses_at(self) -> float:
+        """Monotonic seconds at which the first of them may lapse; infinite when none is in hand."""
+        return min(self._lapses_at.values(), default=math.inf)
 
     def pairs(self, seqs: Iterable[int] | None = None) -> list[tuple[int, int]]:
         """(seq, fence) of all claims, or of these."""

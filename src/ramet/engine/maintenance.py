@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from ramet.engine.clock import Clock
 from ramet.engine.monitor import Monitor
+from ramet.engine.reach import loudness
 from ramet.engine.settings import SWEEP_SECONDS
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
@@ -43,7 +44,7 @@ async def maintain(
             await monitor.look_when_due()
         except StoreError as error:
             # A busy or full database is tried again: giving up here would leave stale claims for ever.
-            log.warning("maintenance could not run: %s", error)
+            log.log(loudness(error), "maintenance could not run: %s", error)
             await clock.sleep(seconds())
             continue
         if swept.reclaimed or swept.poisoned:
@@ -73,5 +74,5 @@ async def prune(store: Store, clock: Clock, days: Callable[[], float | None]) ->
                     log.info("pruned %d lineages that ended more than %g days ago", gone, keep)
                     gone = 0
             except StoreError as error:
-                log.warning("retention could not run: %s", error)
+                log.log(loudness(error), "retention could not run: %s", error)
         await clock.sleep(pause)

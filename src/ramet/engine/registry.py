@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections.abc
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -306,6 +306,17 @@ class Registry:
     def kinds(self) -> tuple[Kind, ...]:
         """All kinds, by name."""
         return tuple(self._kinds[name] for name in sorted(self._kinds))
+
+    def served(self, names: Sequence[str] | None) -> Sequence[Kind]:
+        """These kinds, or all.
+
+        Raises:
+            ValueError: there are none.
+        """
+        served = self.kinds if names is None else [self.get(name) for name in names]
+        if not served:
+            raise ValueError("the app has no kinds: register a handler with @app.task(...)")
+        return served
 
 
 def _unique_seconds(name: str, unique: str, seconds: float | None) -> float | None:

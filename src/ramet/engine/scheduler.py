@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from ramet.engine.client import Client
 from ramet.engine.clock import Clock
+from ramet.engine.reach import loudness
 from ramet.engine.schedules import Declared, lineage_of_slot
 from ramet.engine.settings import LiveSettings
 from ramet.model.limits import Limits
@@ -50,7 +51,7 @@ async def keep_schedules(
             pause = await tick(store, pause, live.limits(limits), live)
         except StoreError as error:
             # A busy or full database is tried again: a trigger that stops coming back is the worst that can happen.
-            log.warning("schedules could not be seen to: %s", error)
+            log.log(loudness(error), "schedules could not be seen to: %s", error)
         await clock.sleep(pause)
 
 

@@ -15,10 +15,10 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from ramet.engine.app import App
+from ramet.engine.calls import Calls
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.client import Client
 from ramet.engine.clock import Clock, SystemClock
-from ramet.engine.errands import run_errand
 from ramet.engine.handlers import Claim
 from ramet.engine.heartbeat import keep_alive, watch_ends
 from ramet.engine.housekeeping import housekeeping
@@ -27,8 +27,8 @@ from ramet.engine.lineage_over import over
 from ramet.engine.pace import BatchLanes, Pace
 from ramet.engine.places import place
 from ramet.engine.presence import be_seen, declare_limits, serving
+from ramet.engine.reach import Reach, sleep_unless
 from ramet.engine.refusals import RefusalLog
-from ramet.engine.registry import Kind
 from ramet.engine.settings import Tuning
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
@@ -43,13 +43,6 @@ SET_ASIDE_MAX = 1_000
 """So many claims that wait for a probation child do not keep the worker from claiming others."""
 ENDS_SECONDS = 0.5
 """How soon a handler whose task was ended from outside is told."""
-
-
-def _served(app: App, kinds: Sequence[str] | None) -> Sequence[Kind]:
-    served = app.registry.kinds if kinds is None else [app.registry.get(name) for name in kinds]
-    if not served:
-        raise ValueError("the app has no kinds: register a handler with @app.task(...)")
-    return served
 
 
 class Worker:
@@ -85,7 +78,7 @@ class Worker:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        served = _served(app, kinds)
+        served = app.registry.served(kinds)
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[-6:]}"
         self._app, self._client, self._store = app, client, client.store
         self._clock = clock or SystemClock()
@@ -104,7 +97,8 @@ class Worker:
         self._draining, self._stopped = asyncio.Event(), asyncio.Event()
         self._asking, self._settling = asyncio.Lock(), asyncio.Lock()
         """Held while the database claims or settles for this worker."""
-        self._refusals = RefusalLog(self._clock)
+        self._refusals, self._reach = RefusalLog(self._clock), Reach(self._clock)
+        self._calls = Calls(self._store, self._claims, self._clock, self._reach)
         self._hurry = asyncio.Event()
         """Set when a task was ended from outside: heartbeats at once."""
         self._broken: RuntimeError | None = None
@@ -204,17 +198,26 @@ class Worker:
     # --- claiming
 
     async def _claim_loop(self) -> None:
+        tries = self._reach.tries()
         while not self._draining.is_set():
             wanted = self._wanted()
             if not wanted:
                 self._room.clear()
                 await self._room.wait()
                 continue
-            if any([await self._claim(kinds, count) for kinds, count in wanted]):
-                continue
-            if await self._nothing_left():
-                return
-            await self._rest(await self._idle_seconds())
+            try:
+                found = any([await self._claim(kinds, count) for kinds, count in wanted])
+                tries.succeeded()
+                if found:
+                    continue
+                if await self._nothing_left():
+                    return
+                seconds = await self._idle_seconds()
+            except StoreError as error:
+                pause = tries.failed(error, "could not claim", self._tuning.poll_seconds())
+                await sleep_unless(self._clock, pause, self._draining)
+            else:
+                await self._rest(seconds)
 
     async def _rest(self, seconds: float) -> None:
         """Until there may be work, or the hand is empty, or it is time to drain."""
@@ -243,16 +246,14 @@ class Worker:
         sent_at = self._clock.monotonic()
         lease_seconds = self._tuning.lease_seconds()
         request = ClaimRequest(self.name, self._queues, kinds, wanted, lease_seconds)
-        try:
-            async with self._asking:
-                works = [work_of(item) for item in await self._store.claim(request)]
-                self._claims.take(((work.seq, work.fence) for work in works), sent_at + lease_seconds)
-        except StoreError as error:
-            log.warning("could not claim: %s", error)
-            await self._clock.sleep(self._tuning.poll_seconds())
-            return True
+        async with self._asking:
+            works = [work_of(item) for item in await self._store.claim(request)]
+            self._claims.take(((work.seq, work.fence) for work in works), sent_at + lease_seconds)
         if not works:
             return False
+        if self._clock.monotonic() >= sent_at + lease_seconds:  # The answer took so long that they are lost again.
+            self._give_up(frozenset(work.seq for work in works))
+            return True
         self._works.update((work.seq, work) for work in works)
         self._lanes.took(works)
         self._handlers.run(works)
@@ -287,7 +288,7 @@ class Worker:
         """A running handler wants a checkpoint, progress or a spawn committed now."""
         if not self._claims.current(settlement.seq, settlement.fence, self._clock.monotonic()):
             return Settled(settlement.seq, None, "stale")
-        [settled] = await self._store.settle([settlement])
+        settled = await self._calls.call(settlement)
         self._note(settled)
         if settled.state != "processing":
             self._let_go([(settlement.seq, settlement.fence)])
@@ -295,18 +296,19 @@ class Worker:
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
         """A handler wants something of the database beside its settlements (see :mod:`ramet.engine.errands`)."""
-        return await run_errand(self._store, errand, arguments)
+        return await self._calls.ask(self._tuning.lease_seconds(), errand, *arguments)
 
     async def _settle_loop(self) -> None:
+        tries = self._reach.tries()
         while True:
             await self._arrived.wait()
             while self._outcomes:
                 try:
                     await self._settle_batch()
+                    tries.succeeded()
                 except StoreError as error:
-                    # Nothing of the batch was written: it is tried again for as long as its leases run.
-                    log.warning("could not settle: %s", error)
-                    await self._clock.sleep(self._tuning.poll_seconds())
+                    # Whether or not something of the batch was written: by its fence each takes effect once.
+                    await self._clock.sleep(tries.failed(error, "could not settle", self._tuning.poll_seconds()))
             self._arrived.clear()
 
     async def _settle_batch(self) -> None:
@@ -347,6 +349,7 @@ class Worker:
             heartbeat_seconds=self._tuning.heartbeat_seconds,
             on_lost=self._give_up,
             hurry=self._hurry,
+            reach=self._reach,
         )
 
     def _give_up(self, seqs: frozenset[int]) -> None:

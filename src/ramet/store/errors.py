@@ -30,8 +30,15 @@ class StoreBusy(StoreError):
 class StoreUnreachable(StoreError):
     """The database is away for now: its server cannot be reached, or was lost on the way.
 
-    Nothing of the verb was written, unless the message says that its result is not known. It may be asked again; a
-    worker does so until its leases end, a client for a bounded time.
+    Nothing of the verb was written, so it may be asked again; a worker does so until its leases end, a client for a
+    bounded time.
+    """
+
+
+class ResultUnknown(StoreUnreachable):
+    """The database went away while it was told to commit, and stayed away: whether the verb took effect is not known.
+
+    To be looked at before it is repeated. What carries a fence may be repeated blindly: it takes effect once.
     """
 
 
