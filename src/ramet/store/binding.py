@@ -10,7 +10,7 @@ from ramet.model.lifecycle import decide
 from ramet.model.lineage import LineageState
 from ramet.model.transitions import Change, Refused
 from ramet.store.apply import apply
-from ramet.store.items import LIMIT_MAX, Items
+from ramet.store.items import LIMIT_MAX, Items, numbers_of
 from ramet.store.lineages import lock_lineages
 from ramet.store.session import Session
 from ramet.store.settling import claim_refusal, load_standings
@@ -19,13 +19,16 @@ from ramet.store.spawning import load_parents
 
 def bind(session: Session, seq: int, fence: int, task_ids: Sequence[str]) -> list[Binding]:
     """Bind tasks to the task that holds a claim; each is refused by itself."""
-    settler = load_standings(session, [seq]).get(seq)
-    lineage = None if settler is None else lock_lineages(session, [settler.tracking_id])[settler.tracking_id]
+    seqs = numbers_of(session, task_ids)
+    standings = load_standings(session, {seq, *seqs.values()})
+    lineages = lock_lineages(session, {row.tracking_id for row in standings.values()})
+    settler = standings.get(seq)
+    lineage = None if settler is None else lineages[settler.tracking_id]
     why = claim_refusal(session, settler, fence, lineage)
     if why is not None:
         return [Binding(task_id, None, why) for task_id in task_ids]
     [(settler_id, _, _, _)] = load_parents(session, [seq]).values()
-    items = Items(session, task_ids)
+    items = Items(session, seqs, standings, lineages)
     answers: list[Binding] = []
     changes: list[Change] = []
     taken: set[str] = set()

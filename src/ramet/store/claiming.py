@@ -38,7 +38,8 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
         found = waiting + _candidates(session, bounds, limit - len(taken))
         candidates = bounds.accepted(in_order(session, found), limit - len(taken))
         changes, held_back = _decide(session, request, candidates)
-        apply(session, changes)
+        lost = apply(session, changes).lost
+        changes = [change for change in changes if change.before.seq not in lost] if lost else changes
         bounds.take([change.before for change in changes])
         taken += changes
         # What cannot run steps aside, so that it is looked at once and holds back nobody at the next claims.
@@ -84,12 +85,14 @@ def _decide(
     lineages = read_lineages(session, {s.tracking_id for s in candidates})
     changes: list[Change] = []
     held_back: list[tuple[Standing, Wait]] = []
-    _end_overdue(session, lineages)
+    busy = _end_overdue(session, lineages)
     events = {
         tracking_id: ev.Claim(request.worker, request.lease_seconds, lineage.deadline_at)
         for tracking_id, lineage in lineages.items()
     }
     for standing in candidates:
+        if standing.tracking_id in busy:
+            continue
         lineage = lineages[standing.tracking_id]
         if standing.ending is None and (
             lineage.state != LineageState.RUNNING
@@ -106,12 +109,29 @@ def _decide(
     return changes, held_back
 
 
-def _end_overdue(session: Session, lineages: dict[str, Lineage]) -> None:
-    """A deadline that passed ends the lineage here and now: the row stays the truth, whatever the clock does next."""
-    for tracking_id, lineage in lineages.items():
-        if lineage.state == LineageState.RUNNING and session.now >= lineage.deadline_at:
-            end_lineage(session, tracking_id, LineageState.FAILED, DEADLINE_REASON)
-            lineages[tracking_id] = lineage._replace(state=LineageState.FAILED.value)
+def _end_overdue(session: Session, lineages: dict[str, Lineage]) -> set[str]:
+    """A deadline that passed ends the lineage here and now: the row stays the truth, whatever the clock does next.
+
+    Returns:
+        Those that somebody else is about to write. A claim waits for nobody: their tasks are left to the next one.
+    """
+    over = sorted(
+        tracking_id
+        for tracking_id, lineage in lineages.items()
+        if lineage.state == LineageState.RUNNING and session.now >= lineage.deadline_at
+    )
+    if not over:
+        return set()
+    listed, values = session.members(over)
+    found = session.rows(
+        f"SELECT tracking_id FROM ramet_lineages WHERE tracking_id IN {listed} "
+        f"ORDER BY tracking_id{session.skip_locked}",
+        (values,),
+    )
+    for (tracking_id,) in found:
+        end_lineage(session, tracking_id, LineageState.FAILED, DEADLINE_REASON)
+        lineages[tracking_id] = lineages[tracking_id]._replace(state=LineageState.FAILED.value)
+    return {*over} - {tracking_id for (tracking_id,) in found}
 
 
 def _buried(session: Session, standing: Standing, marks: dict[str, int]) -> bool:

@@ -25,6 +25,7 @@ from ramet.model.cost import (
     day_of,
 )
 from ramet.model.lineage import Lineage
+from ramet.store.lineages import lock_lineages
 from ramet.store.session import Session
 
 LIMIT_MAX = 1_000
@@ -57,6 +58,8 @@ class _Sums:
             "under_reserved = under_reserved + ? WHERE tracking_id = ?",
             [(*sums, tracking_id) for tracking_id, sums in sorted(self.lineages.items())],
         )
+        if self.days:
+            hold_sums(session)
         session.run_many(_MOVE, [(*sums, day) for day, sums in sorted(self.days.items())])
 
 
@@ -90,15 +93,7 @@ def ceilings(session: Session, day: int) -> tuple[Ceiling, Ceiling]:
 
 def settle_reserved(session: Session, actuals: Sequence[Actual]) -> list[Booked]:
     """Book what reserved calls cost, each reservation once; the first amount that was told stays."""
-    listed, values = session.members({item.id for item in actuals})
-    rows = {
-        row[0]: _Row._make(row)
-        for row in session.rows(
-            "SELECT id, tracking_id, day, amount, actual, closed_at, settled_at FROM ramet_reservations "
-            f"WHERE id IN {listed}",
-            (values,),
-        )
-    }
+    rows = _hold(session, {item.id for item in actuals})
     sums, settled, answers = _Sums(), [], []
     for item in actuals:
         row = rows.get(item.id)
@@ -117,6 +112,19 @@ def settle_reserved(session: Session, actuals: Sequence[Actual]) -> list[Booked]
     session.run_many("UPDATE ramet_reservations SET actual = ?, settled_at = ? WHERE id = ?", settled)
     sums.write(session)
     return answers
+
+
+def _hold(session: Session, ids: Iterable[str]) -> dict[str, _Row]:
+    """Reservations by id, held together with the rows of their lineages, which come first in the order of locks."""
+    listed, values = session.members(sorted(ids))
+    of = session.rows(f"SELECT tracking_id FROM ramet_reservations WHERE id IN {listed}", (values,))
+    lock_lineages(session, {tracking_id for (tracking_id,) in of})
+    found = session.rows(
+        "SELECT id, tracking_id, day, amount, actual, closed_at, settled_at FROM ramet_reservations "
+        f"WHERE id IN {listed} ORDER BY id{session.for_update}",
+        (values,),
+    )
+    return {row[0]: _Row._make(row) for row in found}
 
 
 def close_open(session: Session, seqs: Iterable[int]) -> None:
@@ -167,12 +175,18 @@ def book_charges(
     session.run_many(_MOVE, [(spent, 0, day), (spent, 0, ALL_DAYS)])
 
 
+def hold_sums(session: Session) -> None:
+    """Nobody else changes a sum of the database until this transaction ends: every change moves that of all days."""
+    session.rows(f"SELECT day FROM ramet_spend WHERE day = ?{session.for_update}", (ALL_DAYS,))
+
+
 def ensure_days(session: Session, day: int) -> None:
-    """The rows of a day and of all days exist."""
+    """The rows of a day and of all days exist, and are held until the transaction ends."""
     session.run_many(
         "INSERT INTO ramet_spend (day, spent, reserved) VALUES (?, 0, 0) ON CONFLICT (day) DO NOTHING",
         [(day,), (ALL_DAYS,)],
     )
+    hold_sums(session)
 
 
 def costs(session: Session, tracking_id: str | None, limit: int) -> Costs:

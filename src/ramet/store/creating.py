@@ -17,7 +17,7 @@ from ramet.store.base import NewLineage, Submitted
 from ramet.store.blobs import put_submitted
 from ramet.store.errors import LineageExists, Stopped, StoreError
 from ramet.store.holds import touch
-from ramet.store.lineages import insert_lineages, lock_lineages
+from ramet.store.lineages import insert_lineages, read_lineages
 from ramet.store.session import Session
 from ramet.store.turns import Turns
 
@@ -92,7 +92,7 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
 
     A root whose unique key is held is answered with its holder; a lineage of which nothing is left is not created.
     """
-    present = lock_lineages(session, [item.tracking_id for item in lineages])
+    present = read_lineages(session, [item.tracking_id for item in lineages])
     _refuse_stopped(session, [new for item in lineages if item.tracking_id not in present for new in item.roots])
     unique = {(new.unique_kind, new.key) for item in lineages for new in item.roots if new.unique_seconds is not None}
     held = uniqueness.holders(session, unique) if unique else {}

@@ -7,7 +7,7 @@ binding. What its settler makes of it comes with the settler's own settlement, u
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ramet.model import events as ev
 from ramet.model.binding import ItemAnswer, ItemSettlement
@@ -18,7 +18,7 @@ from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change, Refused
 from ramet.store.apply import apply
 from ramet.store.deadlines import name_deadlines
-from ramet.store.lineages import lock_lineages, tombstones_of
+from ramet.store.lineages import tombstones_of
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
@@ -28,21 +28,27 @@ SETTLERS_MAX = 100
 SETTLER_ENDED = "settler_ended"
 
 
-class Items:
-    """The tasks of a batch by id: where they stand, and what their lineages say."""
+def numbers_of(session: Session, task_ids: Iterable[str]) -> dict[str, int]:
+    """Numbers of tasks by id; unknown ones are absent."""
+    listed, values = session.members(sorted(set(task_ids)))
+    found = session.rows(f"SELECT seq, id FROM ramet_tasks WHERE id IN {listed}", (values,))
+    return {task_id: seq for seq, task_id in found}
 
-    def __init__(self, session: Session, task_ids: Iterable[str]) -> None:
-        listed, values = session.members(set(task_ids))
-        self.seqs: dict[str, int] = {
-            task_id: seq
-            for seq, task_id in session.rows(f"SELECT seq, id FROM ramet_tasks WHERE id IN {listed}", (values,))
-        }
-        listed, values = session.members(self.seqs.values())
-        self.standings = {
-            row[0]: Standing._make(row)
-            for row in session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq IN {listed}", (values,))
-        }
-        self.lineages = lock_lineages(session, {row.tracking_id for row in self.standings.values()})
+
+class Items:
+    """The tasks of a batch by id: where they stand, and what their lineages say. The caller holds all of these."""
+
+    def __init__(
+        self,
+        session: Session,
+        seqs: Mapping[str, int],
+        standings: Mapping[int, Standing],
+        lineages: Mapping[str, Lineage],
+    ) -> None:
+        self.seqs = seqs
+        """Numbers by id, from :func:`numbers_of`."""
+        self.standings = standings
+        self.lineages = lineages
         self._session = session
 
     def standing(self, task_id: str) -> Standing | str:
@@ -69,7 +75,7 @@ class Items:
 
 
 def settle_items(
-    session: Session, wanted: Sequence[tuple[int, Sequence[ItemSettlement]]]
+    session: Session, items: Items, wanted: Sequence[tuple[int, Sequence[ItemSettlement]]]
 ) -> dict[int, list[ItemAnswer]]:
     """Settle bound tasks for settlers whose claims are current, as (number of the settler, its items).
 
@@ -77,7 +83,6 @@ def settle_items(
         By number of the settler, one answer per item in the order asked. Late and doubled ones are refused.
     """
     settlers = load_parents(session, [seq for seq, _ in wanted])
-    items = Items(session, (item.task_id for _, several in wanted for item in several))
     answers: dict[int, list[ItemAnswer]] = defaultdict(list)
     changes: dict[int, Change] = {}
     results: dict[int, str | None] = {}

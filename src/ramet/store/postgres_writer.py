@@ -336,6 +336,11 @@ class Writers:
         items = [each for item in taken for each in item.items]
         try:
             answers, woken = link.run(lambda session: together(session, items), "beside")
+        except (StoreUnreachable, StoreUncertain, StoreFull) as error:
+            # Nothing that any of them asked for is the reason, and what may have been done is not repeated.
+            for item in taken:
+                _deliver(item, None, error)
+            return
         except Exception:
             # One of them is refused: each by itself, so that the others are not.
             for item in taken:

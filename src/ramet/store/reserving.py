@@ -46,6 +46,7 @@ def _known(session: Session, wanted: Sequence[ReserveRequest]) -> set[str]:
 
 def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage], lineage: Lineage) -> Reserved:
     day = day_of(session.now)
+    ensure_days(session, day)
     bounds = [Ceiling("lineage", lineage.spent, lineage.reserved, lineage.max_cost), *ceilings(session, day)]
     refused = refusal(item.amount, bounds, session.now)
     if refused is not None:
@@ -53,7 +54,6 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
         _store_refusal(session, item, detail, lineages)
         return Reserved(item.id, BlockReason.COST.value, detail, retry_seconds)
     tracking_id, now = lineage.tracking_id, session.now
-    ensure_days(session, day)
     # What was decided above holds by these conditions too: the last guard of promise I5.
     taken = session.run(
         "UPDATE ramet_lineages SET reserved = reserved + ? WHERE tracking_id = ? "

@@ -4,7 +4,7 @@ moves the schedule on; so whatever crashes, and however many workers look at onc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ramet.model.lineage import OPEN
 from ramet.model.schedule import CLOCK_BACK_SECONDS, Schedule, Slot
@@ -107,10 +107,22 @@ def due_schedules(session: Session, limit: int) -> DueSchedules:
 def take_slots(session: Session, plans: Sequence[SlotPlan]) -> list[Slot]:
     """Decide slots. A plan whose schedule changed since it was read is dropped: somebody else did it, or a person."""
     decided: list[Slot] = []
+    stands = _hold(session, {plan.seen.name for plan in plans})
     for plan in plans:
-        if find(session, plan.seen.name) == plan.seen:
+        if stands.get(plan.seen.name) == plan.seen:
             decided += _take(session, plan)
+            del stands[plan.seen.name]
     return decided
+
+
+def _hold(session: Session, names: Iterable[str]) -> dict[str, Schedule]:
+    """Schedules by name, held until the transaction ends."""
+    listed, values = session.members(sorted(names))
+    rows = session.rows(
+        f"SELECT {SCHEDULE_LIST} FROM ramet_schedules WHERE name IN {listed} ORDER BY name{session.for_update}",
+        (values,),
+    )
+    return {row[0]: Schedule._make(row) for row in rows}
 
 
 def _take(session: Session, plan: SlotPlan) -> list[Slot]:

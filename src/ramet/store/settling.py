@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ramet.model import events as ev
 from ramet.model.binding import ItemAnswer
@@ -26,7 +27,7 @@ from ramet.store.blocks import Parent
 from ramet.store.costs import book_charges
 from ramet.store.deadlines import name_deadlines
 from ramet.store.holds import acknowledge
-from ramet.store.items import settle_items
+from ramet.store.items import Items, numbers_of, settle_items
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.schema import LIVE_LIST
@@ -55,7 +56,29 @@ def settle(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
     except StatementFailed as error:
         if len(batch) == 1:
             return _settle_together(session, [_failed(batch[0], "what it asked for cannot be stored", error)])
+    # One by one they would take their rows in the order of the batch, and two batches could wait for each other.
+    _hold(session, batch)
     return [answer for item in batch for answer in settle(session, [item])]
+
+
+class _Held(NamedTuple):
+    """The rows that a batch decides about: live ones first, in order of number, then lineages, in order of name."""
+
+    seqs: dict[str, int]
+    """Numbers of bound tasks, by id."""
+    standings: dict[int, Standing]
+    lineages: dict[str, Lineage]
+
+
+def _hold(session: Session, batch: Sequence[Settlement]) -> _Held:
+    named = [each.task_id for item in batch if item.items for each in item.items]
+    seqs = numbers_of(session, named) if named else {}
+    standings = load_standings(session, [*(item.seq for item in batch), *seqs.values()])
+    tracking_ids = {row.tracking_id for row in standings.values()}
+    late = [item.seq for item in batch if item.spawns and item.seq not in standings]
+    if late:
+        tracking_ids |= {tracking_id for _, tracking_id, _, _ in load_parents(session, late).values()}
+    return _Held(seqs, standings, lock_lineages(session, tracking_ids))
 
 
 def _settle_together(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
@@ -80,8 +103,8 @@ def _rounds(batch: Sequence[Settlement]) -> list[list[tuple[int, Settlement]]]:
 
 
 def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, Settled]) -> None:
-    standings = load_standings(session, [item.seq for _, item in items])
-    lineages = lock_lineages(session, {row.tracking_id for row in standings.values()})
+    held = _hold(session, [item for _, item in items])
+    standings, lineages = held.standings, held.lineages
     accepted: list[tuple[int, Settlement, Standing]] = []
     over: list[Change] = []
     for at, item in items:
@@ -97,7 +120,7 @@ def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], ans
         assert isinstance(change, Change)
         over.append(change)
         answers[at] = Settled(item.seq, None, end.state, _refuse_spawns(session, item, lineages), end.reason)
-    _settle_accepted(session, accepted, lineages, answers, over)
+    _settle_accepted(session, accepted, held, answers, over)
     # Whoever settles does not run any more: what was ended from outside meanwhile gives its slot back.
     acknowledge(
         session,
@@ -116,15 +139,15 @@ def _current(standing: Standing, fence: int, now: float) -> bool:
 def _settle_accepted(
     session: Session,
     accepted: Sequence[tuple[int, Settlement, Standing]],
-    lineages: dict[str, Lineage],
+    held: _Held,
     answers: dict[int, Settled],
     over: list[Change],
 ) -> None:
-    if any(item.writes for _, item, _ in accepted):
-        accepted = [(at, _with_writes(session, item), standing) for at, item, standing in accepted]
+    lineages = held.lineages
+    accepted = _all_with_writes(session, accepted)
     _lower_limits(session, accepted, lineages)
     _charge(session, accepted, lineages)
-    settled_items = _settle_items(session, accepted)
+    settled_items = _settle_items(session, accepted, held)
     spawned = _spawn_all(session, accepted, lineages)
     # Errors count retries on these rows; each lineage is written once, however many of its tasks failed.
     retries_before = {tracking_id: (row.retry_minute, row.retries) for tracking_id, row in lineages.items()}
@@ -186,10 +209,10 @@ def _children(item: Settlement, told: Sequence[SpawnAnswer]) -> int:
 
 
 def _settle_items(
-    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]]
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], held: _Held
 ) -> Mapping[int, Sequence[ItemAnswer]]:
     wanted = [(item.seq, item.items) for _, item, _ in accepted if item.items]
-    return settle_items(session, wanted) if wanted else {}
+    return settle_items(session, Items(session, *held), wanted) if wanted else {}
 
 
 def _charge(
@@ -240,8 +263,6 @@ def _refuse_spawns(session: Session, item: Settlement, lineages: dict[str, Linea
     if item.seq not in parents:
         return ()
     task_id, tracking_id, chain, depth = parents[item.seq]
-    if tracking_id not in lineages:
-        lineages.update(lock_lineages(session, [tracking_id]))
     parent = Parent(task_id, tracking_id, chain, depth, 0, claim_current=False)
     [told] = spawn(session, [(parent, item.spawns)], lineages)
     return told
@@ -268,6 +289,14 @@ def claim_refusal(session: Session, standing: Standing | None, fence: int, linea
         return "stale"
     end = _lineage_end(session, standing, lineage)
     return None if end is None else end.state
+
+
+def _all_with_writes(
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]]
+) -> Sequence[tuple[int, Settlement, Standing]]:
+    if not any(item.writes for _, item, _ in accepted):
+        return accepted
+    return [(at, _with_writes(session, item), standing) for at, item, standing in accepted]
 
 
 def _with_writes(session: Session, item: Settlement) -> Settlement:

@@ -51,7 +51,8 @@ def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> N
     Raises:
         Overtaken: somebody took one of them since it was looked at.
     """
-    if tasks and session.run_many(_TAKE, [(*task, session.now) for task in tasks]) != len(tasks):
+    # In one order: two who want the same keys never wait for each other.
+    if tasks and session.run_many(_TAKE, [(*task, session.now) for task in sorted(tasks)]) != len(tasks):
         raise Overtaken("a unique key was taken by another lineage in the same moment")
 
 
@@ -106,9 +107,9 @@ def _take_if_free(session: Session, seq: int) -> None:
 
 
 def forget_expired(session: Session, limit: int) -> int:
-    """Delete rows whose window has passed; nobody asks for them any more."""
+    """Delete rows whose window has passed, and that nobody is about to take anew."""
     return session.run(
-        "DELETE FROM ramet_uniques WHERE (key, kind) IN "
-        "(SELECT key, kind FROM ramet_uniques WHERE held_until <= ? LIMIT ?)",
-        (session.now, limit),
+        "DELETE FROM ramet_uniques WHERE held_until <= ? AND (key, kind) IN "
+        f"(SELECT key, kind FROM ramet_uniques WHERE held_until <= ? LIMIT ?{session.skip_locked})",
+        (session.now, session.now, limit),
     )

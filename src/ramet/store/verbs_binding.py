@@ -14,7 +14,7 @@ class BindingVerbs(Verbs):
     """See :class:`ramet.store.base_binding.BindingStore`."""
 
     async def bind(self, seq: int, fence: int, task_ids: Sequence[str]) -> list[Binding]:
-        return await self._write(partial(binding.bind, seq=seq, fence=fence, task_ids=task_ids))
+        return await self._write_beside(partial(binding.bind, seq=seq, fence=fence, task_ids=task_ids))
 
     async def bound(self, settler_id: str, *, limit: int = 1_000, skip: int = 0) -> list[BoundTask]:
         return await self._read(partial(binding.bound, settler_id=settler_id, limit=limit, skip=skip))

@@ -14,10 +14,10 @@ class CostVerbs(Verbs):
     """See :class:`ramet.store.base_cost.CostStore`."""
 
     async def reserve(self, wanted: Sequence[ReserveRequest]) -> list[Reserved]:
-        return await self._write(partial(reserving.reserve, wanted=wanted))
+        return await self._write_beside(partial(reserving.reserve, wanted=wanted))
 
     async def settle_reserved(self, actuals: Sequence[Actual]) -> list[Booked]:
-        return await self._write(partial(costs.settle_reserved, actuals=actuals))
+        return await self._write_beside(partial(costs.settle_reserved, actuals=actuals))
 
     async def costs(self, tracking_id: str | None = None, *, limit: int = 100) -> Costs:
         return await self._read(partial(costs.costs, tracking_id=tracking_id, limit=limit))

@@ -54,13 +54,13 @@ class FlowVerbs(Verbs):
         return await self._read(resources.in_use)
 
     async def acknowledge(self, pairs: Sequence[tuple[int, int]]) -> int:
-        return await self._write(partial(holds.acknowledge, pairs=pairs))
+        return await self._write_beside(partial(holds.acknowledge, pairs=pairs))
 
     async def see_worker(self, worker: WorkerSeen) -> None:
-        await self._write(partial(serving.see_worker, worker=worker))
+        await self._write_beside(partial(serving.see_worker, worker=worker))
 
     async def forget_worker(self, name: str) -> None:
-        await self._write(partial(serving.forget_worker, name=name))
+        await self._write_beside(partial(serving.forget_worker, name=name))
 
     async def workers(self) -> list[WorkerSeen]:
         return await self._read(serving.workers)

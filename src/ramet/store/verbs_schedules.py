@@ -28,7 +28,7 @@ class ScheduleVerbs(Verbs):
         return await self._read(partial(scheduling.due_schedules, limit=limit))
 
     async def take_slots(self, plans: Sequence[SlotPlan]) -> list[Slot]:
-        return await self._write(partial(scheduling.take_slots, plans=plans))
+        return await self._write_beside(partial(scheduling.take_slots, plans=plans))
 
     async def run_schedule(
         self, name: str, lineage: NewLineage, slot_at: float, *, by: str, reason: str | None
