@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -17,8 +18,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from ramet import App
 from ramet.cli import main
 from tests.cli.sample_app import app
+from tests.conformance.backends import BACKENDS
 
 PROJECT = Path(__file__).parents[2]
 APP = "tests.cli.sample_app:app"
@@ -34,12 +37,13 @@ class NoJitter(random.Random):
 class Cli:
     """The command line on one database."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, address: str | None = None) -> None:
         self.database = database
+        self.address = address or str(database)
 
     def run(self, *words: str, database: bool = True, **more: Any) -> Result:
         """Run a command in this process; an error that is a bug is raised."""
-        at = ["--db", str(self.database)] if database else []
+        at = ["--db", self.address] if database else []
         result = CliRunner().invoke(main, [*words, *at], **more)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
@@ -72,11 +76,20 @@ class Cli:
 
     def work(self) -> None:
         """Work until nothing is left, in this process; retries follow at once."""
-        app.run(self.database, poll_seconds=0.01, rng=NoJitter())
+        app.run(self.address, poll_seconds=0.01, rng=NoJitter())
+
+    def change(self, sql: str) -> None:
+        """Run a statement that no command has."""
+
+        async def run() -> None:
+            async with App().client(self.address, create=False) as client:
+                await client.store.ensure_tables([sql])
+
+        asyncio.run(run())
 
     def command(self, *words: str) -> list[str]:
         """The words of a real process."""
-        return [sys.executable, "-m", "ramet.cli", *words, "--db", str(self.database)]
+        return [sys.executable, "-m", "ramet.cli", *words, "--db", self.address]
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -151,13 +164,40 @@ class Process:
             stream.close()
 
 
+ON_BOTH = {"test_costs", "test_guard_commands", "test_import", "test_looking", "test_pausing", "test_persons",
+           "test_schedule", "test_tasks"}  # fmt: skip
+"""Modules whose tests run on SQLite and on PostgreSQL."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "cli" in metafunc.fixturenames and metafunc.module.__name__.rpartition(".")[2] in ON_BOTH:
+        metafunc.parametrize("backend", sorted(BACKENDS))
+
+
 @pytest.fixture
-def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+def backend() -> str:
+    """Where a module does not ask for more."""
+    return "sqlite"
+
+
+@pytest.fixture
+def address(backend: str, tmp_path: Path) -> Iterator[str]:
+    """Of a fresh database."""
+    if backend == "sqlite":
+        yield str(tmp_path / "tasks.db")
+        return
+    made = BACKENDS[backend](tmp_path)
+    yield made.address
+    made.close()
+
+
+@pytest.fixture
+def cli(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     for name in ("RAMET_DB", "RAMET_APP", "RAMET_LOG", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("USER", "tester")
     monkeypatch.chdir(PROJECT)
-    return Cli(tmp_path / "tasks.db")
+    return Cli(tmp_path / "tasks.db", address)
 
 
 @pytest.fixture

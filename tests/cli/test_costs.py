@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 from ramet import App, Context, Limits
 from tests.cli.conftest import Cli
@@ -11,7 +10,7 @@ from tests.cli.conftest import Cli
 TENTH = 100_000_000
 
 
-def spend(database: Path) -> str:
+def spend(database: str) -> str:
     """A lineage that charged a tenth of a dollar twice and reserved one; returns its tracking id."""
     app = App()
 
@@ -30,7 +29,7 @@ def spend(database: Path) -> str:
 
 
 def test_costs_are_told_in_dollars(cli: Cli) -> None:
-    tracking_id = spend(cli.database)
+    tracking_id = spend(cli.address)
     assert f"{tracking_id}  $0.20     $0.00    $1.00" in cli.good("costs")
     shown = cli.good("costs", tracking_id)
     assert "ask       2  $0.20     $0.00" in shown
@@ -38,7 +37,7 @@ def test_costs_are_told_in_dollars(cli: Cli) -> None:
 
 
 def test_costs_are_told_in_nano_dollars_as_json(cli: Cli) -> None:
-    tracking_id = spend(cli.database)
+    tracking_id = spend(cli.address)
     [found] = cli.documents("costs", tracking_id)
     assert found["day"] == {"name": "day", "spent": 2 * TENTH, "reserved": 0, "most": None}
     assert found["total"]["spent"] == 2 * TENTH

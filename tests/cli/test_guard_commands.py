@@ -21,7 +21,7 @@ def submit(cli: Cli, kind: str, *links: str, url: str = f"{SITE}/", options: tup
 
 
 def work(cli: Cli) -> None:
-    app.run(cli.database, poll_seconds=0.01, rng=NoJitter())
+    app.run(cli.address, poll_seconds=0.01, rng=NoJitter())
 
 
 # --- raise and reoffer
@@ -124,11 +124,7 @@ def test_a_task_is_excluded_by_id_or_by_kind_and_key_and_revived(cli: Cli) -> No
 def test_retry_names_the_holder_of_a_unique_key(cli: Cli) -> None:
     first, lineage = submit(cli, "broken")
     work(cli)
-    import sqlite3
-
-    with sqlite3.connect(cli.database) as database:
-        database.execute("UPDATE ramet_uniques SET held_until = 1.0")  # the day has passed
-    database.close()
+    cli.change("UPDATE ramet_uniques SET held_until = 1.0")  # the day has passed
     other, _ = submit(cli, "broken")
     assert other != first
     assert f"task {first} cannot be revived: task {other} of lineage" in cli.bad("retry", first)

@@ -91,11 +91,16 @@ def test_a_bad_row_is_named_and_leaves_no_database(cli: Cli, queue: Path) -> Non
     ("words", "message"),
     [(["--map", "job"], "--map job is no pair"), (["--status", "a=b"], "--status: 'b' is not a valid TaskState"),
      (["--column", "a=b"], "--column: there is no field b"), (["--table", "t"], "--table goes with --format sqlite"),
-     (["--format", "csv"], "does not have 5 fields"), (["--enforce"], "no database at")],
+     (["--format", "csv"], "does not have 5 fields")],
 )  # fmt: skip
 def test_a_mistake_is_one_line(cli: Cli, queue: Path, words: list[str], message: str) -> None:
     assert message in cli.bad("import", str(queue), *words)
     assert not cli.database.exists()
+
+
+def test_nothing_is_enforced_before_it_was_filled(cli: Cli, queue: Path, backend: str) -> None:
+    said = cli.bad("import", str(queue), "--enforce")
+    assert ("no database at" if backend == "sqlite" else "it is not in the database") in said
 
 
 def test_an_import_that_is_not_whole_cannot_be_closed(cli: Cli, queue: Path) -> None:

@@ -50,7 +50,7 @@ def test_the_task_of_an_end_is_shown_with_its_lineage(cli: Cli) -> None:
     from tests.cli.sample_app import app
 
     async def submit() -> None:
-        async with app.client(cli.database) as client:
+        async with app.client(cli.address) as client:
             await client.submit("node", {"name": "r"}, tracking_id="line", on_lineage_end="elsewhere")
 
     asyncio.run(submit())
@@ -90,7 +90,7 @@ def test_a_claim_whose_lease_expired_is_shown_as_stale(cli: Cli) -> None:
     cli.submit("node", {"name": "a"})
 
     async def claim_and_forget() -> None:
-        async with App().client(cli.database) as client:
+        async with App().client(cli.address) as client:
             assert await client.store.claim(ClaimRequest("gone", ["default"], ["node"], 1, -1.0))
 
     asyncio.run(claim_and_forget())

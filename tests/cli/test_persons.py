@@ -54,13 +54,9 @@ def test_retry_with_one_unknown_id_revives_none(cli: Cli) -> None:
 
 
 def test_retry_past_the_deadline_needs_an_extension(cli: Cli) -> None:
-    import sqlite3
-
     task, lineage = cli.submit("fails", {"text": "x"})
     cli.work()
-    with sqlite3.connect(cli.database) as connection:
-        connection.execute("UPDATE ramet_lineages SET deadline_at = 1.0")
-    connection.close()
+    cli.change("UPDATE ramet_lineages SET deadline_at = 1.0")
     assert "--extend" in cli.bad("retry", task)
     cli.good("retry", task, "--extend", "600")
     found = cli.documents("status", lineage)[0]

@@ -12,7 +12,7 @@ def hold(cli: Cli, kind: str, lease_seconds: float) -> str:
     """Claim a task of this kind and forget it; returns its id."""
 
     async def claim() -> str:
-        async with App().client(cli.database) as client:
+        async with App().client(cli.address) as client:
             [claim] = await client.claim(kind, lease_seconds=lease_seconds)
             return claim.id
 

@@ -55,5 +55,5 @@ def test_the_process_says_in_one_line_why_it_cannot_begin(
         ("tests.engine.broken_app:app", "RuntimeError: this module is broken on purpose"),
         ("tests.engine.nowhere:app", "ValueError: no module 'tests.engine.nowhere': give the app as module:attribute"),
     ):
-        assert main([target, "database", "0", "0", "1", "300.0"]) == 2
+        assert main([target, "0", "0", "1", "300.0"]) == 2
         assert capsys.readouterr().err == f"ramet: cannot load {target}: {why}\n"

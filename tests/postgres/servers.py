@@ -12,8 +12,9 @@ import functools
 import os
 from typing import Protocol
 
+from ramet.store.address import shown
 from ramet.store.postgres import PostgresStore
-from ramet.store.server_databases import connect, create_database, database_of, drop_database, value, without_password
+from ramet.store.server_databases import connect, create_database, database_of, drop_database, value
 from ramet.testing.postgres import Cluster, ServerError
 
 NAMED = "RAMET_TEST_POSTGRES"
@@ -112,7 +113,7 @@ class NamedDatabase:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.shown = f"{NAMED}={without_password(url)}"
+        self.shown = f"{NAMED}={shown(url)}"
         self.in_use = False
         self._lock = connect(url)
         try:

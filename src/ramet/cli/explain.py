@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
@@ -15,7 +14,19 @@ from ramet import Block, Client, Explanation, InvalidKey, Task, TaskState, text_
 from ramet.cli.blocks import block_table, refused
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, lineage_of
-from ramet.cli.show import at, console, counted, emit, jsonable, moment, plain, prose, styled_state, table
+from ramet.cli.show import (
+    at,
+    console,
+    counted,
+    database_clock,
+    emit,
+    jsonable,
+    moment,
+    plain,
+    prose,
+    styled_state,
+    table,
+)
 from ramet.engine.explain import headline
 
 NO_RETRY = {
@@ -72,7 +83,7 @@ def _explain_task(task_id: str, database: str, as_json: bool) -> None:
 
 
 def _print_task(screen: Console, found: Explanation) -> None:
-    task, now = found.history.task, time.time()
+    task, now = found.history.task, database_clock.now()
     prose(screen, Text.assemble(("task ", "dim"), task.id, "  ", styled_state(task.state)))
     prose(screen, Text(f"{plain(task.kind)} {plain(task.key)}", style="bold"))
     answer = headline(found.history, found.lineage, found.hindrance, when=lambda when: moment(when, now))

@@ -17,6 +17,7 @@ from ramet.cli.options import database_option, json_option, load, person
 from ramet.cli.show import counted, emit, number, plain
 from ramet.model.importing import FIELDS, FORMATS, RowError, Rules, parse_pairs
 from ramet.model.task import TaskState
+from ramet.store.errors import StoreMissing
 
 if TYPE_CHECKING:
     from ramet.engine.importing import Importer, Report, Source
@@ -74,7 +75,7 @@ def import_command(
         raise CliError(str(error)) from error
     source = Source(file, format_of(file, kind), table, rules, name, strict=target is not None)
     app = App() if target is None else load(target)
-    report = asyncio.run(_run(app, source, step or "fill", database, there=Path(database).exists()))
+    report = asyncio.run(_run(app, source, step or "fill", database))
     if as_json:
         emit(report)
     else:
@@ -96,18 +97,24 @@ def _columns(words: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
-async def _run(app: App, source: Source, step: str, database: str, *, there: bool) -> Report:
+async def _run(app: App, source: Source, step: str, database: str) -> Report:
     from ramet.engine.importing import Importer
 
     importer = Importer(source, app.registry, app.limits, progress=_Progress())
-    if step == "check" and not there:
-        return await importer.check(None)
-    if step == "fill" and not there:
-        return await _fill_new(app, importer, database)
-    async with app.client(database, create=step == "fill") as client:
+    if step != "enforce" and not await _there(app, database):
+        return await (importer.check(None) if step == "check" else _fill_new(app, importer, database))
+    async with app.client(database, create=False) as client:
         if step == "check":
             return await importer.check(client.store)
         return await (importer.enforce if step == "enforce" else importer.fill)(client.store, person())
+
+
+async def _there(app: App, database: str) -> bool:
+    try:
+        await app.client(database, create=False).close()
+    except StoreMissing:
+        return False
+    return True
 
 
 async def _fill_new(app: App, importer: Importer, database: str) -> Report:

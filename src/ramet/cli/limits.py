@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import click
 from ramet import Client, KindLimit, Policy, Queue, Resource, Unserved, Usage, WorkerSeen
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, person
-from ramet.cli.show import console, emit, jsonable, moment, plain, table
+from ramet.cli.show import console, database_clock, emit, jsonable, moment, plain, table
 from ramet.engine.sharing import checked_policy
 from ramet.model.resources import policy_of
 
@@ -159,7 +158,7 @@ def resources(*, name: str | None, most: int, database: str, as_json: bool) -> N
 
 
 def _print(shown: Shown) -> None:
-    screen, now = console(), time.time()
+    screen, now = console(), database_clock.now()
     limits = [("queue", q.name, q.concurrency, shown.usage.queues) for q in shown.queues if q.concurrency is not None]
     limits += [("kind", k.name, k.concurrency, shown.usage.kinds) for k in shown.kinds]
     if limits:
@@ -245,7 +244,7 @@ def workers(*, database: str, as_json: bool) -> None:
         emit({"workers": jsonable([item._asdict() for item in found]),
               "unserved": jsonable([item._asdict() for item in missing])})  # fmt: skip
         return
-    screen, now = console(), time.time()
+    screen, now = console(), database_clock.now()
     if found:
         made = table("*worker", ">pid", "seen", ">slots", "*queues", "*kinds")
         for item in found:

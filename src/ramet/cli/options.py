@@ -13,6 +13,7 @@ import click
 
 from ramet import App, Client, Lineage
 from ramet.cli.failures import CliError, where_raised
+from ramet.cli.show import database_clock
 from ramet.engine.child import load_app
 
 Answer = TypeVar("Answer")
@@ -20,7 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def database_option(command: Command) -> Command:
-    """``--db PATH``."""
+    """``--db DATABASE``."""
     return click.option(
         "--db",
         "database",
@@ -28,8 +29,8 @@ def database_option(command: Command) -> Command:
         default="ramet.db",
         show_default=True,
         show_envvar=True,
-        metavar="PATH",
-        help="The database file.",
+        metavar="DATABASE",
+        help="A file, or postgresql://user:password@host:port/database (with a password better in RAMET_DB).",
     )(command)
 
 
@@ -47,6 +48,7 @@ def ask(database: str, question: Callable[[Client], Awaitable[Answer]]) -> Answe
 
     async def work() -> Answer:
         async with App().client(database, create=False) as client:
+            database_clock.ahead_seconds = client.store.ahead_seconds
             return await question(client)
 
     return asyncio.run(work())

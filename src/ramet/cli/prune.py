@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import NamedTuple
 
 import click
@@ -50,7 +49,7 @@ def prune(*, age: str, dry_run: bool, database: str, as_json: bool) -> None:
     seconds = age_seconds(age)
 
     async def question(client: Client) -> Found:
-        before = time.time() - seconds
+        before = client.clock.now() - seconds
         lineages, tasks, _ = await client.store.prunable(before)
         gone = 0
         while not dry_run and any(await client.store.prunable(before, limit=1)):

@@ -10,7 +10,6 @@ import dataclasses
 import json
 import os
 import sys
-import time
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -22,6 +21,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from ramet.engine.clock import SystemClock
 
 PIPE_WIDTH = 10_000
 """Nothing is cut where no terminal has to fit."""
@@ -81,9 +82,13 @@ def at(moment: float) -> str:
         return f"{moment:g}"
 
 
+database_clock = SystemClock()
+"""By the clock of the database that was asked last: all stored times are; this machine's may be wrong."""
+
+
 def relative(moment: float, now: float | None = None) -> str:
     """How far away a moment is: ``in 12 s``, ``3 min ago``."""
-    seconds = moment - (time.time() if now is None else now)
+    seconds = moment - (database_clock.now() if now is None else now)
     if abs(seconds) < 1:
         return "now"
     return f"in {span(seconds)}" if seconds > 0 else f"{span(-seconds)} ago"

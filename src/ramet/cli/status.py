@@ -36,6 +36,7 @@ class Look(NamedTuple):
     """What one look at the database saw."""
 
     database: str
+    """Its address, as it may be shown."""
     tracking_id: str | None
     now: float
     counts: list[KindCount]
@@ -100,9 +101,9 @@ def status(*, tracking_id: str | None, watch: bool, limit: int, database: str, a
 
     async def question(client: Client) -> None:
         if watch:
-            await _watch(client, database, tracking_id, limit, as_json)
+            await _watch(client, tracking_id, limit, as_json)
             return
-        look = await take_look(client, database, tracking_id, limit)
+        look = await take_look(client, tracking_id, limit)
         if as_json:
             emit(look.document())
         else:
@@ -115,9 +116,9 @@ def status(*, tracking_id: str | None, watch: bool, limit: int, database: str, a
             raise
 
 
-async def take_look(client: Client, database: str, tracking_id: str | None, limit: int) -> Look:
+async def take_look(client: Client, tracking_id: str | None, limit: int) -> Look:
     """Read everything once. Open lineages come first: they are what one looks for."""
-    now = time.time()
+    now = client.clock.now()
     if tracking_id is not None:
         # With the tasks of its ends, which run in lineages of their own.
         lineages, more = [await lineage_of(client, tracking_id), *await client.ends(tracking_id)], False
@@ -131,33 +132,33 @@ async def take_look(client: Client, database: str, tracking_id: str | None, limi
     queues = await client.queues()
     counts = await client.counts(tracking_id)
     unserved = await client.unserved() if tracking_id is None else []
-    return Look(database, tracking_id, now, counts, lineages[:limit] or lineages[:0], more, queues, unserved)
+    return Look(client.place, tracking_id, now, counts, lineages[:limit] or lineages[:0], more, queues, unserved)
 
 
 # --- watching
 
 
-async def _watch(client: Client, database: str, tracking_id: str | None, limit: int, as_json: bool) -> None:
+async def _watch(client: Client, tracking_id: str | None, limit: int, as_json: bool) -> None:
     screen = console()
     if as_json or not screen.is_terminal:
-        await _watch_lines(client, database, tracking_id, limit, as_json)
+        await _watch_lines(client, tracking_id, limit, as_json)
         return
     with Live(console=screen, auto_refresh=False, transient=False) as shown:
         while True:
             began = time.monotonic()
-            look = await take_look(client, database, tracking_id, limit)
+            look = await take_look(client, tracking_id, limit)
             shown.update(rendered(look), refresh=True)
             if look.over:
                 return
             await _pause(began)
 
 
-async def _watch_lines(client: Client, database: str, tracking_id: str | None, limit: int, as_json: bool) -> None:
+async def _watch_lines(client: Client, tracking_id: str | None, limit: int, as_json: bool) -> None:
     """One line for every look that saw something new."""
     before = None
     while True:
         began = time.monotonic()
-        look = await take_look(client, database, tracking_id, limit)
+        look = await take_look(client, tracking_id, limit)
         if look.counts != before:
             if as_json:
                 emit(look.document())

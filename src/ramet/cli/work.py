@@ -15,7 +15,7 @@ import click
 from ramet import App, Client, Worker
 from ramet.cli.failures import CliError
 from ramet.cli.options import database_option, load
-from ramet.cli.show import counted
+from ramet.cli.show import counted, plain
 from ramet.engine import logs
 
 log = logging.getLogger("ramet.cli")
@@ -126,7 +126,7 @@ async def _serve(app: App, wanted: Wanted) -> int:
             worker.name,
             os.getpid(),
             ", ".join(wanted.kinds or [kind.name for kind in app.registry.kinds]),
-            wanted.database,
+            plain(client.place),
             wanted.concurrency,
         )
         try:

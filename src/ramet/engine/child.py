@@ -21,6 +21,7 @@ from ramet.engine import logs
 from ramet.engine.app import App
 from ramet.engine.child_process import BLOCKED_AT_START, ChildShape
 from ramet.engine.client import Client
+from ramet.engine.clock import SystemClock
 from ramet.engine.runner import Runner
 from ramet.engine.work import FRAME_HEAD, frame, settled_in, settlement_out, unframe, works_in
 from ramet.model import events as ev
@@ -55,10 +56,11 @@ def load_app(target: str) -> App:
 class _Supervised:
     """The runner's port over the socket."""
 
-    def __init__(self, writer: asyncio.StreamWriter, app: App, database: str) -> None:
+    def __init__(self, writer: asyncio.StreamWriter, app: App) -> None:
         self._writer = writer
         self._app = app
-        self._database = database
+        self.database = ""
+        """Its address; told before any work is."""
         self._client: Client | None = None
         self._delivered: list[Settlement] = []
         self._calls: dict[int, asyncio.Future[Any]] = {}
@@ -120,20 +122,19 @@ class _Supervised:
 
     def client(self) -> Client:
         if self._client is None:
-            self._client = Client(self._app.registry, open_store(self._database, create=False), self._app.limits)
+            self._client = Client(self._app.registry, open_store(self.database, create=False), self._app.limits)
         return self._client
 
 
-async def _serve(
-    app: App, database: str, link: socket.socket, slots: Slots, *, shape: ChildShape, lease_seconds: float
-) -> None:
+async def _serve(app: App, link: socket.socket, slots: Slots, *, shape: ChildShape, lease_seconds: float) -> None:
     reader, writer = await asyncio.open_connection(sock=link)
-    port = _Supervised(writer, app, database)
+    port, clock = _Supervised(writer, app), SystemClock()
     runner = Runner(
         app.registry,
         port,
         concurrency=shape.calls,
         lease_seconds=lease_seconds,
+        clock=clock,
         rng=random.Random(),
         started=slots,
         width=shape.width,
@@ -152,6 +153,8 @@ async def _serve(
         match unframe(body):
             case ["run", columns]:
                 runner.add(works_in(columns))
+            case ["database", address, ahead_seconds]:
+                port.database, clock.ahead_seconds = address, ahead_seconds
             case ["settings", stored]:
                 app.registry.live.update(stored)
             case ["settled", number, row]:
@@ -194,7 +197,7 @@ def _die_with_the_supervisor() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run until the supervisor goes away."""
-    target, database, link_fd, slots_fd, lease, *shape = arguments
+    target, link_fd, slots_fd, lease, *shape = arguments
     _die_with_the_supervisor()
     _leave_signals_to_the_supervisor()
     logs.inherit()
@@ -209,7 +212,7 @@ def main(arguments: list[str]) -> int:
         os.set_inheritable(handle, False)  # A program that a handler starts must not hold the link open.
     calls, width, alone = map(int, shape)
     wanted = ChildShape(calls, width, bool(alone))
-    asyncio.run(_serve(app, database, link, slots, shape=wanted, lease_seconds=float(lease)))
+    asyncio.run(_serve(app, link, slots, shape=wanted, lease_seconds=float(lease)))
     return 0
 
 

@@ -81,6 +81,8 @@ class ChildPlan(NamedTuple):
     slots_folder: Path | None
     live: LiveSettings | None = None
     """Settings in force, told to a child together with the next tasks."""
+    ahead_seconds: float = 0.0
+    """Of the database's clock."""
 
 
 class ChildProcess:
@@ -143,6 +145,8 @@ class ChildProcess:
             theirs.close()
             os.close(self._slots_handle)
         reader, self._writer = await asyncio.open_connection(sock=ours)
+        # Not as an argument: everybody may list those, and an address has a password in it.
+        self._send(["database", self._plan.database, self._plan.ahead_seconds])
         self._listening = asyncio.create_task(self._listen(reader))
         try:
             await asyncio.wait_for(self._ready, READY_SECONDS_MAX)
@@ -161,7 +165,7 @@ class ChildProcess:
 
     def _launch(self, link: int) -> subprocess.Popen[bytes]:
         plan = self._plan
-        command = [sys.executable, "-m", "ramet.engine.child", plan.target, plan.database]
+        command = [sys.executable, "-m", "ramet.engine.child", plan.target]
         command += [str(n) for n in (link, self._slots_handle, plan.lease_seconds, *map(int, self._shape))]
         before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED_AT_START)
         try:

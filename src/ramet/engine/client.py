@@ -24,6 +24,7 @@ from ramet.model.blobs import NewBlob
 from ramet.model.limits import Limits
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Task, TaskHistory, TaskState
+from ramet.store.address import shown
 from ramet.store.base import KindCount, NewLineage, Store, Submitted, TaskPage, TaskQuery
 
 
@@ -58,7 +59,7 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
     ) -> None:
         self.registry = registry
         self.store = store
-        self.clock = clock or SystemClock()
+        self.clock = clock or SystemClock(store.ahead_seconds)
         self._limits = limits
         self._tables = tables
         self.settings = Settings(store, registry.live)
@@ -74,6 +75,11 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    @property
+    def place(self) -> str:
+        """The database's address as it may be shown: without its password."""
+        return shown(self.store.address)
 
     async def ensure_tables(self) -> None:
         """Create the app's own tables where they are missing."""

@@ -24,10 +24,14 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clocks."""
+    """The machine's clocks; where the database has one of its own, by which all stored times are, that one's time."""
+
+    def __init__(self, ahead_seconds: float = 0.0) -> None:
+        self.ahead_seconds = ahead_seconds
+        """How far the database's clock is ahead of this machine's (:attr:`ramet.store.Store.ahead_seconds`)."""
 
     def now(self) -> float:
-        return time.time()
+        return time.time() + self.ahead_seconds
 
     def monotonic(self) -> float:
         return time.monotonic()

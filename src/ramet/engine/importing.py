@@ -7,7 +7,6 @@ exists under its id is left alone.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -88,6 +87,7 @@ class Importer:
         self._limits = limits
         self._progress = progress
         self._templates: dict[str, NewTask] = {}
+        self._now = 0.0
 
     async def check(self, store: Store | None) -> Report:
         """Read and place everything, write nothing. None stands for a database that does not exist yet.
@@ -228,7 +228,8 @@ class Importer:
         """(tasks created, those of them that became duplicates of tasks not of this file)."""
         title = self._source.title
         await store.import_begin(title, "import")
-        hold_until = time.time() + HOLD_SECONDS
+        self._now = await store.now()
+        hold_until = self._now + HOLD_SECONDS
         large = staging.large_lineages()
         created = duplicates = through = 0
         batch: list[Arrival] = []
@@ -281,7 +282,7 @@ class Importer:
             stage=row.stage,
             pipeline_state=row.pipeline_state,
             path=None if row.path is None else as_json(row.path, "queue_hint", 65_536),
-            created_at=time.time() if row.created_at is None else row.created_at,
+            created_at=self._now if row.created_at is None else row.created_at,
             told=_told(placed, state),
         )
         if placed.verdict is None:

@@ -29,6 +29,6 @@ def place(
     """In the worker's own loop without a ``target``, else in processes that load the app from there."""
     if target is None:
         return InProcess(app, client, concurrency=concurrency, lease_seconds=lease_seconds, rng=rng, clock=clock)
-    path = str(getattr(client.store, "path", ""))
-    plan = ChildPlan(target, path, lease_seconds, worker, client.store.slots_folder, app.registry.live)
+    store, live = client.store, app.registry.live
+    plan = ChildPlan(target, store.address, lease_seconds, worker, store.slots_folder, live, store.ahead_seconds)
     return Pool(app.registry, plan, concurrency, rng)

@@ -52,7 +52,7 @@ class Pool:
         self._registry = registry
         self._plan = plan
         self._shape = ChildShape(concurrency, widest(registry, process=False), alone=False)
-        self._clock = clock or SystemClock()
+        self._clock = clock or SystemClock(plan.ahead_seconds)
         self._rng = rng
         self._supervisor: Supervisor | None = None
         self._main: ChildProcess | None = None

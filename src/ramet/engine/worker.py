@@ -81,7 +81,7 @@ class Worker:
         served = app.registry.served(kinds)
         self.name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[-6:]}"
         self._app, self._client, self._store = app, client, client.store
-        self._clock = clock or SystemClock()
+        self._clock = clock or SystemClock(client.store.ahead_seconds)
         self._kinds = [kind.name for kind in served]
         self._queues = list(queues) if queues is not None else sorted({kind.queue for kind in served})
         self._tuning = Tuning(app.registry.live, lease_seconds=lease_seconds, heartbeat_seconds=heartbeat_seconds,

@@ -39,6 +39,17 @@ class Prunable(NamedTuple):
 class OperationsStore(Protocol):
     """What people and maintenance ask of a database as a whole."""
 
+    @property
+    def address(self) -> str:
+        """What :func:`ramet.store.open_store` takes to open it again. With its password, if it has one: whoever shows
+        it to people takes :func:`ramet.store.address.shown`."""
+        ...
+
+    @property
+    def ahead_seconds(self) -> float:
+        """How far the store's clock, by which all stored times are, was ahead of this machine's when it was opened."""
+        ...
+
     async def setting_rows(self) -> list[SettingRow]:
         """All stored settings, by key."""
         ...

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from ramet.store.address import shown
 from ramet.store.errors import StoreError
 
 Progress = Callable[[int, int], None]
@@ -61,5 +62,5 @@ def restore(
 def _path(address: str | Path) -> Path:
     text = str(address)
     if "://" in text and not text.startswith("sqlite:///"):
-        raise StoreError(f"only SQLite files are copied by this version: {text!r} is none")
+        raise StoreError(f"only SQLite files are copied by this version: {shown(text)} is none")
     return Path(text.removeprefix("sqlite:///"))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ramet.model.task import TERMINAL
+from ramet.store.address import shown
 from ramet.store.errors import StoreError
 from ramet.store.pruning import PRUNED_BY_LINEAGE, PRUNED_BY_TASK
 from ramet.store.session import Session
@@ -185,7 +186,7 @@ def examine(
     """
     text = str(address)
     if "://" in text and not text.startswith("sqlite:///"):
-        raise StoreError(f"only SQLite files are examined by this version: {text!r} is none")
+        raise StoreError(f"only SQLite files are examined by this version: {shown(text)} is none")
     from ramet.store.sqlite_doctor import examine_file
 
     return examine_file(Path(text.removeprefix("sqlite:///")), clock, (recount, neglect, look))

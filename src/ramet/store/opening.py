@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ramet.store.address import file_of, is_file, is_postgres, shown
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
 
@@ -23,16 +24,18 @@ def open_store(address: str | Path, *, create: bool = True, clock: Callable[[], 
         StoreError: with one line that says what to do.
     """
     text = str(address)
-    if text.startswith(("postgresql://", "postgres://")):
+    if is_postgres(text):
         return _open_postgres(text, create, clock)
-    if "://" in text and not text.startswith("sqlite:///"):
-        raise StoreError(f"cannot read the database address {text!r}: give a file path")
+    if not is_file(text):
+        raise StoreError(
+            f"cannot read the database address {shown(text)!r}: give a file path or postgresql://user@host:port/database"
+        )
     if ":memory:" in text:
         raise StoreError("an in-memory database loses every task at the first crash: give a file path")
     # Drivers load only when a database is opened: `import ramet` stays light.
     from ramet.store.sqlite import SqliteStore
 
-    return SqliteStore(Path(text.removeprefix("sqlite:///")), create=create, clock=clock or time.time)
+    return SqliteStore(file_of(text), create=create, clock=clock or time.time)
 
 
 def _open_postgres(url: str, create: bool, clock: Callable[[], float] | None) -> Store:

@@ -11,16 +11,16 @@ from typing import TypeVar
 import psycopg
 
 from ramet.store import creating, sweeping
+from ramet.store.address import shown
 from ramet.store.base import NewLineage, Submitted, Swept
-from ramet.store.epoch import begin_epoch, fence_base
-from ramet.store.errors import StoreError, StoreMissing, StoreNewer
+from ramet.store.errors import StoreError
+from ramet.store.postgres_connect import ahead_seconds, open_connection
+from ramet.store.postgres_migrate import begun, migrate, missing_tables
 from ramet.store.postgres_reader import Reader
-from ramet.store.postgres_schema import migrations
 from ramet.store.postgres_session import Hook, PostgresSession, connect
 from ramet.store.postgres_wake import PostgresNeighbours, identity_of
 from ramet.store.postgres_within import run_within
 from ramet.store.postgres_writer import THREADS, InlineLink, Link, Writers, store_error
-from ramet.store.schema import SCHEMA_VERSION
 from ramet.store.session import Overtaken, Session, StatementFailed
 from ramet.store.verbs_binding import BindingVerbs
 from ramet.store.verbs_core import CoreVerbs
@@ -69,17 +69,15 @@ class PostgresStore(
         """
         self._url = url
         self._clock = clock
-        try:
-            connection = connect(url)
-        except psycopg.Error as error:
-            raise StoreError(f"cannot connect to PostgreSQL: {str(error).strip().splitlines()[0]}") from error
+        connection = open_connection(url)
         info = connection.info
         self.place = f"{info.host}:{info.port}/{info.dbname}"
         session = PostgresSession(connection, clock, hook)
         try:
-            _migrate(session, self.place, create)
-            self._fence_base = _begun(session)
+            migrate(session, shown(url), create)
+            self._fence_base = begun(session)
             identity = identity_of(connection)
+            self._ahead_seconds = 0.0 if clock is not None else ahead_seconds(connection)
         except psycopg.Error as error:
             session.close()
             raise store_error(error, self.place) from error
@@ -125,6 +123,12 @@ class PostgresStore(
         session.fence_base = self._fence_base
         return session
 
+    async def ensure_tables(self, statements: Sequence[str]) -> None:
+        # Whoever only works may not create, and need not: nothing is asked of the server for what is there.
+        missing = await self._read(partial(missing_tables, statements=statements))
+        if missing:
+            await super().ensure_tables(missing)
+
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
         return run_within(
             connection, self.place, self._clock, self._fence_base, partial(creating.submit, lineages=lineages)
@@ -144,6 +148,14 @@ class PostgresStore(
         await self._neighbours.wait(timeout_seconds)
 
     @property
+    def address(self) -> str:
+        return self._url
+
+    @property
+    def ahead_seconds(self) -> float:
+        return self._ahead_seconds
+
+    @property
     def slots_folder(self) -> Path | None:
         return self._neighbours.folder
 
@@ -161,55 +173,3 @@ class PostgresStore(
         self._writer.stop()
         self._neighbours.leave()
         self._reader.close()
-
-
-def _migrate(session: PostgresSession, place: str, create: bool) -> None:
-    """Bring the schema to this version, in one transaction, under the lock that all writers share.
-
-    Raises:
-        StoreMissing: the database has no schema of ours and ``create`` is False.
-        StoreNewer: a newer ramet wrote it.
-    """
-    if schema_version(session) == SCHEMA_VERSION:
-        return
-    session.begin("alone")
-    try:
-        version = schema_version(session)
-        if not version and not create:
-            raise StoreMissing(f"{place} has no ramet tables: give the right address with --db")
-        if version > SCHEMA_VERSION:
-            raise StoreNewer(
-                f"{place} has schema {version}, this ramet knows {SCHEMA_VERSION}: upgrade ramet to open it"
-            )
-        for step in migrations()[version:]:
-            for statement in step:
-                session.connection.execute(statement.encode())
-        if version < SCHEMA_VERSION:
-            session.run("UPDATE ramet_counters SET value = ? WHERE name = 'schema'", (SCHEMA_VERSION,))
-        session.commit()
-    finally:
-        session.rollback()
-
-
-def schema_version(session: PostgresSession) -> int:
-    """0 for a database without our tables."""
-    if not session.rows("SELECT 1 WHERE to_regclass('ramet_counters') IS NOT NULL"):
-        return 0
-    [(version,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'schema'")
-    return int(version)
-
-
-def _begun(session: PostgresSession) -> int:
-    """Where fences begin in this copy of the database; of several that open a copy, one begins its epoch."""
-    base = fence_base(session)
-    if base >= 0:
-        return base
-    session.begin("alone")
-    try:
-        base = fence_base(session)
-        if base < 0:
-            base = begin_epoch(session)
-        session.commit()
-    finally:
-        session.rollback()
-    return base

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+from ramet.store.address import shown
 from ramet.store.server_programs import ServerError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def connect(url: str) -> Connection:
     try:
         return psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS_MAX)
     except psycopg.Error as error:
-        raise ServerError(f"{without_password(url)} does not answer: {' '.join(str(error).split())}") from error
+        raise ServerError(f"{shown(url)} does not answer: {' '.join(str(error).split())}") from error
 
 
 def value(url: str, sql: str) -> object:
@@ -56,13 +57,6 @@ def either(first: str, second: str) -> str:
     parts, other = urlsplit(first), urlsplit(second)
     where = f"{parts.netloc},{other.netloc.rpartition('@')[2]}"
     return urlunsplit(parts._replace(netloc=where, query="target_session_attrs=read-write"))
-
-
-def without_password(url: str) -> str:
-    """An address that may be shown."""
-    parts = urlsplit(url)
-    who, at, where = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=who.split(":")[0] + at + where))
 
 
 def with_database(url: str, name: str) -> str:

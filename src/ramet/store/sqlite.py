@@ -144,6 +144,14 @@ class SqliteStore(
         await self._neighbours.wait(timeout_seconds)
 
     @property
+    def address(self) -> str:
+        return str(self.path)
+
+    @property
+    def ahead_seconds(self) -> float:
+        return 0.0  # It is this machine's.
+
+    @property
     def slots_folder(self) -> Path | None:
         return self._neighbours.folder
 

@@ -11,7 +11,7 @@ def stage_counts(session: Session, kind: str, tracking_id: str | None) -> list[S
     # Kinds of stages are ``kind.stage``; '/' is the character after '.'.
     kinds, values = "(kind = ? OR (kind > ? AND kind < ?))", [kind, f"{kind}.", f"{kind}/"]
     lineage, of = ("", []) if tracking_id is None else ("tracking_id = ? AND ", [tracking_id])
-    named = "CASE WHEN kind = ? THEN stage ELSE SUBSTR(kind, ?) END"
+    named = "CASE WHEN kind = ? THEN stage ELSE SUBSTR(kind, CAST(? AS INTEGER)) END"
     parameters = [kind, len(kind) + 2, *of, *values]
     rows = session.rows(
         f"SELECT {named} AS name, state, COUNT(*) FROM ramet_live WHERE {lineage}{kinds} GROUP BY name, state",

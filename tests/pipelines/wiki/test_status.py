@@ -86,7 +86,7 @@ async def test_a_run_on_which_nobody_works_says_how_to_continue(tmp_path: Path) 
         await submit(client)
         status = await status_of(client, RUN)
     out = Console(file=io.StringIO(), width=80)
-    out.print(show_status(status, tmp_path / "wiki.db", None))
+    out.print(show_status(status, str(tmp_path / "wiki.db"), None))
     shown = out.file.getvalue()  # type: ignore[attr-defined]
     assert "ramet wiki expand A B C D" in shown
     assert "--max-articles 9 --max-depth 2 --no-model" in " ".join(shown.split())

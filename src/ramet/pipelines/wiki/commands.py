@@ -40,12 +40,12 @@ def _database(command: Command) -> Command:
     return click.option(
         "--db",
         "database",
-        type=click.Path(dir_okay=False, path_type=Path),
         envvar="RAMET_DB",
         default=DATABASE,
         show_default=True,
         show_envvar=True,
-        help="The database file.",
+        metavar="DATABASE",
+        help="A file, or postgresql://user:password@host:port/database (with a password better in RAMET_DB).",
     )(command)
 
 
@@ -65,7 +65,7 @@ def _json(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")(command)
 
 
-def _ask(database: Path, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+def _ask(database: str, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
     """Run a coroutine with a client of a database that must exist.
 
     Raises:
@@ -136,13 +136,13 @@ def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: P
 @click.option("--watch", is_flag=True, help="Refresh until it has ended, or Ctrl-C.")
 @_database
 @_json
-def status(run: str | None, watch: bool, database: Path, as_json: bool) -> None:
+def status(run: str | None, watch: bool, database: str, as_json: bool) -> None:
     """How far a run is (the newest, if none is named): articles by depth and state, rate, failures, refused links."""
 
     async def show(client: Client) -> None:
         found = await find_run(client, run)
         if watch:
-            await _watch(client, found, database, as_json)
+            await _watch(client, found, as_json)
             return
         now = await status_of(client, found)
         counts = _counts(now)
@@ -150,10 +150,12 @@ def status(run: str | None, watch: bool, database: Path, as_json: bool) -> None:
             graph = None if counts is None else dataclasses.asdict(counts)
             terminal.emit({**now.as_json(), "graph_holds": graph})
             return
-        terminal.console().print(terminal.show_status(now, database, counts))
+        terminal.console().print(terminal.show_status(now, client.place, counts))
         others = len(await list_runs(client)) - 1
         if others and run is None:
-            click.echo(f"\n{terminal.counted(others, 'other run')} in {database}: `ramet status` lists the lineages")
+            click.echo(
+                f"\n{terminal.counted(others, 'other run')} in {client.place}: `ramet status` lists the lineages"
+            )
 
     try:
         _ask(database, show)
@@ -161,7 +163,7 @@ def status(run: str | None, watch: bool, database: Path, as_json: bool) -> None:
         click.get_current_context().exit(0)
 
 
-async def _watch(client: Client, run: Run, database: Path, as_json: bool) -> None:
+async def _watch(client: Client, run: Run, as_json: bool) -> None:
     """Tell how far the run is until it has ended."""
     now = await status_of(client, run)
     if as_json or not terminal.on_terminal():
@@ -173,11 +175,11 @@ async def _watch(client: Client, run: Run, database: Path, as_json: bool) -> Non
             now = await status_of(client, run)
         view.look(now)
         return
-    with Live(terminal.show_status(now, database, None), console=terminal.console(), auto_refresh=False) as live:
+    with Live(terminal.show_status(now, client.place, None), console=terminal.console(), auto_refresh=False) as live:
         while now.live:
             await asyncio.sleep(WATCH_SECONDS)
             now = await status_of(client, run)
-            live.update(terminal.show_status(now, database, None), refresh=True)
+            live.update(terminal.show_status(now, client.place, None), refresh=True)
 
 
 def _counts(status: RunStatus) -> GraphCounts | None:
@@ -221,9 +223,10 @@ def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options:
     type=click.Path(file_okay=False, path_type=Path),
     default="ramet-demo",
     show_default=True,
-    help="Where the database and the graph are kept.",
+    help="Where the graph is kept, and without --db the database.",
 )
+@click.option("--db", "database", metavar="DATABASE", help="A database elsewhere, such as postgresql://... .")
 @_data
-def demo(folder: Path, data_dir: Path) -> None:
+def demo(folder: Path, database: str | None, data_dir: Path) -> None:
     """Expand "Alan Turing" and "Ada Lovelace" to 500 articles, and show what can be done with them."""
-    click.get_current_context().exit(demonstration.demonstrate(folder, data_dir))
+    click.get_current_context().exit(demonstration.demonstrate(folder, data_dir, database))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import shutil
 import sys
@@ -31,7 +32,7 @@ TELLING_CHARACTERS = 4
 """Titles shorter than that, as of numbers, explain little."""
 
 
-def demonstrate(folder: Path, data_dir: Path) -> int:
+def demonstrate(folder: Path, data_dir: Path, database: str | None = None) -> int:
     """Expand into `folder` and show the result; the exit status.
 
     Raises:
@@ -49,11 +50,12 @@ def demonstrate(folder: Path, data_dir: Path) -> int:
         max_articles=MAX_ARTICLES,
         max_depth=MAX_DEPTH,
     )
-    wanted = Wanted(SEEDS, settings, folder / "wiki.db", brief=True)
-    return asyncio.run(_demonstrate(wanted, again=wanted.database.exists()))
+    file = folder / "wiki.db"
+    wanted = Wanted(SEEDS, settings, database or str(file), brief=True)
+    return asyncio.run(_demonstrate(wanted, folder if database is None and file.exists() else None))
 
 
-async def _demonstrate(wanted: Wanted, *, again: bool) -> int:
+async def _demonstrate(wanted: Wanted, before: Path | None) -> int:
     out = terminal.console()
     _title(out, f"Expanding {' and '.join(SEEDS)} to {MAX_ARTICLES} articles")
     out.print(
@@ -65,11 +67,11 @@ async def _demonstrate(wanted: Wanted, *, again: bool) -> int:
     status, code = await work(wanted)
     if code:
         return code
-    if again:
-        out.print(Text(f"(To see it from the beginning, delete {wanted.database.parent} first.)", style="dim"))
+    if before is not None:
+        out.print(Text(f"(To see it from the beginning, delete {before} first.)", style="dim"))
     async with app.client(wanted.database, create=False) as client:
         await _show(client, out, status, wanted)
-    _next_steps(out, status, wanted.database)
+        _next_steps(out, status, client.place)
     out.print(Text(f"\n{dataset.ATTRIBUTION}", style="dim"))
     return 0
 
@@ -77,7 +79,7 @@ async def _demonstrate(wanted: Wanted, *, again: bool) -> int:
 async def _show(client: Client, out: Console, status: RunStatus, wanted: Wanted) -> None:
     graph, data_dir = Path(wanted.settings.graph), Path(wanted.settings.data_dir)
     _title(out, "Where it stands")
-    out.print(terminal.show_status(status, wanted.database, graph_counts(graph)))
+    out.print(terminal.show_status(status, client.place, graph_counts(graph)))
     _title(out, "Who led to whom (a part)")
     rows = await client.read(tables.ARTICLES, (status.run.tracking_id,))
     for tree in terminal.discovery_tree(rows, width=3, depth=2):
@@ -116,10 +118,12 @@ async def _told(client: Client, block: Block) -> list[str]:
     ]
 
 
-def _next_steps(out: Console, status: RunStatus, database: Path) -> None:
+def _next_steps(out: Console, status: RunStatus, place: str) -> None:
     _title(out, "Try next")
     run, here = status.run.tracking_id, Path(sys.executable).parent
-    commands = [f"export RAMET_DB={shlex.quote(str(database))}"]
+    by_address = "://" in place
+    commands = [f"export RAMET_DB={shlex.quote(place)}" + ("   # with its password" if by_address else "")]
+    other = Path(status.run.settings.graph).with_name("curie.lbug")
     if Path(shutil.which("ramet") or "").parent != here:
         commands.append(f'export PATH={shlex.quote(str(here))}:"$PATH"')
     commands += [
@@ -127,7 +131,7 @@ def _next_steps(out: Console, status: RunStatus, database: Path) -> None:
         f"ramet explain {ARTICLE} Computer",
         f"ramet blocks {run} --reason budget",
         f"ramet tree {run}",
-        f'ramet wiki expand "Marie Curie" --graph {shlex.quote(str(database.with_name("curie.lbug")))}',
+        f'ramet wiki expand "Marie Curie" --graph {shlex.quote(os.path.relpath(other))}',
     ]
     for command in commands:
         out.print(Text(f"  {command}"), soft_wrap=True)

@@ -137,10 +137,10 @@ async def list_runs(client: Client) -> list[Lineage]:
     return [lineage for lineage in lineages if lineage.tracking_id.startswith(PREFIX)]
 
 
-def command_of(run: Run, database: Path) -> str:
+def command_of(run: Run, database: str) -> str:
     """The command line that continues a run."""
     settings = run.settings
-    words = ["ramet", "wiki", "expand", *run.seeds, "--db", str(database), "--graph", _short(settings.graph)]
+    words = ["ramet", "wiki", "expand", *run.seeds, *database_words(database), "--graph", _short(settings.graph)]
     if settings.source != BUNDLED:
         words += ["--source", _short(settings.source)]
     if settings.max_articles != MAX_ARTICLES:
@@ -150,6 +150,11 @@ def command_of(run: Run, database: Path) -> str:
     if not settings.semantic:
         words.append("--no-model")
     return shlex.join(words)
+
+
+def database_words(place: str) -> list[str]:
+    """Name a database in a command; one on a server is named in the environment, together with its password."""
+    return ["--db", place] if "://" not in place else []
 
 
 def _short(path: str) -> str:

@@ -203,12 +203,12 @@ def _stopping(articles: int, *, again: bool) -> str:
 # --- showing a run ----------------------------------------------------------------------------------------------
 
 
-def show_status(status: RunStatus, database: Path | None, graph: GraphCounts | None) -> RenderableType:
+def show_status(status: RunStatus, database: str | None, graph: GraphCounts | None) -> RenderableType:
     """Everything `wiki status` tells, in at most 80 columns.
 
     Args:
         status: what to show.
-        database: where it is, for the command that continues the run; None: do not speak of what is to come.
+        database: its address as it may be shown, for the command that continues the run; None: do not speak of that.
         graph: what its graph holds, where it could be read.
     """
     run = status.run
@@ -262,7 +262,7 @@ def _worked_on(status: RunStatus) -> bool:
     return status.articles_per_second is not None and not states[WikiState.DISCOVERED]
 
 
-def _idle(status: RunStatus, database: Path) -> str:
+def _idle(status: RunStatus, database: str) -> str:
     return f"nothing is being loaded just now; to continue:\n  {plain(command_of(status.run, database))}"
 
 

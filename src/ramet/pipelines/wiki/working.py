@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from ramet import LineageState
 from ramet.pipelines.wiki import dataset, terminal
 from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.expanding import CONCURRENCY, View, expand, graph_for_us, prepare
-from ramet.pipelines.wiki.runs import RunSettings, command_of
+from ramet.pipelines.wiki.runs import RunSettings, command_of, database_words
 from ramet.pipelines.wiki.sources import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_counts
 from ramet.pipelines.wiki.tasks import NOT_FOUND, app
@@ -26,7 +27,7 @@ class Wanted(NamedTuple):
 
     seeds: Sequence[str]
     settings: RunSettings
-    database: Path
+    database: str
     concurrency: int = CONCURRENCY
     as_json: bool = False
     brief: bool = False
@@ -43,18 +44,24 @@ async def work(wanted: Wanted) -> tuple[RunStatus, int]:
     Raises:
         WikiError, StoreError: nothing was begun, and why.
     """
-    if not wanted.database.absolute().parent.is_dir():
-        raise WikiError(f"the folder {wanted.database.parent} does not exist: create it or give another --db")
+    _check_folder(wanted.database)
     if not wanted.as_json:
         _tell_downloads(wanted.settings)
     prepared = await prepare(wanted.seeds, wanted.settings)
     async with graph_for_us(wanted.settings):
         async with app.client(wanted.database) as client:
+            wanted = wanted._replace(database=client.place)
             status, stopped = await expand(client, prepared, _view(wanted), concurrency=wanted.concurrency)
         _tell_end(wanted, status, stopped, prepared.attribution)
     if stopped and status.live:
         return status, 128 + stopped
     return status, 0 if status.state == LineageState.FINISHED else EXIT_UNFINISHED
+
+
+def _check_folder(database: str) -> None:
+    folder = Path(database).absolute().parent
+    if "://" not in database and not folder.is_dir():
+        raise WikiError(f"the folder {Path(database).parent} does not exist: create it or give another --db")
 
 
 def _view(wanted: Wanted) -> View:
@@ -87,7 +94,7 @@ def _tell_end(wanted: Wanted, status: RunStatus, stopped: int, attribution: str)
     elif status.state != LineageState.FINISHED:
         out.print(Text(f"\nthe run is {status.state}; `ramet status {status.run.tracking_id}` shows its lineage"))
     elif set(status.failures) - {NOT_FOUND}:
-        retry = f"ramet retry --failed {status.run.tracking_id} --db {wanted.database}"
+        retry = shlex.join(["ramet", "retry", "--failed", status.run.tracking_id, *database_words(wanted.database)])
         out.print(Text(f"\nto try the failed ones again:\n  {terminal.plain(retry)}\n  {again}"), soft_wrap=True)
     if attribution and not wanted.brief:
         out.print(Text(f"\n{attribution}", style="dim"))
