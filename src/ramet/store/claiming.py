@@ -10,12 +10,12 @@ from ramet.model.lifecycle import decide
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
 from ramet.model.transitions import PROCESSING, Change
+from ramet.store import floors
 from ramet.store.apply import apply, free
 from ramet.store.base import Claimed, ClaimRequest
 from ramet.store.bounding import Bounds, bounds_of
 from ramet.store.lineages import DEADLINE_REASON, end_lineage, read_lineages, tombstones_of
 from ramet.store.resources import ready, spend
-from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.settling import load_standings
 from ramet.store.spawning import load_parents
@@ -57,25 +57,16 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
 
 def promote_due(session: Session, limit: int = 1_000) -> int:
     """Make delayed tasks claimable whose time has come."""
-    due = session.rows(
-        "SELECT seq FROM ramet_live WHERE wait = 'due' AND available_at <= ? ORDER BY available_at "
-        f"LIMIT ?{session.skip_locked}",
-        (session.now, limit),
-    )
-    return free(session, [seq for (seq,) in due], Wait.DUE)
+    return free(session, floors.due(session, limit), Wait.DUE)
 
 
 def _candidates(session: Session, bounds: Bounds, limit: int) -> list[Standing]:
     """One ordered probe of the claim index per (queue, kind): a backlog of kinds nobody asked for costs nothing."""
     return [
-        Standing._make(row)
+        standing
         for queue in bounds.queues
         for kind in bounds.kinds
-        for row in session.rows(
-            f"SELECT {LIVE_LIST} FROM ramet_live WHERE queue = ? AND kind = ? AND state = 'pending' "
-            f"AND wait IS NULL ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
-            (queue, kind, limit),
-        )
+        for standing in floors.waiting(session, queue, kind, limit)
     ]
 
 

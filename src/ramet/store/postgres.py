@@ -14,6 +14,7 @@ from ramet.store import creating, sweeping
 from ramet.store.address import shown
 from ramet.store.base import NewLineage, Submitted, Swept
 from ramet.store.errors import StoreError
+from ramet.store.floors import Floors
 from ramet.store.postgres_connect import ahead_seconds, open_connection
 from ramet.store.postgres_migrate import begun, migrate, missing_tables
 from ramet.store.postgres_reader import Reader
@@ -89,7 +90,11 @@ class PostgresStore(
         self._reader = Reader(session, partial(self._session, hook))
         self._inline = inline
         self._closed = False
-        links = [Link(partial(connect, url), clock, hook, self._fence_base) for _ in range(1 if inline else THREADS)]
+        # In simulation nothing may depend on how long something took.
+        floors = None if inline else Floors()
+        links = [
+            Link(partial(connect, url), clock, hook, self._fence_base, floors) for _ in range(1 if inline else THREADS)
+        ]
         ring = self._neighbours.ring
         self._writer: InlineLink | Writers = (
             InlineLink(links[0], ring) if inline else Writers(links, ring, f"ramet {info.dbname}")

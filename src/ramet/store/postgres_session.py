@@ -15,6 +15,7 @@ from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
 from ramet.store.errors import StoreError
+from ramet.store.floors import Floors
 from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, meet
 from ramet.store.session import Overtaken, Row, StatementFailed
 
@@ -132,6 +133,7 @@ class PostgresSession:
         self.connection = connection
         self.now = 0.0
         self.fence_base = 0
+        self.floors: Floors | None = None
         self.woken = False
         self.last_try = False
         """True when the verb will not be run again: what looked like a race is then refused like any bad statement."""

@@ -19,6 +19,7 @@ import psycopg
 
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError, StoreFull, StoreUncertain, StoreUnreachable
+from ramet.store.floors import Floors
 from ramet.store.postgres_session import Hook, Lost, Mode, PostgresSession, Raced, Unknown, is_gone, is_race
 from ramet.store.session import Overtaken, Row, Session, StatementFailed
 
@@ -53,12 +54,13 @@ class Link:
 
     def __init__(
         self, open_connection: Callable[[], psycopg.Connection[Row]], clock: Callable[[], float] | None,
-        hook: Hook | None, fence_base: int,
+        hook: Hook | None, fence_base: int, floors: Floors | None = None,
     ) -> None:  # fmt: skip
         self._open = open_connection
         self._clock = clock
         self._hook = hook
         self._fence_base = fence_base
+        self._floors = floors
         self._backoff = Backoff(first_seconds=0.05, seconds_max=PAUSE_SECONDS_MAX)
         self._stopping = threading.Event()
         self._session: PostgresSession | None = None
@@ -173,6 +175,7 @@ class Link:
             raise
         self._session = PostgresSession(connection, self._clock, self._hook)
         self._session.fence_base = self._fence_base
+        self._session.floors = self._floors
         return self._session, commits
 
     def _drop(self) -> None:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from ramet.store.floors import Floors
 
 Row = tuple[Any, ...]
 
@@ -33,6 +36,9 @@ class Session(Protocol):
     Empty where only one transaction writes at a time."""
     skip_locked: str
     """Ends a SELECT of rows to take: those that somebody else is about to take are left out."""
+
+    floors: Floors | None
+    """Where scans begin (:mod:`ramet.store.floors`); None where what was taken is out of the way at once."""
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and fetch everything it returns."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ramet.store.errors import StoreBusy, StoreError, StoreFull, StoreUnsafe
+from ramet.store.floors import Floors
 from ramet.store.session import Overtaken, Row, StatementFailed
 
 BUSY_SECONDS = 30.0
@@ -155,6 +156,7 @@ class SqliteSession:
         self._depth = 0
         self.now = 0.0
         self.fence_base = 0
+        self.floors: Floors | None = None
         self.woken = False
 
     def begin(self, *, write: bool) -> None:

@@ -1,0 +1,169 @@
+"""Where the tasks that wait begin, while what was taken before them cannot be removed (docs/decisions/0036).
+
+A claim reads the waiting tasks in order, from the beginning of an index. In PostgreSQL the entries of tasks that were
+taken stay there until no open transaction can see them any more; one that stays open for minutes makes every claim walk
+over everything that was claimed since. Then, and only then, claims begin where the last ones found something, and look
+from the very beginning for a tenth of the time. What came to wait before that place (a retry, a reclaimed task) is
+found by the next such look: later than its turn, by a few seconds at most, never not at all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ramet.model.task import Standing
+from ramet.store.schema import LIVE_LIST
+from ramet.store.session import Session
+
+SLOW_SECONDS = 0.02
+"""A look from the beginning that takes longer than this, beyond what its rows cost, walked over what is gone."""
+ROW_SECONDS = 0.0001
+"""What a row that was found may cost."""
+SHARE = 10
+"""After a slow look from the beginning so many times its duration passes before the next one."""
+
+Position = tuple[float, ...]
+Floor = Mapping[int, Position]
+"""Where to begin, by rank."""
+
+
+class _Known(NamedTuple):
+    until: float
+    """Monotonic seconds: before that claims begin at the floor."""
+    seconds: float
+    """How long the last look from the beginning took."""
+    floor: Floor
+
+
+class Floors:
+    """What one process knows about the beginnings of scans. Safe in many threads: a lost update costs one slow look."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, _Known] = {}
+
+    def of(self, scan: Hashable) -> Floor | None:
+        """Where this scan begins; None from the very beginning."""
+        known = self._known.get(scan)
+        if known is None:
+            return None
+        now = time.monotonic()
+        if now < known.until:
+            return known.floor
+        # One looks from the beginning; the others go on as before until it is back.
+        self._known[scan] = known._replace(until=now + 2 * known.seconds)
+        return None
+
+    def is_slow(self, scan: Hashable, seconds: float, found: int) -> bool:
+        """Was this look from the beginning slow, and the one before it too? One alone is somebody else's fault."""
+        if seconds - found * ROW_SECONDS < SLOW_SECONDS:
+            self._known.pop(scan, None)
+            return False
+        if scan in self._known:
+            return True
+        self._known[scan] = _Known(0.0, seconds, {})
+        return False
+
+    def begin_at(self, scan: Hashable, floor: Floor, seconds: float) -> None:
+        """A look from the beginning was slow: the next ones begin here."""
+        self._known[scan] = _Known(time.monotonic() + SHARE * seconds, seconds, {**floor})
+
+    def rise(self, scan: Hashable, firsts: Floor) -> None:
+        """A scan from the floor found these first."""
+        known = self._known.get(scan)
+        if known is not None and firsts:
+            self._known[scan] = known._replace(floor={**known.floor, **firsts})
+
+    def last(self, scan: Hashable) -> Floor:
+        """What is known, whether it holds or not."""
+        known = self._known.get(scan)
+        return known.floor if known is not None else {}
+
+
+def raised(before: Floor, firsts: Floor, filled: bool) -> Floor:
+    """The floor after a look from the beginning.
+
+    What it found below the floor was left behind before and is taken now; only where it found more than it could take
+    does the floor go down to it.
+    """
+    after = dict(before)
+    for rank, first in firsts.items():
+        after[rank] = first if rank not in before or (filled and rank == max(firsts)) else max(before[rank], first)
+    return after
+
+
+_WAITING = f"SELECT {LIVE_LIST} FROM ramet_live WHERE queue = ? AND kind = ? AND state = 'pending' AND wait IS NULL "
+
+
+def waiting(session: Session, queue: str, kind: str, limit: int) -> list[Standing]:
+    """Claimable tasks of one kind in one queue, by rank, turn and age: one ordered probe of the claim index."""
+    floors, scan = session.floors, (queue, kind)
+    floor = None if floors is None else floors.of(scan)
+    if floors is not None and floor is not None:
+        found = _from_floor(session, queue, kind, limit, floor)
+        floors.rise(scan, _firsts(found))
+        return found
+    begun = time.monotonic()
+    rows = session.rows(f"{_WAITING}ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}", (queue, kind, limit))
+    found = [*map(Standing._make, rows)]
+    if floors is not None:
+        seconds = time.monotonic() - begun
+        if floors.is_slow(scan, seconds, len(found)):
+            known = {**_levels(session, queue, kind), **floors.last(scan)}
+            floors.begin_at(scan, raised(known, _firsts(found), len(found) == limit), seconds)
+    return found
+
+
+def _from_floor(session: Session, queue: str, kind: str, limit: int, floor: Floor) -> list[Standing]:
+    found: list[Standing] = []
+    for rank, (turn, seq) in sorted(floor.items()):
+        if len(found) == limit:
+            break
+        rows = session.rows(
+            f"{_WAITING}AND rank = ? AND (turn, seq) >= (?, ?) ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
+            (queue, kind, rank, int(turn), int(seq), limit - len(found)),
+        )
+        found += map(Standing._make, rows)
+    return found
+
+
+def _firsts(standings: Iterable[Standing]) -> dict[int, Position]:
+    firsts: dict[int, Position] = {}
+    for standing in standings:
+        if standing.rank not in firsts:
+            firsts[standing.rank] = (standing.turn, standing.seq)
+    return firsts
+
+
+def _levels(session: Session, queue: str, kind: str) -> dict[int, Position]:
+    """Nothing new waits before the turn that claims have reached (docs/decisions/0013)."""
+    return {
+        rank: (turn, 0)
+        for rank, turn in session.rows(
+            "SELECT rank, turn FROM ramet_turns WHERE queue = ? AND kind = ? AND resource = ''", (queue, kind)
+        )
+    }
+
+
+def due(session: Session, limit: int) -> Sequence[int]:
+    """Numbers of delayed tasks whose time has come, the longest due first."""
+    floors, scan = session.floors, "due"
+    floor = None if floors is None else floors.of(scan)
+    begin, values = ("", []) if floor is None else ("AND available_at >= ? ", [*floor[0]])
+    begun = time.monotonic()
+    rows = session.rows(
+        f"SELECT seq, available_at FROM ramet_live WHERE wait = 'due' {begin}AND available_at <= ? "
+        f"ORDER BY available_at LIMIT ?{session.skip_locked}",
+        (*values, session.now, limit),
+    )
+    if floors is not None:
+        firsts: dict[int, Position] = {0: (rows[0][1],)} if rows else {}
+        seconds = time.monotonic() - begun
+        if floor is not None:
+            floors.rise(scan, firsts)
+        elif floors.is_slow(scan, seconds, len(rows)):
+            # What is delayed by less than it takes to look is found by the next look.
+            known = floors.last(scan) or {0: (session.now - 2 * seconds,)}
+            floors.begin_at(scan, raised(known, firsts, len(rows) == limit), seconds)
+    return [seq for seq, _ in rows]
