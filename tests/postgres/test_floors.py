@@ -56,9 +56,7 @@ async def test_tasks_are_claimed_in_order_from_the_floor(world: World) -> None:
     assert [claimed.key for claimed in await world.claim(3)] == ["key6"]
 
 
-async def test_what_comes_to_wait_below_the_floor_is_found_by_the_next_look(
-    world: World, ticks: SettableClock
-) -> None:
+async def test_what_comes_to_wait_below_the_floor_is_found_by_the_next_look(world: World, ticks: SettableClock) -> None:
     await engaged(world)
     early = await world.claim_one()
     [later] = await world.claim(1)
