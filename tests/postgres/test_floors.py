@@ -15,7 +15,7 @@ from tests.world import SettableClock, World, failing
 
 @pytest.fixture
 def ticks(monkeypatch: pytest.MonkeyPatch) -> SettableClock:
-    """Monotonic seconds as the test says; every look from the beginning counts as slow, as one of a tenth of a second."""
+    """Monotonic seconds as the test says; every look from the beginning counts as slow."""
     ticks = SettableClock(1_000.0)
 
     def monotonic() -> float:
