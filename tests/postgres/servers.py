@@ -6,7 +6,6 @@ database that the address names must be empty, and is emptied after every test.
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import functools
 import os
@@ -60,8 +59,7 @@ class Databases(Protocol):
 
 def migrate(url: str) -> str:
     """Make ramet's tables in a database; its address."""
-    store = PostgresStore(url, inline=True)
-    asyncio.run(store.close())
+    PostgresStore(url, inline=True).close_now()
     return url
 
 

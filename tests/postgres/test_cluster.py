@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -12,13 +13,14 @@ import pytest
 
 from ramet.store.server_databases import connect, value
 from ramet.store.server_programs import alive, family
-from ramet.testing.postgres import Cluster, ServerError
+from ramet.testing.postgres import Cluster, ServerError, terminate_backends
 from tests.engine.waiting import until_now
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Cluster:
-    return Cluster().start()
+def cluster() -> Iterator[Cluster]:
+    with Cluster() as cluster:
+        yield cluster
 
 
 def test_both_addresses_reach_the_same_server(cluster: Cluster) -> None:
@@ -51,6 +53,22 @@ def test_a_database_copies_its_template_and_a_drop_cuts_its_connections(cluster:
     held.close()
     with pytest.raises(ServerError, match="does not exist"):
         connect(copy)
+
+
+def test_terminated_backends_have_ended_and_those_of_other_databases_have_not(cluster: Cluster) -> None:
+    url, other = cluster.create_database(), cluster.create_database()
+    count = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    held = [connect(url), connect(url)]
+    elsewhere = connect(other)
+    assert terminate_backends(url) == 2
+    assert value(url, count) == 0
+    assert terminate_backends(url) == 0
+    for connection in held:
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute("SELECT 1")
+        connection.close()
+    elsewhere.execute("SELECT 1")
+    elsewhere.close()
 
 
 def test_a_killed_server_is_gone_at_once_and_a_start_recovers_what_was_committed() -> None:
@@ -100,6 +118,16 @@ def test_a_close_leaves_neither_process_nor_folder() -> None:
     assert not alive(first)
     assert not cluster.server.folder.exists()
     cluster.close()
+
+
+def test_a_fork_of_the_program_ends_without_it() -> None:
+    with Cluster() as cluster:
+        pid = os.fork()
+        if pid == 0:
+            cluster.close()
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
+        assert value(cluster.url(), "SELECT 1") == 1
 
 
 MAKES_ONE = """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import psycopg
 import pytest
@@ -66,6 +68,39 @@ async def test_what_full_tables_refuse_is_told_and_nothing_of_it_is_kept(inline:
         await store.submit([lineage(acknowledged, 100)])
         assert await violations(store) == []
         await store.close()
+
+
+class Panic(psycopg.errors.DiskFull):
+    """What a server says that finds no room for its log, just before it goes down."""
+
+    @property
+    def diag(self) -> Any:
+        return SimpleNamespace(severity_nonlocalized="PANIC", message_primary="no room", table_name=None)
+
+
+@pytest.mark.parametrize("reached", [True, False])
+async def test_the_last_words_of_a_server_are_no_answer_to_a_commit(
+    ramet_postgres_url: str, monkeypatch: pytest.MonkeyPatch, reached: bool
+) -> None:
+    store = PostgresStore(ramet_postgres_url, inline=True)
+    really = psycopg.Connection.execute
+    panics = [Panic("no room")]
+
+    def execute(self: psycopg.Connection, query: Any, *more: Any, **named: Any) -> Any:
+        if not panics or not str(query).endswith("COMMIT'"):
+            return really(self, query, *more, **named)
+        if reached:
+            really(self, query, *more, **named)
+        else:
+            really(self, b"ROLLBACK")
+        raise panics.pop()
+
+    monkeypatch.setattr(psycopg.Connection, "execute", execute)
+    await store.submit([lineage(0)])
+    assert panics == []
+    assert [row.tracking_id for row in await store.lineages()] == ["line0"]
+    assert await violations(store) == []
+    await store.close()
 
 
 async def test_a_verb_whose_server_went_with_a_full_log_is_carried_out_once_when_it_is_back() -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 CONNECT_SECONDS_MAX = 20
+ENDED_SECONDS_MAX = 30
 
 
 def need_driver() -> None:
@@ -111,13 +112,23 @@ def drop_database(url: str, name: str) -> None:
 
 
 def terminate_backends(url: str) -> int:
-    """``pg_terminate_backend`` for every other connection to the database of ``url``; how many were told to end."""
+    """``pg_terminate_backend`` for every other connection to the database of ``url``, and wait until they have ended.
+
+    Returns:
+        How many have; their clients learn of it when they next speak to the server.
+
+    Raises:
+        ServerError: one did not end in time.
+    """
     with connect(url) as connection:
-        found = connection.execute(
-            "SELECT COUNT(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-        ).fetchone()
-    return int(found[0]) if found else 0
+        told = connection.execute(
+            "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
+            (ENDED_SECONDS_MAX * 1_000,),
+        ).fetchall()
+    if (False,) in told:
+        raise ServerError(f"a connection did not end within {ENDED_SECONDS_MAX} seconds")
+    return len(told)
 
 
 def quoted_name(name: str) -> str:

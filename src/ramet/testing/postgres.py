@@ -70,6 +70,7 @@ class Cluster:
     ) -> None:
         self.durable = durable
         self._folder = temporary_folder(owner(), place)
+        self._maker = os.getpid()
         self._guard = guard(self._folder)
         try:
             programs = Programs(binaries, copy=self._folder / "programs")
@@ -155,6 +156,8 @@ class Cluster:
     def close(self) -> None:
         """End the server at once and delete its folder. Nothing can be done with it afterwards."""
         atexit.unregister(self.close)
+        if os.getpid() != self._maker:
+            return  # A fork of the maker ends; the maker goes on.
         if self._guard.poll() is None:
             self.server.stop(immediate=True)
             self._guard.communicate(b"\n")
