@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
+from functools import partial
 from typing import Any
 
 from ramet.model.guard import REOFFERABLE, BlockReason, buried
@@ -22,6 +23,7 @@ from tests.invariants_flow import FLOW_CHECKS, FlowRows
 from tests.invariants_guard import UniqueRow, shapes_equal_a_recount, unique_keys_have_their_holder
 from tests.invariants_money import money
 from tests.invariants_rows import BlockRow, TaskRow
+from tests.snapshot import in_snapshot
 
 TERMINAL = ("success", "filtered", "skipped", "failed", "cancelled")
 OUTCOMES = {"success", "filtered", "skipped", "error", "snooze", "continue", "lost", "returned", "ended"}
@@ -120,7 +122,10 @@ async def violations(
 
     With ``clock_set_back`` the order of attempts in time proves nothing and is not looked at.
     """
-    rows = Rows(lowered, loose_kinds)
+    return await in_snapshot(store, partial(_look, rows=Rows(lowered, loose_kinds), clock_set_back=clock_set_back))
+
+
+async def _look(store: Store, rows: Rows, clock_set_back: bool) -> list[str]:
     await rows.load(store)
     if clock_set_back:
         rows.fences = defaultdict(list, {seq: sorted(fences) for seq, fences in rows.fences.items()})

@@ -10,7 +10,7 @@ from typing import Protocol
 from ramet.store.base import Store
 from ramet.store.postgres import PostgresStore
 from ramet.store.sqlite import SqliteStore
-from tests.postgres.servers import databases
+from tests.postgres import used
 
 Clock = Callable[[], float]
 
@@ -23,12 +23,17 @@ class Backend(Protocol):
         """What another process gives to ``open_store``."""
         ...
 
-    def open(self, *, clock: Clock = time.time, inline: bool = False) -> Store:
-        """Open the database; ``inline`` runs verbs one by one in the calling thread, where there is a choice."""
+    def open(self, *, clock: Clock | None = None, inline: bool = False) -> Store:
+        """Open the database.
+
+        Args:
+            clock: Unix seconds; by default the one that the database has without a test.
+            inline: run verbs one by one in the calling thread, where there is a choice.
+        """
         ...
 
     def close(self) -> None:
-        """The test is over, and its stores are closed."""
+        """The test is over, and every store closed."""
         ...
 
 
@@ -42,28 +47,28 @@ class SqliteBackend:
     def address(self) -> str:
         return str(self._path)
 
-    def open(self, *, clock: Clock = time.time, inline: bool = False) -> Store:
-        return SqliteStore(self._path, clock=clock, inline=inline)
+    def open(self, *, clock: Clock | None = None, inline: bool = False) -> Store:
+        return SqliteStore(self._path, clock=clock or time.time, inline=inline)
 
     def close(self) -> None:
         """The folder goes with the test."""
 
 
 class PostgresBackend:
-    """A database of its own on the server of this test run."""
+    """A database on the server of this test run."""
 
     def __init__(self, folder: Path) -> None:
-        self._address = databases().create(migrated=True)
+        self._url = used.take()
 
     @property
     def address(self) -> str:
-        return self._address
+        return self._url
 
     def open(self, *, clock: Clock | None = None, inline: bool = False) -> Store:
-        return PostgresStore(self._address, clock=clock, inline=inline)
+        return PostgresStore(self._url, clock=clock, inline=inline)
 
     def close(self) -> None:
-        databases().drop(self._address)
+        used.give_back(self._url)
 
 
-BACKENDS: dict[str, Callable[[Path], Backend]] = {"sqlite": SqliteBackend, "postgres": PostgresBackend}
+BACKENDS: dict[str, Callable[[Path], Backend]] = {"postgres": PostgresBackend, "sqlite": SqliteBackend}

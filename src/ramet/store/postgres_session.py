@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Literal
@@ -102,13 +102,21 @@ def is_gone(error: psycopg.Error, connection: psycopg.Connection[Row]) -> bool:
     )  # fmt: skip
 
 
-def is_race(error: BaseException) -> bool:
-    """True when another transaction came in between: a unique row of ours that was taken meanwhile is one, too."""
+def is_race(error: BaseException, taken: Container[str] = ()) -> bool:
+    """True when another transaction came in between: a unique row of ours that was taken meanwhile is one, too.
+
+    ``taken`` are such rows that the verb met when it was run before: it does not see them by looking.
+    """
     if isinstance(error, errors.UniqueViolation):
-        return (error.diag.table_name or "").startswith("ramet_")
+        return (error.diag.table_name or "").startswith("ramet_") and taken_row(error) not in taken
     return isinstance(
         error, Overtaken | errors.DeadlockDetected | errors.SerializationFailure | errors.LockNotAvailable
     )
+
+
+def taken_row(error: errors.UniqueViolation) -> str:
+    """Which row of which constraint was there already."""
+    return f"{error.diag.constraint_name} {error.diag.message_detail}"
 
 
 @cache
@@ -137,6 +145,8 @@ class PostgresSession:
         self.woken = False
         self.last_try = False
         """True when the verb will not be run again: what looked like a race is then refused like any bad statement."""
+        self.taken: set[str] = set()
+        """Unique rows that the verb met when it was run before; to meet one again is no race."""
         self._clock = clock
         self._hook = hook
         self._depth = 0
@@ -309,7 +319,7 @@ class PostgresSession:
                 raise
             if isinstance(error, psycopg.Error) and is_gone(error, self.connection):
                 raise
-            if is_race(error) and not self.last_try:
+            if is_race(error, self.taken) and not self.last_try:
                 raise  # Of the whole transaction nothing is kept.
             self.connection.execute(f"ROLLBACK TO {name}; RELEASE {name}".encode(), prepare=False)
             if isinstance(error, psycopg.Error | UnicodeError | OverflowError | Overtaken):

@@ -8,8 +8,8 @@ from typing import TypeVar
 import psycopg
 
 from ramet.store.errors import StoreBusy, StoreError
+from ramet.store.postgres_errors import store_error
 from ramet.store.postgres_session import PostgresSession, is_race
-from ramet.store.postgres_writer import store_error
 from ramet.store.session import Session, StatementFailed
 
 Answer = TypeVar("Answer")

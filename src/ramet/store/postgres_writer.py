@@ -20,8 +20,18 @@ import psycopg
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError, StoreFull, StoreUncertain, StoreUnreachable
 from ramet.store.floors import Floors
-from ramet.store.postgres_session import Hook, Lost, Mode, PostgresSession, Raced, Unknown, is_gone, is_race
-from ramet.store.session import Overtaken, Row, Session, StatementFailed
+from ramet.store.postgres_session import (
+    Hook,
+    Lost,
+    Mode,
+    PostgresSession,
+    Raced,
+    Unknown,
+    is_gone,
+    is_race,
+    taken_row,
+)
+from ramet.store.session import Row, Session
 
 THREADS = 4
 TRIES = 12
@@ -66,6 +76,7 @@ class Link:
         self._session: PostgresSession | None = None
         self._id = int.from_bytes(os.urandom(7))
         self._commits = 0
+        self._taken: set[str] = set()
 
     def run(self, verb: Callable[[Session], Answer], mode: Mode) -> tuple[Answer, bool]:
         """Run a verb in one transaction, as often as other transactions or a lost connection make necessary.
@@ -78,6 +89,7 @@ class Link:
         """
         give_up_at = time.monotonic() + PATIENCE_SECONDS
         tried = 0
+        self._taken.clear()
         while True:
             try:
                 return self._attempt(verb, mode, last_try=tried >= TRIES - 1)
@@ -85,7 +97,8 @@ class Link:
                 tried += 1
                 if tried >= TRIES:
                     raise StoreError(f"the database is too busy: {race.__cause__}") from race
-                self._pause()
+                if not isinstance(race.__cause__, psycopg.errors.UniqueViolation):
+                    self._pause()  # Who took a unique row has committed already.
             except Lost as lost:
                 tried = 0
                 if self._gives_up(give_up_at):
@@ -96,6 +109,7 @@ class Link:
     def _attempt(self, verb: Callable[[Session], Answer], mode: Mode, *, last_try: bool) -> tuple[Answer, bool]:
         session = self._connected()
         session.last_try = last_try
+        session.taken = self._taken
         try:
             session.begin(mode)
             answer = verb(session)
@@ -115,7 +129,9 @@ class Link:
         if isinstance(error, psycopg.Error) and is_gone(error, session.connection):
             self._drop()
             return Lost(str(error).splitlines()[0])
-        if is_race(error) and not last_try:
+        if is_race(error, self._taken) and not last_try:
+            if isinstance(error, psycopg.errors.UniqueViolation):
+                self._taken.add(taken_row(error))
             return Raced()
         return error
 
@@ -378,11 +394,3 @@ def _resolve(future: asyncio.Future[Any], answer: Any, error: BaseException | No
         future.set_exception(error)
     else:
         future.set_result(answer)
-
-
-def store_error(error: psycopg.Error | StatementFailed | Overtaken, place: str) -> StoreError:
-    """One line that says what to do, for what the server or its machine did to us."""
-    if isinstance(error, psycopg.errors.DiskFull):
-        return StoreFull(f"the disk of {place} is full: free some space; nothing of this step was written")
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return StoreError(f"{place}: {lines[0]}")
