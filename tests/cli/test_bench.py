@@ -8,24 +8,29 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from ramet.cli import bench, bench_app, bench_backlog, bench_bare, bench_pickup
+from ramet.cli import bench, bench_app, bench_backlog, bench_bare, bench_pickup, bench_pinned
 from ramet.cli.bench import Engine, Size
 from ramet.cli.bench_pickup import PickUp
+from ramet.cli.bench_pinned import Phases
+from ramet.cli.bench_places import BareRun, Spot, SqlitePlace
+from ramet.store.base import Store
 from ramet.store.schema import MIGRATIONS
 from tests.cli.conftest import Cli
 
-PUBLISHED = {
-    f"sqlite.{name}"
-    for name in (
+PUBLISHED = set(
+    (
         "drain_per_s drain_to_bare_ratio drain_cpu_us submit_per_s submit_to_bare_ratio tree_per_s backlog_ratio "
-        "spawn_large_lineage_ratio latency_ms_p50 latency_ms_p99 worker_mb"
+        "spawn_large_lineage_ratio latency_ms_p50 latency_ms_p99 worker_mb steady_per_s pinned_ratio pinned_end_ratio "
+        "recovered_ratio"
     ).split()
-}
-SMALL = Size(tasks=200, repeats=1, levels=2, waiting=5_000, samples=3)
+)
+SMALL = Size(tasks=200, repeats=1, levels=2, waiting=5_000, samples=3, pinned=Phases(2, 1, 1))
 
 
 def columns(connection: sqlite3.Connection, table: str) -> list[str]:
@@ -70,8 +75,9 @@ def test_the_bare_loop_is_as_durable_as_the_engine_and_loses_nothing(tmp_path: P
 
 
 def test_the_engine_is_measured_with_its_handler_process(tmp_path: Path) -> None:
-    found = asyncio.run(bench._engine(tmp_path, 300))
-    assert min(found) > 0
+    found = asyncio.run(bench._engine(SqlitePlace(None), Spot(str(tmp_path / "bench.db"), tmp_path), 300))
+    assert min(found[:3]) > 0
+    assert found.server_cpu_us is None
     loaded, ended = (float((tmp_path / name).read_text()) for name in ("loaded", "ended"))
     assert 0 < loaded < ended
 
@@ -81,16 +87,18 @@ def test_the_report_has_its_published_names(cli: Cli, monkeypatch: pytest.Monkey
     result = cli.run("bench", "--quick", "--json", "--folder", str(tmp_path), database=False)
     assert result.exit_code == 0
     found = json.loads(result.stdout)
-    assert found.keys() >= PUBLISHED | {"sqlite.bare_drain_per_s", "sqlite.bare_submit_per_s", "python", "sqlite"}
+    published = {f"sqlite.{name}" for name in PUBLISHED}
+    assert found.keys() >= published | {"sqlite.bare_drain_per_s", "sqlite.bare_submit_per_s", "python", "sqlite"}
     assert (found["tasks"], found["repeats"], found["tree_tasks"]) == (200, 1, 111)
-    assert min(value for name, value in found.items() if name in PUBLISHED and value is not None) > 0
+    assert min(value for name, value in found.items() if name in published and value is not None) >= 0
+    assert min(found[f"sqlite.{name}"] for name in ("drain_per_s", "submit_per_s", "tree_per_s", "steady_per_s")) > 0
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_ratio_is_of_the_medians_of_one_run() -> None:
-    bare = [bench_bare.Bare(10, rate, 1) for rate in (100, 900, 200)]
+    bare = [BareRun(10, rate, 1) for rate in (100, 900, 200)]
     engine = [Engine(5, rate, cpu) for rate, cpu in ((50, 7), (60, 9), (10, 8))]
-    found = bench.report(SMALL, bare, engine)
+    found = bench.report(SqlitePlace(None), SMALL, bare, engine)
     assert found["sqlite.drain_per_s"] == 50
     assert found["sqlite.bare_drain_per_s"] == 200
     assert found["sqlite.drain_to_bare_ratio"] == 0.25
@@ -124,3 +132,37 @@ def test_memory_is_that_of_a_process_and_all_below_it() -> None:
 
 def test_a_missing_folder_is_one_line(cli: Cli) -> None:
     assert "does not exist" in cli.bad("bench", "--folder", "no-such-folder", database=False)
+
+
+def test_a_file_is_not_measured_in(cli: Cli, tmp_path: Path) -> None:
+    assert "databases of its own" in cli.bad("bench", "--db", str(tmp_path / "my.db"), database=False)
+    server = "postgresql://nobody@127.0.0.1:1/none"
+    assert "--db or --folder" in cli.bad("bench", "--db", server, "--folder", str(tmp_path), database=False)
+    assert "does not answer" in cli.bad("bench", "--db", server, database=False)
+
+
+def test_a_rate_is_that_of_its_phase_and_of_the_end_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    counting = bench_pinned._Counting(cast(Store, None))
+
+    async def sleep(seconds: float) -> None:
+        clock[0] += seconds
+        counting.settled += 20 if clock[0] < 5 else 40
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+    found = asyncio.run(bench_pinned._rates(counting, 6.0))
+    assert [round(rate, 6) for rate in found] == [10.0, 20.0]
+
+
+def test_a_snapshot_is_held_while_it_is_measured(tmp_path: Path) -> None:
+    spot = Spot(str(tmp_path / "bench.db"), tmp_path)
+    asyncio.run(bench_app.app.client(spot.address).close())
+    with sqlite3.connect(spot.address) as writer:
+        with SqlitePlace(None).pin(spot):
+            writer.execute("CREATE TABLE written (number)")
+            # Busy: somebody still reads what was before.
+            [(busy, written, cleaned)] = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            assert (busy, cleaned < written) == (1, True)
+        assert writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0] == 0
+    writer.close()

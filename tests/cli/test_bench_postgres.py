@@ -1,13 +1,19 @@
-"""The bare loop on PostgreSQL: the yardstick has the engine's rows and loses none."""
+"""`ramet bench --db`: the same figures on a server, and a yardstick with the engine's rows that loses none."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from ramet.cli import bench_app, bench_bare_postgres
+from ramet.cli import bench, bench_app, bench_bare_postgres
+from ramet.cli.bench_places import PostgresPlace, Spot
 from ramet.store.server_databases import connect
+from tests.cli.conftest import Cli
+from tests.cli.test_bench import PUBLISHED, SMALL
 from tests.postgres.servers import databases
 
 TABLES = ("tasks", "live", "identities", "attempts")
@@ -39,3 +45,46 @@ def test_the_bare_loop_has_the_engines_columns_and_loses_nothing(address: str) -
         [(payload,)] = connection.execute("SELECT payload FROM bare_tasks LIMIT 1").fetchall()
     assert (rows, distinct) == (2_500, 2_500)
     assert bench_app.Payload.model_validate_json(payload).text == bench_app.TEXT
+
+
+def left_behind() -> int:
+    with connect(databases().url) as connection:
+        query = "SELECT count(*) FROM pg_database WHERE datname LIKE 'ramet\\_bench%'"
+        [(count,)] = connection.execute(query).fetchall()
+    return int(count)
+
+
+def test_a_server_is_measured_as_a_file_is_and_left_as_it_was(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "QUICK", SMALL)
+    result = cli.run("bench", "--quick", "--json", "--db", databases().url, database=False)
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    published = {f"postgres.{name}" for name in PUBLISHED}
+    assert found.keys() >= published | {"postgres.bare_drain_per_s", "postgres", "fsync", "synchronous_commit"}
+    assert not [name for name in found if name.startswith("sqlite")]
+    assert min(value for name, value in found.items() if name in published and value is not None) >= 0
+    assert min(found[f"postgres.{name}"] for name in ("drain_per_s", "submit_per_s", "tree_per_s", "steady_per_s")) > 0
+    assert left_behind() == 0
+
+
+def test_a_role_that_may_not_create_databases_is_told_so_in_one_line(cli: Cli) -> None:
+    with connect(databases().url) as connection:
+        connection.execute("CREATE ROLE ramet_bench_reader LOGIN PASSWORD 'only-here'")
+        try:
+            parts = urlsplit(databases().url)
+            where = parts.netloc.rpartition("@")[2]
+            url = urlunsplit(parts._replace(netloc=f"ramet_bench_reader:only-here@{where}"))
+            line = cli.bad("bench", "--quick", "--db", url, database=False)
+        finally:
+            connection.execute("DROP ROLE ramet_bench_reader")
+    assert "may not create databases" in line
+    assert "only-here" not in line
+
+
+def test_a_snapshot_is_held_while_it_is_measured(address: str, tmp_path: Path) -> None:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_xmin IS NOT NULL"
+    others = f"{query} AND pid <> pg_backend_pid()"
+    with connect(address) as connection:
+        assert connection.execute(others.encode()).fetchone() == (0,)
+        with PostgresPlace(databases().url).pin(Spot(address, tmp_path)):
+            assert connection.execute(others.encode()).fetchone() == (1,)

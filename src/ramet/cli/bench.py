@@ -7,7 +7,6 @@ import os
 import platform
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,9 +17,11 @@ import click
 
 import ramet
 from ramet import Client, Worker
-from ramet.cli import bench_app, bench_backlog, bench_bare, bench_pickup
-from ramet.cli.failures import CliError
-from ramet.cli.show import console, emit, number, table
+from ramet.cli import bench_app, bench_backlog, bench_pickup, bench_pinned
+from ramet.cli.bench_pinned import Phases
+from ramet.cli.bench_places import BareRun, Place, Spot
+from ramet.cli.bench_show import show
+from ramet.cli.show import emit
 from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement, Store
 
 TARGET = "ramet.cli.bench_app:app"
@@ -38,6 +39,8 @@ class Size(NamedTuple):
     """Tasks in the large backlog."""
     samples: int
     """Pick-ups."""
+    pinned: Phases
+    """How long to look at the rate before, while and after a snapshot is held."""
 
     @property
     def tree(self) -> int:
@@ -45,8 +48,8 @@ class Size(NamedTuple):
         return sum(bench_app.FAN_OUT**level for level in range(self.levels + 1))
 
 
-QUICK = Size(10_000, 3, 4, 100_000, 100)
-FULL = Size(50_000, 5, 5, 1_000_000, 300)
+QUICK = Size(10_000, 3, 4, 100_000, 100, Phases(3, 6, 3))
+FULL = Size(50_000, 5, 5, 1_000_000, 300, Phases(30, 180, 120))
 
 
 class Engine(NamedTuple):
@@ -56,6 +59,8 @@ class Engine(NamedTuple):
     drain_per_s: float
     drain_cpu_us: float
     """Processor microseconds per task, of the worker and its handler process."""
+    server_cpu_us: float | None = None
+    """Of the server; None where there is none, or where it is on another machine."""
 
 
 class Shape(NamedTuple):
@@ -64,6 +69,7 @@ class Shape(NamedTuple):
     tree_per_s: float
     backlog: bench_backlog.Backlog
     pick_up: bench_pickup.PickUp
+    pinned: bench_pinned.Pinned
 
 
 class Stopwatch:
@@ -92,46 +98,44 @@ class Stopwatch:
         return answers
 
 
-def run(*, quick: bool, folder: str | None, as_json: bool) -> None:
-    """Measure and print.
-
-    Raises:
-        CliError: the folder cannot be used.
-    """
+def run(*, quick: bool, place: Place, as_json: bool) -> None:
+    """Measure and print."""
     size = QUICK if quick else FULL
-    if folder is not None and not Path(folder).is_dir():
-        raise CliError(f"the folder {folder} does not exist: create it or give another one")
     bare, engine = [], []
     for turn in range(1, size.repeats + 1):
         click.echo(f"run {turn} of {size.repeats}: {size.tasks:,} tasks", err=True)
-        with tempfile.TemporaryDirectory(prefix="ramet-bench-", dir=folder) as there:
-            bare.append(bench_bare.run(Path(there), size.tasks, BATCH, bench_app.TEXT))
-        with tempfile.TemporaryDirectory(prefix="ramet-bench-", dir=folder) as there:
-            engine.append(asyncio.run(_engine(Path(there), size.tasks)))
-    found = report(size, bare, engine) | _report_shape(size, _shape(size, folder))
+        with place.fresh() as spot:
+            bare.append(place.bare(spot, size.tasks, BATCH, bench_app.TEXT))
+        with place.fresh() as spot:
+            engine.append(asyncio.run(_engine(place, spot, size.tasks)))
+    found = report(place, size, bare, engine) | _report_shape(place.name, size, _shape(place, size))
     if as_json:
         emit(found)
     else:
-        _print(found)
+        show(place.name, found)
 
 
-def _shape(size: Size, folder: str | None) -> Shape:
-    def told(what: str) -> tempfile.TemporaryDirectory[str]:
+def _shape(place: Place, size: Size) -> Shape:
+    @contextmanager
+    def told(what: str) -> Iterator[Spot]:
         click.echo(what, err=True)
-        return tempfile.TemporaryDirectory(prefix="ramet-bench-", dir=folder)
+        with place.fresh() as spot:
+            yield spot
 
-    with told(f"a tree of {size.tree:,} tasks") as there:
-        tree_per_s = asyncio.run(_tree(Path(there), size))
-    with told(f"a backlog of {size.waiting:,} tasks") as there:
-        backlog = asyncio.run(bench_backlog.run(Path(there), size.waiting))
-    with told(f"{size.samples} tasks picked up one by one") as there:
-        pick_up = asyncio.run(bench_pickup.run(Path(there), size.samples))
-    return Shape(tree_per_s, backlog, pick_up)
+    with told(f"a tree of {size.tree:,} tasks") as spot:
+        tree_per_s = asyncio.run(_tree(spot, size))
+    with told(f"a backlog of {size.waiting:,} tasks") as large, place.fresh() as small, place.fresh() as tiny:
+        backlog = asyncio.run(bench_backlog.run(large.address, small.address, tiny.address, size.waiting))
+    with told(f"{size.samples} tasks picked up one by one") as spot:
+        pick_up = asyncio.run(bench_pickup.run(spot.address, size.samples))
+    with told(f"a snapshot held for {size.pinned.during:g} s under load") as spot:
+        pinned = asyncio.run(bench_pinned.run(place, spot, size.pinned))
+    return Shape(tree_per_s, backlog, pick_up, pinned)
 
 
-async def _tree(folder: Path, size: Size) -> float:
+async def _tree(spot: Spot, size: Size) -> float:
     """Tasks per second of one lineage that grows from one root, guard and budget included."""
-    async with bench_app.app.client(folder / "tree.db") as client:
+    async with bench_app.app.client(spot.address) as client:
         await client.submit(bench_app.tree, bench_app.Branch(place="0", levels=size.levels))
         watch = await _drain(client)
         await _check_all_succeeded(client, size.tree)
@@ -151,15 +155,19 @@ async def _check_all_succeeded(client: Client, tasks: int) -> None:
         raise RuntimeError(f"{done} of {tasks} tasks succeeded: these numbers mean nothing")
 
 
-async def _engine(folder: Path, tasks: int) -> Engine:
-    with _noting_cpu(folder) as noted:
-        async with bench_app.app.client(folder / "engine.db") as client:
+async def _engine(place: Place, spot: Spot, tasks: int) -> Engine:
+    with _noting_cpu(spot.folder) as noted:
+        async with bench_app.app.client(spot.address) as client:
             submit_seconds = await _submit(client, tasks)
+            before = place.server_cpu()
             watch = await _drain(client)
+            after = place.server_cpu()
             await _check_all_succeeded(client, tasks)
     loaded, ended = (float(path.read_text(encoding="ascii")) for path in noted)
     cpu_seconds = watch.ended_cpu - watch.began_cpu + ended - loaded
-    return Engine(tasks / submit_seconds, tasks / (watch.ended_at - watch.began_at), cpu_seconds / tasks * 1e6)
+    server_cpu_us = None if before is None or after is None else (after - before) / tasks * 1e6
+    drain_seconds = watch.ended_at - watch.began_at
+    return Engine(tasks / submit_seconds, tasks / drain_seconds, cpu_seconds / tasks * 1e6, server_cpu_us)
 
 
 @contextmanager
@@ -184,66 +192,58 @@ async def _submit(client: Client, tasks: int) -> float:
     return time.perf_counter() - began
 
 
-def report(size: Size, bare: Sequence[bench_bare.Bare], engine: Sequence[Engine]) -> dict[str, Any]:
+def report(place: Place, size: Size, bare: Sequence[BareRun], engine: Sequence[Engine]) -> dict[str, Any]:
     """Medians under their published names, with what they were measured beside."""
-    mine = Engine(*(statistics.median(column) for column in zip(*engine, strict=True)))
-    beside = bench_bare.Bare(*(statistics.median(column) for column in zip(*bare, strict=True)))
-    return {
-        "sqlite.drain_per_s": round(mine.drain_per_s),
-        "sqlite.drain_to_bare_ratio": round(mine.drain_per_s / beside.drain_per_s, 3),
-        "sqlite.drain_cpu_us": round(mine.drain_cpu_us, 1),
-        "sqlite.submit_per_s": round(mine.submit_per_s),
-        "sqlite.submit_to_bare_ratio": round(mine.submit_per_s / beside.submit_per_s, 3),
-        "sqlite.bare_drain_per_s": round(beside.drain_per_s),
-        "sqlite.bare_drain_cpu_us": round(beside.drain_cpu_us, 1),
-        "sqlite.bare_submit_per_s": round(beside.submit_per_s),
+    mine, beside = Engine(*_medians(engine)), BareRun(*_medians(bare))
+    found = {
+        "drain_per_s": round(mine.drain_per_s),
+        "drain_to_bare_ratio": round(mine.drain_per_s / beside.drain_per_s, 3),
+        "drain_cpu_us": round(mine.drain_cpu_us, 1),
+        "submit_per_s": round(mine.submit_per_s),
+        "submit_to_bare_ratio": round(mine.submit_per_s / beside.submit_per_s, 3),
+        "bare_drain_per_s": round(beside.drain_per_s),
+        "bare_drain_cpu_us": round(beside.drain_cpu_us, 1),
+        "bare_submit_per_s": round(beside.submit_per_s),
+    }
+    if mine.server_cpu_us is not None and beside.server_cpu_us is not None:
+        found |= {
+            "server_cpu_us": round(mine.server_cpu_us, 1),
+            "bare_server_cpu_us": round(beside.server_cpu_us, 1),
+        }
+    return {f"{place.name}.{name}": value for name, value in found.items()} | {
         "tasks": size.tasks,
         "repeats": size.repeats,
         "batch": BATCH,
         "ramet": ramet.__version__,
         "python": platform.python_version(),
-        "sqlite": bench_bare.VERSION,
+        **place.conditions(),
         "processors": os.cpu_count(),
         "system": sys.platform,
     }
 
 
-def _report_shape(size: Size, shape: Shape) -> dict[str, Any]:
-    memory = shape.pick_up.worker_mb
-    return {
-        "sqlite.tree_per_s": round(shape.tree_per_s),
-        "sqlite.backlog_ratio": round(shape.backlog.claim_ratio, 3),
-        "sqlite.spawn_large_lineage_ratio": round(shape.backlog.spawn_ratio, 3),
-        "sqlite.latency_ms_p50": round(shape.pick_up.percentile(0.5), 2),
-        "sqlite.latency_ms_p99": round(shape.pick_up.percentile(0.99), 2),
-        "sqlite.worker_mb": None if memory is None else round(memory, 1),
+def _medians(runs: Sequence[Sequence[float | None]]) -> list[Any]:
+    columns = ([value for value in column if value is not None] for column in zip(*runs, strict=True))
+    return [statistics.median(column) if column else None for column in columns]
+
+
+def _report_shape(name: str, size: Size, shape: Shape) -> dict[str, Any]:
+    memory, pinned = shape.pick_up.worker_mb, shape.pinned
+    found = {
+        "tree_per_s": round(shape.tree_per_s),
+        "backlog_ratio": round(shape.backlog.claim_ratio, 3),
+        "spawn_large_lineage_ratio": round(shape.backlog.spawn_ratio, 3),
+        "latency_ms_p50": round(shape.pick_up.percentile(0.5), 2),
+        "latency_ms_p99": round(shape.pick_up.percentile(0.99), 2),
+        "worker_mb": None if memory is None else round(memory, 1),
+        "steady_per_s": round(pinned.before_per_s),
+        "pinned_ratio": round(pinned.during_per_s / pinned.before_per_s, 3),
+        "pinned_end_ratio": round(pinned.during_end_per_s / pinned.before_per_s, 3),
+        "recovered_ratio": round(pinned.after_per_s / pinned.before_per_s, 3),
+    }
+    return {f"{name}.{key}": value for key, value in found.items()} | {
         "tree_tasks": size.tree,
         "backlog_tasks": size.waiting,
         "latency_samples": size.samples,
+        "pinned_seconds": size.pinned.during,
     }
-
-
-def _print(found: dict[str, Any]) -> None:
-    made = table("", ">engine", ">bare loop", ">ratio")
-    rows = [
-        ("drained per second", "drain_per_s", found["sqlite.drain_to_bare_ratio"]),
-        ("submitted per second", "submit_per_s", found["sqlite.submit_to_bare_ratio"]),
-    ]
-    for label, name, share in rows:
-        made.add_row(label, number(found[f"sqlite.{name}"]), number(found[f"sqlite.bare_{name}"]), f"{share:.2f}")
-    cpu = found["sqlite.drain_cpu_us"], found["sqlite.bare_drain_cpu_us"]
-    made.add_row("processor us per task drained", f"{cpu[0]:.0f}", f"{cpu[1]:.0f}", "")
-    screen = console()
-    screen.print(made)
-    screen.print(
-        f"a tree of {found['tree_tasks']:,} tasks: {number(found['sqlite.tree_per_s'])} per second\n"
-        f"with {found['backlog_tasks']:,} waiting: claims {found['sqlite.backlog_ratio']:.2f} as fast as with "
-        f"{bench_backlog.SMALL_BACKLOG:,}; a spawn takes {found['sqlite.spawn_large_lineage_ratio']:.2f} of one in "
-        f"a lineage of {bench_backlog.SMALL_LINEAGE:,}\n"
-        f"picked up from another process: median {found['sqlite.latency_ms_p50']:.1f} ms, 99 % within "
-        f"{found['sqlite.latency_ms_p99']:.1f} ms; worker {found['sqlite.worker_mb']} MB"
-    )
-    screen.print(
-        f"medians of {found['repeats']} runs of {found['tasks']:,} tasks in batches of {found['batch']:,}; "
-        f"Python {found['python']}, SQLite {found['sqlite']}, {found['processors']} processors"
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from ramet import Client
@@ -42,8 +41,8 @@ class _Lineage:
         self._made = 0
 
     @classmethod
-    async def grow(cls, path: Path, tasks: int) -> _Lineage:
-        client = bench_app.app.client(path)
+    async def grow(cls, address: str, tasks: int) -> _Lineage:
+        client = bench_app.app.client(address)
         await client.submit(bench_app.tree, bench_app.Branch(place="root", levels=0))
         [parent] = await client.store.claim(_request("bench.tree", 1))
         grown = cls(client, parent)
@@ -88,10 +87,13 @@ def _request(kind: str, limit: int) -> ClaimRequest:
     return ClaimRequest(worker=WORKER, queues=["default"], kinds=[kind], limit=limit, lease_seconds=LEASE_SECONDS)
 
 
-async def run(folder: Path, waiting: int) -> Backlog:
-    """Measure with ``waiting`` tasks in the large lineage; a first window of each is not counted."""
-    sizes = {"large": waiting, "small": SMALL_BACKLOG, "tiny": SMALL_LINEAGE}
-    grown = {name: await _Lineage.grow(folder / f"{name}.db", tasks) for name, tasks in sizes.items()}
+async def run(large: str, small: str, tiny: str, waiting: int) -> Backlog:
+    """Measure with ``waiting`` tasks in the large lineage; a first window of each is not counted.
+
+    Three addresses of new databases.
+    """
+    sizes = {"large": (large, waiting), "small": (small, SMALL_BACKLOG), "tiny": (tiny, SMALL_LINEAGE)}
+    grown = {name: await _Lineage.grow(*size) for name, size in sizes.items()}
     claims: dict[str, list[float]] = {"large": [], "small": []}
     spawns: dict[str, list[float]] = {"large": [], "tiny": []}
     for _ in range(WINDOWS + 1):

@@ -31,11 +31,10 @@ class PickUp(NamedTuple):
         return statistics.quantiles(self.latencies_ms, n=100, method="inclusive")[round(share * 100) - 1]
 
 
-async def run(folder: Path, samples: int) -> PickUp:
+async def run(database: str, samples: int) -> PickUp:
     """Submit one task after the other to a worker started for this."""
-    database = folder / "pickup.db"
     async with bench_app.app.client(database) as client:
-        command = [sys.executable, "-m", "ramet.cli", "worker", TARGET, "--db", str(database), "--log-level", "error"]
+        command = [sys.executable, "-m", "ramet.cli", "worker", TARGET, "--db", database, "--log-level", "error"]
         worker = subprocess.Popen(command)  # noqa: ASYNC220 - our own interpreter and module
         try:
             first = await client.submit(bench_app.pickup)

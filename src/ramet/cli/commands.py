@@ -152,17 +152,20 @@ def _missing(name: str, message: str) -> click.Command:
 
 
 @click.command("bench", short_help="Measure the engine beside a bare loop.")
-@click.option("--quick", is_flag=True, help="Fewer tasks and repeats: under a minute.")
+@click.option("--quick", is_flag=True, help="Fewer tasks and repeats: about a minute.")
 @click.option("--folder", metavar="DIR", help="Where to put the databases (default: the system's temporary folder).")
+@click.option("--db", "server", metavar="URL", help="A PostgreSQL to measure, in databases made for it and dropped.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")
-def bench(quick: bool, folder: str | None, as_json: bool) -> None:
-    """Measure the engine beside a bare loop on this machine.
+def bench(quick: bool, folder: str | None, server: str | None, as_json: bool) -> None:
+    """Measure the engine beside a bare loop, in files on this machine or on a PostgreSQL server.
 
     Both run the same rows with the same durability, in turns; the ratio of the two is what compares between machines.
     """
-    from ramet.cli.bench import run  # The only command that needs a database driver.
+    # The only command that needs a database driver.
+    from ramet.cli.bench import run
+    from ramet.cli.bench_places import place_of
 
-    run(quick=quick, folder=folder, as_json=as_json)
+    run(quick=quick, place=place_of(server, folder), as_json=as_json)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
