@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Protocol
 from ramet.cli import bench_bare
 from ramet.cli.bench_processes import cpu_seconds, postmaster
 from ramet.cli.failures import CliError
-from ramet.store.server_databases import connect, create_database, database_of, drop_database, without_password
+from ramet.store.address import shown
+from ramet.store.server_databases import connect, create_database, database_of, drop_database
 from ramet.store.server_programs import ServerError
 
 MAY_CREATE = "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
@@ -115,7 +116,7 @@ class PostgresPlace:
             raise CliError(str(error)) from error
         if not allowed:
             raise CliError(
-                f"the role of {without_password(server)} may not create databases, and the bench measures in its own: "
+                f"the role of {shown(server)} may not create databases, and the bench measures in its own: "
                 "ALTER ROLE ... CREATEDB, or give another role"
             )
 
