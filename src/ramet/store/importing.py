@@ -20,7 +20,7 @@ from ramet.store.apply import enter_ended
 from ramet.store.base_import import Arrival, ImportDone, Imported, ImportPlace, ImportRow
 from ramet.store.creating import Birth, create
 from ramet.store.errors import StoreError
-from ramet.store.lineages import insert_lineages, lock_lineages
+from ramet.store.lineages import insert_lineages, lock_lineages, read_lineages
 from ramet.store.session import Session
 from ramet.store.turns import Turns
 
@@ -44,7 +44,7 @@ def places(
         f"WHERE t.id IN {listed}",
         (values,),
     )
-    lineages = lock_lineages(session, tracking_ids) if tracking_ids else {}
+    lineages = read_lineages(session, tracking_ids) if tracking_ids else {}
     return [ImportPlace(*row) for row in rows], {name: row.max_spawn_depth for name, row in lineages.items()}
 
 

@@ -1,4 +1,4 @@
-"""PostgreSQL: what a user is told of an error of the server's."""
+"""PostgreSQL: what people are told of an error."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from ramet.store.errors import StoreError, StoreFull
 from ramet.store.session import Overtaken, StatementFailed
 
 
+def first_line(error: BaseException | None) -> str:
+    """What an error says, without what it quotes."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
 def store_error(error: psycopg.Error | StatementFailed | Overtaken, place: str) -> StoreError:
     """One line that says what to do, for what the server or its machine did to us."""
     if isinstance(error, psycopg.errors.DiskFull):
         return StoreFull(f"the disk of {place} is full: free some space; nothing of this step was written")
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return StoreError(f"{place}: {lines[0]}")
+    return StoreError(f"{place}: {first_line(error)}")

@@ -6,11 +6,11 @@ import re
 import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import psycopg
-from psycopg import errors, pq
+from psycopg import errors, generators, pq
 from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
@@ -92,10 +92,12 @@ def is_gone(error: psycopg.Error, connection: psycopg.Connection[Row]) -> bool:
     """True when it was the connection that failed and not the statement.
 
     What a server says before it goes down for good (a panic: no room for its log) comes while the connection still
-    seems to be open, and after a COMMIT it says nothing about whether that took effect.
+    seems to be open, and after a COMMIT it says nothing about whether that took effect. And whatever a server says has
+    a code: an operational error without one is the driver's own word about a connection that it may not have closed.
     """
     last_words = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
-    return last_words or connection.closed or isinstance(
+    own_words = error.sqlstate is None and isinstance(error, errors.OperationalError)
+    return last_words or own_words or connection.closed or isinstance(
         error,
         errors.AdminShutdown | errors.CrashShutdown | errors.CannotConnectNow | errors.IdleInTransactionSessionTimeout
         | errors.DatabaseDropped | errors.ReadOnlySqlTransaction,
@@ -162,18 +164,22 @@ class PostgresSession:
 
     # --- the transaction ------------------------------------------------------------------------------------------
 
-    def begin(self, mode: Mode) -> None:
-        """Open the transaction, take the lock of its mode, and only then read the clock that judges leases."""
+    def begin(self, mode: Mode, writer: int | None = None) -> None:
+        """Open the transaction, take the lock of its mode, and only then read the clock that judges leases.
+
+        With ``writer`` its lock is taken first, so that :meth:`Link._look` waits until this transaction has ended.
+        """
         self.woken = False
         self._depth = 0
         if mode == "read":
             text = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_ON}"
         else:
             shared = "_shared" if mode == "beside" else ""
+            own = "" if writer is None else f"SELECT pg_advisory_xact_lock({writer}); "
             text = (
                 "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
                 f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS_MAX}s'; {self._plans}"
-                f"SELECT pg_advisory_xact_lock{shared}({WORLD})"
+                f"{own}SELECT pg_advisory_xact_lock{shared}({WORLD})"
             )
         now = self._last(f"{text}; SELECT extract(epoch FROM clock_timestamp())::float8")
         self.now = now if self._clock is None else self._clock()
@@ -280,10 +286,17 @@ class PostgresSession:
         known = self._types.get(sql)
         if known is None:
             server = self.connection.pgconn
-            _checked(server.prepare(b"", translated(sql).encode()))
-            told = _checked(server.describe_prepared(b""))
+            self._asked(partial(server.send_prepare, b"", translated(sql).encode()))
+            told = self._asked(partial(server.send_describe_prepared, b""))
             known = self._types[sql] = tuple(told.param_type(at) for at in range(told.nparams))
         return known
+
+    def _asked(self, send: Callable[[], None]) -> pq.abc.PGresult:
+        """One request below the driver's own verbs. Its plain calls would wait with the interpreter's lock held: every
+        thread of the process would wait for the server, too."""
+        send()
+        [result] = self.connection.wait(generators.execute(self.connection.pgconn))
+        return _checked(result)
 
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
         listed = list(values)

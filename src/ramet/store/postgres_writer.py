@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import threading
 import time
 from collections import deque
@@ -20,6 +19,8 @@ import psycopg
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError, StoreFull, StoreUncertain, StoreUnreachable
 from ramet.store.floors import Floors
+from ramet.store.postgres_errors import first_line
+from ramet.store.postgres_marks import mark, new_writer, seen
 from ramet.store.postgres_session import (
     Hook,
     Lost,
@@ -46,19 +47,6 @@ Together = Callable[[Session, Sequence[Any]], Sequence[Any]]
 """A verb with an answer to each item, whose calls may be made as one."""
 
 
-_SEEN = (
-    "INSERT INTO ramet_writers (id, commits, seen_at) VALUES (%s, %s, now()) "
-    "ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING commits"
-)
-
-
-def _mark(writer: int, commits: int) -> str:
-    return (
-        f"INSERT INTO ramet_writers (id, commits, seen_at) VALUES ({writer}, {commits}, now()) "
-        "ON CONFLICT (id) DO UPDATE SET commits = excluded.commits, seen_at = excluded.seen_at"
-    )
-
-
 class Link:
     """One connection of a writer, with the row that tells what it committed."""
 
@@ -74,7 +62,7 @@ class Link:
         self._backoff = Backoff(first_seconds=0.05, seconds_max=PAUSE_SECONDS_MAX)
         self._stopping = threading.Event()
         self._session: PostgresSession | None = None
-        self._id = int.from_bytes(os.urandom(7))
+        self._id = new_writer()
         self._commits = 0
         self._taken: set[str] = set()
 
@@ -111,7 +99,7 @@ class Link:
         session.last_try = last_try
         session.taken = self._taken
         try:
-            session.begin(mode)
+            session.begin(mode, self._id)
             answer = verb(session)
         except BaseException as error:
             session.rollback()
@@ -128,7 +116,7 @@ class Link:
     def _meaning(self, error: BaseException, session: PostgresSession, last_try: bool) -> BaseException:
         if isinstance(error, psycopg.Error) and is_gone(error, session.connection):
             self._drop()
-            return Lost(str(error).splitlines()[0])
+            return Lost(first_line(error))
         if is_race(error, self._taken) and not last_try:
             if isinstance(error, psycopg.errors.UniqueViolation):
                 self._taken.add(taken_row(error))
@@ -138,15 +126,15 @@ class Link:
     def _commit(self, session: PostgresSession) -> None:
         wanted = self._commits + 1
         try:
-            session.commit(_mark(self._id, wanted))
+            session.commit(mark(self._id, wanted))
         except Unknown as error:
             self._drop()
             if not self._look(wanted):
-                raise Lost(str(error.__cause__).splitlines()[0]) from error
+                raise Lost(first_line(error.__cause__)) from error
         self._commits = wanted
 
     def _look(self, wanted: int) -> bool:
-        """Did the transaction commit whose answer never came? Its row is locked until it ended, either way."""
+        """Did the transaction commit whose answer never came? Waits until it has ended, either way."""
         give_up_at = time.monotonic() + 2 * PATIENCE_SECONDS
         while True:
             try:
@@ -154,6 +142,7 @@ class Link:
             except (psycopg.Error, Lost) as error:
                 self._drop()
                 if self._gives_up(give_up_at):
+                    self._id = new_writer()  # What becomes of that commit must not be taken for the next one's.
                     raise StoreUncertain(
                         "the database went away while it was told to commit, and did not come back: whether this "
                         "step took effect is not known; look before you repeat it"
@@ -180,19 +169,25 @@ class Link:
         try:
             connection = self._open()
         except psycopg.Error as error:
-            raise Lost(str(error).strip().splitlines()[0]) from error
+            raise Lost(first_line(error)) from error
         try:
-            [(commits,)] = connection.execute(_SEEN, (self._id, self._commits)).fetchall()
-        except psycopg.Error as error:
-            gone = is_gone(error, connection)
+            commits = self._ask(connection)
+        except BaseException as error:
             connection.close()
-            if gone:
-                raise Lost(str(error).strip().splitlines()[0]) from error
+            # Where a server makes every transaction repeatable, the first look may be refused as too late.
+            if is_race(error) or (isinstance(error, psycopg.Error) and is_gone(error, connection)):
+                raise Lost(first_line(error)) from error
             raise
         self._session = PostgresSession(connection, self._clock, self._hook)
         self._session.fence_base = self._fence_base
         self._session.floors = self._floors
         return self._session, commits
+
+    def _ask(self, connection: psycopg.Connection[Row]) -> int:
+        answers = connection.execute(seen(self._id, self._commits), prepare=False)
+        answers.nextset()
+        [(commits,)] = answers.fetchall()
+        return int(commits)
 
     def _drop(self) -> None:
         if self._session is not None:
