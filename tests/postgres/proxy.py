@@ -39,6 +39,7 @@ class Link:
         self._server: StreamWriter | None = None
         self._commits = Commits()
         self._to_swallow = False
+        self._held = b""
         self._pumps: list[asyncio.Task[None]] = []
 
     async def run(self, host: str, port: int) -> None:
@@ -56,7 +57,7 @@ class Link:
             asyncio.create_task(self._carry(reader, self._client, Messages(begins=False), self._from_server)),
         ]
         done, _ = await asyncio.wait(self._pumps, return_when=asyncio.FIRST_COMPLETED)
-        if not any(pump.cancelled() for pump in done):
+        if not self._held and not any(pump.cancelled() for pump in done):
             self.close()
 
     async def _begin(self) -> tuple[Message | None, Messages]:
@@ -81,8 +82,14 @@ class Link:
                 await writer.drain()
 
     def _from_client(self, message: Message) -> None:
-        if not self._commits.said(message):
+        statement = self._commits.said(message)
+        if statement is None or not self._proxy.means(statement):
             return
+        if self._proxy.take("hold"):
+            self._held = message.raw
+            self._proxy.hold(self)
+            _reset(self._client)
+            raise Cut
         if self._proxy.take("prevent"):
             self.cut()
             self._proxy.prevented += 1
@@ -93,6 +100,8 @@ class Link:
         if not self._to_swallow:
             return
         if committed(message):
+            if self._proxy.take("refuse"):
+                self._proxy.refuse_all()
             self.cut()
             self._proxy.swallowed += 1
             raise Cut
@@ -111,6 +120,12 @@ class Link:
         for pump in self._pumps:
             pump.cancel()
         _reset(self._client if gone == "client" or self._server is None else self._server)
+
+    def release(self) -> None:
+        """The COMMIT that was held goes on to the server, which finds its client gone when it answers."""
+        assert self._server is not None
+        self._server.write(self._held)
+        self._server.close()
 
     def close(self) -> None:
         """An orderly end of both sides."""
@@ -139,13 +154,16 @@ class Proxy:
         self._links: set[Link] = set()
         self._left: set[Link] = set()
         """Half of them is open still."""
+        self._held: set[Link] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._to_do = {"swallow": 0, "prevent": 0}
+        self._to_do = {"swallow": 0, "prevent": 0, "hold": 0, "refuse": 0}
         self._seconds = 0.0
         self._refusing = False
         self._open: asyncio.Event
         self._listener: asyncio.Server
         self.port = 0
+        self.only_commits_with = b""
+        """Faults leave COMMITs alone that are not in one query with this."""
         self.swallowed = 0
         """Answers to COMMIT that never arrived, so far."""
         self.prevented = 0
@@ -212,12 +230,20 @@ class Proxy:
             await asyncio.sleep(self._seconds)
         await self._open.wait()
 
+    def means(self, statement: bytes) -> bool:
+        """Whether this COMMIT is of the transactions that faults are for."""
+        return self.only_commits_with in statement
+
     def take(self, what: str) -> bool:
         """Whether this COMMIT is one to do that to."""
         if not self._to_do[what]:
             return False
         self._to_do[what] -= 1
         return True
+
+    def hold(self, link: Link) -> None:
+        """It keeps a COMMIT."""
+        self._held.add(link)
 
     def give_back(self, what: str) -> None:
         """It was none: the server did not commit."""
@@ -241,18 +267,20 @@ class Proxy:
         self._now(self._cut_all)
 
     def _cut_all(self) -> None:
-        for link in (*self._links, *self._left):
+        for link in (*self._links, *self._left, *self._held):
             link.cut()
         self._left.clear()
+        self._held.clear()
 
     def refuse(self) -> None:
         """Reset every connection, and every new one at once, until :meth:`heal`."""
 
-        def act() -> None:
-            self._refusing = True
-            self._cut_all()
+        self._now(self.refuse_all)
 
-        self._now(act)
+    def refuse_all(self) -> None:
+        """:meth:`refuse`, for the links."""
+        self._refusing = True
+        self._cut_all()
 
     def delay(self, seconds: float) -> None:
         """Everything takes so much longer in each direction; 0 ends that."""
@@ -295,6 +323,24 @@ class Proxy:
     def cut_before_commit(self, count: int = 1) -> None:
         """The next ``count`` COMMITs never reach the server: the connection is reset instead."""
         self._now(lambda: self._to_do.update(prevent=count))
+
+    def hold_commits(self, count: int = 1) -> None:
+        """The next ``count`` COMMITs are held here while their client is reset, until :meth:`release_commits`."""
+        self._now(lambda: self._to_do.update(hold=count))
+
+    def release_commits(self) -> None:
+        """What was held goes on to the server."""
+
+        def act() -> None:
+            for link in self._held:
+                link.release()
+            self._held.clear()
+
+        self._now(act)
+
+    def refuse_after_commit(self) -> None:
+        """The server does the next COMMIT; instead of saying so the connection is reset, and so is every new one."""
+        self._now(lambda: self._to_do.update(swallow=1, refuse=1))
 
     def lead_to(self, host: str, port: int) -> None:
         """New connections go to another server."""

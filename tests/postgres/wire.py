@@ -65,27 +65,24 @@ class Commits:
     """Watches what one client says, and knows which message has the server commit."""
 
     def __init__(self) -> None:
-        self._statements: dict[bytes, bool] = {}
-        """By name of a prepared statement: whether it commits."""
-        self._portals: dict[bytes, bool] = {}
+        self._statements: dict[bytes, bytes] = {}
+        """By name, of those that are prepared."""
+        self._portals: dict[bytes, bytes] = {}
 
-    def said(self, message: Message) -> bool:
-        """Whether this message is a COMMIT: a simple query that holds one, or the execution of one."""
+    def said(self, message: Message) -> bytes | None:
+        """The statement of a message that is a COMMIT: a simple query that holds one, or the execution of one."""
+        statement = b""
         if message.type == b"Q":
-            return _commits(message.body)
-        if message.type == b"P":
-            name, statement, _ = message.body.split(b"\0", 2)
-            self._statements[name] = _commits(statement)
+            statement = message.body
+        elif message.type == b"P":
+            name, prepared, _ = message.body.split(b"\0", 2)
+            self._statements[name] = prepared
         elif message.type == b"B":
             portal, name, _ = message.body.split(b"\0", 2)
-            self._portals[portal] = self._statements.get(name, False)
+            self._portals[portal] = self._statements.get(name, b"")
         elif message.type == b"E":
-            return self._portals.get(message.body.partition(b"\0")[0], False)
-        return False
-
-
-def _commits(statement: bytes) -> bool:
-    return _COMMIT.search(statement) is not None
+            statement = self._portals.get(message.body.partition(b"\0")[0], b"")
+        return statement if _COMMIT.search(statement) else None
 
 
 def committed(message: Message) -> bool:
