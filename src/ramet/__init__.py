@@ -38,9 +38,9 @@ from ramet.store.base import Ran, SpawnAnswer, Statement, Submitted
 from ramet.store.base_persons import Reoffered
 from ramet.store.errors import (
     LineageExists,
-    ResultUnknown,
     Stopped,
     StoreError,
+    StoreUncertain,
     StoreUnreachable,
     TransactionRefused,
     UniqueHeld,
@@ -90,7 +90,6 @@ __all__ = [
     "Reoffered",
     "Reservation",
     "Resource",
-    "ResultUnknown",
     "RetryAfter",
     "Schedule",
     "Slot",
@@ -102,6 +101,7 @@ __all__ = [
     "StopEntry",
     "Stopped",
     "StoreError",
+    "StoreUncertain",
     "StoreUnreachable",
     "Submitted",
     "SyncBatchContext",

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from ramet import App, Context, StoreUnreachable
+from ramet import App, Context, StoreError, StoreUnreachable
 from ramet.engine.clock import SystemClock
 
 
@@ -86,7 +86,7 @@ class AwayStore:
         """How often the database was asked for each verb."""
         self.missed: Counter[str] = Counter()
         """How often each verb was asked for in vain."""
-        self.unanswered: dict[str, StoreUnreachable] = {}
+        self.unanswered: dict[str, StoreError] = {}
         """Verbs that the database does once more, but whose answer is lost: what the caller is told instead."""
 
     def __getattr__(self, name: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from ramet import ResultUnknown, StoreError, StoreUnreachable
+from ramet import StoreError, StoreUncertain, StoreUnreachable
 from ramet.engine.calls import Calls
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.reach import PAUSE_SECONDS_MAX, Reach, loudness
@@ -60,8 +60,8 @@ async def test_it_is_given_up_when_it_is_not_worth_it_any_more() -> None:
 
 
 async def test_what_may_have_taken_effect_is_not_asked_again() -> None:
-    with pytest.raises(ResultUnknown):
-        await Reach(Clock()).insist(answers(AWAY, ResultUnknown("who knows"), "twice"), lambda: True)
+    with pytest.raises(StoreUncertain):
+        await Reach(Clock()).insist(answers(AWAY, StoreUncertain("who knows"), "twice"), lambda: True)
 
 
 async def test_any_other_error_is_an_answer() -> None:
@@ -125,7 +125,7 @@ DONE = Settled(1, "processing", None)
     [
         ([DONE], DONE, 1),
         ([AWAY, AWAY, DONE], DONE, 3),
-        ([AWAY, ResultUnknown("who knows"), DONE], Settled(1, None, "stale"), 2),
+        ([AWAY, StoreUncertain("who knows"), DONE], Settled(1, None, "stale"), 2),
     ],
 )
 async def test_a_handlers_call_waits_for_the_database_and_is_never_made_twice(

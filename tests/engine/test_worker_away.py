@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, ResultUnknown, StoreUnreachable, Worker
+from ramet import App, Client, Context, StoreUncertain, StoreUnreachable, Worker
 from tests.engine.asking import outcomes
 from tests.engine.stand_ins import AwayStore, Held, LeapingClock
 from tests.engine.waiting import until, working
@@ -157,7 +157,7 @@ async def test_a_checkpoint_that_may_have_taken_effect_is_not_made_twice(
     async def page(ctx: Context) -> str:
         began.append(dict(ctx.state))
         if "step" not in ctx.state:
-            database.unanswered["settle"] = ResultUnknown("the database went away while it was told to commit")
+            database.unanswered["settle"] = StoreUncertain("the database went away while it was told to commit")
             ctx.write(WRITE, (ctx.id, "once"))
             await ctx.checkpoint(state={"step": 1})
         return "done"
@@ -175,7 +175,7 @@ async def test_a_settlement_whose_answer_is_lost_takes_effect_once(
 ) -> None:
     @app.task("page")
     async def page(ctx: Context) -> str:
-        database.unanswered["settle"] = ResultUnknown("lost")
+        database.unanswered["settle"] = StoreUncertain("lost")
         ctx.write(WRITE, (ctx.id, "once"))
         ctx.spawn("child")
         return "done"

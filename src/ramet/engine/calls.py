@@ -8,9 +8,8 @@ from typing import Any
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.clock import Clock
 from ramet.engine.errands import run_errand
-from ramet.engine.reach import Reach
+from ramet.engine.reach import AWAY, Reach
 from ramet.store.base import Settled, Settlement, Store
-from ramet.store.errors import StoreUnreachable
 
 
 class Calls:
@@ -39,7 +38,7 @@ class Calls:
             return self._claims.current(settlement.seq, settlement.fence, self._clock.monotonic())
 
         settled = Settled(settlement.seq, None, "stale")
-        with suppress(StoreUnreachable):
+        with suppress(*AWAY):
             [settled] = await self._reach.insist(lambda: self._store.settle([settlement]), trusted)
         return settled
 

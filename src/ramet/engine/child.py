@@ -22,13 +22,13 @@ from ramet.engine.app import App
 from ramet.engine.child_process import BLOCKED_AT_START, ChildShape
 from ramet.engine.client import Client
 from ramet.engine.clock import SystemClock
+from ramet.engine.reach import AWAY
 from ramet.engine.runner import Runner
 from ramet.engine.work import FRAME_HEAD, frame, settled_in, settlement_out, unframe, works_in
 from ramet.model import events as ev
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.store import StoreError, open_store
 from ramet.store.base import Settled, Settlement
-from ramet.store.errors import ResultUnknown, StoreUnreachable
 from ramet.store.slots import Slots
 
 
@@ -51,6 +51,10 @@ def load_app(target: str) -> App:
     if not isinstance(app, App):
         raise ValueError(f"{module_name} has no App named {attribute or 'app'!r}: give the app as module:attribute")
     return app
+
+
+_AWAY = {error.__name__: error for error in AWAY}
+"""Errors that a handler can tell from a statement that was refused."""
 
 
 class _Supervised:
@@ -117,8 +121,9 @@ class _Supervised:
 
     def failed(self, number: int, why: str) -> None:
         if number in self._calls and not self._calls[number].done():
-            away = why.startswith((StoreUnreachable.__name__, ResultUnknown.__name__))
-            self._calls[number].set_exception(StoreUnreachable(why) if away else StoreError(why))
+            name, _, text = why.partition(": ")
+            known = _AWAY.get(name)
+            self._calls[number].set_exception(StoreError(why) if known is None else known(text))
 
     def client(self) -> Client:
         if self._client is None:

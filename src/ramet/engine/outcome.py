@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from ramet.engine.money import CostRefused
 from ramet.model import events as ev
 from ramet.model.retry import ERRORS, ErrorClass, ErrorTable, RetryAfter, classify, fingerprint
-from ramet.store.errors import StoreUnreachable
+from ramet.store.errors import StoreUncertain, StoreUnreachable
 
 ERROR_CHARACTERS_MAX = 2_000
 
@@ -104,7 +104,7 @@ def error_event(error: BaseException, fence: int, jitter: float, table: ErrorTab
     error_class = classify(error, table)
     if isinstance(error, ValidationError) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.PERMANENT
-    if isinstance(error, StoreUnreachable) and error_class is ErrorClass.UNCLASSIFIED:
+    if isinstance(error, (StoreUnreachable, StoreUncertain)) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.TRANSIENT
     return told_error(type(error).__name__, str(error), error_class, fence, jitter)
 

@@ -14,19 +14,21 @@ from typing import TypeVar
 
 from ramet.engine.clock import Clock
 from ramet.store.backoff import Backoff
-from ramet.store.errors import ResultUnknown, StoreError, StoreUnreachable
+from ramet.store.errors import StoreError, StoreUncertain, StoreUnreachable
 
 log = logging.getLogger("ramet.worker")
 
 Answer = TypeVar("Answer")
 
+AWAY = (StoreUnreachable, StoreUncertain)
+"""What says that the database is away; the second also that nobody knows what it did last."""
 PAUSE_SECONDS_MAX = 5.0
 """So soon at the latest a worker notices that its database is back."""
 
 
 def loudness(error: StoreError) -> int:
     """The level at which a loop tells that it could not run: that the database is away is told once, by the worker."""
-    return logging.DEBUG if isinstance(error, StoreUnreachable) else logging.WARNING
+    return logging.DEBUG if isinstance(error, AWAY) else logging.WARNING
 
 
 class Reach:
@@ -60,13 +62,13 @@ class Reach:
 
         Raises:
             StoreError: it answered with one; it is away and trying is not worth it any more; or, as
-                :class:`~ramet.store.errors.ResultUnknown`, nobody knows whether this took effect.
+                :class:`~ramet.store.errors.StoreUncertain`, nobody knows whether this took effect.
         """
         tries = self.tries()
         while True:
             try:
                 answer = await ask()
-            except ResultUnknown:
+            except StoreUncertain:
                 raise
             except StoreUnreachable as error:
                 await self._clock.sleep(tries.failed(error, "", 0.0))
@@ -92,7 +94,7 @@ class Tries:
             what: could not be done.
             seconds: the pause after any other error than that the database is away.
         """
-        if isinstance(error, StoreUnreachable):
+        if isinstance(error, AWAY):
             self._reach.missed(error)
             return self._backoff.failed()
         log.warning("%s: %s", what, error)

@@ -35,15 +35,11 @@ class StoreUnreachable(StoreError):
     """
 
 
-class ResultUnknown(StoreUnreachable):
-    """The database went away while it was told to commit, and stayed away: whether the verb took effect is not known.
+class StoreUncertain(StoreError):
+    """The database went away while it was told to commit, and nobody could look: the step may have taken effect.
 
     To be looked at before it is repeated. What carries a fence may be repeated blindly: it takes effect once.
     """
-
-
-class StoreUncertain(StoreError):
-    """The database went away while it was told to commit, and nobody could look: the step may have taken effect."""
 
 
 class UniqueHeld(StoreError):
