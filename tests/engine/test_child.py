@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from ramet import StoreError, StoreUncertain, StoreUnreachable
 from ramet.engine import child
 from ramet.engine.child import load_app, main
 from tests.engine import child_app
@@ -57,3 +59,28 @@ def test_the_process_says_in_one_line_why_it_cannot_begin(
     ):
         assert main([target, "0", "0", "1", "300.0"]) == 2
         assert capsys.readouterr().err == f"ramet: cannot load {target}: {why}\n"
+
+
+@pytest.mark.parametrize(
+    ("told", "error"),
+    [
+        ("StoreUnreachable: no answer", StoreUnreachable("no answer")),
+        ("StoreUncertain: who knows: it", StoreUncertain("who knows: it")),
+        ("StoreFull: the disk is full", StoreError("StoreFull: the disk is full")),
+        ("no colon", StoreError("no colon")),
+    ],
+)
+async def test_a_handler_can_tell_a_database_that_is_away_from_one_that_refused(told: str, error: StoreError) -> None:
+    desk = child._Supervised(Silent(), child_app.app, "unused")  # type: ignore[arg-type]
+    asked = asyncio.create_task(desk.ask("reserve"))
+    await asyncio.sleep(0)
+    desk.failed(1, told)
+    with pytest.raises(type(error)) as caught:
+        await asked
+    assert (type(caught.value), str(caught.value)) == (type(error), str(error))
+
+
+class Silent:
+    """A way to the supervisor that leads nowhere."""
+
+    def write(self, data: bytes) -> None: ...

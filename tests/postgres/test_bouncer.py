@@ -5,8 +5,11 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from ramet.store.postgres_bell import channel_of
 from ramet.store.server_databases import connect, value
+from tests.engine.waiting import until_now
 from tests.postgres.bouncer import Bouncer
+from tests.postgres.listener import Listener
 
 BACKEND = "SELECT pg_backend_pid()"
 
@@ -46,3 +49,24 @@ def test_a_killed_pooler_cuts_its_clients_and_comes_back_where_it_was(bouncer: B
 def test_it_pools_by_transaction(bouncer: Bouncer) -> None:
     modes = {row[0]: row[1] for row in bouncer.command("SHOW CONFIG")}
     assert modes["pool_mode"] == "transaction"
+
+
+def test_a_bell_behind_it_only_rings_because_it_would_hear_nothing(
+    bouncer: Bouncer, postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where a process of the pooler tells itself something, it tells it at once to whoever has it just then."""
+    caplog.set_level("INFO", logger="ramet.store")
+    pooled = Listener(bouncer.through(postgres_url))
+    pooled.bell.listen()
+    until_now(lambda: "found by polling" in caplog.text, "it knows")
+    with connect(postgres_url) as ear:
+        ear.execute(f"LISTEN {channel_of('public')}")
+        for _ in range(3):
+            pooled.bell.ring()
+            assert list(ear.notifies(timeout=60.0, stop_after=1))
+    assert (pooled.bell.hears, pooled.heard) == (False, 0)
+    with connect(pooled.url) as next_one:
+        assert next_one.execute("SHOW synchronous_commit").fetchone() == ("on",)
+        channels = next_one.execute("SELECT * FROM pg_listening_channels()").fetchall()
+        assert (channel_of("public"),) not in channels, "a process of the pooler listens for as long as it lives"
+    pooled.bell.close()
