@@ -71,7 +71,7 @@ def test_the_process_says_in_one_line_why_it_cannot_begin(
     ],
 )
 async def test_a_handler_can_tell_a_database_that_is_away_from_one_that_refused(told: str, error: StoreError) -> None:
-    desk = child._Supervised(Silent(), child_app.app, "unused")  # type: ignore[arg-type]
+    desk = child._Supervised(Silent(), child_app.app)  # type: ignore[arg-type]
     asked = asyncio.create_task(desk.ask("reserve"))
     await asyncio.sleep(0)
     desk.failed(1, told)
