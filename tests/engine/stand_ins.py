@@ -70,6 +70,7 @@ class LeapingClock(SystemClock):
     """The machine's clock, ahead by as much as a test wants: leases lapse without anybody waiting for it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.ahead = 0.0
 
     def monotonic(self) -> float:
