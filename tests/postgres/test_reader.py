@@ -32,6 +32,14 @@ async def test_a_question_is_asked_again_when_its_connection_was_ended(ramet_pos
     await store.close()
 
 
+async def test_a_question_that_writes_is_refused_at_once(ramet_postgres_url: str) -> None:
+    store = PostgresStore(ramet_postgres_url)
+    with pytest.raises(StoreError, match="cannot execute DELETE in a read-only transaction") as refused:
+        await store.read("DELETE FROM ramet_settings")
+    assert not isinstance(refused.value, StoreUnreachable)
+    await store.close()
+
+
 async def test_a_question_waits_for_a_server_that_was_killed(cluster: Cluster) -> None:
     store = PostgresStore(cluster.create_database())
     await store.submit([lineage(0)])

@@ -54,7 +54,9 @@ class Reader:
                 try:
                     return self._asked(verb)
                 except psycopg.Error as error:
-                    if not is_gone(error, self._session.connection):
+                    # A question that writes is refused for what it asks, not because the server is a standby.
+                    refused = isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
+                    if refused or not is_gone(error, self._session.connection):
                         raise
                     self._session.close()
                     self._closed.wait(self._backoff.failed())
