@@ -15,13 +15,14 @@ from threading import Barrier
 import pytest
 
 import ramet.store.sqlite
-from ramet.store import open_store
+from ramet.store import open_store, versions
 from ramet.store.base import NewLineage, Store
 from ramet.store.errors import StoreError, StoreMissing, StoreNewer, StoreUnsafe
 from ramet.store.neighbours import network_file_system
-from ramet.store.schema import MIGRATIONS, SCHEMA_VERSION
+from ramet.store.schema import COMPATIBLE_FROM, MIGRATIONS, SCHEMA_VERSION
 from ramet.store.sqlite import SqliteStore
 from ramet.store.sqlite_session import connect
+from ramet.store.versions import Plan
 from tests.world import SettableClock, World
 
 NOBODY = 65_534
@@ -126,8 +127,7 @@ async def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path, mon
     await store.close()
     before = schema(path)
     broken = (*MIGRATIONS, ("CREATE TABLE half (a)", "CREATE TABLE ramet_tasks (twice)"))
-    monkeypatch.setattr(ramet.store.sqlite, "MIGRATIONS", broken)
-    monkeypatch.setattr(ramet.store.sqlite, "SCHEMA_VERSION", len(broken))
+    monkeypatch.setattr(versions, "PLAN", Plan(broken, (*COMPATIBLE_FROM, 1)))
     await refused(path, StoreError, "already exists")
     assert schema(path) == before
     assert integrity(path) == "ok"
@@ -137,7 +137,8 @@ async def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "ramet.db"
     await open_store(path).close()
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE ramet_counters SET value = ? WHERE name = 'schema'", (SCHEMA_VERSION + 1,))
+    sql = "UPDATE ramet_counters SET value = ? WHERE name IN ('schema', 'compatible_from')"
+    connection.execute(sql, (SCHEMA_VERSION + 1,))
     connection.commit()
     connection.close()
     before = schema(path)

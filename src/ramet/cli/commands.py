@@ -22,6 +22,7 @@ from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of,
 from ramet.cli.importing import import_command
 from ramet.cli.limits import limit, resource, resources, workers
 from ramet.cli.lineage import lineage
+from ramet.cli.migrate import migrate
 from ramet.cli.pausing import pause, resume
 from ramet.cli.persons import cancel, retry
 from ramet.cli.postgres import postgres
@@ -185,7 +186,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Work": (worker, submit, schedule, import_command),
     "Look": (status, stages, tasks, tree, explain, blocks, alerts, costs, resources, workers, acts),
     "Decide": (retry, cancel, exclude, lineage, stop_list, pause, resume, limit, resource),
-    "Operate": (settings, doctor, reclaim, prune, backup, restore, postgres, bench),
+    "Operate": (settings, doctor, migrate, reclaim, prune, backup, restore, postgres, bench),
 }
 """Own commands as the help lists them; those of entry points follow under ``Extras``."""
 

@@ -15,6 +15,10 @@ class StoreNewer(StoreError):
     """The database was written by a newer ramet."""
 
 
+class StoreOlder(StoreError):
+    """The database is to be migrated before this ramet can use it."""
+
+
 class StoreUnsafe(StoreError):
     """The place cannot keep the promises (a network file system, a read-only file)."""
 

@@ -42,7 +42,10 @@ def _open_postgres(url: str, create: bool, clock: Callable[[], float] | None) ->
     try:
         from ramet.store.postgres import PostgresStore
     except ImportError as error:
-        raise StoreError(
-            f"PostgreSQL needs the driver psycopg ({error}): install it with pip install 'ramet[postgres]'"
-        ) from error
+        raise no_driver(error) from error
     return PostgresStore(url, create=create, clock=clock)
+
+
+def no_driver(error: ImportError) -> StoreError:
+    """What is said where the extra is not installed."""
+    return StoreError(f"PostgreSQL needs the driver psycopg ({error}): install it with pip install 'ramet[postgres]'")

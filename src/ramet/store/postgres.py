@@ -17,7 +17,7 @@ from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
 from ramet.store.postgres_connect import ahead_seconds, open_connection
 from ramet.store.postgres_errors import store_error
-from ramet.store.postgres_migrate import begun, migrate, missing_tables
+from ramet.store.postgres_migrate import begun, missing_tables, prepare
 from ramet.store.postgres_reader import Reader
 from ramet.store.postgres_session import Hook, PostgresSession, connect
 from ramet.store.postgres_wake import PostgresNeighbours, identity_of
@@ -76,7 +76,7 @@ class PostgresStore(
         self.place = f"{info.host}:{info.port}/{info.dbname}"
         session = PostgresSession(connection, clock, hook)
         try:
-            migrate(session, shown(url), create)
+            prepare(session, shown(url), create)
             self._fence_base = begun(session)
             identity = identity_of(connection)
             self._ahead_seconds = 0.0 if clock is not None else ahead_seconds(connection)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
-from ramet.store.errors import StoreError, StoreFull
+from ramet.store.errors import StoreError, StoreFull, StoreNewer
 from ramet.store.session import Overtaken, StatementFailed
 
 
@@ -18,4 +18,6 @@ def store_error(error: psycopg.Error | StatementFailed | Overtaken, place: str) 
     """One line that says what to do, for what the server or its machine did to us."""
     if isinstance(error, psycopg.errors.DiskFull):
         return StoreFull(f"the disk of {place} is full: free some space; nothing of this step was written")
+    if isinstance(error, psycopg.errors.CheckViolation) and error.diag.constraint_name == "ramet_writers_schema":
+        return StoreNewer(f"{place} was migrated for newer programs: upgrade ramet; nothing of this step was written")
     return StoreError(f"{place}: {first_line(error)}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from ramet.store.schema import SCHEMA_VERSION
+
 
 def seen(writer: int, commits: int) -> bytes:
     """What a new connection asks first: how far did this writer come? Its lock is held by every transaction of its own
@@ -11,7 +13,8 @@ def seen(writer: int, commits: int) -> bytes:
     bytes that were sent arrive, though nobody waits for their answer any more."""
     return (
         f"SELECT pg_advisory_xact_lock({writer}); "
-        f"INSERT INTO ramet_writers (id, commits, seen_at) VALUES ({writer}, {commits}, now()) "
+        "INSERT INTO ramet_writers (id, commits, seen_at, schema) "
+        f"VALUES ({writer}, {commits}, now(), {SCHEMA_VERSION}) "
         "ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING commits"
     ).encode()
 
@@ -19,7 +22,8 @@ def seen(writer: int, commits: int) -> bytes:
 def mark(writer: int, commits: int) -> str:
     """What a transaction says about itself as it commits: so many has this writer committed."""
     return (
-        f"INSERT INTO ramet_writers (id, commits, seen_at) VALUES ({writer}, {commits}, now()) "
+        "INSERT INTO ramet_writers (id, commits, seen_at, schema) "
+        f"VALUES ({writer}, {commits}, now(), {SCHEMA_VERSION}) "
         "ON CONFLICT (id) DO UPDATE SET commits = excluded.commits, seen_at = excluded.seen_at"
     )
 

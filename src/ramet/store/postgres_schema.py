@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ramet.store.schema import MIGRATIONS, SCHEMA_VERSION
+from ramet.store.versions import Plan
 
 _TYPES = (
     (re.compile(r"\bINTEGER\b"), "BIGINT"),
@@ -38,7 +38,8 @@ _SETTINGS = {
 }
 
 _OWN = (
-    "CREATE TABLE ramet_writers (id BIGINT PRIMARY KEY, commits BIGINT NOT NULL, seen_at TIMESTAMPTZ NOT NULL)",
+    "CREATE TABLE ramet_writers (id BIGINT PRIMARY KEY, commits BIGINT NOT NULL, seen_at TIMESTAMPTZ NOT NULL, "
+    "schema BIGINT NOT NULL)",
     "CREATE SEQUENCE ramet_task_numbers",
     # A block of numbers in a row. The lock is held for the call only, so nobody waits for another's commit.
     """
@@ -64,11 +65,11 @@ _NEXT_NUMBER = (
 )
 
 
-def migrations() -> Sequence[Sequence[str]]:
+def translated_steps(plan: Plan) -> Sequence[Sequence[str]]:
     """Statements that lead from version n to n + 1, at index n."""
-    first = [*_OWN, *(_translated(statement) for statement in MIGRATIONS[0])]
+    first = [*_OWN, *(_translated(statement) for statement in plan.steps[0])]
     first += [f"ALTER TABLE {table} SET ({settings})" for table, settings in _SETTINGS.items()]
-    return [first, *([_translated(statement) for statement in step] for step in MIGRATIONS[1:SCHEMA_VERSION])]
+    return [first, *([_translated(statement) for statement in step] for step in plan.steps[1:])]
 
 
 def _translated(statement: str) -> str:

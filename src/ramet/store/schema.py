@@ -297,4 +297,8 @@ _V1 = (
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)
 """Statements that lead from version n to n + 1, at index n. Forward only, by one process under a lock."""
 
+COMPATIBLE_FROM: tuple[int, ...] = (1,)
+"""The oldest version whose programs may go on writing to version n + 1, at index n: steps add what older ones need not
+know, and whatever cannot be done so raises this (decision 37)."""
+
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from ramet.store import creating, sweeping
+from ramet.store import versions as known
 from ramet.store.base import (
     NewLineage,
     Submitted,
     Swept,
 )
 from ramet.store.epoch import begin_epoch, fence_base
-from ramet.store.errors import StoreError, StoreMissing, StoreNewer, StoreUnsafe
+from ramet.store.errors import StoreError, StoreMissing, StoreUnsafe
 from ramet.store.group_commit import InlineWriter, ThreadWriter, run_alone
 from ramet.store.neighbours import Neighbours, network_file_system
-from ramet.store.schema import MIGRATIONS, SCHEMA_VERSION
 from ramet.store.session import Overtaken, Session, StatementFailed
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
 from ramet.store.verbs_binding import BindingVerbs
@@ -33,6 +33,7 @@ from ramet.store.verbs_monitor import MonitorVerbs
 from ramet.store.verbs_operations import OperationsVerbs
 from ramet.store.verbs_persons import PersonsVerbs
 from ramet.store.verbs_schedules import ScheduleVerbs
+from ramet.store.versions import Versions, check_newer, store_versions, versions
 from ramet.store.within import run_within
 
 Item = TypeVar("Item")
@@ -196,21 +197,23 @@ def _migrate(session: SqliteSession, path: Path, create: bool) -> None:
         StoreNewer: a newer ramet wrote it.
     """
 
-    def run(_: Session) -> None:
-        version = schema_version(session)
-        if not version and not create:
-            raise StoreMissing(f"{path} is no ramet database: give the right path with --db")
-        if version > SCHEMA_VERSION:
-            raise StoreNewer(
-                f"{path} has schema {version}, this ramet knows {SCHEMA_VERSION}: upgrade ramet to open it"
-            )
-        for number in range(version, SCHEMA_VERSION):
-            for statement in MIGRATIONS[number]:
-                session.run(statement)
-        if version < SCHEMA_VERSION:
-            session.run("UPDATE ramet_counters SET value = ? WHERE name = 'schema'", (SCHEMA_VERSION,))
+    plan = known.PLAN
 
-    if schema_version(session) != SCHEMA_VERSION:
+    def run(_: Session) -> None:
+        found = versions_of(session)
+        if not found.schema and not create:
+            raise StoreMissing(f"{path} is no ramet database: give the right path with --db")
+        check_newer(found, plan.version, str(path))
+        if found.schema >= plan.version:
+            return
+        if 0 < found.schema < plan.compatible_from[-1]:
+            _need_nobody(path)
+        for step in plan.steps[found.schema :]:
+            for statement in step:
+                session.run(statement)
+        store_versions(session, plan)
+
+    if versions_of(session).schema != plan.version:
         run_alone(session, run, lambda: None)
 
 
@@ -223,9 +226,29 @@ def _begun(session: SqliteSession) -> int:
     return base
 
 
-def schema_version(session: SqliteSession) -> int:
-    """0 for a file without our tables."""
+def _need_nobody(path: Path) -> None:
+    """Workers of the older version could not go on."""
+    alive = Neighbours(path).alive()
+    if alive:
+        raise StoreError(
+            f"{len(alive)} workers of an older ramet run on {path} ({alive[0]}), and this migration is not for them: "
+            "stop them first"
+        )
+
+
+def versions_of(session: Session) -> Versions:
+    """Of any file."""
     if not session.rows("SELECT 1 FROM sqlite_schema WHERE name = 'ramet_counters'"):
-        return 0
-    [(version,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'schema'")
-    return int(version)
+        return Versions(0, 0)
+    return versions(session)
+
+
+def version_of_file(path: Path) -> int:
+    """The schema version of a file, which is left as it is; 0 without our tables."""
+    connection = connect(path, read_only=True)
+    try:
+        return versions_of(SqliteSession(connection, time.time)).schema
+    except sqlite3.Error as error:
+        raise store_error(error, path) from error
+    finally:
+        connection.close()

@@ -11,12 +11,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ramet.store.doctor import Finding
-from ramet.store.errors import StoreError, StoreMissing, StoreNewer
+from ramet.store.errors import StoreError, StoreMissing
 from ramet.store.neighbours import network_file_system
 from ramet.store.schema import SCHEMA_VERSION
 from ramet.store.session import Session
-from ramet.store.sqlite import schema_version
+from ramet.store.sqlite import versions_of
 from ramet.store.sqlite_session import BUSY_SECONDS, SQLITE_VERSION_MIN, SqliteSession, store_error
+from ramet.store.versions import check_newer
 
 FREE_BYTES_MIN = 200_000_000
 LOG_BYTES_MAX = 256_000_000
@@ -34,15 +35,14 @@ def examine_file(path: Path, clock: Callable[[], float], looks: Sequence[Look]) 
     try:
         with closing(_open(path)) as connection:
             session = SqliteSession(connection, clock)
-            version = schema_version(session)
-            if not version:
+            of = versions_of(session)
+            if not of.schema:
                 raise StoreMissing(f"{path} is no ramet database: give the right path with --db")
-            if version > SCHEMA_VERSION:
-                raise StoreNewer(f"{path} has schema {version}, this ramet knows {SCHEMA_VERSION}: upgrade ramet")
+            check_newer(of, SCHEMA_VERSION, str(path))
             found += _file(connection)
-            if version < SCHEMA_VERSION:
-                what = f"the schema is {version}, this ramet writes {SCHEMA_VERSION}"
-                return [*found, Finding("schema", "warning", what, "open it with any command but this one")]
+            if of.schema < SCHEMA_VERSION:
+                what = f"the schema is {of.schema}, this ramet writes {SCHEMA_VERSION}"
+                return [*found, Finding("schema", "warning", what, "run `ramet migrate`")]
             session.begin(write=False)
             session.start_verb()
             for look in looks:

@@ -1,0 +1,219 @@
+"""From one version to the next: who migrates, who is refused, and that whoever is in the way is never made to wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ramet.store import open_store, versions
+from ramet.store.errors import StoreBusy, StoreError, StoreNewer, StoreOlder
+from ramet.store.migrating import migrate
+from ramet.store.postgres_connect import open_connection
+from ramet.store.postgres_migrate import advance
+from ramet.store.postgres_session import PostgresSession
+from ramet.store.server_databases import connect
+from ramet.store.versions import Migrated, Plan
+from tests.conformance.backends import BACKENDS, Backend
+from tests.upgrade.plans import NEXT, NOW, WITHOUT_US
+from tests.world import SettableClock, World
+
+
+@pytest.fixture(params=sorted(BACKENDS))
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
+    backend = BACKENDS[request.param](tmp_path)
+    yield backend
+    backend.close()
+
+
+@pytest.fixture
+async def address(backend: Backend) -> str:
+    """Of a database of the present version."""
+    await backend.open().close()
+    return backend.address
+
+
+async def submit(address: str, name: str) -> None:
+    store = open_store(address)
+    try:
+        world = World(store, SettableClock())
+        await world.submit(world.task(name)._replace(id=f"{name}-a"), tracking_id=name)
+    finally:
+        await store.close()
+
+
+async def tasks(address: str) -> list[str]:
+    store = open_store(address, create=False)
+    try:
+        return sorted(row[0] for row in await store.read("SELECT id FROM ramet_tasks"))
+    finally:
+        await store.close()
+
+
+def later(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
+    """From here on, the program is of a later version."""
+    monkeypatch.setattr(versions, "PLAN", plan)
+
+
+# --- on both
+
+
+async def test_a_check_says_what_is_to_be_done_and_does_nothing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not migrate(address, check=True).needed
+    later(monkeypatch, NEXT)
+    for _ in range(2):
+        found = migrate(address, check=True)
+        assert (found.before, found.after, found.needed) == (NOW, NOW + 1, True)
+    assert (migrate(address).before, migrate(address).needed) == (NOW, False)
+    assert not migrate(address, check=True).needed
+
+
+async def test_programs_of_today_use_a_database_of_tomorrow_that_is_made_for_it(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await submit(address, "before")
+    with monkeypatch.context() as tomorrow:
+        later(tomorrow, NEXT)
+        migrate(address)
+    await submit(address, "after")
+    assert await tasks(address) == ["after-a", "before-a"]
+    assert migrate(address) == Migrated(versions_place(address), NOW + 1, NOW + 1)
+
+
+def versions_place(address: str) -> str:
+    return migrate(address, check=True).database
+
+
+async def test_programs_of_today_refuse_a_database_that_is_not(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as tomorrow:
+        later(tomorrow, WITHOUT_US)
+        migrate(address)
+    with pytest.raises(StoreNewer, match="upgrade ramet"):
+        open_store(address)
+    with pytest.raises(StoreNewer, match="upgrade ramet"):
+        migrate(address)
+
+
+async def test_a_step_that_fails_leaves_the_database_as_it_was(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    await submit(address, "before")
+    with monkeypatch.context() as tomorrow:
+        broken = ("CREATE TABLE ramet_half (a INTEGER)", "CREATE TABLE ramet_tasks (b INTEGER)")
+        later(tomorrow, Plan((*NEXT.steps, broken), (*NEXT.compatible_from, 1)))
+        with pytest.raises(StoreError, match="already exists"):
+            migrate(address)
+        assert migrate(address, check=True).before == NOW
+    await submit(address, "after")
+    store = open_store(address)
+    with pytest.raises(StoreError):
+        await store.read("SELECT * FROM ramet_half")
+    with pytest.raises(StoreError):
+        await store.read("SELECT later FROM ramet_live")
+    await store.close()
+
+
+# --- on PostgreSQL
+
+
+@pytest.fixture
+async def url(postgres_url: str) -> str:
+    """A server's database of the present version, with a task."""
+    await submit(postgres_url, "before")
+    return postgres_url
+
+
+def test_many_that_open_an_empty_database_at_once_make_one_schema(postgres_url: str) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda number: asyncio.run(submit(postgres_url, f"line{number}")), range(8)))
+    assert asyncio.run(tasks(postgres_url)) == [f"line{number}-a" for number in range(8)]
+
+
+def test_many_that_migrate_at_once_take_each_step_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    later(monkeypatch, NEXT)
+    with ThreadPoolExecutor(6) as threads:
+        done = list(threads.map(lambda _: migrate(url), range(6)))
+    assert sorted(made.before for made in done) == [NOW, *[NOW + 1] * 5]
+
+
+async def test_opening_never_migrates_a_database_that_others_may_be_using(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later(monkeypatch, NEXT)
+    with pytest.raises(StoreOlder, match="run `ramet migrate` first"):
+        open_store(url)
+    assert migrate(url, check=True).before == NOW
+
+
+async def test_a_migration_that_is_not_for_running_programs_waits_for_their_end(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(url)
+    world = World(store, SettableClock())
+    await world.submit(world.task("b"), tracking_id="b")
+    with monkeypatch.context() as tomorrow:
+        later(tomorrow, WITHOUT_US)
+        with pytest.raises(StoreBusy, match="stop them"):
+            migrate(url)
+        assert migrate(url, check=True).before == NOW
+        with connect(url) as connection:  # It wrote long ago and sleeps.
+            connection.execute("UPDATE ramet_writers SET seen_at = now() - interval '5 min'")
+        migrate(url)
+    with pytest.raises(StoreNewer, match="upgrade ramet; nothing of this step was written"):
+        await world.submit(world.task("c"), tracking_id="c")
+    assert sorted(row[0] for row in await store.read("SELECT tracking_id FROM ramet_lineages")) == ["b", "before"]
+    await store.close()
+
+
+async def test_a_long_reader_makes_nobody_wait_behind_the_migration(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = psycopg.connect(url)
+    reader.execute("SELECT * FROM ramet_live").fetchall()
+    store = open_store(url)
+    world = World(store, SettableClock())
+    waited: list[float] = []
+
+    def pause(seconds: float) -> None:
+        # Between two tries the way is free: what is written here would else wait for ever.
+        waited.append(seconds)
+        asyncio.run(submit_beside(f"between{len(waited)}"))
+        if len(waited) == 2:
+            reader.close()
+
+    async def submit_beside(name: str) -> None:
+        await submit_raw(url, name)
+
+    with monkeypatch.context() as tomorrow:
+        later(tomorrow, NEXT)
+        monkeypatch.setattr("ramet.store.postgres_migrate.LOCK_SECONDS", 0.2)
+        session = PostgresSession(open_connection(url), None)
+        done = await asyncio.to_thread(advance, session, "here", pause=pause)
+        session.close()
+    assert done == (NOW, NOW + 1)
+    assert len(waited) == 2
+    await world.submit(world.task("z"), tracking_id="z")
+    assert len(await store.read("SELECT id FROM ramet_tasks")) == 4
+    await store.close()
+
+
+async def submit_raw(url: str, name: str) -> None:
+    """By a program of today, whatever version this one pretends to be of."""
+    plan, versions.PLAN = versions.PLAN, Plan(NEXT.steps[:NOW], NEXT.compatible_from[:NOW])
+    try:
+        await submit(url, name)
+    finally:
+        versions.PLAN = plan
+
+
+async def test_who_holds_a_table_for_too_long_is_named_as_the_reason(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    later(monkeypatch, NEXT)
+    monkeypatch.setattr("ramet.store.postgres_migrate.LOCK_SECONDS", 0.05)
+    reader = psycopg.connect(url)
+    reader.execute("SELECT * FROM ramet_live").fetchall()
+    session = PostgresSession(open_connection(url), None)
+    with pytest.raises(StoreBusy, match="long transaction"):
+        advance(session, "here", pause=lambda seconds: None)
+    session.close()
+    reader.close()
+    assert migrate(url, check=True).before == NOW
