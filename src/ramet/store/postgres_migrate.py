@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Sequence
+from threading import Event
 
 import psycopg
 from psycopg import errors
@@ -25,6 +25,8 @@ LOCK_SECONDS = 3
 """How long a step waits for a table before it lets everybody else pass and tries again."""
 TRIES = 20
 PAUSE_SECONDS = 1.0
+
+_NEVER = Event()
 
 _CREATES = re.compile(r"\s*CREATE\s+(?:UNIQUE\s+)?(?:TABLE|INDEX|VIEW)\s+IF\s+NOT\s+EXISTS\s+([\w.\"]+)", re.IGNORECASE)
 
@@ -88,7 +90,7 @@ def prepare(session: PostgresSession, place: str, create: bool) -> None:
         )
 
 
-def advance(session: PostgresSession, place: str, *, pause: Callable[[float], None] = time.sleep) -> tuple[int, int]:
+def advance(session: PostgresSession, place: str, *, pause: Callable[[float], object] = _NEVER.wait) -> tuple[int, int]:
     """Bring the schema to this program's version; the versions before and after.
 
     All of it is one transaction, alone with the database: whatever stops it, the database is of one version or of the
