@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from pathlib import Path
+from typing import Any
 
+from ramet.store import open_store
 from ramet.store.base import ClaimRequest
-from ramet.store.sqlite import SqliteStore
 
 
 def say(word: str) -> None:
     print(word, flush=True)  # noqa: T201 - this is how the test learns of it
 
 
-async def main(path: str, name: str, *what: str) -> None:
-    store = SqliteStore(Path(path), create=False)
+async def main(address: str, name: str, *what: str) -> None:
+    store: Any = open_store(address, create=False)
     store.join(name)
     if "claim" in what:
         [claimed] = await store.claim(ClaimRequest(name, ("default",), ("page",), 1, 3_600.0))
