@@ -52,7 +52,7 @@ crash: .venv/.stamp ## the kill -9 tests, in full
 	if [ $$code -eq 5 ]; then echo "no test is marked crash yet" >&2; exit 2; fi; exit $$code; }
 
 sim: .venv/.stamp ## the seeded simulation; SEED=n repeats one run and prints all that happens in it
-	@if [ -n "$(SEED)" ]; then .venv/bin/python -m tests.simulation "$(SEED)"; else $(PYTEST) -m "not full" tests/simulation; fi
+	@if [ -n "$(SEED)" ]; then .venv/bin/python -m tests.simulation $(SEED); else $(PYTEST) -m "not full" tests/simulation; fi
 
 bench: .venv/.stamp ## quick benchmarks, as JSON
 	@.venv/bin/ramet bench --quick --json

@@ -40,7 +40,7 @@ BEGIN
         INSERT INTO unused.rest (statement) VALUES (format('ALTER SEQUENCE public.%I RESTART', name));
     END LOOP;
 END $$;
-CREATE FUNCTION unused.renew() RETURNS BOOLEAN LANGUAGE plpgsql AS $$
+CREATE FUNCTION unused.renew(anew BOOLEAN) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
 DECLARE line TEXT;
 BEGIN
     FOR line IN SELECT format('DROP %s IF EXISTS %s CASCADE',
@@ -55,7 +55,8 @@ BEGIN
     END IF;
     SET LOCAL session_replication_role = replica;
     -- Many dead rows would slow the next test down; a new file for each table takes longer than most tests do.
-    FOR line IN SELECT CASE WHEN pg_relation_size(relation) > 65536 THEN format('TRUNCATE %s', relation)
+    FOR line IN SELECT CASE WHEN relation IS NOT NULL AND (anew OR pg_relation_size(relation) > 65536)
+                            THEN format('TRUNCATE %s', relation)
                             ELSE statement END
                   FROM unused.rest ORDER BY number LOOP
         EXECUTE line;
@@ -85,22 +86,25 @@ def take() -> str:
     return url
 
 
-def give_back(url: str) -> None:
-    """The test is over: its connections are cut, and the next test finds nothing of it."""
-    if url in _kept and _renewed(url):
+def give_back(url: str, *, anew: bool = False) -> None:
+    """The test is over: its connections are cut, and the next test finds nothing of it.
+
+    With ``anew`` not even the places of its rows on the disk, by which the order of rows may differ.
+    """
+    if url in _kept and _renewed(url, anew):
         _unused.append(url)
     else:
         _kept.discard(url)
         databases().drop(url)
 
 
-def _renewed(url: str) -> bool:
+def _renewed(url: str, anew: bool) -> bool:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
         )
-        return connection.execute("SELECT unused.renew()").fetchone() == (True,)
+        return connection.execute("SELECT unused.renew(%s)", (anew,)).fetchone() == (True,)
 
 
 def _drop_all() -> None:

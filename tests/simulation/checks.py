@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests import invariants
-from tests.simulation.database import MemoryStore
+from tests.simulation.database import SimulatedStore
 from tests.simulation.workload import LOOSE
 
 ACCEPTED = ("success", "filtered", "skipped", "snooze", "continue")
 """Outcomes whose settlement committed what the handler had buffered. A declared failure did so too."""
 
 
-async def violations(store: MemoryStore) -> list[str]:
+async def violations(store: SimulatedStore) -> list[str]:
     """Every broken promise, as readable lines."""
     found = await invariants.violations(store, loose_kinds=LOOSE, clock_set_back=True)
     return [*found, *_effects(store), *_everything_ended(store)]
 
 
-def _effects(store: MemoryStore) -> Iterator[str]:
+def _effects(store: SimulatedStore) -> Iterator[str]:
     """Exactly one end effect per accepted settlement, none for any other (promise I2)."""
     ids = dict(store.rows("SELECT seq, id FROM ramet_tasks"))
     accepted = set()
@@ -40,7 +40,7 @@ def _effects(store: MemoryStore) -> Iterator[str]:
     yield from (f"checkpoint effect {name} of claim {token} happened twice" for token, name in doubled)
 
 
-def _everything_ended(store: MemoryStore) -> Iterator[str]:
+def _everything_ended(store: SimulatedStore) -> Iterator[str]:
     live = store.rows("SELECT seq, state, wait FROM ramet_live")
     yield from (f"task {row} is still live" for row in live)
     running = store.rows("SELECT tracking_id, state FROM ramet_lineages WHERE state IN ('running', 'paused')")

@@ -1,4 +1,8 @@
-"""The real store on a database in memory: nothing of a simulated run has to survive the process that simulates it."""
+"""The real stores, one of which all simulated workers share: each verb is one step that none divides.
+
+SQLite has its database in memory: nothing of a simulated run has to survive the process that simulates it. PostgreSQL
+has a database of the test server, which the next run gets as good as new.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from ramet.store.neighbours import Neighbours
+from ramet.store.postgres import PostgresStore
+from ramet.store.postgres_session import PostgresSession
 from ramet.store.sqlite import SqliteStore
 from ramet.store.sqlite_session import Hook, SqliteSession
+from tests.postgres import used
+
+Clock = Callable[[], float]
 
 
 def _in_memory(path: Path, **options: bool) -> sqlite3.Connection:
@@ -17,16 +27,11 @@ def _in_memory(path: Path, **options: bool) -> sqlite3.Connection:
 
 
 class MemoryStore(SqliteStore):
-    """Everything of the store but the file. All simulated workers share it: each verb is one step that none divides."""
+    """Everything of the store but the file."""
 
-    def __init__(self, folder: Path, clock: Callable[[], float]) -> None:
+    def __init__(self, folder: Path, clock: Clock) -> None:
         with patch("ramet.store.sqlite.connect", _in_memory):
             super().__init__(folder / "simulated.db", clock=clock, inline=True)
-
-    @property
-    def connection(self) -> sqlite3.Connection:
-        """For who breaks the database on purpose, or dumps it."""
-        return self._connection
 
     def hook(self, hook: Hook | None) -> None:
         """Call ``hook`` around every statement of the verbs that write, from now on."""
@@ -37,3 +42,69 @@ class MemoryStore(SqliteStore):
     def rows(self, sql: str, *parameters: Any) -> list[Any]:
         """Look at the database between two verbs."""
         return self._connection.execute(sql, parameters).fetchall()
+
+    def execute(self, sql: str) -> None:
+        """Break the database on purpose."""
+        self._connection.execute(sql)
+
+    def abandon(self) -> None:
+        """A dead process has no transaction; this one lives on for the others."""
+        self._connection.rollback()
+
+    def dump(self) -> list[str]:
+        """Everything in the database."""
+        return list(self._connection.iterdump())
+
+
+class ServerStore(PostgresStore):
+    """Everything of the store but what other processes have to do with it."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self._database = used.take()
+
+        def alone(connect: object, identity: str) -> Neighbours:
+            return Neighbours(folder / "simulated.db")
+
+        with patch("ramet.store.postgres.PostgresNeighbours", alone):
+            super().__init__(self._database, clock=clock, inline=True)
+
+    @property
+    def _session_of_writer(self) -> PostgresSession:
+        writer: Any = self._writer
+        session = writer._link._connected()
+        assert isinstance(session, PostgresSession)
+        return session
+
+    def hook(self, hook: Hook | None) -> None:
+        """Call ``hook`` around every statement of the verbs that write, from now on."""
+        self._session_of_writer._hook = hook
+
+    def rows(self, sql: str, *parameters: Any) -> list[Any]:
+        """Look at the database between two verbs."""
+        return self._reader._session.rows(sql, parameters)
+
+    def execute(self, sql: str) -> None:
+        """Break the database on purpose."""
+        self._session_of_writer.connection.execute(sql.encode())
+
+    def abandon(self) -> None:
+        """A dead process has no transaction; this one lives on for the others."""
+        self._session_of_writer.rollback()
+
+    def dump(self) -> list[str]:
+        """Everything in the database, but for who wrote it."""
+        tables = self.rows(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') "
+            "AND relname <> 'ramet_writers' ORDER BY 1"
+        )
+        return [f"{name} {row}" for (name,) in tables for row in sorted(map(repr, self.rows(f"TABLE {name}")))]
+
+    def close_now(self) -> None:
+        super().close_now()
+        if self._database:
+            used.give_back(self._database, anew=True)
+            self._database = ""
+
+
+SimulatedStore = MemoryStore | ServerStore
+SIMULATED: dict[str, type[SimulatedStore]] = {"postgres": ServerStore, "sqlite": MemoryStore}

@@ -39,7 +39,7 @@ class Died(BaseException):
 
     def __init__(self, when: str, sql: str) -> None:
         super().__init__(f"{when} {sql}")
-        self.committed = (when, sql) == ("after", "COMMIT")
+        self.committed = when == "after" and sql.endswith("COMMIT")
 
 
 def _all_end(batch: Sequence[Settlement]) -> bool:
@@ -131,7 +131,7 @@ class FaultyStore:
         except Died as died:
             self._witness.doubtful += died.committed
             # A dead process has no transaction; this one lives on for the others.
-            self._store.connection.rollback()
+            self._store.abandon()
             self._tell(f"{self.name} died in {name} {died}")
             self.gone = True
             self.on_death()

@@ -18,7 +18,7 @@ from ramet.engine.client import Client
 from ramet.engine.worker import Worker
 from ramet.store.errors import StoreError
 from tests.simulation.checks import violations
-from tests.simulation.database import MemoryStore
+from tests.simulation.database import SIMULATED, SimulatedStore
 from tests.simulation.doubled import DoubledWorker
 from tests.simulation.faults import Faults, FaultyStore
 from tests.simulation.people import DEEDS, People
@@ -32,7 +32,7 @@ END_SECONDS = 80_000.0
 POLL_SECONDS, SWEEP_SECONDS, ENDS_SECONDS = 25.0, 20.0, 15.0
 """How often loops look that find nothing, most of the time. Bells wake them in between."""
 
-Prepare = Callable[[MemoryStore], None]
+Prepare = Callable[[SimulatedStore], None]
 
 
 @dataclass
@@ -40,6 +40,8 @@ class Plan:
     """What a run consists of."""
 
     seed: int
+    on: str = "sqlite"
+    """Which database."""
     workers: int = 3
     lineages: int = 3
     crashes: int = 4
@@ -56,7 +58,7 @@ class Run:
 
     violations: list[str]
     dump: list[str]
-    """The whole database as SQL."""
+    """The whole database."""
     trace: list[str]
     """One line for each verb and each deed, where that was asked for."""
     outcomes: dict[str, int]
@@ -107,7 +109,7 @@ class _Simulation:
         self._rng = random.Random(plan.seed)
         self._clock = VirtualClock(loop)
         self._trace: list[str] = []
-        self._store = MemoryStore(folder, self._clock.now)
+        self._store = SIMULATED[plan.on](folder, self._clock.now)
         self._witness = Witness(self._store, self._clock.now)
         self._app: App = make_app(plan.seed)
         self._names = count(1)
@@ -148,7 +150,7 @@ class _Simulation:
     async def _result(self) -> Run:
         outcomes = dict(self._store.rows("SELECT outcome, COUNT(*) FROM ramet_attempts GROUP BY outcome"))
         found = [*self._witness.violations(), *await violations(self._store)]
-        dump = list(self._store.connection.iterdump()) if self._plan.trace else []
+        dump = self._store.dump() if self._plan.trace else []
         return Run(found, dump, self._trace, outcomes, self._deaths, self._clock.monotonic())
 
     def _faulty(self, name: str) -> FaultyStore:

@@ -17,7 +17,7 @@ from ramet import Client, Worker
 from tests.crash import garden
 from tests.crash.test_every_statement import NoJitter
 from tests.invariants import violations
-from tests.simulation.database import MemoryStore
+from tests.simulation.database import SIMULATED, SimulatedStore
 from tests.simulation.doubled import DoubledWorker
 from tests.simulation.faults import Faults, FaultyStore
 from tests.simulation.virtual_time import VirtualClock, VirtualLoop, run
@@ -45,14 +45,14 @@ class Left(NamedTuple):
     """How many claims ended in which way, by kind."""
 
 
-def grown(folder: Path, hands: list[Hand]) -> Left:
+def grown(folder: Path, hands: list[Hand], on: str = "sqlite") -> Left:
     """The garden of the crash tests, worked by these."""
     loop = VirtualLoop()
-    return run(_grow(folder, hands, VirtualClock(loop)), loop)
+    return run(_grow(on, folder, hands, VirtualClock(loop)), loop)
 
 
-async def _grow(folder: Path, hands: list[Hand], clock: VirtualClock) -> Left:
-    store = MemoryStore(folder, clock.now)
+async def _grow(on: str, folder: Path, hands: list[Hand], clock: VirtualClock) -> Left:
+    store = SIMULATED[on](folder, clock.now)
     try:
         client = Client(garden.app.registry, store, garden.LIMITS, tables=garden.TABLES)
         await client.ensure_tables()
@@ -70,7 +70,7 @@ async def _grow(folder: Path, hands: list[Hand], clock: VirtualClock) -> Left:
 async def _work(client: Client, hands: list[Hand], clock: VirtualClock) -> None:
     """Each reaches the database in its own time, so that loops and workers come between each other."""
     calm = Faults(0.0, 0.0, 0.0, 0.0, 0.0)
-    store = cast(MemoryStore, client.store)
+    store = cast(SimulatedStore, client.store)
     async with asyncio.TaskGroup() as group:
         for number, hand in enumerate(hands):
             slow = FaultyStore(
@@ -85,7 +85,7 @@ async def _work(client: Client, hands: list[Hand], clock: VirtualClock) -> None:
             group.create_task(worker.run())
 
 
-def _left(store: MemoryStore) -> Left:
+def _left(store: SimulatedStore) -> Left:
     tasks = store.rows(
         "SELECT tracking_id, kind, key, state, result, attempts, losses, chain_depth, stage FROM ramet_tasks"
     )
@@ -123,6 +123,10 @@ def test_one_worker_does_all_that_is_worth_doubling(alone: Left) -> None:
 @pytest.mark.parametrize("hands", [[Hand(True, 16)], [Hand(False, 16)] * 2, [Hand(True, 8)] * 3], ids=str)
 def test_loops_that_run_twice_at_once_change_nothing(alone: Left, hands: list[Hand], tmp_path: Path) -> None:
     assert grown(tmp_path, hands) == alone
+
+
+def test_loops_that_run_twice_at_once_change_nothing_on_postgresql(alone: Left, tmp_path: Path) -> None:
+    assert grown(tmp_path, [Hand(True, 8), Hand(False, 4)], "postgres") == alone
 
 
 hands = st.lists(st.builds(Hand, st.booleans(), st.integers(1, 24)), min_size=1, max_size=4)

@@ -17,28 +17,37 @@ from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused, Transition
 from ramet.store import blocks, bounding, claiming, creating, settling, spawning, sweeping
 from ramet.store.session import Session
-from tests.simulation.database import MemoryStore
+from tests.simulation.database import SimulatedStore
 from tests.simulation.faults import Faults
 from tests.simulation.simulate import Plan, Prepare, simulate
 
 SEEDS = 8
 
 
-def _broken(folder: Path, prepare: Prepare | None = None) -> list[str]:
-    """What the first failing seed found: broken promises, or the error by which the engine stopped itself."""
+def _found(on: str, seed: int, folder: Path, prepare: Prepare | None) -> list[str]:
+    """Broken promises, or the error by which the engine stopped itself."""
+    try:
+        plan = Plan(seed, on, crashes=6, jumps=8, faults=Faults(stall=0.03), prepare=prepare)
+        return simulate(plan, folder).violations
+    except Exception as error:
+        return [f"{type(error).__name__}: {error}"]
+
+
+def must_be_found(folder: Path, saying: str = "", prepare: Prepare | None = None) -> None:
+    """Within a few seeds on SQLite; and the seed that finds it there finds it on PostgreSQL."""
     for seed in range(SEEDS):
-        try:
-            plan = Plan(seed, crashes=6, jumps=8, faults=Faults(stall=0.03), prepare=prepare)
-            found = simulate(plan, folder).violations
-        except Exception as error:
-            found = [f"{type(error).__name__}: {error}"]
+        found = _found("sqlite", seed, folder, prepare)
         if found:
-            return found
-    return []
+            assert any(saying in line for line in found), found
+            found = _found("postgres", seed, folder, prepare)
+            assert any(saying in line for line in found), found
+            return
+    raise AssertionError("no seed notices")
 
 
-def test_the_unbroken_engine_passes_those_seeds(tmp_path: Path) -> None:
-    assert _broken(tmp_path) == []
+@pytest.mark.parametrize(("on", "seed"), [*(("sqlite", seed) for seed in range(SEEDS)), ("postgres", 0)])
+def test_the_unbroken_engine_passes_those_seeds(on: str, seed: int, tmp_path: Path) -> None:
+    assert _found(on, seed, tmp_path, None) == []
 
 
 def test_without_the_fence_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,12 +55,12 @@ def test_without_the_fence_the_simulation_fails(tmp_path: Path, monkeypatch: pyt
         return standing.state == "processing" and standing.lease_until > now
 
     monkeypatch.setattr(settling, "_current", any_fence)
-    assert _broken(tmp_path)
+    must_be_found(tmp_path)
 
 
 def test_without_counting_what_is_held_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounding, "in_use", lambda session: Usage({}, {}, {}))
-    assert any("run at once, over" in line for line in _broken(tmp_path))
+    must_be_found(tmp_path, "run at once, over")
 
 
 def test_without_tokens_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +68,7 @@ def test_without_tokens_the_simulation_fails(tmp_path: Path, monkeypatch: pytest
         return Room(None)
 
     monkeypatch.setattr(resources, "room", any_number)
-    assert any("tokens of" in line or "run at once, over" in line for line in _broken(tmp_path))
+    must_be_found(tmp_path)
 
 
 def test_without_the_lease_check_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,21 +76,21 @@ def test_without_the_lease_check_the_simulation_fails(tmp_path: Path, monkeypatc
         return standing.state == "processing" and standing.fence == fence
 
     monkeypatch.setattr(settling, "_current", any_lease)
-    assert any("which was not current" in line for line in _broken(tmp_path))
+    must_be_found(tmp_path, "which was not current")
 
 
 def test_without_the_identities_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the guard's look nor the unique index: duplicates and cycles come up."""
 
-    def no_index(store: MemoryStore) -> None:
-        store.connection.execute("DROP TABLE ramet_identities")
-        store.connection.execute("CREATE TABLE ramet_identities (key TEXT, tracking_id TEXT, kind TEXT, seq INTEGER)")
+    def no_index(store: SimulatedStore) -> None:
+        store.execute("DROP TABLE ramet_identities")
+        store.execute("CREATE TABLE ramet_identities (key TEXT, tracking_id TEXT, kind TEXT, seq BIGINT)")
 
     def blind(facts: Facts) -> Verdict:
         return check_spawn(facts._replace(holders=()))
 
     monkeypatch.setattr(spawning, "check_spawn", blind)
-    assert _broken(tmp_path, no_index)
+    must_be_found(tmp_path, prepare=no_index)
 
 
 def test_without_the_budget_decrement_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +98,7 @@ def test_without_the_budget_decrement_the_simulation_fails(tmp_path: Path, monke
         session.run("UPDATE ramet_lineages SET live = live + ? WHERE tracking_id = ?", (count, tracking_id))
 
     monkeypatch.setattr(spawning, "add_tasks", not_counted)
-    assert _broken(tmp_path)
+    must_be_found(tmp_path)
 
 
 def test_a_heartbeat_that_revives_a_dead_claim_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +107,7 @@ def test_a_heartbeat_that_revives_a_dead_claim_is_found(tmp_path: Path, monkeypa
         return {seq: standing._replace(lease_until=session.now + 1) for seq, standing in found.items()}
 
     monkeypatch.setattr(claiming, "load_standings", fresh)
-    assert any("a heartbeat kept fence" in line for line in _broken(tmp_path))
+    must_be_found(tmp_path, "a heartbeat kept fence")
 
 
 def test_attempts_that_are_not_counted_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +120,7 @@ def test_attempts_that_are_not_counted_are_found(tmp_path: Path, monkeypatch: py
         return change._replace(after=change.after._replace(attempts=min(1, change.after.attempts)))
 
     monkeypatch.setitem(lifecycle._RULES, ev.Claim, (transition, free))
-    assert any("attempts_are_bounded" in line for line in _broken(tmp_path))
+    must_be_found(tmp_path, "attempts_are_bounded")
 
 
 def test_a_sweep_that_reclaims_live_leases_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,13 +132,13 @@ def test_a_sweep_that_reclaims_live_leases_is_found(tmp_path: Path, monkeypatch:
         return reclaim(session, limit, everybody)
 
     monkeypatch.setattr(sweeping, "reclaim", too_eager)
-    assert any("whose lease runs" in line for line in _broken(tmp_path))
+    must_be_found(tmp_path, "whose lease runs")
 
 
 def test_losing_what_a_crashed_worker_held_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stale claim that nobody takes back never ends."""
     monkeypatch.setattr(sweeping, "reclaim", lambda session, limit, dead_workers=(): (0, 0))
-    assert _broken(tmp_path)
+    must_be_found(tmp_path)
 
 
 def test_a_spawn_that_is_answered_and_not_made_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +148,7 @@ def test_a_spawn_that_is_answered_and_not_made_is_found(tmp_path: Path, monkeypa
         create(session, births[:-1] if len(births) > 3 else births)
 
     monkeypatch.setattr(spawning, "create", forgetful)
-    assert _broken(tmp_path)
+    must_be_found(tmp_path)
 
 
 def test_a_refusal_that_is_not_stored_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,4 +156,4 @@ def test_a_refusal_that_is_not_stored_is_found(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(
         spawning, "store_blocks", lambda session, refusals, lineages: store_blocks(session, refusals[1:], lineages)
     )
-    assert any("refusals are stored" in line for line in _broken(tmp_path))
+    must_be_found(tmp_path, "refusals are stored")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ramet.store.base import Claimed, Settled, Settlement, Submitted, Swept
 from ramet.store.base_persons import Reoffered
-from tests.simulation.database import MemoryStore
+from tests.simulation.database import SimulatedStore
 from tests.simulation.workload import HOST_CALLS_MAX, WALKS_MAX
 
 SWEEP_LIMIT = 500
@@ -31,7 +31,7 @@ _HELD = (
 class Witness:
     """Everything that was promised to somebody."""
 
-    def __init__(self, store: MemoryStore, now: Callable[[], float]) -> None:
+    def __init__(self, store: SimulatedStore, now: Callable[[], float]) -> None:
         self.store = store
         self._now = now
         self.broken: list[str] = []
