@@ -19,7 +19,7 @@ from ramet.testing.postgres import terminate_backends
 from tests.postgres.servers import databases
 from tests.world import EFFECTS, LEASE_SECONDS, SettableClock, World, checkpoint, effect, failing, settlement
 
-PLACES_APART = 41
+PLACES_APART = 83
 """An ordinary run takes every so manieth place; the number is a prime, so that no place is always passed over."""
 
 
