@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ramet.store.address import shown
 from tests.cli.conftest import Cli
 
 
@@ -31,3 +32,19 @@ def test_what_cannot_be_copied_is_one_line(cli: Cli, tmp_path: Path) -> None:
     assert "is a folder" in cli.bad("backup", str(tmp_path))
     assert "is the database itself" in cli.bad("backup", str(cli.database), "--force")
     assert "no backup at" in cli.bad("restore", str(tmp_path / "no.db"), "--force")
+
+
+def test_people_begin_with_a_file_and_move_to_a_server_and_back(cli: Cli, tmp_path: Path, postgres_url: str) -> None:
+    _, lineage = cli.submit("node", {"name": "a", "depth": 1})
+    copy, server = tmp_path / "copy.db", Cli(cli.database, postgres_url)
+    cli.good("backup", str(copy))
+    said = server.good("restore", str(copy))
+    assert said.startswith(f"restored {shown(postgres_url)}: 1 lineage, ")
+    assert "never replaced" in server.bad("restore", str(copy), "--force")
+    assert "has tasks, and they are not replaced" in server.bad("restore", str(copy))
+    server.work()
+    assert server.documents("status", lineage)[0]["states"]["success"] == 3
+    [made] = server.documents("backup", str(copy), "--force")
+    assert (made["path"], made["lineages"]) == (str(copy), 1)
+    cli.good("restore", str(copy), "--force")
+    assert cli.documents("status", lineage)[0]["states"]["success"] == 3

@@ -13,6 +13,8 @@ from ramet.store.copies import Copied
 from ramet.store.copies import backup as back_up
 from ramet.store.copies import restore as bring_back
 
+NAMED_MAX = 8
+
 
 def _bar(as_json: bool) -> Callable[[int, int], None] | None:
     if as_json or not sys.stderr.isatty():
@@ -20,7 +22,7 @@ def _bar(as_json: bool) -> Callable[[int, int], None] | None:
 
     def tell(done: int, total: int) -> None:
         end = "\n" if done == total else ""
-        click.echo(f"\r{100 * done // max(1, total):3d} % of {number(total)} pages{end}", err=True, nl=False)
+        click.echo(f"\r{100 * done // max(1, total):3d} % of {number(total)}{end}", err=True, nl=False)
 
     return tell
 
@@ -30,6 +32,9 @@ def _tell(verb: str, made: Copied, as_json: bool) -> None:
         emit(made)
         return
     click.echo(f"{verb} {plain(made.path)}: {counted(made.lineages, 'lineage')}, {number(made.size)} bytes, checked")
+    if made.left_out:
+        more = f" and {len(made.left_out) - NAMED_MAX} more" if len(made.left_out) > NAMED_MAX else ""
+        click.echo(f"not copied, for they are not ramet's: {', '.join(map(plain, made.left_out[:NAMED_MAX]))}{more}")
     if made.replaced is not None:
         click.echo(f"what stood there is kept as {plain(made.replaced)}")
 
@@ -42,7 +47,8 @@ def _tell(verb: str, made: Copied, as_json: bool) -> None:
 def backup(*, target: str, force: bool, database: str, as_json: bool) -> None:
     """Copy the database as it is now to the file TARGET; workers go on meanwhile.
 
-    The copy is checked, and appears whole or not at all.
+    The copy is checked, and appears whole or not at all. A database on a server makes the same kind of file, without
+    the tables of handlers; restore fills an empty one from it, wherever it came from.
     """
     _tell("backup", back_up(database, target, force=force, progress=_bar(as_json)), as_json)
 
@@ -53,7 +59,7 @@ def backup(*, target: str, force: bool, database: str, as_json: bool) -> None:
 @database_option
 @json_option
 def restore(*, copy: str, force: bool, database: str, as_json: bool) -> None:
-    """Make the database from the file BACKUP. Stop the workers first.
+    """Make the database from the file BACKUP. Stop the workers first. On a server, fill an empty one.
 
     It begins an epoch: no worker that still has a claim of the original can settle it here.
     """

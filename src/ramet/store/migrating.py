@@ -9,7 +9,7 @@ from pathlib import Path
 from ramet.store import versions as known
 from ramet.store.address import file_of, is_file, is_postgres, shown
 from ramet.store.errors import StoreError
-from ramet.store.opening import no_driver
+from ramet.store.opening import check_driver
 from ramet.store.versions import Migrated
 
 
@@ -51,8 +51,7 @@ def _sqlite(path: Path, check: bool, tables: Sequence[str]) -> Migrated:
 
 
 def _postgres(url: str, check: bool, tables: Sequence[str], grant_to: str | None) -> Migrated:
-    try:
-        from ramet.store.postgres_migrate import migrate_database
-    except ImportError as error:
-        raise no_driver(error) from error
+    check_driver()
+    from ramet.store.postgres_migrate import migrate_database
+
     return migrate_database(url, check=check, tables=tables, grant_to=grant_to)

@@ -46,6 +46,18 @@ def _open_postgres(url: str, create: bool, clock: Callable[[], float] | None) ->
     return PostgresStore(url, create=create, clock=clock)
 
 
+def check_driver() -> None:
+    """Before anything of PostgreSQL is imported.
+
+    Raises:
+        StoreError: how to install it.
+    """
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise no_driver(error) from error
+
+
 def no_driver(error: ImportError) -> StoreError:
     """What is said where the extra is not installed."""
     return StoreError(f"PostgreSQL needs the driver psycopg ({error}): install it with pip install 'ramet[postgres]'")

@@ -22,16 +22,16 @@ PAGES = 2_048
 
 def backup_file(path: Path, target: Path, force: bool, progress: Progress | None) -> Copied:
     """See :func:`ramet.store.copies.backup`."""
-    _check_target(path, target, force)
-    with _new_file(target, _mode(path)) as part:
-        with closing(_open(path)) as source:
-            _check_schema(source, path)
+    check_target(path, target, force)
+    with new_file(target, _mode(path)) as part:
+        with closing(open_copy(path)) as source:
+            check_schema(source, path)
             _copy(source, part, progress)
         with closing(sqlite3.connect(part, isolation_level=None)) as copy:
-            _guarded(part, lambda: _finish(copy))
-            told = _told(copy, target, part)
-        _publish(part, target, force)
-    return told
+            guarded(part, lambda: finish(copy))
+            made = told(copy, target, part)
+        publish(part, target, force)
+    return made
 
 
 def restore_file(
@@ -40,33 +40,38 @@ def restore_file(
     """See :func:`ramet.store.copies.restore`."""
     if not backup.is_file():
         raise StoreMissing(f"no backup at {backup}: give the path of a file that `ramet backup` made")
-    _check_target(backup, path, force)
+    check_target(backup, path, force)
     alive = Neighbours(path).alive()
     if alive:
         raise StoreError(f"{len(alive)} workers run on {path} ({alive[0]}): stop them first, or restore beside it")
-    with _new_file(path, _mode(backup)) as part:
-        with closing(_open(backup)) as source:
-            _check_schema(source, backup)
+    with new_file(path, _mode(backup)) as part:
+        with closing(open_copy(backup)) as source:
+            check_schema(source, backup)
             _copy(source, part, progress)
         with closing(sqlite3.connect(part, isolation_level=None)) as copy:
-            _guarded(part, lambda: _finish(copy))
+            guarded(part, lambda: finish(copy))
         SqliteStore(part, create=False, clock=clock, inline=True).close_now()  # begins the epoch
         with closing(sqlite3.connect(part, isolation_level=None)) as copy:
-            _guarded(part, lambda: copy.execute("PRAGMA journal_mode = DELETE"))
-            told = _told(copy, path, part)
+            guarded(part, lambda: copy.execute("PRAGMA journal_mode = DELETE"))
+            made = told(copy, path, part)
         replaced = _set_aside(path) if path.exists() else None
         for ending in ("-wal", "-shm"):
             Path(f"{path}{ending}").unlink(missing_ok=True)  # of a database that is not there any more
-        _publish(part, path, force=False)
-    return told._replace(replaced=replaced)
+        publish(part, path, force=False)
+    return made._replace(replaced=replaced)
 
 
-def _check_target(source: Path, target: Path, force: bool) -> None:
+def check_target(source: Path | None, target: Path, force: bool) -> None:
+    """Refuse a place where a file cannot be put.
+
+    Raises:
+        StoreError: and why.
+    """
     if target.is_dir():
         raise StoreError(f"{target} is a folder: give the path of a file in it")
     if not target.parent.is_dir():
         raise StoreError(f"the folder {target.parent} does not exist: create it or give another path")
-    if target.exists() and source.exists() and target.samefile(source):
+    if source is not None and target.exists() and source.exists() and target.samefile(source):
         raise StoreError(f"{target} is the database itself: give another path")
     if target.exists() and not force:
         raise StoreError(f"{target} exists: give another path, or --force to put the new one in its place")
@@ -80,7 +85,7 @@ def _mode(path: Path) -> int:
 
 
 @contextmanager
-def _new_file(target: Path, mode: int) -> Iterator[Path]:
+def new_file(target: Path, mode: int) -> Iterator[Path]:
     """A file beside the target that is gone at the end, unless it was given the target's name."""
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -96,7 +101,8 @@ def _new_file(target: Path, mode: int) -> Iterator[Path]:
             part.with_name(f"{part.name}-ramet").rmdir()
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def open_copy(path: Path) -> sqlite3.Connection:
+    """For reading only."""
     try:
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         connection.execute("PRAGMA query_only = ON")
@@ -105,14 +111,20 @@ def _open(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _guarded(path: Path, act: Callable[[], object]) -> None:
+def guarded(path: Path, act: Callable[[], object]) -> None:
+    """Do something to a file; what its database says is told in one line."""
     try:
         act()
     except sqlite3.Error as error:
         raise store_error(error, path) from error
 
 
-def _check_schema(source: sqlite3.Connection, path: Path) -> None:
+def check_schema(source: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that is none of ours, or newer.
+
+    Raises:
+        StoreError: and what to do.
+    """
     try:
         found = source.execute("SELECT 1 FROM sqlite_schema WHERE name = 'ramet_counters'").fetchone()
         version = source.execute("SELECT value FROM ramet_counters WHERE name = 'schema'").fetchone()[0] if found else 0
@@ -141,7 +153,7 @@ def _copy(source: sqlite3.Connection, part: Path, progress: Progress | None) -> 
             raise store_error(error, part) from error
 
 
-def _finish(copy: sqlite3.Connection) -> None:
+def finish(copy: sqlite3.Connection) -> None:
     """One file without a log beside it, marked as a copy, and sound."""
     copy.execute("PRAGMA journal_mode = DELETE")
     copy.execute("INSERT OR REPLACE INTO ramet_counters (name, value) VALUES (?, 1)", (COPIED,))
@@ -150,7 +162,8 @@ def _finish(copy: sqlite3.Connection) -> None:
         raise StoreError(f"the copy is not sound ({found}): `ramet doctor` tells more; nothing was put in place")
 
 
-def _told(copy: sqlite3.Connection, path: Path, part: Path) -> Copied:
+def told(copy: sqlite3.Connection, path: Path, part: Path) -> Copied:
+    """What was copied, for people."""
     [lineages] = copy.execute("SELECT COUNT(*) FROM ramet_lineages").fetchone()
     [epoch] = copy.execute("SELECT value FROM ramet_counters WHERE name = 'epoch'").fetchone()
     return Copied(str(path), part.stat().st_size, lineages, epoch)
@@ -172,7 +185,7 @@ def _set_aside(path: Path) -> str:
     return str(kept)
 
 
-def _publish(part: Path, target: Path, force: bool) -> None:
+def publish(part: Path, target: Path, force: bool) -> None:
     """Give it its name, durably. Without ``force`` a file that came meanwhile is left alone."""
     handle = os.open(part, os.O_RDONLY)
     try:

@@ -1,0 +1,247 @@
+"""PostgreSQL: a backup as the same file that a SQLite database makes, and an empty database filled from such a file.
+
+Our tables alone: they are the same in both, column by column. Tables of handlers are theirs to copy.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any, NamedTuple
+
+import psycopg
+
+from ramet.store import versions as known
+from ramet.store.address import shown
+from ramet.store.copies import Copied, Progress
+from ramet.store.epoch import begin_epoch
+from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
+from ramet.store.postgres_connect import open_connection
+from ramet.store.postgres_errors import store_error
+from ramet.store.postgres_migrate import advance, versions_of
+from ramet.store.postgres_session import PostgresSession, Unknown
+from ramet.store.sqlite import SqliteStore
+from ramet.store.sqlite_copies import check_schema, check_target, finish, guarded, new_file, open_copy, publish, told
+
+_NEVER = Event()
+LOOKS = 20
+LOOK_AGAIN_SECONDS = 0.1
+ROWS = 5_000
+"""Read and written at a time: no table has to fit into memory."""
+
+_OTHERS = (
+    "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') "
+    "AND relname NOT LIKE 'ramet@_%' ESCAPE '@' ORDER BY relname"
+)
+
+_OTHERS_OF_A_FILE = (
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'ramet@_%' ESCAPE '@' "
+    "AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY name"
+)
+
+
+class _Table(NamedTuple):
+    name: str
+    columns: tuple[str, ...]
+
+    @property
+    def listed(self) -> str:
+        return ", ".join(self.columns)
+
+
+def backup_server(url: str, target: Path, force: bool, progress: Progress | None) -> Copied:
+    """See :func:`ramet.store.copies.backup`."""
+    check_target(None, target, force)
+    place = shown(url)
+    with closing(PostgresSession(open_connection(url), None)) as session, _told_well(place):
+        session.begin("read")  # One snapshot for all tables; it holds up nobody but vacuum.
+        _check_version(session, place)
+        with new_file(target, 0o600) as part:
+            with closing(sqlite3.connect(part, isolation_level=None)) as copy:
+                guarded(part, lambda: _fill_file(copy, session, progress))
+                guarded(part, lambda: finish(copy))
+                made = told(copy, target, part)
+            publish(part, target, force)
+        return made._replace(left_out=tuple(name for (name,) in session.rows(_OTHERS)))
+
+
+def _fill_file(copy: sqlite3.Connection, session: PostgresSession, progress: Progress | None) -> None:
+    copy.execute("PRAGMA journal_mode = OFF")  # What is half made is thrown away, so nothing has to be undone,
+    copy.execute("PRAGMA synchronous = OFF")  # and what is made is synchronised once, as a file.
+    for step in known.PLAN.steps:
+        for statement in step:
+            copy.execute(statement)
+    tables = _tables(copy)
+    [(expected,)] = session.rows(
+        "SELECT COALESCE(SUM(GREATEST(reltuples, 0)), 0)::bigint FROM pg_class WHERE oid = ANY "
+        "(SELECT to_regclass(name)::oid FROM unnest(?::text[]) AS name)",
+        ([table.name for table in tables],),
+    )
+    done = 0
+    for table in tables:
+        copy.execute("BEGIN")
+        copy.execute(f"DELETE FROM {table.name}")
+        marks = ", ".join("?" * len(table.columns))
+        for rows in _rows_of(session, table):
+            copy.executemany(f"INSERT INTO {table.name} ({table.listed}) VALUES ({marks})", rows)
+            done += len(rows)
+            if progress is not None:
+                progress(done, max(expected, done + 1))
+        copy.execute("COMMIT")
+    # A sequence hands out the numbers there. It is past all that the snapshot shows.
+    [(number,)] = session.rows("SELECT number FROM ramet_next_number")
+    copy.execute("UPDATE ramet_counters SET value = ? WHERE name = 'task'", (number,))
+    if progress is not None:
+        progress(done, done)
+
+
+def _rows_of(session: PostgresSession, table: _Table) -> Iterator[list[tuple[Any, ...]]]:
+    kinds: dict[str, str] = dict(
+        session.rows(
+            "SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute "
+            "WHERE attrelid = to_regclass(?) AND attnum > 0",
+            (table.name,),
+        )
+    )
+    sql = f"COPY {table.name} ({table.listed}) TO STDOUT (FORMAT BINARY)"
+    with session.connection.cursor().copy(sql.encode()) as copy:
+        copy.set_types([kinds[column] for column in table.columns])
+        rows = []
+        for row in copy.rows():
+            rows.append(row)
+            if len(rows) == ROWS:
+                yield rows
+                rows = []
+        if rows:
+            yield rows
+
+
+def restore_server(backup: Path, url: str, progress: Progress | None) -> Copied:
+    """See :func:`ramet.store.copies.restore`."""
+    place = shown(url)
+    if not backup.is_file():
+        raise StoreMissing(f"no backup at {backup}: give the path of a file that `ramet backup` made")
+    with _of_this_version(backup) as source:
+        with closing(PostgresSession(open_connection(url), None)) as session, _told_well(place):
+            advance(session, place)
+            try:
+                session.begin("alone")
+                _need_empty(session, place)
+                _fill_server(session, source, progress)
+                epoch = _begin_epoch(session)
+                [(size,)] = session.rows("SELECT pg_database_size(current_database())")
+                [(lineages,)] = session.rows("SELECT COUNT(*) FROM ramet_lineages")
+                session.commit()
+            except Unknown as error:
+                raise StoreUncertain(
+                    f"{place} went away at the end: look with `ramet status` whether it is there"
+                ) from error
+            finally:
+                session.rollback()
+            session.run("ANALYZE")
+        others = source.execute(_OTHERS_OF_A_FILE).fetchall()
+    return Copied(place, size, lineages, epoch, left_out=tuple(name for (name,) in others))
+
+
+def _begin_epoch(session: PostgresSession) -> int:
+    """Begin an epoch in what was just copied; its number."""
+    begin_epoch(session)
+    [(epoch,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'epoch'")
+    return int(epoch)
+
+
+def _need_empty(session: PostgresSession, place: str) -> None:
+    if session.rows("SELECT 1 FROM ramet_lineages LIMIT 1") or session.rows("SELECT 1 FROM ramet_tasks LIMIT 1"):
+        raise StoreError(f"{place} has tasks, and they are not replaced: give the address of an empty database")
+    programs = 0
+    for _ in range(LOOKS):  # A program that has just ended may leave its connections to the server for a moment.
+        session.rows("SELECT pg_stat_clear_snapshot()")
+        [(programs,)] = session.rows(
+            "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND application_name = 'ramet' AND pid <> pg_backend_pid()"
+        )
+        if not programs:
+            return
+        _NEVER.wait(LOOK_AGAIN_SECONDS)
+    # They remember where fences began.
+    raise StoreError(f"{place} is in use by ramet programs ({programs} connections): stop them first")
+
+
+def _fill_server(session: PostgresSession, source: sqlite3.Connection, progress: Progress | None) -> None:
+    tables = _tables(source)
+    count = {table: source.execute(f"SELECT COUNT(*) FROM {table.name}").fetchone()[0] for table in tables}
+    total, done = sum(count.values()), 0
+    for table in tables:
+        session.run(f"DELETE FROM {table.name}")
+        rows = source.execute(f"SELECT {table.listed} FROM {table.name}")
+        try:
+            cursor = session.connection.cursor()
+            with cursor.copy(f"COPY {table.name} ({table.listed}) FROM STDIN".encode()) as copy:
+                while found := rows.fetchmany(ROWS):
+                    for row in found:
+                        copy.write_row(row)
+                    done += len(found)
+                    if progress is not None:
+                        progress(done, total + 1)
+        except psycopg.Error as error:
+            raise StoreError(f"a row of {table.name} cannot be kept there: {str(error).splitlines()[0]}") from error
+        assert cursor.rowcount == count[table], f"{table.name}: {cursor.rowcount} of {count[table]} rows"
+    session.run("SELECT setval('ramet_task_numbers', value, false) FROM ramet_counters WHERE name = 'task'")
+    if progress is not None:
+        progress(total, total)
+
+
+@contextmanager
+def _of_this_version(backup: Path) -> Iterator[sqlite3.Connection]:
+    """The backup, sound and of the schema that we write; an older one is brought to it in a copy."""
+    with closing(open_copy(backup)) as source:
+        check_schema(source, backup)
+        version = source.execute("SELECT value FROM ramet_counters WHERE name = 'schema'").fetchone()[0]
+        [sound] = source.execute("PRAGMA integrity_check(1)").fetchone()
+        if sound != "ok":
+            raise StoreError(f"{backup} is not sound ({sound}): take another backup")
+        if version == known.PLAN.version:
+            source.execute("BEGIN")  # One view of it, should somebody give us a database that is in use.
+            yield source
+            return
+        with tempfile.TemporaryDirectory(prefix="ramet-") as folder:
+            path = Path(folder) / "copy.db"
+            with closing(sqlite3.connect(path)) as copy:
+                source.backup(copy)
+            SqliteStore(path, create=False, inline=True).close_now()
+            with closing(open_copy(path)) as migrated:
+                yield migrated
+
+
+def _tables(connection: sqlite3.Connection) -> list[_Table]:
+    """Our tables with their columns, as this version has them."""
+    names = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'ramet@_%' ESCAPE '@' ORDER BY name"
+    )
+    return [_Table(name, _columns(connection, name)) for (name,) in names.fetchall()]
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> tuple[str, ...]:
+    return tuple(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
+
+
+def _check_version(session: PostgresSession, place: str) -> None:
+    found = versions_of(session)
+    if not found.schema:
+        raise StoreMissing(f"{place} has no ramet tables: give another --db")
+    if found.schema < known.PLAN.version:
+        raise StoreError(f"{place} has schema {found.schema}: run `ramet migrate` first")
+    if found.schema > known.PLAN.version:
+        raise StoreError(f"{place} has schema {found.schema}: it is copied by the ramet that migrated it")
+
+
+@contextmanager
+def _told_well(place: str) -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        raise store_error(error, place) from error
