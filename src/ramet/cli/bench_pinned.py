@@ -59,11 +59,12 @@ class _Counting:
 
 async def run(place: Place, spot: Spot, phases: Phases) -> Pinned:
     """Keep a worker busy, and look at its rate before, while and after a snapshot is held."""
-    async with bench_app.app.client(spot.address) as client:
+    # Who submits has a connection of its own, as another process would.
+    async with bench_app.app.client(spot.address) as client, bench_app.app.client(spot.address) as submitter:
         counting = _Counting(client.store)
         measured = Client(client.registry, cast(Store, counting), bench_app.app.limits)
         worker = Worker(bench_app.app, measured, target=TARGET)
-        feeding = asyncio.create_task(_feed(client, counting))
+        feeding = asyncio.create_task(_feed(submitter, counting))
         working = asyncio.create_task(worker.run())
         try:
             while counting.settled < BACKLOG:
