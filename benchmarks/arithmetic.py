@@ -122,3 +122,8 @@ def percentile(values: Sequence[float], share: float) -> float:
 def ratio(one: Sequence[float], other: Sequence[float]) -> float:
     """Of the medians of one run."""
     return statistics.median(one) / statistics.median(other)
+
+
+def median_of(runs: Sequence[dict[str, float]], key: str) -> float:
+    """Of one figure over runs."""
+    return statistics.median(run[key] for run in runs)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arithmetic import Spread, ratio
+from benchmarks.arithmetic import Spread
+from benchmarks.bars import bars
 
 BEGIN, END = "<!-- figures: written by the command -->", "<!-- figures: end -->"
 TITLES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
@@ -30,26 +31,6 @@ def write(page: Path, found: dict[str, Any]) -> None:
     page.write_text(f"{before}{BEGIN}\n\n{text(found)}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
-def bars(found: dict[str, Any]) -> dict[str, float]:
-    """The ratios that are held to a bar, where both sides were measured."""
-    answer = {}
-    for store in TITLES:
-        if store not in found or "drains_1" not in found[store]["entrants"].get("ramet", {}):
-            continue
-        mine = _rates(found, store, "ramet", 1)
-        answer[f"{store}: ramet to the bare loop"] = ratio(mine, [run["drain_per_s"] for run in found[store]["bare"]])
-        for name, entrant in found[store]["entrants"].items():
-            if name != "ramet" and "drains_1" in entrant:
-                answer[f"{store}: ramet to {name}"] = ratio(mine, _rates(found, store, name, 1))
-        if "drains_2" in found[store]["entrants"]["ramet"]:
-            answer[f"{store}: two ramet workers to one"] = ratio(_rates(found, store, "ramet", 2), mine)
-    return answer
-
-
-def _rates(found: dict[str, Any], store: str, name: str, workers: int) -> list[float]:
-    return [run["drain_per_s"] for run in found[store]["entrants"][name][f"drains_{workers}"]]
-
-
 def _conditions(found: dict[str, Any]) -> list[str]:
     machine, size = found["machine"], found["size"]
     return [
@@ -66,7 +47,7 @@ def _store(store: str, found: dict[str, Any]) -> list[str]:
     entrants = found[store]["entrants"]
     lines = ["", f"### {TITLES[store]}", "", *_rates_table(store, found), ""]
     lines += _faults_table(entrants)
-    lines += ["", *(f"- {what}: {value:.2f}" for what, value in bars(found).items() if what.startswith(f"{store}:"))]
+    lines += ["", *_bars_table(store, found[store])]
     lines += ["", *_settings(entrants)]
     lines += [
         f"- {name} did not take part to the end: {told['failed']}"
@@ -115,6 +96,12 @@ def _faults_table(entrants: dict[str, Any]) -> list[str]:
         row.append(told.get("about", {}).get("durability", ""))
         rows.append(row)
     return _table(head, rows)
+
+
+def _bars_table(store: str, found: dict[str, Any]) -> list[str]:
+    met = {True: "yes", False: "**no**", None: ""}
+    rows = [[bar.what, f"{bar.value:,.2f}", bar.asked, met[bar.met]] for bar in bars(store, found)]
+    return _table(["ramet", "here", "asked", "met"], rows)
 
 
 def _settings(entrants: dict[str, Any]) -> list[str]:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from benchmarks import compare, measure, report
 from benchmarks.arithmetic import Bodies, Spread, drained, killed, ratio
+from benchmarks.bars import bars
 from benchmarks.entrants import ENTRANTS, PROJECT, Entrant, Failed
 from benchmarks.peers.record import Record
 from benchmarks.places import fresh
@@ -149,11 +150,6 @@ def test_figures_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
         "size": compare.QUICK._asdict(),
         "sqlite": {"bare": [{"submit_per_s": 4, "drain_per_s": 2, "drain_cpu_us": 1}], "entrants": entrants},
     }
-    assert report.bars(found) == {
-        "sqlite: ramet to the bare loop": 0.5,
-        "sqlite: ramet to other": 1.0,
-        "sqlite: two ramet workers to one": 1.0,
-    }
     page = tmp_path / "page.md"
     page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n", encoding="utf-8")
     report.write(page, found)
@@ -162,9 +158,28 @@ def test_figures_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
     assert text.endswith(f"{report.END}\nafter\n")
     assert "old" not in text
     assert "| ramet | 1 (1-1) | 1 (1-1) | 1 (1-1) |" in text
+    assert "| drain, to other | 1.00 | ≥ 6 | **no** |" in text
     page.write_text("no marks", encoding="utf-8")
     with pytest.raises(ValueError, match="has no place for figures"):
         report.write(page, found)
+
+
+def test_a_bar_is_met_or_not_or_only_told() -> None:
+    fast = {"drain_per_s": 60, "submit_per_s": 6, "twice": 0, "worker_cpu_us": 70, "server_cpu_us": 51}
+    slow = fast | {"drain_per_s": 50, "twice": 2}
+    entrants = {"ramet": {"drains_1": [fast], "drains_2": [slow]}, "pgqueuer": {"drains_1": [slow]}}
+    found = {"bare": [{"drain_per_s": 120, "submit_per_s": 10}], "entrants": entrants | {"absent": {"failed": "why"}}}
+    assert {bar.what: (bar.value, bar.met) for bar in bars("postgres", found)} == {
+        "drain, to the bare loop": (0.5, True),
+        "drain, to pgqueuer": (1.2, True),
+        "drain, two workers to one": (50 / 60, False),
+        "tasks that ran twice, two workers": (2, False),
+        "bulk submit, to COPY into the same tables": (0.6, True),
+        "CPU µs a task, worker": (70, True),
+        "CPU µs a task, server": (51, False),
+    }
+    assert [bar.met for bar in bars("sqlite", found)] == [None, False, None, False]
+    assert list(bars("sqlite", {"bare": [], "entrants": {}})) == []
 
 
 def test_an_unknown_peer_is_one_line() -> None:
