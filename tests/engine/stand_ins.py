@@ -83,6 +83,8 @@ class AwayStore:
     def __init__(self, store: Any) -> None:
         self._store = store
         self.away = False
+        self.silent: set[str] = set()
+        """Verbs that are not answered at all."""
         self.asked: Counter[str] = Counter()
         """How often the database was asked for each verb."""
         self.missed: Counter[str] = Counter()
@@ -96,6 +98,9 @@ class AwayStore:
             return verb
 
         async def passed(*arguments: Any, **options: Any) -> Any:
+            if name in self.silent:
+                self.missed[name] += 1
+                await asyncio.Event().wait()
             if self.away:
                 self.missed[name] += 1
                 raise StoreUnreachable("no answer from db:5432")

@@ -232,6 +232,25 @@ async def test_it_ends_when_told_to_though_the_database_is_away(
     assert (await get(near, submitted.id)).state == "processing"
 
 
+async def test_it_ends_when_told_to_though_the_database_never_answers(
+    app: App, client: Client, database: AwayStore, told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ramet.engine.worker.END_SECONDS_MAX", 0.05)
+    monkeypatch.setattr("ramet.engine.presence.LAST_WORD_SECONDS_MAX", 0.05)
+    held = Held(app)
+    await client.submit("held", 1)
+    worker = Worker(app, client, poll_seconds=0.05, lease_seconds=300.0)
+    run = asyncio.create_task(worker.run())
+    await until(lambda: held.running, "it runs")
+    database.silent = {"claim", "settle", "forget_worker"}
+    await until(lambda: database.missed["claim"], "it asks and gets no answer")
+    worker.stop()
+    async with asyncio.timeout(60):
+        await run
+    assert {"claim", "settle", "forget_worker"} <= {*database.missed}
+    assert "1 claims could not be handed back (no answer): they return when their leases lapse" in told.text
+
+
 async def test_what_ended_before_the_lease_did_is_settled_when_the_database_is_back(
     app: App, client: Client, near: Client, database: AwayStore
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import socket
@@ -16,6 +17,8 @@ from ramet.store.errors import StoreError
 log = logging.getLogger("ramet.worker")
 
 SEEN_SECONDS = 15.0
+LAST_WORD_SECONDS_MAX = 5.0
+"""A worker that ends waits no longer to say so: it falls silent, and that is noticed too."""
 
 
 async def declare_limits(app: App, store: Store) -> None:
@@ -40,6 +43,7 @@ async def be_seen(store: Store, clock: Clock, worker: WorkerSeen) -> None:
             await clock.sleep(SEEN_SECONDS)
     finally:
         try:
-            await store.forget_worker(worker.name)
-        except StoreError as error:
+            async with asyncio.timeout(LAST_WORD_SECONDS_MAX):
+                await store.forget_worker(worker.name)
+        except (StoreError, TimeoutError) as error:
             log.debug("could not take back what this worker serves: %s", error)

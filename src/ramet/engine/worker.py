@@ -12,6 +12,7 @@ import os
 import random
 import socket
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ramet.engine.app import App
@@ -41,6 +42,8 @@ SETTLE_BATCH = 1_000
 POLL_SECONDS = 1.0
 SET_ASIDE_MAX = 1_000
 """So many claims that wait for a probation child do not keep the worker from claiming others."""
+END_SECONDS_MAX = 10.0
+"""So long a worker that ends waits for each of the database's last answers: one that is away must not keep it."""
 ENDS_SECONDS = 0.5
 """How soon a handler whose task was ended from outside is told."""
 
@@ -178,8 +181,9 @@ class Worker:
         finally:
             try:
                 # What the database gives or takes just now must be known first, or it would be lost or sent twice.
-                async with self._asking, self._settling:
-                    pass
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(END_SECONDS_MAX), self._asking, self._settling:
+                        pass
             finally:
                 for task in loops:
                     task.cancel()
@@ -189,11 +193,12 @@ class Worker:
     async def _hand_all_back(self) -> None:
         self.hand_back(self._claims.pairs())
         try:
-            while self._outcomes:
-                await self._settle_batch()
-        except StoreError as error:
+            async with asyncio.timeout(END_SECONDS_MAX):
+                while self._outcomes:
+                    await self._settle_batch()
+        except (StoreError, TimeoutError) as error:
             log.warning("%d claims could not be handed back (%s): they return when their leases lapse",
-                        len(self._claims), error)  # fmt: skip
+                        len(self._claims), str(error) or "no answer")  # fmt: skip
 
     # --- claiming
 
