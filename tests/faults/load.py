@@ -6,8 +6,9 @@ import asyncio
 import itertools
 import random
 import signal
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -29,8 +30,21 @@ QUICK = {
     "maintenance.sweep_seconds": 0.2,
 }
 """So that what a fault leaves behind is taken up again within seconds."""
+READY = " serves "
+"""What a worker's log says once it listens to signals."""
 LIMITS = (None, Limits(max_tasks=BUDGET), Limits(max_cost=MONEY))
 """Of one tree after the other."""
+
+
+@asynccontextmanager
+async def under_load(load: Load) -> AsyncIterator[Load]:
+    """What happens inside happens while four workers work; afterwards everything drains and is checked."""
+    try:
+        await load.begin()
+        yield load
+        await load.finish()
+    finally:
+        load.end()
 
 
 class Load:
@@ -104,6 +118,15 @@ class Load:
 
         await until(far_enough, f"{more} more effects after {target - more}")
 
+    async def leases_lapse(self) -> None:
+        """Wait for longer than a claim lives without a heartbeat."""
+        at = time.monotonic() + LEASE_SECONDS
+        await until(lambda: time.monotonic() > at, "the leases lapse")
+
+    async def workers_say(self, what: str) -> None:
+        """Wait until one of them has logged this."""
+        await until(lambda: any(what in worker.log for worker in self.workers), f"a worker says {what!r}")
+
     def look_at_workers(self) -> None:
         """A worker ends when it is told to, and by nothing that a database does."""
         for worker in self.workers:
@@ -131,6 +154,8 @@ class Load:
         """Everything drains, the workers end in good order, and every promise was kept."""
         async with app.client(self.direct) as client:
             await until(lambda: self._drained(client), "everything has ended")
+            # One that was started last may not listen to signals yet.
+            await until(lambda: all(READY in worker.log for worker in self.workers), "every worker serves")
             for worker in self.workers:
                 worker.send(signal.SIGTERM)
             for worker in self.workers:

@@ -15,7 +15,6 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -108,14 +107,6 @@ async def use_every_verb(world: World) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A database that is away is tried again soon: it is back at once."""
     monkeypatch.setattr(postgres_writer, "PAUSE_SECONDS_MAX", 0.05)
-
-
-@pytest.fixture
-def proxy(postgres_url: str) -> Iterator[Proxy]:
-    parts = urlsplit(postgres_url)
-    with Proxy(parts.hostname or "", parts.port or 0) as proxy:
-        proxy.only_commits_with = b"ramet_writers"  # Not those of the connection that wakes workers.
-        yield proxy
 
 
 async def left_by(url: str, disturb: Disturb) -> Left:

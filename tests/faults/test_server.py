@@ -1,0 +1,111 @@
+"""What happens to a PostgreSQL server while trees grow: nothing is lost and nothing is done twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ramet.store.server_databases import connect
+from ramet.testing.postgres import Cluster
+from tests.engine.waiting import until
+from tests.faults.load import Load, under_load
+from tests.postgres.full_disk import small_log, small_tables
+
+TIMES = [pytest.param(1, id="once"), pytest.param(20, id="20 times", marks=pytest.mark.full)]
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    with Cluster() as cluster:
+        yield cluster
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("times", TIMES)
+async def test_a_server_that_is_killed_and_started_again_loses_nothing(
+    times: int, cluster: Cluster, tmp_path: Path
+) -> None:
+    def kill_and_start() -> None:
+        cluster.kill()
+        cluster.start()
+
+    async with under_load(Load(cluster.create_database(), tmp_path, seed=3)) as load:
+        await load.faults(times, kill_and_start)
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("times", TIMES)
+async def test_sessions_that_are_ended_at_any_moment_lose_nothing(
+    times: int, postgres_url: str, tmp_path: Path
+) -> None:
+    """One session at a time, whatever it does: those that write, those that read, those that listen."""
+    load = Load(postgres_url, tmp_path, seed=4)
+
+    def end_some() -> None:
+        with connect(postgres_url) as connection:
+            for _ in range(10):
+                found = connection.execute(
+                    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+                    "AND pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY pid"
+                ).fetchall()
+                connection.execute("SELECT pg_terminate_backend(%s)", load.rng.choice(found or [(0,)]))
+
+    async with under_load(load):
+        await load.faults(2 * times, end_some)
+
+
+@pytest.mark.crash
+async def test_the_promotion_of_a_synchronous_standby_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    """Workers know both servers; the first dies without a warning, and the second takes over."""
+    first = cluster.create_database()
+    with cluster.standby() as second:
+        database = first.rpartition("/")[2]
+        both = f"{first.rpartition('/')[0]},{second.url(database).rpartition('@')[2]}?target_session_attrs=read-write"
+        async with under_load(Load(both, tmp_path, seed=5, direct=first)) as load:
+            await load.go_on(30)
+            cluster.kill()
+            second.promote()
+            load.direct = second.url(database)
+            await load.submit(3)
+            await load.go_on(30)
+
+
+@pytest.mark.crash
+@pytest.mark.full
+async def test_a_disk_without_room_for_tables_loses_nothing(tmp_path: Path) -> None:
+    with small_tables() as (disk, _, url):
+        async with under_load(Load(url, tmp_path, seed=6)) as load:
+            await load.go_on(20)
+            disk.fill()
+            await load.workers_say("full")
+            disk.free()
+            await load.submit(2)
+            await load.go_on(20)
+
+
+def fill_the_log(url: str) -> None:
+    """Write until the server refuses it, or gives up."""
+    with suppress(psycopg.Error), connect(url) as connection:
+        connection.execute("CREATE TABLE ballast (text text)")
+        while True:
+            connection.execute("INSERT INTO ballast SELECT repeat('x', 100) FROM generate_series(1, 10000)")
+
+
+@pytest.mark.crash
+async def test_a_disk_without_room_for_the_log_loses_nothing(tmp_path: Path) -> None:
+    """The server gives up when its log finds no room, and is started again when there is some."""
+    with small_log() as (disk, cluster, url):
+        async with under_load(Load(url, tmp_path, seed=7)) as load:
+            await load.go_on(20)
+            disk.fill()
+            await asyncio.to_thread(fill_the_log, url)
+            await until(lambda: not cluster.running, "the server gives up")
+            disk.free()
+            cluster.start()
+            await load.submit(2)
+            await load.go_on(20)
