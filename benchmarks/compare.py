@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import platform
+import signal
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,6 +24,7 @@ from benchmarks.entrants import ENTRANTS, Entrant, Failed, NotInstalled
 from benchmarks.peers.role import TEXT
 from benchmarks.places import Database, fresh
 from ramet.cli import bench_bare, bench_bare_postgres
+from ramet.cli.bench_places import PostgresPlace
 from ramet.testing.postgres import Cluster
 
 BATCH = 1_000
@@ -54,7 +57,7 @@ class Run:
         self.server = server
         self.found: dict[str, dict[str, Any]] = defaultdict(dict)
         self.bare: list[dict[str, float]] = []
-        self.durability = ""
+        self.version = ""
 
     def all(self) -> dict[str, Any]:
         """Measure everything; an entrant that fails is told with its reason and takes no further part."""
@@ -70,7 +73,7 @@ class Run:
             _tell(f"pick-ups and a kill: {entrant.title}")
             self._try(entrant, "latency", self._latency)
             self._try(entrant, "kill", self._kill)
-        return {"bare": self.bare, "entrants": dict(self.found), "durability": self.durability}
+        return {"bare": self.bare, "entrants": dict(self.found), "version": self.version}
 
     def _try(self, entrant: Entrant, name: str, work: Callable[..., dict[str, Any]], *words: Any) -> None:
         if entrant not in self.entrants:
@@ -97,6 +100,7 @@ class Run:
             yield database, Path(folder)
 
     def _about(self, entrant: Entrant, database: Database, folder: Path) -> dict[str, Any]:
+        self.version = database.version()
         entrant.ask(folder, "prepare", database.address)
         told = entrant.ask(folder, "about", database.address)
         told["durability"] = told["durability"] or database.durability()
@@ -140,11 +144,14 @@ class Run:
 @contextmanager
 def _server(store: str, given: str | None) -> Iterator[str | None]:
     """The one that was given, or one of our own, as durable as it comes."""
-    if store == "sqlite" or given is not None:
+    if store == "sqlite":
+        yield None
+    elif given is not None:
+        PostgresPlace(given)  # one line now, where it cannot be used
         yield given
-        return
-    with Cluster(durable=True) as cluster:
-        yield cluster.url()
+    else:
+        with Cluster(durable=True) as cluster:
+            yield cluster.url()
 
 
 def _tell(text: str) -> None:
@@ -156,11 +163,16 @@ def machine() -> dict[str, Any]:
     return {
         "ramet": ramet.__version__,
         "python": platform.python_version(),
-        "sqlite": bench_bare.VERSION,
+        "day": datetime.now(UTC).date().isoformat(),
         "processors": os.cpu_count(),
         "system": sys.platform,
-        "load": round(os.getloadavg()[0], 1),
+        "load": load(),
     }
+
+
+def load() -> float:
+    """How busy the machine is, with ourselves in it."""
+    return round(os.getloadavg()[0], 1)
 
 
 @click.command()
@@ -189,11 +201,19 @@ def main(
     known = {entrant.name for entrant in ENTRANTS}
     if set(peers) - known:
         raise click.UsageError(f"no peer {sorted(set(peers) - known)[0]!r}: there are {', '.join(sorted(known))}")
+    if page is not None:
+        try:
+            report.check(page)
+        except (OSError, ValueError) as error:
+            raise click.UsageError(str(error)) from error
+    # Ended in good order, so that no worker of a peer stays behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     found: dict[str, Any] = {"machine": machine(), "size": size._asdict()}
     for store in stores or ("sqlite", "postgres"):
         chosen = [each for each in ENTRANTS if each.store == store and (not peers or each.name in {*peers, "ramet"})]
         with _server(store, server) as address:
             found[store] = Run(store, chosen, size, address).all()
+    found["machine"]["load_after"] = load()
     if as_json:
         click.echo(json.dumps(found, indent=2))
     else:

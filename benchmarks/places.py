@@ -32,6 +32,9 @@ class Database(Protocol):
     def durability(self) -> str:
         """What the server promises; empty where there is none."""
 
+    def version(self) -> str:
+        """The server's, or the library's that ramet uses."""
+
 
 class Sqlite:
     """A file in a folder of its own."""
@@ -56,6 +59,9 @@ class Sqlite:
 
     def durability(self) -> str:
         return ""
+
+    def version(self) -> str:
+        return sqlite3.sqlite_version
 
 
 class Postgres:
@@ -87,6 +93,9 @@ class Postgres:
         told = [f"{name} {self._one(f'SHOW {name}')}" for name in ("fsync", "synchronous_commit")]
         unlogged = self._one("SELECT count(*)::text FROM pg_class WHERE relpersistence = 'u' AND relkind = 'r'")
         return ", ".join([*told, *([f"{unlogged} unlogged tables"] if unlogged != "0" else [])])
+
+    def version(self) -> str:
+        return self._one("SHOW server_version")
 
     def _one(self, query: str) -> str:
         row = self._connection.execute(query.encode()).fetchone()

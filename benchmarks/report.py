@@ -22,22 +22,33 @@ def write(page: Path, found: dict[str, Any]) -> None:
     """Put it between the marks of the page, and leave the rest of the page as it is.
 
     Raises:
+        ValueError, OSError: as :func:`check`.
+    """
+    whole = check(page)
+    before, _, rest = whole.partition(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n\n{text(found)}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+
+
+def check(page: Path) -> str:
+    """The text of a page that figures can be put into.
+
+    Raises:
         ValueError: the page has no marks.
+        OSError: it cannot be read.
     """
     whole = page.read_text(encoding="utf-8")
     if BEGIN not in whole or END not in whole:
         raise ValueError(f"{page} has no place for figures: put {BEGIN} and {END} where they belong")
-    before, _, rest = whole.partition(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n\n{text(found)}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    return whole
 
 
 def _conditions(found: dict[str, Any]) -> list[str]:
     machine, size = found["machine"], found["size"]
     return [
-        f"Measured on {machine['processors']} processors ({machine['system']}), Python {machine['python']}, "
-        f"SQLite {machine['sqlite']}, load before the run {machine['load']}. {size['tasks']:,} no-op tasks a worker "
-        f"with a payload of about 200 bytes; turns: {size['repeats']}; a drain is cut after "
-        f"{size['seconds_max']:.0f} s. Cells: median (least-most).",
+        f"Measured {machine['day']} on {machine['processors']} processors ({machine['system']}), Python "
+        f"{machine['python']}, ramet {machine['ramet']}; load {machine['load']} before the run and "
+        f"{machine['load_after']} after it. {size['tasks']:,} no-op tasks a worker with a payload of about 200 bytes; "
+        f"turns: {size['repeats']}; a drain is cut after {size['seconds_max']:.0f} s. Cells: median (least-most).",
     ]
 
 
@@ -45,7 +56,7 @@ def _store(store: str, found: dict[str, Any]) -> list[str]:
     if store not in found:
         return []
     entrants = found[store]["entrants"]
-    lines = ["", f"### {TITLES[store]}", "", *_rates_table(store, found), ""]
+    lines = ["", f"### {TITLES[store]} {found[store]['version']}".rstrip(), "", *_rates_table(store, found), ""]
     lines += _faults_table(entrants)
     lines += ["", *_bars_table(store, found[store])]
     lines += ["", *_settings(entrants)]

@@ -146,9 +146,13 @@ def test_figures_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
     drain = drained([Bodies([0, 1], [1.0, 2.0])], tasks=2, ended_at=3.0, **SEEN)._asdict()
     entrants = {name: {"drains_1": [drain], "drains_2": [drain]} for name in ("ramet", "other")}
     found = {
-        "machine": {"processors": 2, "system": "linux", "python": "3", "sqlite": "3", "load": 0.1},
+        "machine": compare.machine() | {"load_after": 0.2},
         "size": compare.QUICK._asdict(),
-        "sqlite": {"bare": [{"submit_per_s": 4, "drain_per_s": 2, "drain_cpu_us": 1}], "entrants": entrants},
+        "sqlite": {
+            "bare": [{"submit_per_s": 4, "drain_per_s": 2, "drain_cpu_us": 1}],
+            "entrants": entrants,
+            "version": "3.1",
+        },
     }
     page = tmp_path / "page.md"
     page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n", encoding="utf-8")
@@ -186,6 +190,16 @@ def test_an_unknown_peer_is_one_line() -> None:
     result = CliRunner().invoke(compare.main, ["--peer", "nothing"])
     assert result.exit_code == 2
     assert "no peer 'nothing': there are " in result.output
+
+
+def test_a_page_without_a_place_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    for written, said in ((None, "No such file"), ("no marks", "has no place for figures")):
+        if written:
+            page.write_text(written, encoding="utf-8")
+        result = CliRunner().invoke(compare.main, ["--write", str(page)])
+        assert result.exit_code == 2
+        assert said in result.output
 
 
 def test_the_lock_of_the_peers_names_no_host() -> None:
