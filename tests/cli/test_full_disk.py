@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from ramet.store.server_databases import connect
 from tests.cli.conftest import APP, Cli, Process
 from tests.engine.waiting import until_now
+from tests.postgres.full_disk import small_tables
 from tests.store.test_full_disk import Disk, small_disk
 
 
@@ -26,6 +28,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 def on(disk: Disk, cli: Cli) -> Cli:
     """The command line on a database of that disk, with a few tasks in it."""
     cli.database = disk.folder / "tasks.db"
+    cli.address = str(cli.database)
     for number in range(5):
         cli.submit("node", {"name": f"n{number}", "depth": 2, "width": 6})
     return cli
@@ -91,6 +94,31 @@ def test_a_worker_whose_disk_fills_up_says_so_waits_and_goes_on_when_there_is_ro
     findings = [json.loads(line) for line in cli.run("doctor", "--json").stdout.splitlines()]
     assert [finding["check"] for finding in findings] == ["room"]
     assert integrity(cli.database) == "ok"
+
+
+@pytest.fixture
+def servers_disk(cli: Cli) -> Iterator[Disk]:
+    """That of a PostgreSQL database, which the command line is on."""
+    with small_tables() as (disk, _, url):
+        cli.address = url
+        yield disk
+
+
+def test_a_worker_whose_server_runs_out_of_disk_says_so_waits_and_goes_on_when_there_is_room(
+    servers_disk: Disk, cli: Cli, start: Callable[..., Process]
+) -> None:
+    cli.submit("node", {"name": "n", "depth": 3, "width": 6})
+    servers_disk.fill()
+    said = cli.bad("submit", APP, "node", json.dumps({"name": "x" * 200_000}))
+    assert "full: free some space" in said
+    worker = start("worker", APP, "--until-idle")
+    worker.wait_for("the disk of")
+    assert worker.process.poll() is None
+    servers_disk.free()
+    assert worker.end() == 0, worker.lines
+    with connect(cli.address) as connection:
+        found = connection.execute("SELECT state, tasks, live FROM ramet_lineages").fetchall()
+    assert found == [("finished", sum(6**level for level in range(4)), 0)]
 
 
 def counts(cli: Cli) -> dict[str, int]:
