@@ -221,7 +221,7 @@ def test_a_newer_schema_is_refused(cli: Cli) -> None:
 
     cli.submit("node", {"name": "a"})
     with sqlite3.connect(cli.database) as connection:
-        connection.execute("UPDATE ramet_counters SET value = 999 WHERE name = 'schema'")
+        connection.execute("UPDATE ramet_counters SET value = 999 WHERE name IN ('schema', 'compatible_from')")
     connection.close()
     assert "upgrade ramet" in cli.bad("status")
     assert "upgrade ramet" in cli.bad("submit", APP, "node", '{"name": "b"}')

@@ -36,7 +36,13 @@ def at(cli: Cli, postgres_url: str) -> Callable[[str], Cli]:
     return make
 
 
-@pytest.mark.parametrize("words", [["status"], ["worker", APP], ["submit", APP, "node", '{"name": "a"}']])
+COMMANDS = (
+    ["status"], ["worker", APP], ["submit", APP, "node", '{"name": "a"}'], ["doctor"], ["migrate"],
+    ["backup", "nothing.db"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
 def test_whatever_is_wrong_with_an_address_is_one_line_without_the_password(
     at: Callable[[str], Cli], postgres_url: str, words: list[str]
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ramet.engine.settings import UnknownSetting, known
 from ramet.model.schedule import Schedule
+from ramet.store.address import file_of, is_file
 from ramet.store.doctor import Finding, examine
 from ramet.store.neighbours import Neighbours
 from ramet.store.scheduling import schedules
@@ -16,6 +17,7 @@ from ramet.store.settings import setting_rows
 
 __all__ = ["Finding", "doctor"]
 
+SEVERITIES = ("error", "warning", "note")
 SEEN_SECONDS = 60.0
 """A worker that said nothing for longer serves nothing as far as anybody can tell."""
 
@@ -26,7 +28,7 @@ def doctor(address: str | Path) -> list[Finding]:
     Raises:
         StoreError: there is no database of ours, or it cannot be opened.
     """
-    workers = Neighbours(Path(str(address).removeprefix("sqlite:///"))).alive()
+    workers = Neighbours(file_of(address)).alive() if is_file(address) else []
 
     def look(session: Session) -> Iterator[Finding]:
         yield from _settings(session)
@@ -34,7 +36,7 @@ def doctor(address: str | Path) -> list[Finding]:
         yield from _unserved(session, workers)
 
     found = examine(address, look=look)
-    return sorted(found, key=lambda finding: finding.severity != "error")
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def _settings(session: Session) -> Iterator[Finding]:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ramet.model.task import TERMINAL
-from ramet.store.address import shown
+from ramet.store.address import file_of, is_file, is_postgres, shown
 from ramet.store.errors import StoreError
+from ramet.store.opening import check_driver
 from ramet.store.pruning import PRUNED_BY_LINEAGE, PRUNED_BY_TASK
 from ramet.store.session import Session
 
@@ -27,7 +28,8 @@ class Finding(NamedTuple):
 
     check: str
     severity: str
-    """``error``: a promise does not hold or cannot be kept. ``warning``: nobody sees to something."""
+    """``error``: a promise does not hold or cannot be kept. ``warning``: nobody sees to something. ``note``: it is so,
+    and may be meant so."""
     what: str
     do: str
     """What to do about it."""
@@ -179,14 +181,19 @@ def neglect(session: Session) -> Iterator[Finding]:
 def examine(
     address: str | Path, *, clock: Callable[[], float] = time.time, look: Callable[[Session], Iterator[Finding]]
 ) -> list[Finding]:
-    """Look at a database without writing anything: its place and file, then :func:`recount`, :func:`neglect`, ``look``.
+    """Look at a database without writing anything: its file and place, or its server; then :func:`recount`,
+    :func:`neglect` and ``look``.
 
     Raises:
         StoreError: there is no database of ours, or it cannot be opened.
     """
-    text = str(address)
-    if "://" in text and not text.startswith("sqlite:///"):
-        raise StoreError(f"only SQLite files are examined by this version: {shown(text)} is none")
+    if is_postgres(address):
+        check_driver()
+        from ramet.store.postgres_doctor import examine_server
+
+        return examine_server(str(address), (recount, neglect, look))
+    if not is_file(address):
+        raise StoreError(f"cannot read the database address {shown(address)}: give a file or postgresql://...")
     from ramet.store.sqlite_doctor import examine_file
 
-    return examine_file(Path(text.removeprefix("sqlite:///")), clock, (recount, neglect, look))
+    return examine_file(file_of(address), clock, (recount, neglect, look))
