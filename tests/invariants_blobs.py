@@ -22,7 +22,8 @@ async def blobs(store: Store, tracking_ids: Collection[str]) -> list[str]:
     there: set[tuple[str, str]] = set()
     sums: Counter[str] = Counter()
     for tracking_id, sha256, size, content in await store.read(
-        "SELECT tracking_id, sha256, size, content FROM ramet_blobs"
+        "SELECT tracking_id, sha256, size, content FROM ramet_blobs "
+        "WHERE tracking_id NOT IN (SELECT tracking_id FROM ramet_lineages WHERE sweep < 0)"
     ):
         there.add((tracking_id, sha256))
         sums[tracking_id] += size

@@ -18,7 +18,7 @@ from ramet.model.task import LIVE, TERMINAL, Standing, Wait
 from ramet.model.transitions import Change, Transition
 from ramet.store import uniqueness
 from ramet.store.costs import close_open
-from ramet.store.holds import hold, touch, touched
+from ramet.store.holds import FLOW, hold, touch, touched
 from ramet.store.lineages import lock_lineages
 from ramet.store.schema import LIVE_COLUMNS, LIVE_LIST
 from ramet.store.session import Session
@@ -251,6 +251,8 @@ def _count(session: Session, changes: Sequence[Change]) -> None:
 def _close_reservations(session: Session, changes: Sequence[Change], lineages: Mapping[str, Lineage]) -> None:
     """Only tasks of lineages that have money reserved can have left a reservation open."""
     if any(row.reserved for row in lineages.values()):
+        if touched(changes):
+            session.lock(FLOW)  # Before the sums of money, as everywhere.
         ended = [c for c in changes if c.before.state in LIVE and c.after.state in TERMINAL]
         close_open(session, [c.before.seq for c in ended if lineages[c.before.tracking_id].reserved])
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from ramet.model.flow import Usage
 from ramet.model.task import Standing
-from ramet.store.holds import FLOW
-from ramet.store.resources import in_use
+from ramet.store.resources import taken
 from ramet.store.session import Session
 
 _LIMITED = (
@@ -69,9 +68,7 @@ def bounds_of(session: Session, queues: Sequence[str], kinds: Sequence[str]) -> 
         return Bounds(queues, kinds, None)
     paused = {name for what, name, is_paused, _ in found if what == "queue" and is_paused}
     limits = {(what, name): most for what, name, _, most in found if most is not None}
-    if limits:
-        session.lock(FLOW)
-    used = in_use(session) if limits else None
+    used = taken(session) if limits else None
     bounds = Bounds([name for name in queues if name not in paused], kinds, used)
     if used is not None:
         bounds.limit(

@@ -146,14 +146,15 @@ def close_open(session: Session, seqs: Iterable[int]) -> None:
 
 def book_charges(
     session: Session, charges: Sequence[tuple[int, int, str, Charge]], lineages: dict[str, Lineage]
-) -> None:
+) -> int:
     """Book what settlements charge, as (task number, fence, tracking_id, charge); ``lineages`` is brought up to date.
+
+    Returns:
+        What has to be added to the sums of the database, once everything else is written.
 
     It was spent already, so it is booked in full: what passes the lineage's ceiling raises ``under_reserved``.
     """
     day, now = day_of(session.now), session.now
-    spent = sum(charge.amount for _, _, _, charge in charges)
-    ensure_days(session, day)
     session.run_many(
         INSERT,
         [(charge.id, tracking_id, seq, fence, day, 0, charge.amount, now, now)
@@ -172,7 +173,15 @@ def book_charges(
             "UPDATE ramet_lineages SET spent = ?, under_reserved = ? WHERE tracking_id = ?",
             (row.spent, row.under_reserved, tracking_id),
         )
-    session.run_many(_MOVE, [(spent, 0, day), (spent, 0, ALL_DAYS)])
+    return sum(by_lineage.values())
+
+
+def add_to_sums(session: Session, spent: int) -> None:
+    """Add what was charged to the sums of the day and of all days. Last of all, for everybody wants those rows."""
+    if spent:
+        day = day_of(session.now)
+        ensure_days(session, day)
+        session.run_many(_MOVE, [(spent, 0, day), (spent, 0, ALL_DAYS)])
 
 
 def hold_sums(session: Session) -> None:

@@ -16,7 +16,7 @@ from ramet.store.apply import enter
 from ramet.store.base import NewLineage, Submitted
 from ramet.store.blobs import put_submitted
 from ramet.store.errors import LineageExists, Stopped, StoreError
-from ramet.store.holds import touch
+from ramet.store.holds import FLOW, touch
 from ramet.store.lineages import insert_lineages, read_lineages
 from ramet.store.session import Session
 from ramet.store.turns import Turns
@@ -42,6 +42,9 @@ def create(session: Session, births: Sequence[Birth]) -> None:
     """Insert the rows of new tasks. A taken identity is refused by the database itself (promise I4)."""
     if not births:
         return
+    resources = {new.resource for new, _, _ in births if new.resource is not None}
+    if resources:
+        session.lock(FLOW)
     first, now = session.take_numbers(len(births)), session.now
     tasks, identities, standings, uniques, handed_on, stages = [], [], [], [], [], []
     chain: tuple[str, ...] = ()
@@ -70,7 +73,7 @@ def create(session: Session, births: Sequence[Birth]) -> None:
         _enter_stages(session, stages)
     base = session.fence_base
     enter(session, [standing._replace(fence=base) for standing in standings] if base else standings)
-    touch(session, {s.resource for s in standings if s.resource is not None})
+    touch(session, resources)
     session.wake()
 
 

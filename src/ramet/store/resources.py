@@ -17,6 +17,7 @@ from ramet.model.transitions import ERROR, FAIL, Change
 from ramet.store.acts import record_act
 from ramet.store.apply import apply
 from ramet.store.holds import FLOW
+from ramet.store.reclaiming import reclaim
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 
@@ -31,16 +32,39 @@ def in_use(session: Session) -> Usage:
 
     Derived, never counted along, so that no crash can leak a slot (DESIGN §10).
     """
+    return _counted(session, "AND lease_until > ?", (session.now,))
+
+
+RECLAIMED_MAX = 500
+"""Stale claims that a claim takes back before it counts; those beyond go on counting until the next."""
+
+
+def taken(session: Session) -> Usage:
+    """Count what is held, for a claim that goes by it; until it ends nobody else counts.
+
+    A lease that ran out by this clock may be extended at this moment by a heartbeat that was in time by its own. So
+    stale claims are taken back first, and whatever is still held then counts, whatever its lease says.
+    """
+    reclaim(session, RECLAIMED_MAX, {})
+    session.lock(FLOW)
+    return _counted(session, "", ())
+
+
+def _counted(session: Session, leased: str, values: Sequence[float]) -> Usage:
     used: tuple[Counter[str], Counter[str], Counter[str]] = (Counter(), Counter(), Counter())
-    for sql in (
+    claims = session.rows(
         "SELECT queue, kind, resource, COUNT(*) FROM ramet_live INDEXED BY ramet_live_by_depth "
-        "WHERE state = 'processing' AND lease_until > ? GROUP BY queue, kind, resource",
+        f"WHERE state = 'processing' {leased} GROUP BY queue, kind, resource",
+        values,
+    )
+    claims += session.rows(
         "SELECT queue, kind, resource, COUNT(*) FROM ramet_holds WHERE lease_until > ? GROUP BY queue, kind, resource",
-    ):
-        for *names, claims in session.rows(sql, (session.now,)):
-            for counter, name in zip(used, names, strict=True):
-                if name is not None:
-                    counter[name] += claims
+        (session.now,),
+    )
+    for *names, count in claims:
+        for counter, name in zip(used, names, strict=True):
+            if name is not None:
+                counter[name] += count
     return Usage(*used)
 
 
@@ -84,13 +108,12 @@ def ready(session: Session, queues: Sequence[str], kinds: Sequence[str], limit: 
     """Tasks that wait for resources with room, each resource's in order; nothing is spent yet."""
     if not session.rows("SELECT 1 FROM ramet_resources WHERE ready_at <= ? LIMIT 1", (session.now,)):
         return Ready([], {}, [])
-    session.lock(FLOW)
+    used = taken(session) if used is None else used
     found = session.rows(
         f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE ready_at <= ? ORDER BY ready_at LIMIT ?",
         (session.now, LOOKS_MAX),
     )
     known = policies(session)
-    used = in_use(session) if used is None else used
     in_queues, queue_values = session.members(queues)
     in_kinds, kind_values = session.members(kinds)
     candidates: list[Standing] = []
@@ -103,7 +126,7 @@ def ready(session: Session, queues: Sequence[str], kinds: Sequence[str], limit: 
             continue
         rows = session.rows(
             f"SELECT {LIVE_LIST} FROM ramet_live WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
-            f"AND queue IN {in_queues} AND kind IN {in_kinds} ORDER BY rank, turn, seq LIMIT ?",
+            f"AND queue IN {in_queues} AND kind IN {in_kinds} ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
             (resource.name, queue_values, kind_values, limit if space.claims is None else min(limit, space.claims)),
         )
         candidates += map(Standing._make, rows)

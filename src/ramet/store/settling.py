@@ -15,7 +15,7 @@ from ramet.model import events as ev
 from ramet.model.binding import ItemAnswer
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
-from ramet.model.limits import LOWERABLE, REPEATED_ERROR_SECONDS
+from ramet.model.limits import LOWERABLE
 from ramet.model.lineage import OPEN, Lineage, retry_slot
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.model.task import Standing
@@ -24,9 +24,10 @@ from ramet.store import resources
 from ramet.store.apply import apply
 from ramet.store.base import Settled, Settlement, SpawnAnswer
 from ramet.store.blocks import Parent
-from ramet.store.costs import book_charges
+from ramet.store.costs import add_to_sums, book_charges
 from ramet.store.deadlines import name_deadlines
-from ramet.store.holds import acknowledge
+from ramet.store.failures import repeated_failure
+from ramet.store.holds import FLOW, acknowledge
 from ramet.store.items import Items, numbers_of, settle_items
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import lock_lineages, tombstones_of
@@ -78,7 +79,15 @@ def _hold(session: Session, batch: Sequence[Settlement]) -> _Held:
     late = [item.seq for item in batch if item.spawns and item.seq not in standings]
     if late:
         tracking_ids |= {tracking_id for _, tracking_id, _, _ in load_parents(session, late).values()}
-    return _Held(seqs, standings, lock_lineages(session, tracking_ids))
+    lineages = lock_lineages(session, tracking_ids)
+    if any(row.resource for row in standings.values()) or any(map(_names_resource, batch)):
+        session.lock(FLOW)
+    return _Held(seqs, standings, lineages)
+
+
+def _names_resource(item: Settlement) -> bool:
+    event = item.event
+    return (type(event) is ev.Snooze and bool(event.resource)) or any(new.resource for new in item.spawns)
 
 
 def _settle_together(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
@@ -146,7 +155,7 @@ def _settle_accepted(
     lineages = held.lineages
     accepted = _all_with_writes(session, accepted)
     _lower_limits(session, accepted, lineages)
-    _charge(session, accepted, lineages)
+    charged = _charge(session, accepted, lineages)
     settled_items = _settle_items(session, accepted, held)
     spawned = _spawn_all(session, accepted, lineages)
     # Errors count retries on these rows; each lineage is written once, however many of its tasks failed.
@@ -181,6 +190,7 @@ def _settle_accepted(
     resources.settled(session, about)
     renew(session, renewed)
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
+    add_to_sums(session, charged)
     if any(row.end_wanted for row in lineages.values()):
         start_ends(session, limit=len(lineages))
     if any(change.after.state == "pending" for change in changes):
@@ -217,14 +227,13 @@ def _settle_items(
 
 def _charge(
     session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], lineages: dict[str, Lineage]
-) -> None:
+) -> int:
     charges = [
         (item.seq, item.fence, standing.tracking_id, item.charge)
         for _, item, standing in accepted
         if item.charge is not None
     ]
-    if charges:
-        book_charges(session, charges, lineages)
+    return book_charges(session, charges, lineages) if charges else 0
 
 
 def _decided(standing: Standing, event: ev.Event, now: float) -> Change:
@@ -236,7 +245,7 @@ def _decided(standing: Standing, event: ev.Event, now: float) -> Change:
 def _decide_error(session: Session, standing: Standing, event: ev.Error, lineages: dict[str, Lineage]) -> Change:
     """An error, with what only the database knows: was it seen before, has its lineage retried too often."""
     if event.error_class == ErrorClass.UNCLASSIFIED:
-        event = replace(event, repeats=_repeated_failure(session, standing, event.fingerprint))
+        event = replace(event, repeats=repeated_failure(session, standing, event.fingerprint))
     change = _decided(standing, event, session.now)
     if change.after.state != PENDING:
         return change
@@ -353,33 +362,6 @@ def _spawn_all(
     ]
     told = spawn(session, wanted, lineages)
     return {item.seq: answers for (item, _), answers in zip(asking, told, strict=True)}
-
-
-def _repeated_failure(session: Session, standing: Standing, print_: str) -> str | None:
-    """Id of the task whose final failure makes this error a repetition (DESIGN §6), or None."""
-    [(task_id, _, chain, _)] = load_parents(session, [standing.seq]).values()
-    before_revive = session.rows(
-        "SELECT 1 FROM ramet_transitions WHERE seq = ? AND name = 'revive' AND fingerprint = ? LIMIT 1",
-        (standing.seq, print_),
-    )
-    if before_revive:
-        return task_id
-    if chain:
-        listed, values = session.members(chain)
-        found = session.rows(
-            f"SELECT id FROM ramet_tasks WHERE id IN {listed} AND kind = ? AND state || '' = 'failed' "
-            "AND fingerprint = ? LIMIT 1",
-            (values, standing.kind, print_),
-        )
-        if found:
-            return str(found[0][0])
-    found = session.rows(
-        "SELECT t.id FROM ramet_tasks me JOIN ramet_identities i ON i.key = me.key AND i.kind = me.kind "
-        "AND i.tracking_id <> me.tracking_id JOIN ramet_tasks t ON t.seq = i.seq "
-        "WHERE me.seq = ? AND t.state = 'failed' AND t.fingerprint = ? AND t.finished_at > ? LIMIT 1",
-        (standing.seq, print_, session.now - REPEATED_ERROR_SECONDS),
-    )
-    return str(found[0][0]) if found else None
 
 
 def _save_checkpoints(session: Session, items: Sequence[tuple[Settlement, Standing]]) -> None:

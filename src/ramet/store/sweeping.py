@@ -6,31 +6,26 @@ model decide, and changes only what still stands as it was read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 
 from ramet.model import events as ev
 from ramet.model.guard import buried
-from ramet.model.lifecycle import decide
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
-from ramet.model.transitions import PROCESSING, Change
-from ramet.store.apply import apply, free
+from ramet.store.apply import free
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
 from ramet.store.clocks import queue_offsets
-from ramet.store.deadlines import name_deadlines
 from ramet.store.holds import release_lapsed
 from ramet.store.items import expire_polled, let_go
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
+from ramet.store.reclaiming import DeadWorkers, apply_events, reclaim
 from ramet.store.resources import forget_idle, skip_disabled
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
 from ramet.store.turns import forget_levels
-
-DeadWorkers = Mapping[str, Collection[tuple[int, int]] | None]
-"""What the store proved: by name, the claims (seq, fence) that ran when the worker died; None where nobody knows."""
 
 
 def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None) -> Swept:
@@ -52,35 +47,6 @@ def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None)
     return Swept(due, reclaimed, poisoned, expired, ended_lineages, ended, followed, unbound)
 
 
-def reclaim(session: Session, limit: int, dead_workers: DeadWorkers) -> tuple[int, int]:
-    """Stale tasks become pending again; returns how many, and how many ended as poison instead.
-
-    What a dead worker had fetched and not begun goes back with its attempt: it lost nothing (DESIGN §10).
-    """
-    rows = session.rows(
-        f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until <= ? LIMIT ?",
-        (PROCESSING, session.now, limit),
-    )
-    events: list[tuple[Standing, ev.Event]] = [(Standing._make(r), ev.LeaseExpired()) for r in rows]
-    if dead_workers:
-        listed, values = session.members(dead_workers)
-        found = session.rows(
-            f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until > ? AND worker IN {listed} LIMIT ?",
-            (PROCESSING, session.now, values, limit),
-        )
-        events += [(standing, _of_the_dead(standing, dead_workers)) for standing in map(Standing._make, found)]
-    changes = _apply(session, events)
-    again = sum(1 for change in changes if change.after.state == "pending")
-    return again, len(changes) - again
-
-
-def _of_the_dead(standing: Standing, dead_workers: DeadWorkers) -> ev.Event:
-    ran = dead_workers.get(standing.worker or "")
-    if ran is None or (standing.seq, standing.fence) in ran:
-        return ev.LeaseExpired(worker_dead=True)
-    return ev.HandBack(standing.fence)
-
-
 def expire(session: Session, limit: int) -> int:
     """Pending tasks past their own deadline fail. Claimed ones are judged when their attempt's outcome is known.
 
@@ -93,7 +59,7 @@ def expire(session: Session, limit: int) -> int:
         f"AND deadline_at IS NOT NULL AND deadline_at <= ? AND bound_to IS NULL LIMIT ?",
         (session.now, limit),
     )
-    return len(_apply(session, [(Standing._make(row), ev.DeadlinePassed()) for row in rows]))
+    return len(apply_events(session, [(Standing._make(row), ev.DeadlinePassed()) for row in rows]))
 
 
 _OVERDUE = "SELECT tracking_id FROM ramet_lineages INDEXED BY ramet_lineages_open WHERE state IN ('running', 'paused')"
@@ -143,7 +109,7 @@ def _follow_end(session: Session, lineage: Lineage, limit: int) -> tuple[int, in
         (lineage.tracking_id, lineage.sweep, limit),
     )
     standings = [Standing._make(item) for item in found]
-    ended = len(_apply(session, _ends_of(session, lineage, standings)))
+    ended = len(apply_events(session, _ends_of(session, lineage, standings)))
     if lineage.state == LineageState.RUNNING:
         free(session, [s.seq for s in standings if s.wait == Wait.LINEAGE])
         session.wake()
@@ -167,14 +133,3 @@ def _ends_of(session: Session, lineage: Lineage, standings: Sequence[Standing]) 
         if grave is not None and standing.ending is None:
             ends.append((standing, ev.LineageEnded("cancelled", f"cancel_tree: {grave}")))
     return ends
-
-
-def _apply(session: Session, events: Sequence[tuple[Standing, ev.Event]]) -> list[Change]:
-    changes = []
-    for standing, event in events:
-        change = decide(standing, event, session.now)
-        if isinstance(change, Change):
-            changes.append(change)
-    changes = list(name_deadlines(session, changes))
-    lost = apply(session, changes).lost
-    return [change for change in changes if change.before.seq not in lost]

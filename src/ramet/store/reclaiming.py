@@ -1,0 +1,59 @@
+"""Stale claims: taken back by maintenance, and by a claim that counts what is held against a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from ramet.model import events as ev
+from ramet.model.lifecycle import decide
+from ramet.model.task import Standing
+from ramet.model.transitions import PROCESSING, Change
+from ramet.store.apply import apply
+from ramet.store.deadlines import name_deadlines
+from ramet.store.schema import LIVE_LIST
+from ramet.store.session import Session
+
+DeadWorkers = Mapping[str, Collection[tuple[int, int]] | None]
+"""What the store proved: by name, the claims (seq, fence) that ran when the worker died; None where nobody knows."""
+
+
+def reclaim(session: Session, limit: int, dead_workers: DeadWorkers) -> tuple[int, int]:
+    """Stale tasks become pending again; returns how many, and how many ended as poison instead.
+
+    What a dead worker had fetched and not begun goes back with its attempt: it lost nothing (DESIGN §10).
+    """
+    rows = session.rows(
+        f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until <= ? LIMIT ?{session.skip_locked}",
+        (PROCESSING, session.now, limit),
+    )
+    events: list[tuple[Standing, ev.Event]] = [(Standing._make(r), ev.LeaseExpired()) for r in rows]
+    if dead_workers:
+        listed, values = session.members(dead_workers)
+        found = session.rows(
+            f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until > ? AND worker IN {listed} "
+            f"LIMIT ?{session.skip_locked}",
+            (PROCESSING, session.now, values, limit),
+        )
+        events += [(standing, _of_the_dead(standing, dead_workers)) for standing in map(Standing._make, found)]
+    changes = apply_events(session, events)
+    again = sum(1 for change in changes if change.after.state == "pending")
+    return again, len(changes) - again
+
+
+def _of_the_dead(standing: Standing, dead_workers: DeadWorkers) -> ev.Event:
+    ran = dead_workers.get(standing.worker or "")
+    if ran is None or (standing.seq, standing.fence) in ran:
+        return ev.LeaseExpired(worker_dead=True)
+    return ev.HandBack(standing.fence)
+
+
+def apply_events(session: Session, events: Sequence[tuple[Standing, ev.Event]]) -> list[Change]:
+    """Decide and write; what does not allow its event, or no longer stands as it was read, is left out."""
+    changes = []
+    for standing, event in events:
+        change = decide(standing, event, session.now)
+        if isinstance(change, Change):
+            changes.append(change)
+    changes = list(name_deadlines(session, changes))
+    lost = apply(session, changes).lost
+    return [change for change in changes if change.before.seq not in lost]
