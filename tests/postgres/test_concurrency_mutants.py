@@ -1,0 +1,66 @@
+"""What holds the rows is what keeps a crowd from doing wrong: with one hold less, the same crowd does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ramet.store import bounding, resources
+from ramet.store.base import Store
+from ramet.store.holds import FLOW
+from ramet.store.postgres import PostgresStore
+from ramet.store.postgres_session import Mode, PostgresSession
+from ramet.store.session import Session
+from tests.postgres.crowd import crowd, judged, prepare
+
+ACTORS, STEPS, TIMES = 6, 120, 4
+Patch = pytest.MonkeyPatch
+
+
+def rows_not_held(patch: Patch) -> None:
+    patch.setattr(PostgresSession, "for_update", "")
+
+
+def nobody_counts_alone(patch: Patch) -> None:
+    patch.setattr(PostgresSession, "lock", lambda self, name: None)
+
+
+def alone_is_beside(patch: Patch) -> None:
+    begin = PostgresSession.begin
+
+    def beside(self: PostgresSession, mode: Mode) -> None:
+        begin(self, "beside" if mode == "alone" else mode)
+
+    patch.setattr(PostgresSession, "begin", beside)
+
+
+def stale_claims_count_for_nothing(patch: Patch) -> None:
+    def counted(session: Session) -> object:
+        session.lock(FLOW)
+        return resources.in_use(session)
+
+    patch.setattr(bounding, "taken", counted)
+    patch.setattr(resources, "taken", counted)
+
+
+@pytest.mark.parametrize(
+    "mutant", [rows_not_held, nobody_counts_alone, alone_is_beside, stale_claims_count_for_nothing]
+)
+async def test_without_it_a_crowd_does_wrong(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, mutant: Callable[[Patch], None]
+) -> None:
+    stores: list[Store] = [PostgresStore(postgres_url) for _ in range(ACTORS)]
+    await prepare(stores[0])
+    mutant(monkeypatch)
+    found: list[str] = []
+    for turn in range(TIMES):
+        try:
+            found += await judged(stores[0], await crowd(stores, f"turn{turn}-", STEPS))
+        except AssertionError as error:
+            found.append(str(error))
+        if found:
+            break
+    for store in stores:
+        await store.close()
+    assert found, f"nobody noticed that {mutant.__name__}"
