@@ -15,7 +15,17 @@ from ramet.model.guard import Facts, Verdict, check_spawn
 from ramet.model.resources import Policy, Resource, Room
 from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused, Transition
-from ramet.store import blocks, bounding, claiming, creating, settling, spawning, sweeping
+from ramet.store import (
+    blocks,
+    bounding,
+    claiming,
+    creating,
+    reclaiming,
+    settling,
+    spawning,
+    sweeping,
+)
+from ramet.store import resources as store_resources
 from ramet.store.session import Session
 from tests.simulation.database import SimulatedStore
 from tests.simulation.faults import Faults
@@ -59,7 +69,7 @@ def test_without_the_fence_the_simulation_fails(tmp_path: Path, monkeypatch: pyt
 
 
 def test_without_counting_what_is_held_the_simulation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounding, "in_use", lambda session: Usage({}, {}, {}))
+    monkeypatch.setattr(bounding, "taken", lambda session: Usage({}, {}, {}))
     must_be_found(tmp_path, "run at once, over")
 
 
@@ -124,7 +134,7 @@ def test_attempts_that_are_not_counted_are_found(tmp_path: Path, monkeypatch: py
 
 
 def test_a_sweep_that_reclaims_live_leases_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reclaim = sweeping.reclaim
+    reclaim = reclaiming.reclaim
 
     def too_eager(session: Session, limit: int, dead_workers: object) -> tuple[int, int]:
         rows = session.rows("SELECT DISTINCT worker FROM ramet_live WHERE worker > ''")
@@ -137,7 +147,8 @@ def test_a_sweep_that_reclaims_live_leases_is_found(tmp_path: Path, monkeypatch:
 
 def test_losing_what_a_crashed_worker_held_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stale claim that nobody takes back never ends."""
-    monkeypatch.setattr(sweeping, "reclaim", lambda session, limit, dead_workers=(): (0, 0))
+    for module in (sweeping, store_resources):
+        monkeypatch.setattr(module, "reclaim", lambda session, limit, dead_workers=(): (0, 0))
     must_be_found(tmp_path)
 
 

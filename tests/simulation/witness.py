@@ -55,7 +55,8 @@ class Witness:
 
     def claimed(self, before: Leases, answer: Sequence[Claimed]) -> None:
         for claimed in answer:
-            if claimed.standing.seq in before:
+            # A claim that counts against a limit takes back what is stale, and may take that itself.
+            if before.get(claimed.standing.seq, (0, 0.0))[1] > self._now():
                 self.broken.append(f"task {claimed.id} was claimed while fence {before[claimed.standing.seq]} held it")
         for column, name, most in self._limits({(c.standing.kind, c.standing.resource) for c in answer}):
             [(held,)] = self.store.rows(_HELD.format(column), name, self._now(), name, self._now())

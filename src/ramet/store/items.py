@@ -122,19 +122,26 @@ def _settle(
     return change.reason if isinstance(change, Refused) else change
 
 
-def let_go(session: Session, limit: int) -> int:
-    """Tasks whose settler ended are free again, batch by batch."""
+def ended_settlers(session: Session, limit: int) -> list[str]:
+    """Ids of tasks that ended and have others bound to them."""
     # One probe of the index per settler, however many tasks are bound to it.
-    ended = session.rows(
+    rows = session.rows(
         "WITH RECURSIVE settlers (id) AS (SELECT MIN(bound_to) FROM ramet_live WHERE bound_to IS NOT NULL UNION ALL "
         "SELECT (SELECT MIN(bound_to) FROM ramet_live WHERE bound_to > settlers.id) FROM settlers "
         "WHERE settlers.id IS NOT NULL) SELECT s.id FROM settlers s LEFT JOIN ramet_tasks t ON t.id = s.id "
         "WHERE s.id IS NOT NULL AND (t.seq IS NULL OR t.state IS NOT NULL) LIMIT ?",
-        (SETTLERS_MAX,),
+        (limit,),
     )
+    return [settler_id for (settler_id,) in rows]
+
+
+def let_go(session: Session, limit: int) -> int:
+    """Tasks whose settler ended are free again, batch by batch."""
     count = 0
-    for (settler_id,) in ended:
-        rows = session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE bound_to = ? LIMIT ?", (settler_id, limit))
+    for settler_id in ended_settlers(session, SETTLERS_MAX):
+        rows = session.rows(
+            f"SELECT {LIVE_LIST} FROM ramet_live WHERE bound_to = ? LIMIT ?{session.skip_locked}", (settler_id, limit)
+        )
         count += _apply(
             session,
             [(row, ev.SettledBy(settler_id, row.fence, PENDING, SETTLER_ENDED)) for row in map(Standing._make, rows)],
@@ -150,7 +157,8 @@ def expire_polled(session: Session, limit: int) -> int:
     rows = session.rows(
         f"SELECT {columns} FROM ramet_live b INDEXED BY ramet_live_overdue JOIN ramet_tasks t ON t.id = b.bound_to "
         "JOIN ramet_live s ON s.seq = t.seq WHERE b.state = 'pending' AND b.deadline_at IS NOT NULL "
-        "AND b.deadline_at <= ? AND s.state = 'pending' AND s.claimed_at >= b.deadline_at LIMIT ?",
+        "AND b.deadline_at <= ? AND s.state = 'pending' AND s.claimed_at >= b.deadline_at "
+        f"LIMIT ?{session.skip_locked}",
         (session.now, limit),
     )
     return _apply(session, [(row, ev.DeadlinePassed(polled=True)) for row in map(Standing._make, rows)])

@@ -142,9 +142,20 @@ class PostgresStore(
 
     async def sweep(self, *, limit: int = 500) -> Swept:
         dead = self._neighbours.dead()
-        swept = await self._write(
-            partial(sweeping.sweep, limit=limit, dead_workers=self._neighbours.last_running(dead))
-        )
+        running = self._neighbours.last_running(dead)
+        told: list[Swept] = []
+        done: list[sweeping.Part] = []
+        # Twice, for what one part does may be work for another: a lineage's row ends, then its tasks do.
+        for _ in range(2):
+            wanted = await self._read(partial(sweeping.wanted, dead_workers=running))
+            for part in [part for part in wanted if part not in done]:
+                told.append(
+                    await self._write_beside(partial(sweeping.run_part, part=part, limit=limit, dead_workers=running))
+                )
+                done.append(part)
+            if not any(each.changed for each in told):
+                break
+        swept = sweeping.added(told)
         if not swept.reclaimed and not swept.poisoned:
             for name in dead:
                 self._neighbours.forget(name)

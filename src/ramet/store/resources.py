@@ -230,32 +230,43 @@ def skip_disabled(session: Session, limit: int) -> int:
             continue
         found = session.rows(
             f"SELECT {LIVE_LIST} FROM ramet_live WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
-            "ORDER BY rank, turn, seq LIMIT ?",
+            f"ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
             (resource.name, limit),
         )
         event = ev.SourceDisabled(f"source_disabled: {resource.name}, {resource.opened_reason or 'by a person'}")
         changes = [decide(Standing._make(row), event, session.now) for row in found]
         skipped += len(changes) - len(apply(session, [c for c in changes if isinstance(c, Change)]).lost)
         if len(found) < limit:
-            save(session, [resource._replace(ready_at=None)])
+            _rest(session, resource.name)
     return skipped
+
+
+def _rest(session: Session, name: str) -> None:
+    """No claim looks at a resource for which nothing waits; what comes while we look waits for this lock."""
+    session.lock(FLOW)
+    if _later(session, name) is None:
+        session.run("UPDATE ramet_resources SET ready_at = NULL WHERE name = ?", (name,))
 
 
 IDLE_SECONDS = 86_400.0
 
 
+def idle_names(session: Session, limit: int) -> list[str]:
+    """Resources of which nothing waits, that are neither switched off nor paused, and that nobody used for a day."""
+    rows = session.rows(
+        "SELECT name FROM ramet_resources WHERE ready_at IS NULL AND opened_at IS NULL AND failures = 0 "
+        "AND paused_until <= ? AND refilled_at <= ? LIMIT ?",
+        (session.now, session.now - IDLE_SECONDS, limit),
+    )
+    return [name for (name,) in rows]
+
+
 def forget_idle(session: Session, limit: int = 100) -> int:
     """Drop resources of which nothing waits and nothing is remembered: they begin anew where they stand."""
-    names = [
-        name
-        for (name,) in session.rows(
-            "SELECT name FROM ramet_resources WHERE ready_at IS NULL AND opened_at IS NULL AND failures = 0 "
-            "AND paused_until <= ? AND refilled_at <= ? LIMIT ?",
-            (session.now, session.now - IDLE_SECONDS, limit),
-        )
-    ]
-    if not names:
+    if not idle_names(session, 1):
         return 0
+    session.lock(FLOW)
+    names = idle_names(session, limit)
     known, stand = policies(session), load(session, names)
     full = [
         name

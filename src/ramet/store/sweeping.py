@@ -6,7 +6,8 @@ model decide, and changes only what still stands as it was read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from ramet.model import events as ev
 from ramet.model.guard import buried
@@ -17,34 +18,15 @@ from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
 from ramet.store.clocks import queue_offsets
 from ramet.store.holds import release_lapsed
-from ramet.store.items import expire_polled, let_go
+from ramet.store.items import ended_settlers, expire_polled, let_go
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
 from ramet.store.reclaiming import DeadWorkers, apply_events, reclaim
-from ramet.store.resources import forget_idle, skip_disabled
+from ramet.store.resources import forget_idle, idle_names, skip_disabled
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
-from ramet.store.turns import forget_levels
-
-
-def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None) -> Swept:
-    """One round of everything. A field that is not 0 says that another round may find more."""
-    due = promote_due(session, limit)
-    reclaimed, poisoned = reclaim(session, limit, dead_workers or {})
-    expired = expire(session, limit)
-    ended_lineages = end_overdue_lineages(session, limit)
-    ended, followed = follow_ends(session, limit)
-    expired += expire_polled(session, limit)
-    unbound = let_go(session, limit)
-    followed += start_ends(session, limit)
-    forget_levels(session)
-    release_lapsed(session, limit)
-    forget_idle(session)
-    ended += skip_disabled(session, limit)
-    if due or reclaimed:
-        session.wake()
-    return Swept(due, reclaimed, poisoned, expired, ended_lineages, ended, followed, unbound)
+from ramet.store.turns import LEVELS_IDLE_SECONDS, forget_levels
 
 
 def expire(session: Session, limit: int) -> int:
@@ -56,7 +38,7 @@ def expire(session: Session, limit: int) -> int:
         # A bound task is in its settler's hands.
         # Left to itself SQLite takes another index, and every sweep reads the whole backlog.
         f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_overdue WHERE state = 'pending' "
-        f"AND deadline_at IS NOT NULL AND deadline_at <= ? AND bound_to IS NULL LIMIT ?",
+        f"AND deadline_at IS NOT NULL AND deadline_at <= ? AND bound_to IS NULL LIMIT ?{session.skip_locked}",
         (session.now, limit),
     )
     return len(apply_events(session, [(Standing._make(row), ev.DeadlinePassed()) for row in rows]))
@@ -65,21 +47,27 @@ def expire(session: Session, limit: int) -> int:
 _OVERDUE = "SELECT tracking_id FROM ramet_lineages INDEXED BY ramet_lineages_open WHERE state IN ('running', 'paused')"
 
 
-def end_overdue_lineages(session: Session, limit: int) -> int:
-    """Lineages past their deadline fail: the row first, in this transaction; their tasks follow."""
+def _overdue(session: Session, limit: int, ending: str = "") -> list[str]:
+    """Open lineages past their deadline; ``ending`` holds them."""
     offsets = queue_offsets(session)
     apart, values = "", []
     if offsets:
         listed, members = session.members(sorted(offsets))
         apart, values = f"AND queue NOT IN {listed}", [members]
-    rows = session.rows(f"{_OVERDUE} AND deadline_at <= ? {apart} LIMIT ?", (session.now, *values, limit))
+    rows = session.rows(f"{_OVERDUE} AND deadline_at <= ? {apart} LIMIT ?{ending}", (session.now, *values, limit))
     for queue, seconds in sorted(offsets.items()):
         rows += session.rows(
-            f"{_OVERDUE} AND deadline_at <= ? AND queue = ? LIMIT ?", (session.now - seconds, queue, limit)
+            f"{_OVERDUE} AND deadline_at <= ? AND queue = ? LIMIT ?{ending}", (session.now - seconds, queue, limit)
         )
-    for (tracking_id,) in rows:
+    return [tracking_id for (tracking_id,) in rows]
+
+
+def end_overdue_lineages(session: Session, limit: int) -> int:
+    """Lineages past their deadline fail: the row first, in this transaction; their tasks follow."""
+    found = _overdue(session, limit, session.skip_locked)
+    for tracking_id in found:
         end_lineage(session, tracking_id, LineageState.FAILED, DEADLINE_REASON)
-    return len(rows)
+    return len(found)
 
 
 FINISH_BATCH = 5_000
@@ -88,12 +76,21 @@ FINISH_BATCH = 5_000
 def follow_ends(session: Session, limit: int) -> tuple[int, int]:
     """End the tasks of lineages that ended, and those under a tombstone, batch by batch; free those of resumed ones.
 
+    Who claims a task locks it first and reads its lineage after that. So whoever comes here after the end finds every
+    claim that did not see it, by waiting for the tasks that are locked just now.
+
     Returns:
         How many ended, and how many were looked at.
     """
+    session.lock("follow")
     rows = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE sweep > 0 LIMIT 20")
-    told = [_follow_end(session, Lineage._make(row), limit) for row in rows]
-    return sum(ended for ended, _ in told), sum(followed for _, followed in told)
+    ended = followed = 0
+    for row in map(Lineage._make, rows):
+        told = _follow_end(session, row, limit)
+        ended, followed = ended + told[0], followed + told[1]
+        if followed >= limit:
+            break  # Others wait for these tasks: the rest is for the next round.
+    return ended, followed
 
 
 def finish_ends(session: Session, lineage: Lineage) -> None:
@@ -105,7 +102,8 @@ def finish_ends(session: Session, lineage: Lineage) -> None:
 
 def _follow_end(session: Session, lineage: Lineage, limit: int) -> tuple[int, int]:
     found = session.rows(
-        f"SELECT {LIVE_LIST} FROM ramet_live WHERE tracking_id = ? AND seq >= ? ORDER BY seq LIMIT ?",
+        f"SELECT {LIVE_LIST} FROM ramet_live WHERE tracking_id = ? AND seq >= ? ORDER BY seq LIMIT ?"
+        f"{session.for_update}",
         (lineage.tracking_id, lineage.sweep, limit),
     )
     standings = [Standing._make(item) for item in found]
@@ -114,9 +112,12 @@ def _follow_end(session: Session, lineage: Lineage, limit: int) -> tuple[int, in
         free(session, [s.seq for s in standings if s.wait == Wait.LINEAGE])
         session.wake()
     session.run(
-        "UPDATE ramet_lineages SET sweep = ? WHERE tracking_id = ?",
-        (standings[-1].seq + 1 if standings else 0, lineage.tracking_id),
-    )
+        # One that ended meanwhile begins anew.
+        "UPDATE ramet_lineages SET sweep = ? WHERE tracking_id = ? AND sweep = ? AND tombstones = ? "
+        "AND (state = ? OR state NOT IN ('failed', 'cancelled'))",
+        (standings[-1].seq + 1 if standings else 0, lineage.tracking_id, lineage.sweep, lineage.tombstones,
+         lineage.state),
+    )  # fmt: skip
     return ended, len(standings)
 
 
@@ -133,3 +134,114 @@ def _ends_of(session: Session, lineage: Lineage, standings: Sequence[Standing]) 
         if grave is not None and standing.ending is None:
             ends.append((standing, ev.LineageEnded("cancelled", f"cancel_tree: {grave}")))
     return ends
+
+
+class Part(NamedTuple):
+    """One duty of maintenance."""
+
+    wanted: Callable[[Session, DeadWorkers], bool]
+    """A look that writes nothing; True where there may be something to do."""
+    run: Callable[[Session, int, DeadWorkers], Swept]
+    """Do a bounded part of it. It holds what it decides about, and passes over what others hold."""
+
+
+def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None) -> Swept:
+    """One round of everything, in one transaction. A field that is not 0 says that another round may find more."""
+    return added(part.run(session, limit, dead_workers or {}) for part in PARTS)
+
+
+def wanted(session: Session, dead_workers: DeadWorkers) -> list[Part]:
+    """The parts of a sweep that may have something to do, each for a transaction of its own."""
+    return [part for part in PARTS if part.wanted(session, dead_workers)]
+
+
+def run_part(session: Session, part: Part, limit: int, dead_workers: DeadWorkers) -> Swept:
+    """One part, as a verb."""
+    return part.run(session, limit, dead_workers)
+
+
+def added(told: Iterable[Swept]) -> Swept:
+    """What several parts did."""
+    return Swept(*map(sum, zip(Swept(), *told, strict=True)))
+
+
+def _due(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    due = promote_due(session, limit)
+    if due:
+        session.wake()
+    return Swept(due=due)
+
+
+def _stale(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    reclaimed, poisoned = reclaim(session, limit, dead_workers)
+    if reclaimed:
+        session.wake()
+    return Swept(reclaimed=reclaimed, poisoned=poisoned)
+
+
+def _followed(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    ended, followed = follow_ends(session, limit)
+    return Swept(ended=ended, followed=followed)
+
+
+def _forgotten(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    forget_levels(session)
+    release_lapsed(session, limit)
+    return Swept()
+
+
+def _idle(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    forget_idle(session)
+    return Swept()
+
+
+def _there(sql: str) -> Callable[[Session, DeadWorkers], bool]:
+    """A look for one row, by the present time where the statement has a parameter."""
+    return lambda session, _: bool(session.rows(f"{sql} LIMIT 1", (session.now,) if "?" in sql else ()))
+
+
+def _stale_there(session: Session, dead_workers: DeadWorkers) -> bool:
+    return bool(dead_workers) or _STALE(session, dead_workers)
+
+
+_STALE = _there("SELECT 1 FROM ramet_live WHERE state = 'processing' AND lease_until <= ?")
+PARTS = (
+    Part(_there("SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?"), _due),
+    Part(_stale_there, _stale),
+    Part(
+        _there("SELECT 1 FROM ramet_live WHERE state = 'pending' AND deadline_at IS NOT NULL AND deadline_at <= ?"),
+        lambda session, limit, _: Swept(expired=expire(session, limit)),
+    ),
+    Part(
+        lambda session, _: bool(_overdue(session, 1)),
+        lambda session, limit, _: Swept(lineages_ended=end_overdue_lineages(session, limit)),
+    ),
+    Part(_there("SELECT 1 FROM ramet_lineages WHERE sweep > 0"), _followed),
+    Part(
+        _there("SELECT 1 FROM ramet_live WHERE bound_to IS NOT NULL AND deadline_at <= ?"),
+        lambda session, limit, _: Swept(expired=expire_polled(session, limit)),
+    ),
+    Part(
+        lambda session, _: bool(ended_settlers(session, 1)),
+        lambda session, limit, _: Swept(unbound=let_go(session, limit)),
+    ),
+    Part(
+        _there("SELECT 1 FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL AND live = 0"),
+        lambda session, limit, _: Swept(followed=start_ends(session, limit)),
+    ),
+    Part(
+        lambda session, _: bool(
+            session.rows(
+                "SELECT 1 WHERE EXISTS (SELECT 1 FROM ramet_turns WHERE moved_at <= ?) "
+                "OR EXISTS (SELECT 1 FROM ramet_holds WHERE lease_until <= ?)",
+                (session.now - LEVELS_IDLE_SECONDS, session.now),
+            )
+        ),
+        _forgotten,
+    ),
+    Part(lambda session, _: bool(idle_names(session, 1)), _idle),
+    Part(
+        _there("SELECT 1 FROM ramet_resources WHERE opened_at IS NOT NULL AND ready_at IS NOT NULL"),
+        lambda session, limit, _: Swept(ended=skip_disabled(session, limit)),
+    ),
+)

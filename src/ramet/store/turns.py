@@ -104,11 +104,11 @@ def renew(session: Session, standings: Sequence[Standing]) -> None:
 def forget_levels(session: Session, limit: int = 100) -> None:
     """Drop the levels of classes in which nothing waits and nothing was claimed for an hour."""
     session.run(
-        "DELETE FROM ramet_turns WHERE (queue, kind, rank, resource) IN "
+        "DELETE FROM ramet_turns WHERE moved_at <= ? AND (queue, kind, rank, resource) IN "
         "(SELECT t.queue, t.kind, t.rank, t.resource FROM ramet_turns t "
         "WHERE t.moved_at <= ? AND NOT EXISTS (SELECT 1 FROM ramet_live l WHERE l.resource = t.resource "
         "AND l.wait = 'resource' AND l.state = 'pending') "
         "AND NOT EXISTS (SELECT 1 FROM ramet_live l WHERE l.queue = t.queue "
         "AND l.kind = t.kind AND l.rank = t.rank AND l.state = 'pending' AND l.wait IS NULL) LIMIT ?)",
-        (session.now - LEVELS_IDLE_SECONDS, limit),
+        (session.now - LEVELS_IDLE_SECONDS, session.now - LEVELS_IDLE_SECONDS, limit),
     )
