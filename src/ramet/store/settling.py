@@ -191,9 +191,14 @@ def _settle_accepted(
     renew(session, renewed)
     _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
     add_to_sums(session, charged)
+    _then(session, lineages, changes)
+
+
+def _then(session: Session, lineages: Mapping[str, Lineage], changes: Sequence[Change]) -> None:
+    """What follows from settling: ends that are wanted, and tasks to claim."""
     if any(row.end_wanted for row in lineages.values()):
         start_ends(session, limit=len(lineages))
-    if any(change.after.state == "pending" for change in changes):
+    if any(change.after.state == PENDING for change in changes):
         session.wake()
 
 
