@@ -14,7 +14,7 @@ from ramet.store.postgres_session import Mode, PostgresSession
 from ramet.store.session import Session
 from tests.postgres.crowd import crowd, judged, prepare
 
-ACTORS, STEPS, TIMES = 6, 120, 4
+ACTORS, STEPS, TIMES = 6, 120, 6
 Patch = pytest.MonkeyPatch
 
 
@@ -45,7 +45,14 @@ def stale_claims_count_for_nothing(patch: Patch) -> None:
 
 
 @pytest.mark.parametrize(
-    "mutant", [rows_not_held, nobody_counts_alone, alone_is_beside, stale_claims_count_for_nothing]
+    "mutant",
+    [
+        rows_not_held,
+        nobody_counts_alone,
+        stale_claims_count_for_nothing,
+        # Few verbs run alone: it takes long until two of them meet.
+        pytest.param(alone_is_beside, marks=pytest.mark.full),
+    ],
 )
 async def test_without_it_a_crowd_does_wrong(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch, mutant: Callable[[Patch], None]
