@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+from collections.abc import Iterator
 
 import psycopg
 
@@ -96,6 +97,16 @@ def give_back(url: str, *, anew: bool = False) -> None:
     else:
         _kept.discard(url)
         databases().drop(url)
+
+
+@contextlib.contextmanager
+def database(*, anew: bool = False) -> Iterator[str]:
+    """A database for as long as one looks at it."""
+    url = take()
+    try:
+        yield url
+    finally:
+        give_back(url, anew=anew)
 
 
 def _renewed(url: str, anew: bool) -> bool:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ramet import Client, Worker
 from tests.crash import garden
-from tests.crash.test_every_statement import NoJitter
+from tests.crash.runs import NoJitter
 from tests.invariants import violations
 from tests.simulation.database import SIMULATED, SimulatedStore
 from tests.simulation.doubled import DoubledWorker
