@@ -162,7 +162,8 @@ class Load:
                 code = await asyncio.to_thread(worker.code)
                 assert code == 0, worker.log
             told = effects(self._effects)
-            assert await wrong(client.store, Asked(self.roots, self.limits), told) == []
+            found = await wrong(client.store, Asked(self.roots, self.limits), told)
+            assert not found, "\n".join(found)
 
     async def _drained(self, client: Client) -> bool:
         self.look_at_workers()
