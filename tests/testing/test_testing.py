@@ -57,6 +57,16 @@ def app() -> App:
 # --- drain ------------------------------------------------------------------------------------------------------
 
 
+async def test_a_test_may_run_on_a_server(app: App, postgres_url: str) -> None:
+    async with fresh_client(app, database=postgres_url) as client:
+        await client.submit("grow", "a")
+        await client.submit("sleepy")
+        drained = await drain(app, client)
+        assert drained.advanced_seconds >= 3 * 1_800
+        assert len(await client.read("SELECT name FROM effects")) == 7
+        assert await violations(client.store) == []
+
+
 async def test_draining_works_off_everything_without_waiting(app: App) -> None:
     began = time.monotonic()
     async with fresh_client(app) as client:

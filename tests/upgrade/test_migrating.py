@@ -167,6 +167,21 @@ async def test_a_migration_that_is_not_for_running_programs_waits_for_their_end(
     await store.close()
 
 
+async def test_an_older_program_that_connects_only_after_the_migration_learns_why_it_may_not_write(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(url)  # It has not written yet.
+    with connect(url) as connection:
+        connection.execute("UPDATE ramet_writers SET seen_at = now() - interval '5 min'")
+    with monkeypatch.context() as tomorrow:
+        later(tomorrow, WITHOUT_US)
+        migrate(url)
+    world = World(store, SettableClock())
+    with pytest.raises(StoreNewer, match="upgrade ramet"):
+        await world.submit(world.task("c"), tracking_id="c")
+    await store.close()
+
+
 async def test_a_long_reader_makes_nobody_wait_behind_the_migration(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = psycopg.connect(url)
     reader.execute("SELECT * FROM ramet_live").fetchall()

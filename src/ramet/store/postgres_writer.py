@@ -173,9 +173,10 @@ class Link:
         try:
             commits = self._ask(connection)
         except BaseException as error:
-            connection.close()
             # Where a server makes every transaction repeatable, the first look may be refused as too late.
-            if is_race(error) or (isinstance(error, psycopg.Error) and is_gone(error, connection)):
+            lost = is_race(error) or (isinstance(error, psycopg.Error) and is_gone(error, connection))
+            connection.close()
+            if lost:
                 raise Lost(first_line(error)) from error
             raise
         self._session = PostgresSession(connection, self._clock, self._hook)
