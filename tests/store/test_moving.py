@@ -55,6 +55,7 @@ def test_every_row_of_every_table_comes_back_from_a_server(folder: Path, postgre
     backup(folder / "first.db", folder / "there.db")
     seen: list[tuple[int, int]] = []
     told = restore(folder / "there.db", postgres_url, progress=lambda at, of: seen.append((at, of)))
+    assert told.epoch > 0
     assert (told.lineages, told.left_out) == (len(held(folder / "first.db")["ramet_lineages"]), ())
     assert seen[-1][0] == seen[-1][1] > 0
     made = backup(postgres_url, folder / "back.db", progress=lambda at, of: seen.append((at, of)))
