@@ -19,6 +19,7 @@ from ramet.model.task import Standing
 from ramet.store.base import Store
 from ramet.store.epoch import FENCES_PER_EPOCH
 from tests.invariants_blobs import blobs
+from tests.invariants_ends import ends
 from tests.invariants_flow import FLOW_CHECKS, FlowRows
 from tests.invariants_guard import UniqueRow, shapes_equal_a_recount, unique_keys_have_their_holder
 from tests.invariants_money import money
@@ -131,6 +132,7 @@ async def _look(store: Store, rows: Rows, clock_set_back: bool) -> list[str]:
         rows.fences = defaultdict(list, {seq: sorted(fences) for seq, fences in rows.fences.items()})
     found = [f"{check.__name__}: {line}" for check in CHECKS for line in check(rows)]
     found += [f"blobs: {line}" for line in await blobs(store, rows.lineages)]
+    found += [f"ends: {line}" for line in await ends(store, rows.lineages)]
     return found + [f"money: {line}" for line in await money(store, rows.lineages)]
 
 

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ramet.model.lineage import Lineage, LineageState, counted_out, reopened
-from ramet.model.task import LIVE, TERMINAL, Standing, Wait
+from ramet.model.task import LIVE, TERMINAL, Standing, TaskState, Wait
 from ramet.model.transitions import Change, Transition
 from ramet.store import uniqueness
 from ramet.store.costs import close_open
@@ -30,6 +30,8 @@ _MUTABLE = (
 
 # The number alone finds the row: an index on states would look better to a planner whose statistics are old.
 _AS_READ = "seq = ? AND state || '' = ? AND fence = ?"
+
+_SUCCESS = TaskState.SUCCESS.value
 
 Values = Callable[[Standing], tuple[object, ...]]
 
@@ -58,6 +60,10 @@ _RELABEL = "UPDATE ramet_tasks SET state = ?, reason = ?, finished_at = ? WHERE 
 _REOPEN = (
     "UPDATE ramet_tasks SET state = NULL, reason = NULL, error = NULL, fingerprint = NULL, result = NULL, "
     "finished_at = NULL WHERE seq = ? AND state = ?"
+)
+_UNSUCCESSFUL = (
+    "INSERT INTO ramet_unsuccessful (seq, tracking_id, state, spawn_depth) VALUES (?, ?, ?, ?) "
+    "ON CONFLICT (seq) DO UPDATE SET state = excluded.state"
 )
 _ENTER = f"INSERT INTO ramet_live ({LIVE_LIST}) VALUES ({', '.join('?' * len(LIVE_COLUMNS))})"
 _ATTEMPT = (
@@ -121,6 +127,9 @@ _HISTORY = f"INSERT INTO ramet_tasks ({', '.join(HISTORY_COLUMNS)}) VALUES ({', 
 def enter_ended(session: Session, rows: Sequence[Sequence[object]]) -> None:
     """Insert tasks that ended elsewhere (an import): a wide row of :data:`HISTORY_COLUMNS` each, never a hot one."""
     session.run_many(_HISTORY, rows)
+    seq, tracking_id, state, depth = map(HISTORY_COLUMNS.index, ("seq", "tracking_id", "state", "spawn_depth"))
+    unsuccessful = [(row[seq], row[tracking_id], row[state], row[depth]) for row in rows if row[state] != _SUCCESS]
+    session.run_many(_UNSUCCESSFUL, unsuccessful)
 
 
 def _move(session: Session, moves: Sequence[Change]) -> set[int]:
@@ -144,10 +153,12 @@ def _by_transition(changes: Sequence[Change]) -> dict[Transition, Sequence[Chang
 
 def _end(session: Session, ends: Sequence[Change], results: Mapping[int, str | None]) -> set[int]:
     lost = _guarded(session, _LEAVE, ends, [(c.before.seq, c.before.state, c.before.fence) for c in ends])
-    rows = []
+    rows, unsuccessful = [], []
     for c in ends:
         if c.before.seq not in lost:
             a = c.after
+            if a.state != _SUCCESS:
+                unsuccessful.append((a.seq, a.tracking_id, a.state, a.spawn_depth))
             rows.append(
                 (a.state, c.reason, c.error, c.fingerprint, results.get(a.seq), a.stage, a.fence, a.attempts,
                  a.losses, a.snoozes, a.chain_depth, a.fan_out, a.started_at, a.deadline_at, session.now, a.seq)
@@ -155,6 +166,7 @@ def _end(session: Session, ends: Sequence[Change], results: Mapping[int, str | N
     if rows:
         written = session.run_many(_CLOSE, rows)
         assert written == len(rows), "a hot row without an open wide row"
+    session.run_many(_UNSUCCESSFUL, unsuccessful)
     return lost
 
 
@@ -165,8 +177,10 @@ def _reopen_or_relabel(session: Session, others: Sequence[Change]) -> set[int]:
         if c.after.state in LIVE:
             if session.run(_REOPEN, (c.before.seq, c.before.state)):
                 session.run(_ENTER, c.after)
+                session.run("DELETE FROM ramet_unsuccessful WHERE seq = ?", (c.before.seq,))
                 continue
         elif session.run(_RELABEL, (c.after.state, c.reason, session.now, c.before.seq, c.before.state)):
+            session.run(_UNSUCCESSFUL, (c.before.seq, c.before.tracking_id, c.after.state, c.before.spawn_depth))
             continue
         lost.add(c.before.seq)
     return lost

@@ -34,7 +34,7 @@ _SETTINGS = {
     "ramet_spend": _BUSY,
     "ramet_writers": _BUSY,
     "ramet_checkpoints": _BUSY,
-    "ramet_tasks": "fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0",
+    "ramet_tasks": "fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0",
 }
 
 _OWN = (

@@ -17,6 +17,7 @@ PRUNED_BY_TASK = (
     "ramet_checkpoints",
     "ramet_holds",
     "ramet_stages",
+    "ramet_unsuccessful",
 )
 """Tables with a ``seq``, whose rows go with their task."""
 PRUNED_BY_LINEAGE: dict[str, str] = {

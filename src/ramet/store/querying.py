@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import (
@@ -122,34 +122,67 @@ def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list
     wanted = query.states or frozenset(TaskState)
     where, parameters = _wide_filters(query, "t")
     seqs: list[int] = []
-    for table, states in (("ramet_live", wanted & LIVE), ("ramet_tasks", wanted & TERMINAL)):
-        for walk, values in _walks(session, query, table, sorted(states)):
-            rows = session.rows(
-                f"SELECT t.seq FROM {table} t WHERE {walk} AND {where} ORDER BY t.seq LIMIT ?",
-                (*values, *parameters, limit),
-            )
-            seqs += [row[0] for row in rows]
+    for walk in _walks(session, query, wanted):
+        rows = session.rows(
+            f"SELECT t.seq FROM {walk.table}{walk.join} WHERE {walk.fixed} AND {where} ORDER BY {walk.of}.seq LIMIT ?",
+            (*walk.values, *parameters, limit),
+        )
+        seqs += [row[0] for row in rows]
     return sorted(seqs)[:limit]
 
 
-def _walks(
-    session: Session, query: TaskQuery, table: str, states: Sequence[str]
-) -> Iterator[tuple[str, tuple[object, ...]]]:
-    """Conditions that each fix the leading columns of an index, so that a page costs a page and not the table."""
-    for state in states:
-        if query.tracking_id is not None:
+class Walk(NamedTuple):
+    """A look at one stretch of an index, so that a page costs a page and not the table."""
+
+    table: str
+    of: str
+    """The alias whose numbers are the order."""
+    fixed: str
+    """A condition that fixes the leading columns of the index."""
+    values: tuple[object, ...]
+    join: str = ""
+
+
+_WIDE = " JOIN ramet_tasks t ON t.seq = u.seq"
+
+
+def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> Iterator[Walk]:
+    within = query.tracking_id
+    for state in sorted(wanted & LIVE):
+        if within is not None:
             # The hot table's index is by lineage alone: the state is looked up row by row.
-            yield (
-                ("t.state || '' = ?" if table == "ramet_live" else "t.tracking_id = ? AND t.state = ?"),
-                ((state,) if table == "ramet_live" else (query.tracking_id, state)),
-            )
-            continue
-        [(deepest,)] = session.rows(f"SELECT MAX(spawn_depth) FROM {table} WHERE state = ?", (state,))
-        if deepest is not None and deepest > WALKS_MAX:
-            yield "t.state = ?", (state,)
-        elif deepest is not None:
-            for depth in range(query.min_depth or 0, deepest + 1):
-                yield "t.state = ? AND t.spawn_depth = ?", (state, depth)
+            yield Walk("ramet_live t", "t", "t.state || '' = ?", (state,))
+        else:
+            yield from _by_depth(session, query, Walk("ramet_live t", "t", "t.state = ?", (state,)))
+    for state in sorted((wanted & TERMINAL) - {TaskState.SUCCESS}):
+        if within is not None:
+            fixed = "u.tracking_id = ? AND u.state = ? AND u.seq > ?"
+            yield Walk("ramet_unsuccessful u", "u", fixed, (within, state, query.after), _WIDE)
+        else:
+            yield from _by_depth(session, query, Walk("ramet_unsuccessful u", "u", "u.state = ?", (state,), _WIDE))
+    if TaskState.SUCCESS not in wanted:
+        return
+    # Most of what ended succeeded: reading past the rest costs little.
+    succeeded = f"t.state || '' = '{TaskState.SUCCESS.value}'"
+    if within is None:
+        yield Walk("ramet_tasks t", "t", succeeded, ())
+        return
+    for walk in _by_depth(session, query, Walk("ramet_tasks t", "t", "t.tracking_id = ?", (within,))):
+        yield walk._replace(fixed=f"{walk.fixed} AND {succeeded}")
+
+
+def _by_depth(session: Session, query: TaskQuery, walk: Walk) -> Iterator[Walk]:
+    """The same for each depth that there is: within one, an index has the rows in the order of their numbers."""
+    depth_of, fixed = f"{walk.of}.spawn_depth", walk.fixed
+    [(deepest,)] = session.rows(f"SELECT MAX({depth_of}) FROM {walk.table} WHERE {fixed}", walk.values)
+    if deepest is None:
+        return
+    if deepest > WALKS_MAX:
+        yield walk
+        return
+    for depth in range(query.min_depth or 0, deepest + 1):
+        at = f"{fixed} AND {depth_of} = ? AND {walk.of}.seq > ?"
+        yield walk._replace(fixed=at, values=(*walk.values, depth, query.after))
 
 
 def stale(session: Session, tracking_id: str | None, limit: int) -> list[Task]:
@@ -278,7 +311,8 @@ def lineages(session: Session, states: Iterable[str], limit: int) -> list[Lineag
 def roots(session: Session, tracking_id: str) -> list[Task]:
     """The roots of a lineage."""
     rows = session.rows(
-        f"SELECT {_TASK_LIST} {_FROM_TASKS} WHERE t.tracking_id = ? AND t.parent_id IS NULL ORDER BY t.seq LIMIT ?",
+        f"SELECT {_TASK_LIST} {_FROM_TASKS} WHERE t.tracking_id = ? AND t.spawn_depth = 0 "
+        "AND t.parent_id IS NULL ORDER BY t.seq LIMIT ?",
         (tracking_id, LIMIT_MAX),
     )
     return [task_of(row) for row in rows]

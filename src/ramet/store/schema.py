@@ -110,12 +110,21 @@ _V1 = (
         resource TEXT
     )
     """,
-    # Every task is in exactly one of these two: a root by its lineage, any other by its parent.
-    "CREATE INDEX ramet_tasks_roots ON ramet_tasks (tracking_id, seq) WHERE parent_id IS NULL",
+    # No index of this table names a column that the end of a task writes: PostgreSQL then puts the new version on the
+    # page of the old one, and no index learns of it (docs/decisions/0038).
+    "CREATE INDEX ramet_tasks_by_lineage ON ramet_tasks (tracking_id, spawn_depth, seq)",
     "CREATE INDEX ramet_tasks_children ON ramet_tasks (parent_id, seq) WHERE parent_id IS NOT NULL",
-    # Ended tasks only: a row enters these once, when its state stops being NULL.
-    "CREATE INDEX ramet_tasks_by_lineage ON ramet_tasks (tracking_id, state) WHERE state IS NOT NULL",
-    "CREATE INDEX ramet_tasks_by_depth ON ramet_tasks (state, spawn_depth, seq) WHERE state IS NOT NULL",
+    # What did not succeed, so that it is found among all that did.
+    """
+    CREATE TABLE ramet_unsuccessful (
+        seq INTEGER PRIMARY KEY,
+        tracking_id TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state <> 'success'),
+        spawn_depth INTEGER NOT NULL
+    )
+    """,
+    "CREATE INDEX ramet_unsuccessful_by_lineage ON ramet_unsuccessful (tracking_id, state, seq)",
+    "CREATE INDEX ramet_unsuccessful_by_depth ON ramet_unsuccessful (state, spawn_depth, seq)",
     """
     CREATE TABLE ramet_live (
         seq INTEGER PRIMARY KEY,
