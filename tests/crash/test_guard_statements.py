@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
+import psycopg
 import pytest
 
 from ramet.model import events as ev
 from ramet.store.base import NewLineage, Settlement
 from ramet.store.errors import StoreError
+from ramet.store.postgres import PostgresStore
+from ramet.store.postgres_writer import InlineLink
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import violations
+from tests.postgres import used
 from tests.world import SettableClock, World
 
+MadeStore = SqliteStore | PostgresStore
+Hook = Callable[[str, str], None]
 Verb = Callable[[World], Awaitable[object]]
 
 
@@ -67,16 +75,119 @@ VERBS: dict[str, Verb] = {
 }
 
 
-def dump(path: Path) -> list[str]:
-    """Every row of every table."""
-    connection = sqlite3.connect(path)
-    try:
-        return [line for line in connection.iterdump() if line.startswith("INSERT INTO")]
-    finally:
-        connection.close()
+class Garden(Protocol):
+    """A database with those lineages, again and again as it was before the verb."""
+
+    def open(self, hook: Hook | None = None) -> MadeStore:
+        """Open it."""
+        ...
+
+    def cut(self, store: MadeStore) -> None:
+        """What the operating system does with a store's connections at the end of a process."""
+        ...
+
+    def rows(self) -> list[str]:
+        """Every row of every table."""
+        ...
+
+    async def renew(self) -> None:
+        """Take back what a verb did."""
+        ...
 
 
-async def run(path: Path, verb: Verb, crash_at: int | None = None) -> int:
+class FileGarden:
+    """A copy of one file for every run."""
+
+    def __init__(self, folder: Path, verb: str) -> None:
+        self._path = folder / "ramet.db"
+        self._folder = folder
+        self._verb = verb
+        self._numbers = itertools.count()
+        self._copy = self._path
+
+    async def renew(self) -> None:
+        if not self._path.exists():
+            await build_all(self.open(), self._verb)
+        self._copy = self._folder / f"{next(self._numbers)}.db"
+        shutil.copy(self._path, self._copy)
+
+    def open(self, hook: Hook | None = None) -> MadeStore:
+        return SqliteStore(self._copy, clock=SettableClock(), inline=True, hook=hook)
+
+    def cut(self, store: MadeStore) -> None:
+        assert isinstance(store, SqliteStore)
+        store._connection.close()
+
+    def rows(self) -> list[str]:
+        connection = sqlite3.connect(self._copy)
+        try:
+            return [line for line in connection.iterdump() if line.startswith("INSERT INTO")]
+        finally:
+            connection.close()
+
+
+class ServerGarden:
+    """One database, filled anew when a verb changed it."""
+
+    def __init__(self, verb: str) -> None:
+        self.url = ""
+        self._verb = verb
+        self._before: list[str] = []
+        self._number = (0, False)
+
+    async def renew(self) -> None:
+        if self._before and self.rows() == self._before:
+            with psycopg.connect(self.url) as connection:
+                connection.execute("SELECT setval('ramet_task_numbers', %s, %s)", self._number)
+            return
+        if self.url:
+            used.give_back(self.url, anew=True)
+        self.url = used.take()
+        await build_all(self.open(), self._verb)
+        with psycopg.connect(self.url) as connection:
+            [self._number] = connection.execute("SELECT last_value, is_called FROM ramet_task_numbers").fetchall()
+        rows = self.rows()
+        assert self._before in ([], rows), "the same acts leave the same rows"
+        self._before = rows
+
+    def open(self, hook: Hook | None = None) -> MadeStore:
+        return PostgresStore(self.url, clock=SettableClock(), inline=True, hook=hook)
+
+    def cut(self, store: MadeStore) -> None:
+        assert isinstance(store, PostgresStore)
+        assert isinstance(store._writer, InlineLink)
+        store._writer._link._drop()
+        store._reader.close()
+
+    def rows(self) -> list[str]:
+        with psycopg.connect(self.url) as connection:
+            tables = connection.execute(
+                "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') "
+                "AND relname <> 'ramet_writers' ORDER BY 1"
+            ).fetchall()
+            return [
+                f"{name} {row}" for (name,) in tables for row in sorted(map(repr, connection.execute(f"TABLE {name}")))
+            ]
+
+
+@pytest.fixture(params=["postgres", "sqlite"])
+def garden(request: pytest.FixtureRequest, name: str, tmp_path: Path) -> Iterator[Garden]:
+    if request.param == "sqlite":
+        yield FileGarden(tmp_path, name)
+        return
+    garden = ServerGarden(name)
+    yield garden
+    used.give_back(garden.url, anew=True)
+
+
+async def build_all(store: MadeStore, verb: str) -> None:
+    await build(World(store, SettableClock()))
+    if verb == "reoffer":
+        await store.raise_limits("full", {"max_fan_out": 3}, by="test")
+    await store.close()
+
+
+async def run(garden: Garden, verb: Verb, crash_at: int | None = None) -> int:
     """Run a verb as a process that dies at its n-th moment (before or after a statement); how many there were."""
     heard = 0
     watching = False
@@ -86,14 +197,13 @@ async def run(path: Path, verb: Verb, crash_at: int | None = None) -> int:
         if watching:
             heard += 1
             if heard == crash_at:
-                store._connection.close()
+                garden.cut(store)
                 raise SimulatedCrash(sql)
 
-    store = SqliteStore(path, clock=SettableClock(), inline=True, hook=hook)
-    world = World(store, SettableClock())
+    store = garden.open(hook)
     watching = True
     try:
-        await verb(world)
+        await verb(World(store, SettableClock()))
     except (SimulatedCrash, StoreError):
         assert crash_at is not None
     finally:
@@ -105,36 +215,22 @@ async def run(path: Path, verb: Verb, crash_at: int | None = None) -> int:
     return heard
 
 
-async def prepared(folder: Path, verb: str) -> Path:
-    path = folder / "ramet.db"
-    clock = SettableClock()
-    store = SqliteStore(path, clock=clock, inline=True)
-    await build(World(store, clock))
-    if verb == "reoffer":
-        await store.raise_limits("full", {"max_fan_out": 3}, by="test")
-    await store.close()
-    return path
-
-
 @pytest.mark.parametrize("name", VERBS)
-async def test_a_crash_at_any_statement_leaves_all_or_nothing(name: str, tmp_path: Path) -> None:
-    path = await prepared(tmp_path, name)
-    before = dump(path)
-    whole = tmp_path / "whole.db"
-    shutil.copy(path, whole)
-    moments = await run(whole, VERBS[name])
-    after = dump(whole)
+async def test_a_crash_at_any_statement_leaves_all_or_nothing(name: str, garden: Garden) -> None:
+    await garden.renew()
+    before = garden.rows()
+    moments = await run(garden, VERBS[name])
+    after = garden.rows()
     assert before != after
     assert moments > 6
     left = []
     for moment in range(1, moments + 1):
-        crashed = tmp_path / f"{moment}.db"
-        shutil.copy(path, crashed)
-        await run(crashed, VERBS[name], moment)
-        rows = dump(crashed)
+        await garden.renew()
+        await run(garden, VERBS[name], moment)
+        rows = garden.rows()
         assert rows in (before, after), f"half of {name} is left after moment {moment}"
         left.append(rows == after)
-        store = SqliteStore(crashed, inline=True)
+        store = garden.open()
         assert await violations(store) == []
         await store.close()
     assert left == sorted(left), "what was durable stays so"
