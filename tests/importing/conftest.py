@@ -13,7 +13,7 @@ from ramet import App, Limits, Task
 from ramet.engine.importing import Importer, Report, Source
 from ramet.model.importing import Rules
 from ramet.store.base import Store
-from ramet.store.sqlite import SqliteStore
+from tests.conformance.backends import BACKENDS
 from tests.invariants import violations
 
 
@@ -69,10 +69,12 @@ class Move:
         )
 
 
-@pytest.fixture
-async def move(tmp_path: Path) -> AsyncIterator[Move]:
-    store = SqliteStore(tmp_path / "ramet.db", inline=True)
+@pytest.fixture(params=sorted(BACKENDS))
+async def move(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Move]:
+    backend = BACKENDS[request.param](tmp_path)
+    store = backend.open(inline=True)
     yield Move(tmp_path, store)
     found = await violations(store, loose_kinds={"loose"})
     await store.close()
+    backend.close()
     assert found == [], "\n".join(found)
