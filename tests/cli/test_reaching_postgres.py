@@ -105,6 +105,22 @@ def test_no_output_log_or_list_of_processes_has_the_password(
         worker.close()
 
 
+def test_a_handler_asks_the_database_from_its_own_process(
+    at: Callable[[str], Cli], start: Callable[..., Process], postgres_url: str
+) -> None:
+    cli, target = at(postgres_url), "tests.cli.asking_app:app"
+    cli.good("migrate", "--app", target)
+    task = json.loads(cli.good("submit", target, "asks", '"a"', "--json"))["id"]
+    worker = Process(cli.command("worker", target, "--until-idle"))
+    try:
+        assert worker.end() == 0
+    finally:
+        worker.close()
+    assert cli.documents("explain", task)[0]["task"]["result"] == {"tasks": 1, "in_time": True}
+    with connect(postgres_url) as connection:
+        assert connection.execute("SELECT name FROM asked").fetchall() == [("a",)]
+
+
 def test_an_address_is_shown_without_what_is_secret_in_it() -> None:
     assert shown("postgresql://u:p@h:5/d") == "postgresql://u@h:5/d"
     assert (
