@@ -44,11 +44,13 @@ def check(page: Path) -> str:
 
 def _conditions(found: dict[str, Any]) -> list[str]:
     machine, size = found["machine"], found["size"]
+    busy = machine["load"] > machine["processors"] / 2
     return [
         f"Measured {machine['day']} on {machine['processors']} processors ({machine['system']}), Python "
         f"{machine['python']}, ramet {machine['ramet']}; load {machine['load']} before the run and "
         f"{machine['load_after']} after it. {size['tasks']:,} no-op tasks a worker with a payload of about 200 bytes; "
         f"turns: {size['repeats']}; a drain is cut after {size['seconds_max']:.0f} s. Cells: median (least-most).",
+        *(["", "**Other programs kept this machine busy: compare processor time, not rates.**"] if busy else []),
     ]
 
 

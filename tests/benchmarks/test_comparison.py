@@ -146,7 +146,7 @@ def test_figures_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
     drain = drained([Bodies([0, 1], [1.0, 2.0])], tasks=2, ended_at=3.0, **SEEN)._asdict()
     entrants = {name: {"drains_1": [drain], "drains_2": [drain]} for name in ("ramet", "other")}
     found = {
-        "machine": compare.machine() | {"load_after": 0.2},
+        "machine": compare.machine() | {"processors": 2, "load": 1.1, "load_after": 0.2},
         "size": compare.QUICK._asdict(),
         "sqlite": {
             "bare": [{"submit_per_s": 4, "drain_per_s": 2, "drain_cpu_us": 1}],
@@ -163,6 +163,9 @@ def test_figures_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
     assert "old" not in text
     assert "| ramet | 1 (1-1) | 1 (1-1) | 1 (1-1) |" in text
     assert "| drain, to other | 1.00 | ≥ 6 | **no** |" in text
+    assert "Other programs kept this machine busy" in text
+    found["machine"]["load"] = 0.9
+    assert "Other programs" not in report.text(found)
     page.write_text("no marks", encoding="utf-8")
     with pytest.raises(ValueError, match="has no place for figures"):
         report.write(page, found)
