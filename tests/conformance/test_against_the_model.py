@@ -7,7 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -24,7 +24,7 @@ from ramet.store.errors import LineageExists, StoreError
 from tests.conformance.plain_life import Ask, Model
 from tests.conformance.plain_model import Line, Wish
 from tests.invariants import violations
-from tests.simulation.database import MemoryStore
+from tests.simulation.database import MemoryStore, SimulatedStore
 from tests.world import KINDS, LEASE_SECONDS, SettableClock
 
 Answer = TypeVar("Answer")
@@ -66,10 +66,12 @@ class Held(NamedTuple):
 class StoreAndModel(RuleBasedStateMachine):
     """Every rule does one thing to both and compares the answers; after every rule all rows are compared."""
 
+    made_store: ClassVar[type[SimulatedStore]] = MemoryStore
+
     def __init__(self) -> None:
         super().__init__()
         self.clock = SettableClock()
-        self.store = MemoryStore(Path(tempfile.gettempdir()), self.clock)
+        self.store = self.made_store(Path(tempfile.gettempdir()), self.clock)
         self.model = Model(self.clock.now)
         self.held: list[Held] = []
         self.known: list[str] = []

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ramet import App, Client, Limits
+from tests.conformance.backends import BACKENDS
 from tests.engine.bench import Bench
 from tests.invariants import violations
 
@@ -17,11 +18,13 @@ def app() -> App:
     return App()
 
 
-@pytest.fixture
-async def client(app: App, tmp_path: Path) -> AsyncIterator[Client]:
-    async with app.client(tmp_path / "ramet.db") as client:
+@pytest.fixture(params=sorted(BACKENDS))
+async def client(request: pytest.FixtureRequest, app: App, tmp_path: Path) -> AsyncIterator[Client]:
+    backend = BACKENDS[request.param](tmp_path)
+    async with app.client(backend.address) as client:
         yield client
         assert await violations(client.store) == []
+    backend.close()
 
 
 @pytest.fixture
