@@ -56,6 +56,13 @@ _CLOSE = (
     "attempts = ?, losses = ?, snoozes = ?, chain_depth = ?, fan_out = ?, started_at = ?, deadline_at = ?, "
     "finished_at = ? WHERE seq = ? AND COALESCE(state, '') = ''"
 )
+
+
+@cache
+def _close(table: str) -> str:
+    return _CLOSE.replace("ramet_tasks", table)
+
+
 _RELABEL = "UPDATE ramet_tasks SET state = ?, reason = ?, finished_at = ? WHERE seq = ? AND state = ?"
 _REOPEN = (
     "UPDATE ramet_tasks SET state = NULL, reason = NULL, error = NULL, fingerprint = NULL, result = NULL, "
@@ -164,7 +171,7 @@ def _end(session: Session, ends: Sequence[Change], results: Mapping[int, str | N
                  a.losses, a.snoozes, a.chain_depth, a.fan_out, a.started_at, a.deadline_at, session.now, a.seq)
             )  # fmt: skip
     if rows:
-        written = session.run_many(_CLOSE, rows)
+        written = sum(session.run_many(_close(table), part) for table, part in session.parts("ramet_tasks", rows, -1))
         assert written == len(rows), "a hot row without an open wide row"
     session.run_many(_UNSUCCESSFUL, unsuccessful)
     return lost

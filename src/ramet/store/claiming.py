@@ -141,14 +141,16 @@ def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
     """What a handler needs besides the standing: the wide row, read once per claim."""
     if not standings:
         return []
-    listed, values = session.members(s.seq for s in standings)
+    seqs = [s.seq for s in standings]
+    listed, values = session.members(seqs)
     wide = {
         row[0]: row[1:]
         for row in session.rows(
             "SELECT t.seq, t.id, t.key, t.parent_id, t.payload, t.ancestry_chain, t.created_at, c.pipeline_state, "
             "l.max_spawn_depth FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
-            f"LEFT JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.seq IN {listed}",
-            (values,),
+            f"LEFT JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.seq IN {listed} "
+            "AND t.seq BETWEEN ? AND ?",  # says which part of the history they are in
+            (values, min(seqs), max(seqs)),
         )
     }
     return [Claimed(standing, *wide[standing.seq]) for standing in standings]

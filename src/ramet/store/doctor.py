@@ -72,7 +72,8 @@ _RECOUNTS = (
     _Recount(
         "identities",
         "SELECT COUNT(*), MIN(t.id) FROM ramet_tasks t LEFT JOIN ramet_identities i ON i.key = t.key "
-        "AND i.tracking_id = t.tracking_id AND i.kind = t.kind AND i.seq = t.seq WHERE i.seq IS NULL",
+        "AND i.tracking_id = t.tracking_id AND i.kind = t.kind AND i.seq = t.seq WHERE i.seq IS NULL "
+        "AND NOT EXISTS (SELECT 1 FROM ramet_lineages g WHERE g.tracking_id = t.tracking_id AND g.sweep < 0)",
         "tasks whose identity is not held by them",
         _REPORT,
     ),

@@ -10,13 +10,14 @@ from typing import TypeVar
 
 import psycopg
 
-from ramet.store import creating, sweeping
+from ramet.store import creating, postgres_history, sweeping
 from ramet.store.address import shown
 from ramet.store.base import NewLineage, Submitted, Swept
 from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
 from ramet.store.postgres_connect import ahead_seconds, open_connection
 from ramet.store.postgres_errors import store_error
+from ramet.store.postgres_history import Room
 from ramet.store.postgres_migrate import begun, missing_tables, prepare
 from ramet.store.postgres_reader import Reader
 from ramet.store.postgres_session import Hook, PostgresSession, connect
@@ -78,6 +79,7 @@ class PostgresStore(
         try:
             prepare(session, shown(url), create)
             self._fence_base = begun(session)
+            self._room = Room(session)
             identity = identity_of(connection)
             self._ahead_seconds = 0.0 if clock is not None else ahead_seconds(connection)
         except psycopg.Error as error:
@@ -91,15 +93,17 @@ class PostgresStore(
         self._reader = Reader(session, partial(self._session, hook))
         self._inline = inline
         self._closed = False
+        self._writer = self._writers(hook, f"ramet {info.dbname}")
+
+    def _writers(self, hook: Hook | None, name: str) -> InlineLink | Writers:
         # In simulation nothing may depend on how long something took.
-        floors = None if inline else Floors()
+        floors = None if self._inline else Floors()
         links = [
-            Link(partial(connect, url), clock, hook, self._fence_base, floors) for _ in range(1 if inline else THREADS)
+            Link(partial(connect, self._url), self._clock, hook, self._fence_base, floors=floors, room=self._room)
+            for _ in range(1 if self._inline else THREADS)
         ]
         ring = self._neighbours.ring
-        self._writer: InlineLink | Writers = (
-            InlineLink(links[0], ring) if inline else Writers(links, ring, f"ramet {info.dbname}")
-        )
+        return InlineLink(links[0], ring) if self._inline else Writers(links, ring, name)
 
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
         return await self._told(self._writer.run(verb, "alone"))
@@ -137,7 +141,13 @@ class PostgresStore(
 
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
         return run_within(
-            connection, self.place, self._clock, self._fence_base, partial(creating.submit, lineages=lineages)
+            connection,
+            self.place,
+            self._clock,
+            self._fence_base,
+            partial(creating.submit, lineages=lineages),
+            room=self._room,
+            opened=partial(connect, self._url),
         )
 
     async def sweep(self, *, limit: int = 500) -> Swept:
@@ -160,6 +170,9 @@ class PostgresStore(
             for name in dead:
                 self._neighbours.forget(name)
         return swept
+
+    async def prune(self, before: float, *, limit: int = 100, rows: int = 5_000) -> int:
+        return await self._write(partial(postgres_history.prune, before=before, limit=limit, rows=rows))
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
         await self._neighbours.wait(timeout_seconds)

@@ -107,7 +107,7 @@ def _rows_of(session: PostgresSession, table: _Table) -> Iterator[list[tuple[Any
             (table.name,),
         )
     )
-    sql = f"COPY {table.name} ({table.listed}) TO STDOUT (FORMAT BINARY)"
+    sql = f"COPY (SELECT {table.listed} FROM {table.name}) TO STDOUT (FORMAT BINARY)"
     with session.connection.cursor().copy(sql.encode()) as copy:
         copy.set_types([kinds[column] for column in table.columns])
         rows = []
@@ -175,6 +175,8 @@ def _fill_server(session: PostgresSession, source: sqlite3.Connection, progress:
     tables = _tables(source)
     count = {table: source.execute(f"SELECT COUNT(*) FROM {table.name}").fetchone()[0] for table in tables}
     total, done = sum(count.values()), 0
+    [last] = source.execute("SELECT value FROM ramet_counters WHERE name = 'task'").fetchone()
+    session.rows("SELECT ramet_make_room(?)", (last,))
     for table in tables:
         session.run(f"DELETE FROM {table.name}")
         rows = source.execute(f"SELECT {table.listed} FROM {table.name}")

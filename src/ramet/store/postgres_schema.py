@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ramet.store import postgres_history
+from ramet.store.postgres_history import PARTED, STATEMENTS, first_parts
 from ramet.store.versions import Plan
 
 _TYPES = (
@@ -34,7 +36,6 @@ _SETTINGS = {
     "ramet_spend": _BUSY,
     "ramet_writers": _BUSY,
     "ramet_checkpoints": _BUSY,
-    "ramet_tasks": "fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0",
 }
 
 _OWN = (
@@ -69,6 +70,7 @@ def translated_steps(plan: Plan) -> Sequence[Sequence[str]]:
     """Statements that lead from version n to n + 1, at index n."""
     first = [*_OWN, *(_translated(statement) for statement in plan.steps[0])]
     first += [f"ALTER TABLE {table} SET ({settings})" for table, settings in _SETTINGS.items()]
+    first += [*STATEMENTS, *first_parts(postgres_history.TASKS_PER_PART)]
     return [first, *([_translated(statement) for statement in step] for step in plan.steps[1:])]
 
 
@@ -77,4 +79,8 @@ def _translated(statement: str) -> str:
         return _NEXT_NUMBER
     for pattern, name in _TYPES:
         statement = pattern.sub(name, statement)
+    created = _CREATED.match(statement)
+    if created is not None and created[1] in PARTED:
+        # An id is unique in each part, by an index of the part's own (docs/decisions/0035).
+        statement = f"{statement.rstrip().replace(' UNIQUE', '')} PARTITION BY RANGE (seq)"
     return statement

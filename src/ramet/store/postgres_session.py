@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import psycopg
 from psycopg import errors, generators, pq
@@ -18,6 +18,9 @@ from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
 from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, meet
 from ramet.store.session import Overtaken, Row, StatementFailed
+
+if TYPE_CHECKING:
+    from ramet.store.postgres_history import Room
 
 VERSION_MIN = 150_000
 WORLD = 0x72616D65
@@ -51,6 +54,10 @@ class _WholeNumeric(NumericBinaryLoader):
 
 class Raced(Exception):
     """A verb met another one and lost: run it again from its beginning."""
+
+
+class NoRoom(Exception):
+    """There is no part of the history yet for these task numbers: make it, then run the verb again."""
 
 
 class Lost(Exception):
@@ -144,6 +151,8 @@ class PostgresSession:
         self.now = 0.0
         self.fence_base = 0
         self.floors: Floors | None = None
+        self.room: Room | None = None
+        """Known where tasks are created; without it the database itself says what has no room."""
         self.woken = False
         self.last_try = False
         """True when the verb will not be run again: what looked like a race is then refused like any bad statement."""
@@ -308,7 +317,12 @@ class PostgresSession:
 
     def take_numbers(self, count: int) -> int:
         [(first,)] = self.rows("SELECT ramet_take_numbers(?)", (count,))
+        if self.room is not None and not self.room.taken(first, count):
+            raise NoRoom
         return int(first)
+
+    def parts(self, table: str, rows: Sequence[Sequence[Any]], at: int) -> Iterable[tuple[str, Sequence[Any]]]:
+        return [(table, rows)] if self.room is None or not rows else self.room.parts_of(table, rows, at)
 
     def lock(self, name: str) -> None:
         self.run("SELECT pg_advisory_xact_lock(?)", (WORLD << 31 | zlib.crc32(name.encode()) >> 1,))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import TypeVar
 
 import psycopg
 
 from ramet.store.errors import StoreBusy, StoreError
 from ramet.store.postgres_errors import store_error
-from ramet.store.postgres_session import PostgresSession, is_race
-from ramet.store.session import Session, StatementFailed
+from ramet.store.postgres_history import Room
+from ramet.store.postgres_session import NoRoom, PostgresSession, is_race
+from ramet.store.session import Row, Session, StatementFailed
 
 Answer = TypeVar("Answer")
 
@@ -21,6 +23,9 @@ def run_within(
     clock: Callable[[], float] | None,
     base: int,
     verb: Callable[[Session], Answer],
+    *,
+    room: Room,
+    opened: Callable[[], psycopg.Connection[Row]],
 ) -> Answer:
     """Run a verb in the caller's transaction and in the caller's thread. It takes effect if and when that commits.
 
@@ -38,8 +43,16 @@ def run_within(
     try:
         session.begin_within()
         session.fence_base = base
-        with session.savepoint():
-            return verb(session)
+        session.room = room
+        try:
+            with session.savepoint():
+                return verb(session)
+        except NoRoom:
+            # Beside the caller's transaction: what is made here is there whatever becomes of that.
+            with closing(opened()) as other:
+                room.make(other)
+            with session.savepoint():
+                return verb(session)
     except StatementFailed as error:
         raise StoreError(f"{place}: {error}") from error
     except psycopg.Error as error:

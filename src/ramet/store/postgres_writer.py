@@ -20,11 +20,13 @@ from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError, StoreFull, StoreUncertain, StoreUnreachable
 from ramet.store.floors import Floors
 from ramet.store.postgres_errors import first_line
+from ramet.store.postgres_history import Room
 from ramet.store.postgres_marks import mark, new_writer, seen
 from ramet.store.postgres_session import (
     Hook,
     Lost,
     Mode,
+    NoRoom,
     PostgresSession,
     Raced,
     Unknown,
@@ -52,13 +54,14 @@ class Link:
 
     def __init__(
         self, open_connection: Callable[[], psycopg.Connection[Row]], clock: Callable[[], float] | None,
-        hook: Hook | None, fence_base: int, floors: Floors | None = None,
+        hook: Hook | None, fence_base: int, *, floors: Floors | None = None, room: Room | None = None,
     ) -> None:  # fmt: skip
         self._open = open_connection
         self._clock = clock
         self._hook = hook
         self._fence_base = fence_base
         self._floors = floors
+        self._room = room
         self._backoff = Backoff(first_seconds=0.05, seconds_max=PAUSE_SECONDS_MAX)
         self._stopping = threading.Event()
         self._session: PostgresSession | None = None
@@ -81,6 +84,8 @@ class Link:
         while True:
             try:
                 return self._attempt(verb, mode, last_try=tried >= TRIES - 1)
+            except NoRoom:
+                continue
             except Raced as race:
                 tried += 1
                 if tried >= TRIES:
@@ -99,6 +104,8 @@ class Link:
         session.last_try = last_try
         session.taken = self._taken
         try:
+            if self._room is not None and self._room.short:
+                self._room.make(session.connection)
             session.begin(mode, self._id)
             answer = verb(session)
         except BaseException as error:
@@ -182,6 +189,7 @@ class Link:
         self._session = PostgresSession(connection, self._clock, self._hook)
         self._session.fence_base = self._fence_base
         self._session.floors = self._floors
+        self._session.room = self._room
         return self._session, commits
 
     def _ask(self, connection: psycopg.Connection[Row]) -> int:

@@ -63,6 +63,13 @@ class Session(Protocol):
         """Reserve ``count`` consecutive task numbers; returns the first. Never handed out twice."""
         ...
 
+    def parts(self, table: str, rows: Sequence[Sequence[Any]], at: int) -> Iterable[tuple[str, Sequence[Any]]]:
+        """Rows of parameters by the part of a history table that they are about, with the part's name.
+
+        ``at`` is the place of the task number in each row. Tables without parts are their only one.
+        """
+        ...
+
     def savepoint(self) -> AbstractContextManager[None]:
         """A part that is undone alone when it raises. Database errors inside come out as StatementFailed."""
         ...

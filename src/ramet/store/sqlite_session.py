@@ -222,6 +222,9 @@ class SqliteSession:
         )
         return int(after) - count
 
+    def parts(self, table: str, rows: Sequence[Sequence[Any]], at: int) -> Iterable[tuple[str, Sequence[Any]]]:
+        return [(table, rows)]
+
     def theirs(self) -> AbstractContextManager[None]:
         return self.savepoint()
 

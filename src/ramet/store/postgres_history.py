@@ -1,0 +1,255 @@
+"""PostgreSQL: the tables that grow for ever lie in parts by task number, and whole parts are dropped.
+
+Numbers come from a sequence, so a range of numbers is a stretch of time, and everything of a task lies in the parts of
+one range (docs/decisions/0035). The newest range is made before it is needed; what writes to it never waits for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import psycopg
+
+from ramet.store import pruning
+from ramet.store.postgres_session import PostgresSession
+from ramet.store.session import Session
+
+TASKS_PER_PART = 1_000_000
+"""Of a database that is made now; it keeps its own."""
+PARTED = ("ramet_tasks", "ramet_attempts", "ramet_transitions")
+"""Tables in parts, each with a ``seq``, in the order in which their parts are made and dropped."""
+_SETTINGS = "autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0"
+_FILL = {"ramet_tasks": "fillfactor = 80, "}
+DROP_SECONDS_MAX = 0.2
+"""Everybody waits while a part is dropped, and that waits for who reads it: not for long."""
+PARTS_LOOKED_AT = 20
+
+_MAKE = "\n".join(
+    f"""
+        IF to_regclass('{table}_p' || part) IS NULL THEN
+            EXECUTE format('CREATE TABLE %I (LIKE {table} INCLUDING DEFAULTS) WITH ({_FILL.get(table, "")}{_SETTINGS})',
+                '{table}_p' || part);
+            EXECUTE format('ALTER TABLE {table} ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)',
+                '{table}_p' || part, part * tasks, (part + 1) * tasks);
+            FOR given IN SELECT pg_get_userbyid(a.grantee) AS name, a.grantee, a.privilege_type
+                FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = '{table}'::regclass
+            LOOP
+                EXECUTE format('GRANT %s ON %I TO %s', given.privilege_type, '{table}_p' || part,
+                    CASE WHEN given.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(given.name) END);
+            END LOOP;
+        END IF;"""
+    for table in PARTED
+)
+_DROP = "\n".join(f"        EXECUTE format('DROP TABLE IF EXISTS %I', '{table}_p' || part);" for table in PARTED)
+
+STATEMENTS = (
+    # emptied_to: below this number nothing is left of the part's tasks but what goes with the part.
+    """
+    CREATE TABLE ramet_parts (
+        number BIGINT PRIMARY KEY,
+        size BIGINT NOT NULL,
+        emptied_to BIGINT NOT NULL DEFAULT 0
+    )
+    """,
+    # Run with the rights of who made the tables: workers need none to make or drop any.
+    f"""
+    CREATE FUNCTION ramet_make_room(last BIGINT) RETURNS BIGINT LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path FROM CURRENT AS $$
+    DECLARE
+        tasks BIGINT;
+        newest BIGINT;
+        part BIGINT;
+        given RECORD;
+    BEGIN
+        IF NOT has_table_privilege(session_user, 'ramet_tasks', 'INSERT') THEN
+            RAISE insufficient_privilege USING MESSAGE = 'permission denied for table ramet_tasks';
+        END IF;
+        PERFORM pg_advisory_xact_lock(1919774573, 2);
+        SELECT p.number, p.size INTO newest, tasks FROM ramet_parts p ORDER BY p.number DESC LIMIT 1;
+        FOR part IN newest + 1 .. last / tasks LOOP
+{_MAKE}
+            EXECUTE format('CREATE UNIQUE INDEX IF NOT EXISTS %I ON %I (id)',
+                'ramet_tasks_p' || part || '_id', 'ramet_tasks_p' || part);
+            INSERT INTO ramet_parts (number, size) VALUES (part, tasks);
+        END LOOP;
+        RETURN (SELECT (MAX(p.number) + 1) * tasks FROM ramet_parts p);
+    END
+    $$
+    """,
+    f"""
+    CREATE FUNCTION ramet_drop_part(part BIGINT) RETURNS VOID LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path FROM CURRENT AS $$
+    BEGIN
+        IF NOT has_table_privilege(session_user, 'ramet_tasks', 'DELETE') THEN
+            RAISE insufficient_privilege USING MESSAGE = 'permission denied for table ramet_tasks';
+        END IF;
+        PERFORM pg_advisory_xact_lock(1919774573, 2);
+        IF part >= (SELECT MAX(p.number) FROM ramet_parts p) THEN
+            RAISE EXCEPTION 'the newest part of the history is in use';
+        END IF;
+{_DROP}
+        DELETE FROM ramet_parts p WHERE p.number = part;
+    END
+    $$
+    """,
+)
+
+
+def first_parts(size: int) -> Sequence[str]:
+    """Statements that make the first part of a new database."""
+    return (f"INSERT INTO ramet_parts (number, size) VALUES (-1, {size})", "SELECT ramet_make_room(0)",
+            "DELETE FROM ramet_parts WHERE number = -1")  # fmt: skip
+
+
+class Room:
+    """What a process knows about the parts. They only grow; what it does not know yet it asks for again."""
+
+    def __init__(self, session: PostgresSession) -> None:
+        [(self.size, self.until)] = session.rows("SELECT MAX(size), (MAX(number) + 1) * MAX(size) FROM ramet_parts")
+        self.last = 0
+        """The highest task number seen here."""
+        self.block = 0
+        """How many numbers may be taken at once; more while others take theirs between two tries."""
+
+    def taken(self, first: int, count: int) -> bool:
+        """Numbers were taken; False where there is no room for them."""
+        self.last = max(self.last, first + count - 1)
+        there_is = bool(self.last < self.until)
+        self.block = max(count, self.block // 2 if there_is else self.block * 2)
+        return there_is
+
+    @property
+    def short(self) -> bool:
+        """Less than half a part is left: time to make one, before anybody needs it."""
+        return bool(self.last + self.size // 2 >= self.until)
+
+    def make(self, connection: psycopg.Connection[Any]) -> None:
+        """Make room for half a part more, and for those who take their numbers again. It waits for no writer."""
+        wanted = self.last + self.size // 2 + 2 * self.block
+        [(self.until,)] = connection.execute("SELECT ramet_make_room(%s)", (wanted,)).fetchall()
+
+    def parts_of(self, table: str, rows: Sequence[Sequence[Any]], at: int) -> Iterator[tuple[str, Sequence[Any]]]:
+        """The rows by the part that they are about; ``at`` is the place of the task number in each.
+
+        A statement that names the part costs what it would in a table without parts.
+        """
+        size = self.size
+        numbers = [row[at] // size for row in rows]
+        if numbers.count(numbers[0]) == len(numbers):
+            yield f"{table}_p{numbers[0]}", rows
+            return
+        for number in sorted(set(numbers)):
+            yield f"{table}_p{number}", [row for row, its in zip(rows, numbers, strict=True) if its == number]
+
+
+# --- pruning --------------------------------------------------------------------------------------------------------
+
+_MAY_GO = "g.live = 0 AND g.end_wanted = 0 AND g.ended_at < ?"
+_STATES = "('running', 'paused', 'finished', 'failed', 'cancelled')"
+_BY_TASK = tuple(table for table in pruning.PRUNED_BY_TASK if table not in PARTED)
+
+
+class Part(NamedTuple):
+    """A range of task numbers, or what is left to do of it."""
+
+    number: int
+    first: int
+    end: int
+
+
+def prune(session: Session, before: float, limit: int, rows: int) -> int:
+    """As :func:`ramet.store.pruning.prune`, whole parts first: theirs are only the small tables to go through."""
+    assert isinstance(session, PostgresSession)
+    if _drop_parts(session, before, rows):
+        return 0
+    return pruning.prune(session, before, limit, rows)
+
+
+def _drop_parts(session: PostgresSession, before: float, rows: int) -> bool:
+    """One of them at most. True while it is on its way out: then nothing is deleted by row that would go with it."""
+    parts = session.rows("SELECT number, size, emptied_to FROM ramet_parts ORDER BY number LIMIT ?", (PARTS_LOOKED_AT,))
+    [(next_number,)] = session.rows("SELECT number FROM ramet_next_number")
+    for number, size, emptied_to in parts:
+        first, end = number * size, (number + 1) * size
+        if end > next_number:
+            break
+        if session.rows("SELECT 1 FROM ramet_live WHERE seq >= ? AND seq < ? LIMIT 1", (first, end)):
+            continue
+        if not _may_go(session, first, end, before):
+            continue
+        left = _empty(session, Part(number, max(first, emptied_to), end), before, rows)
+        if left is None:
+            continue
+        if left == rows:
+            return True
+        with _unless_in_use(session):
+            session.run("SELECT ramet_drop_part(?)", (number,))
+        break
+    return False
+
+
+def _may_go(session: PostgresSession, first: int, end: int, before: float) -> bool:
+    """Is every lineage with a task in this range one that may be pruned?"""
+    newest = session.rows(
+        "SELECT created_at FROM ramet_tasks WHERE seq >= ? AND seq < ? ORDER BY seq DESC LIMIT 1", (first, end)
+    )
+    if not newest:
+        return True
+    if newest[0][0] >= before:
+        return False
+    return not session.rows(
+        f"SELECT 1 FROM ramet_lineages g WHERE g.state IN {_STATES} AND g.created_at <= ? AND g.sweep <> ? "
+        f"AND NOT ({_MAY_GO.replace('g.ended_at < ?', 'COALESCE(g.ended_at < ?, FALSE)')}) AND EXISTS (SELECT 1 "
+        "FROM ramet_tasks t WHERE t.tracking_id = g.tracking_id AND t.state IS NOT NULL AND t.seq >= ? AND t.seq < ?) "
+        "LIMIT 1",
+        (newest[0][0], pruning.PRUNING, before, first, end),
+    )
+
+
+def _empty(session: PostgresSession, part: Part, before: float, rows: int) -> int | None:
+    """Take away what does not go with the part, for up to ``rows`` of its tasks; how many there were.
+
+    None when one of them belongs to a lineage that may not be pruned. From here on none of the others is revived.
+    """
+    found = session.rows(
+        "SELECT seq, key, kind, tracking_id FROM ramet_tasks WHERE seq >= ? AND seq < ? ORDER BY seq LIMIT ?",
+        (part.first, part.end, rows),
+    )
+    if not found:
+        return 0
+    names = {tracking_id for _, _, _, tracking_id in found}
+    listed, values = session.members(sorted(names))
+    open_ones = session.rows(
+        f"SELECT g.tracking_id FROM ramet_lineages g WHERE g.tracking_id IN {listed} AND "
+        f"(g.sweep = ? OR ({_MAY_GO})) ORDER BY g.tracking_id{session.for_update}",
+        (values, pruning.PRUNING, before),
+    )
+    if len(open_ones) < len(names):
+        return None
+    session.run(
+        f"UPDATE ramet_lineages SET sweep = ? WHERE tracking_id IN {listed} AND sweep <> ?",
+        (pruning.PRUNING, values, pruning.PRUNING),
+    )
+    session.run_many(
+        "DELETE FROM ramet_identities WHERE key = ? AND tracking_id = ? AND kind = ?",
+        [(key, tracking_id, kind) for _, key, kind, tracking_id in found],
+    )
+    numbers, of = session.members(seq for seq, *_ in found)
+    for table in _BY_TASK:
+        session.run(f"DELETE FROM {table} WHERE seq IN {numbers}", (of,))
+    session.run("UPDATE ramet_parts SET emptied_to = ? WHERE number = ?", (found[-1][0] + 1, part.number))
+    return len(found)
+
+
+@contextmanager
+def _unless_in_use(session: PostgresSession) -> Iterator[None]:
+    """A part that somebody reads is dropped another time."""
+    connection = session.connection
+    connection.execute(f"SAVEPOINT drop_part; SET LOCAL lock_timeout = '{DROP_SECONDS_MAX}s'".encode())
+    try:
+        yield
+    except psycopg.errors.LockNotAvailable:
+        connection.execute(b"ROLLBACK TO drop_part")
+    connection.execute(b"RELEASE drop_part; SET LOCAL lock_timeout = DEFAULT")
