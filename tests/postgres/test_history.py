@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -191,10 +192,10 @@ async def test_who_may_only_read_and_write_makes_room_and_prunes_all_the_same(wo
         admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x'".encode())
         for what in ("TABLES", "SEQUENCES"):
             admin.execute(f"GRANT ALL ON ALL {what} IN SCHEMA public TO {name}".encode())
-    info = psycopg.conninfo.conninfo_to_dict(postgres_url)
-    theirs = psycopg.conninfo.make_conninfo(**{**info, "user": name, "password": "x"})
+    theirs = urlsplit(postgres_url)
+    theirs = theirs._replace(netloc=f"{name}:x@{theirs.netloc.rpartition('@')[2]}")
     try:
-        worker = World(PostgresStore(theirs, clock=world.clock, inline=True), world.clock)
+        worker = World(PostgresStore(theirs.geturl(), clock=world.clock, inline=True), world.clock)
         for number in range(6):
             await finished(worker, f"theirs{number}", 7)
         world.clock.advance(10.0)
