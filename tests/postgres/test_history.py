@@ -144,7 +144,7 @@ async def test_whole_parts_are_not_deleted_row_by_row(world: World, postgres_url
     with psycopg.connect(postgres_url) as connection:
         assert connection.execute("SELECT COUNT(*) FROM ramet_tasks_p1").fetchall() == [(SIZE,)]
     for _ in range(3):
-        await world.store.prune(world.clock.now, rows=1_000)  # one part a call
+        await world.store.prune(world.clock.now, limit=0, rows=1_000)  # one part a call, and no lineage by row
     assert parts(postgres_url)[0] == 3
     assert await world.store.read("SELECT COUNT(*) FROM ramet_lineages") == [(6,)]
     await prune(world)

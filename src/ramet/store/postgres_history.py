@@ -7,7 +7,6 @@ one range (docs/decisions/0035). The newest range is made before it is needed; w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import psycopg
@@ -168,7 +167,7 @@ def prune(session: Session, before: float, limit: int, rows: int) -> int:
 
 
 def _drop_parts(session: PostgresSession, before: float, rows: int) -> bool:
-    """One of them at most. True while it is on its way out: then nothing is deleted by row that would go with it."""
+    """One of them at most, beside empty ones. True while it is on its way out: then nothing is deleted by row that would go with it."""
     parts = session.rows("SELECT number, size, emptied_to FROM ramet_parts ORDER BY number LIMIT ?", (PARTS_LOOKED_AT,))
     [(next_number,)] = session.rows("SELECT number FROM ramet_next_number")
     for number, size, emptied_to in parts:
@@ -184,9 +183,8 @@ def _drop_parts(session: PostgresSession, before: float, rows: int) -> bool:
             continue
         if left == rows:
             return True
-        with _unless_in_use(session):
-            session.run("SELECT ramet_drop_part(?)", (number,))
-        break
+        if not _dropped(session, number) or left:
+            break
     return False
 
 
@@ -243,13 +241,14 @@ def _empty(session: PostgresSession, part: Part, before: float, rows: int) -> in
     return len(found)
 
 
-@contextmanager
-def _unless_in_use(session: PostgresSession) -> Iterator[None]:
-    """A part that somebody reads is dropped another time."""
+def _dropped(session: PostgresSession, number: int) -> bool:
+    """False when somebody reads the part: it is dropped another time."""
     connection = session.connection
     connection.execute(f"SAVEPOINT drop_part; SET LOCAL lock_timeout = '{DROP_SECONDS_MAX}s'".encode())
     try:
-        yield
+        session.run("SELECT ramet_drop_part(?)", (number,))
     except psycopg.errors.LockNotAvailable:
-        connection.execute(b"ROLLBACK TO drop_part")
+        connection.execute(b"ROLLBACK TO drop_part; RELEASE drop_part")
+        return False
     connection.execute(b"RELEASE drop_part; SET LOCAL lock_timeout = DEFAULT")
+    return True
