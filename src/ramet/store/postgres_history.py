@@ -167,7 +167,7 @@ def prune(session: Session, before: float, limit: int, rows: int) -> int:
 
 
 def _drop_parts(session: PostgresSession, before: float, rows: int) -> bool:
-    """One of them at most, beside empty ones. True while it is on its way out: then nothing is deleted by row that would go with it."""
+    """True while one is on its way out: then nothing is deleted by row that would go with it."""
     parts = session.rows("SELECT number, size, emptied_to FROM ramet_parts ORDER BY number LIMIT ?", (PARTS_LOOKED_AT,))
     [(next_number,)] = session.rows("SELECT number FROM ramet_next_number")
     for number, size, emptied_to in parts:
