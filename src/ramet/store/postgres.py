@@ -18,12 +18,13 @@ from ramet.store.floors import Floors
 from ramet.store.postgres_connect import ahead_seconds, open_connection
 from ramet.store.postgres_errors import store_error
 from ramet.store.postgres_history import Room
+from ramet.store.postgres_inline import InlineLink
 from ramet.store.postgres_migrate import begun, missing_tables, prepare
 from ramet.store.postgres_reader import Reader
 from ramet.store.postgres_session import Hook, PostgresSession, connect
 from ramet.store.postgres_wake import PostgresNeighbours, identity_of
 from ramet.store.postgres_within import run_within
-from ramet.store.postgres_writer import THREADS, InlineLink, Link, Writers
+from ramet.store.postgres_writer import THREADS, Link, Writers
 from ramet.store.session import Overtaken, Session, StatementFailed
 from ramet.store.verbs_binding import BindingVerbs
 from ramet.store.verbs_core import CoreVerbs
