@@ -20,7 +20,7 @@ TASKS_PER_PART = 1_000_000
 PARTED = ("ramet_tasks", "ramet_attempts", "ramet_transitions")
 """Tables in parts, each with a ``seq``, in the order in which their parts are made and dropped."""
 _SETTINGS = "autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0"
-_FILL = {"ramet_tasks": "fillfactor = 80, "}
+_FILL = {"ramet_tasks": "fillfactor = 45, "}
 DROP_SECONDS_MAX = 0.2
 """Everybody waits while a part is dropped, and that waits for who reads it: not for long."""
 PARTS_LOOKED_AT = 20
