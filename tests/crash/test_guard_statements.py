@@ -16,7 +16,7 @@ from ramet.model import events as ev
 from ramet.store.base import NewLineage, Settlement
 from ramet.store.errors import StoreError
 from ramet.store.postgres import PostgresStore
-from ramet.store.postgres_writer import InlineLink
+from ramet.store.postgres_inline import InlineLink
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import violations
 from tests.postgres import used

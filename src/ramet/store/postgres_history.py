@@ -200,7 +200,7 @@ def _may_go(session: PostgresSession, first: int, end: int, before: float) -> bo
     return not session.rows(
         f"SELECT 1 FROM ramet_lineages g WHERE g.state IN {_STATES} AND g.created_at <= ? AND g.sweep <> ? "
         f"AND NOT ({_MAY_GO.replace('g.ended_at < ?', 'COALESCE(g.ended_at < ?, FALSE)')}) AND EXISTS (SELECT 1 "
-        "FROM ramet_tasks t WHERE t.tracking_id = g.tracking_id AND t.state IS NOT NULL AND t.seq >= ? AND t.seq < ?) "
+        "FROM ramet_tasks t WHERE t.tracking_id = g.tracking_id AND t.seq >= ? AND t.seq < ?) "
         "LIMIT 1",
         (newest[0][0], pruning.PRUNING, before, first, end),
     )
