@@ -29,6 +29,10 @@ _TASK = (
 _IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
 
 
+SOON_SECONDS = 1e-6
+"""Long enough to be due in the future, and over before anybody can ask."""
+
+
 class Birth(NamedTuple):
     """A task that may be created, and where it hangs."""
 
@@ -43,6 +47,8 @@ def create(session: Session, births: Sequence[Birth]) -> None:
     if not births:
         return
     resources = {new.resource for new, _, _ in births if new.resource is not None}
+    if session.borrowed:
+        births, resources = [*map(_due, births)], set()
     if resources:
         session.lock(FLOW)
     first, now = session.take_numbers(len(births)), session.now
@@ -75,6 +81,15 @@ def create(session: Session, births: Sequence[Birth]) -> None:
     enter(session, [standing._replace(fence=base) for standing in standings] if base else standings)
     touch(session, resources)
     session.wake()
+
+
+def _due(birth: Birth) -> Birth:
+    """A task that goes through a resource is told to it by the first claim after the caller's commit: whoever tells
+    holds the resource until then.
+    """
+    new = birth.new
+    at_once = new.resource is not None and new.delay_seconds <= 0
+    return birth._replace(new=new._replace(delay_seconds=SOON_SECONDS)) if at_once else birth
 
 
 def _enter_stages(session: Session, rows: Sequence[tuple[int, str, str, int, str | None, float]]) -> None:

@@ -23,7 +23,7 @@ from ramet.store.postgres_migrate import begun, missing_tables, prepare
 from ramet.store.postgres_reader import Reader
 from ramet.store.postgres_session import Hook, PostgresSession, connect
 from ramet.store.postgres_wake import PostgresNeighbours, identity_of
-from ramet.store.postgres_within import run_within
+from ramet.store.postgres_within import Database, run_within
 from ramet.store.postgres_writer import THREADS, Link, Writers
 from ramet.store.session import Overtaken, Session, StatementFailed
 from ramet.store.verbs_binding import BindingVerbs
@@ -89,6 +89,7 @@ class PostgresStore(
         except StoreError:
             session.close()
             raise
+        self._database = Database(self.place, identity)
         self._neighbours = PostgresNeighbours(partial(connect, url), identity)
         session.fence_base = self._fence_base
         self._reader = Reader(session, partial(self._session, hook))
@@ -143,7 +144,7 @@ class PostgresStore(
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
         return run_within(
             connection,
-            self.place,
+            self._database,
             self._clock,
             self._fence_base,
             partial(creating.submit, lineages=lineages),

@@ -154,6 +154,7 @@ class PostgresSession:
         self.room: Room | None = None
         """Known where tasks are created; without it the database itself says what has no room."""
         self.woken = False
+        self.borrowed = False
         self.last_try = False
         """True when the verb will not be run again: what looked like a race is then refused like any bad statement."""
         self.taken: set[str] = set()

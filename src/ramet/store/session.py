@@ -40,6 +40,9 @@ class Session(Protocol):
     floors: Floors | None
     """Where scans begin (:mod:`ramet.store.floors`); None where what was taken is out of the way at once."""
 
+    borrowed: bool
+    """True in a transaction of the caller's, which may stay open for long: nothing that workers want may be held."""
+
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and fetch everything it returns."""
         ...

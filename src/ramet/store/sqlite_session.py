@@ -147,6 +147,7 @@ class SqliteSession:
 
     # One transaction writes at a time, from its first statement on.
     for_update = ""
+    borrowed = False
     skip_locked = ""
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float], hook: Hook | None = None) -> None:
