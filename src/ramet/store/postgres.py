@@ -40,6 +40,10 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
+FOLLOWED_AT_ONCE = 500
+"""Tasks of a lineage that ended which one transaction ends: whoever wants one of them waits for it."""
+
+
 class PostgresStore(
     CoreVerbs,
     FlowVerbs,
@@ -89,7 +93,7 @@ class PostgresStore(
         except StoreError:
             session.close()
             raise
-        self._database = Database(self.place, identity)
+        self._here = Database(self.place, identity)
         self._neighbours = PostgresNeighbours(partial(connect, url), identity)
         session.fence_base = self._fence_base
         self._reader = Reader(session, partial(self._session, hook))
@@ -144,13 +148,18 @@ class PostgresStore(
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
         return run_within(
             connection,
-            self._database,
+            self._here,
             self._clock,
             self._fence_base,
             partial(creating.submit, lineages=lineages),
             room=self._room,
             opened=partial(connect, self._url),
         )
+
+    async def _follow(self, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()) -> None:
+        look = partial(sweeping.unfollowed, task_ids=task_ids, tracking_ids=tracking_ids)
+        while found := await self._read(look):
+            await self._write_beside(partial(sweeping.follow_ends, limit=FOLLOWED_AT_ONCE, tracking_ids=found))
 
     async def sweep(self, *, limit: int = 500) -> Swept:
         dead = self._neighbours.dead()

@@ -131,6 +131,9 @@ class SqliteStore(
             connection, self.path, self._clock, self._fence_base, partial(creating.submit, lineages=lineages)
         )
 
+    async def _follow(self, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()) -> None:
+        """Nothing: one transaction writes at a time anyway."""
+
     async def sweep(self, *, limit: int = 500) -> Swept:
         dead = self._neighbours.dead()
         swept = await self._write(

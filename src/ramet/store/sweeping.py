@@ -73,17 +73,36 @@ def end_overdue_lineages(session: Session, limit: int) -> int:
 FINISH_BATCH = 5_000
 
 
-def follow_ends(session: Session, limit: int) -> tuple[int, int]:
+def unfollowed(session: Session, task_ids: Sequence[str], tracking_ids: Sequence[str]) -> list[str]:
+    """Lineages, by these tasks of theirs or by name, whose end has not reached all of their tasks yet."""
+    of_tasks, ids = session.members(task_ids)
+    named, names = session.members(tracking_ids)
+    rows = session.rows(
+        "SELECT tracking_id FROM ramet_lineages WHERE sweep > 0 AND (tracking_id IN "
+        f"(SELECT tracking_id FROM ramet_tasks WHERE id IN {of_tasks}) OR tracking_id IN {named})",
+        (ids, names),
+    )
+    return [tracking_id for (tracking_id,) in rows]
+
+
+def follow_ends(session: Session, limit: int, tracking_ids: Sequence[str] = ()) -> tuple[int, int]:
     """End the tasks of lineages that ended, and those under a tombstone, batch by batch; free those of resumed ones.
 
     Who claims a task locks it first and reads its lineage after that. So whoever comes here after the end finds every
     claim that did not see it, by waiting for the tasks that are locked just now.
 
+    Args:
+        session: see :class:`ramet.store.session.Session`.
+        limit: about how many tasks to look at.
+        tracking_ids: only of these lineages; of any where it is empty.
+
     Returns:
         How many ended, and how many were looked at.
     """
     session.lock("follow")
-    rows = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE sweep > 0 LIMIT 20")
+    listed, values = session.members(tracking_ids)
+    where, of = (f" AND tracking_id IN {listed}", (values,)) if tracking_ids else ("", ())
+    rows = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE sweep > 0{where} LIMIT 20", of)
     ended = followed = 0
     for row in map(Lineage._make, rows):
         told = _follow_end(session, row, limit)

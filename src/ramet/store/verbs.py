@@ -30,5 +30,11 @@ class Verbs(ABC):
         """As :meth:`_write_beside`, for a verb with an answer to each item, whose callers may share a transaction."""
 
     @abstractmethod
+    async def _follow(self, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()) -> None:
+        """Called before these are reopened, which first follows the end of their lineages to the last task, alone. A
+        dialect on which others would wait for that may have done most of it then.
+        """
+
+    @abstractmethod
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
         """Run a verb on a consistent view of what is durable."""

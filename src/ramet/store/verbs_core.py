@@ -70,6 +70,7 @@ class CoreVerbs(Verbs):
         reason: str | None = None,
         extend_seconds: float | None = None,
     ) -> list[str]:
+        await self._follow(task_ids)
         return await self._write(
             partial(persons.revive, task_ids=task_ids, by=by, reason=reason, extend_seconds=extend_seconds)
         )

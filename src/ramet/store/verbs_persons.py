@@ -52,6 +52,7 @@ class PersonsVerbs(Verbs):
         limit: int = 1_000,
         after: Cursor | None = None,
     ) -> Reoffered:
+        await self._follow((), [tracking_id])
         return await self._write(
             partial(
                 reoffering.reoffer,
