@@ -85,7 +85,7 @@ class PostgresStore(
             prepare(session, shown(url), create)
             self._fence_base = begun(session)
             self._room = Room(session)
-            identity = identity_of(connection)
+            self._here = Database(self.place, identity_of(connection))
             self._ahead_seconds = 0.0 if clock is not None else ahead_seconds(connection)
         except psycopg.Error as error:
             session.close()
@@ -93,8 +93,7 @@ class PostgresStore(
         except StoreError:
             session.close()
             raise
-        self._here = Database(self.place, identity)
-        self._neighbours = PostgresNeighbours(partial(connect, url), identity)
+        self._neighbours = PostgresNeighbours(partial(connect, url), self._here.identity)
         session.fence_base = self._fence_base
         self._reader = Reader(session, partial(self._session, hook))
         self._inline = inline
