@@ -17,9 +17,9 @@ from ramet.model.task import Standing
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 
-SLOW_SECONDS = 0.02
+SLOW_SECONDS = 0.01
 """A look from the beginning that takes longer than this, beyond what its rows cost, walked over what is gone."""
-ROW_SECONDS = 0.0001
+ROW_SECONDS = 0.00002
 """What a row that was found may cost."""
 SHARE = 10
 """After a slow look from the beginning so many times its duration passes before the next one."""
