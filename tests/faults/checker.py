@@ -45,6 +45,8 @@ class Found:
         self.reservations: dict[str, tuple[int, int | None]] = {}
         """Amount and actual cost."""
         self.lineages: list[tuple[Any, ...]] = []
+        self.refusals: dict[str, list[str]] = defaultdict(list)
+        """What the guard refused and is not there, by lineage: for the line that says what is missing."""
 
     async def load(self, store: Store) -> None:
         """Read everything."""
@@ -58,6 +60,11 @@ class Found:
         )
         for name, amount, actual in await store.read("SELECT id, amount, actual FROM ramet_reservations"):
             self.reservations[name] = (amount, actual)
+        for tracking_id, key, reason, detail, times in await store.read(
+            "SELECT b.tracking_id, b.key, b.reason, b.detail, b.count FROM ramet_blocks b WHERE NOT EXISTS (SELECT 1 "
+            "FROM ramet_identities i WHERE i.tracking_id = b.tracking_id AND i.key = b.key AND i.kind = b.kind)"
+        ):
+            self.refusals[tracking_id].append(f"{key} {times} times: {reason}, {detail}")
         self.lineages = await store.read(
             "SELECT tracking_id, state, live, tasks, max_tasks, max_cost, spent + reserved FROM ramet_lineages"
         )
@@ -104,7 +111,8 @@ def nothing_is_there_unasked(found: Found, asked: Asked, told: list[Effect]) -> 
         limits = asked.limits.get(tracking_id)
         size = SIZE if limits is None else min(SIZE, limits.max_tasks)
         if len(set(those)) != len(those) or len(those) != size or not set(those) <= set(range(1, SIZE + 1)):
-            yield f"{tracking_id} has the tasks {sorted(those)} and not {size}"
+            refused = found.refusals[tracking_id]
+            yield f"{tracking_id} has the tasks {sorted(those)} and not {size}; refused and not there: {refused}"
 
 
 def everything_ended_as_it_must(found: Found, asked: Asked, told: list[Effect]) -> Iterator[str]:
