@@ -226,10 +226,9 @@ async def test_a_lost_commit_or_answer_changes_neither_what_is_told_nor_what_is_
     assert {told.verb for told in found.told} >= every_verb()
     assert differences(found.told, expected.told) == []
     assert found.rows.keys() == expected.rows.keys()
-    for table, rows in expected.rows.items():
-        # Dead rows of what was undone change the order in which the last round of maintenance meets two deadlines.
-        assert len(found.rows[table]) == len(rows), table
-        assert found.rows[table] == rows or name != ANSWER, table
+    # Dead rows of what was undone change the order in which the last round of maintenance meets two deadlines.
+    for table in expected.rows if name == ANSWER else ("effects",):
+        assert found.rows[table] == expected.rows[table], table
 
 
 @pytest.mark.parametrize("blindly", ["again", "never"])
