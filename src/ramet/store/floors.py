@@ -50,7 +50,7 @@ class Floors:
             return None
         now = time.monotonic()
         if now < known.until:
-            return known.floor
+            return known.floor or None  # After a first slow look nothing is known yet.
         # One looks from the beginning; the others go on as before until it is back.
         self._known[scan] = known._replace(until=now + 2 * known.seconds)
         return None
