@@ -133,3 +133,10 @@ def test_what_was_left_behind_lowers_the_floor_only_when_there_is_more_of_it() -
     assert raised({0: (5, 50)}, {0: (1, 3)}, filled=False) == {0: (5, 50)}
     assert raised({0: (5, 50)}, {0: (1, 3)}, filled=True) == {0: (1, 3)}
     assert raised({0: (5, 50), 1: (2, 2)}, {0: (1, 3), 1: (7, 7)}, filled=True) == {0: (5, 50), 1: (7, 7)}
+
+
+def test_before_a_floor_is_known_everybody_looks_from_the_beginning() -> None:
+    known = Floors()
+    assert not known.is_slow("scan", 5.0, 0), "one slow look may be somebody else's fault"
+    assert known.of("scan") is None
+    assert known.of("scan") is None, "beside the one that looks again, too"

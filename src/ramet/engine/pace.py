@@ -14,7 +14,7 @@ BATCH_SECONDS = 0.05
 """Claim at least this much at a time, so that fast tasks come in large batches."""
 HELD_MAX = 4_000
 SMOOTHING = 0.5
-MEASURE_SECONDS = 0.1
+MEASURE_SECONDS = 0.05
 
 
 class Pace:
@@ -33,7 +33,8 @@ class Pace:
         elapsed = self._clock.monotonic() - self._since
         if elapsed >= MEASURE_SECONDS:
             measured = self._count / elapsed
-            self._per_second += (measured - self._per_second) * SMOOTHING
+            # Up at once, down by halves: a backlog of fast tasks is half done before a slow average has noticed.
+            self._per_second = max(measured, self._per_second + (measured - self._per_second) * SMOOTHING)
             self._count, self._since = 0, self._clock.monotonic()
 
     def wanted(self, held: int) -> int:
