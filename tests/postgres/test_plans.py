@@ -1,0 +1,95 @@
+"""PostgreSQL's plans: whatever its statistics say, no verb reads a whole table that grows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, NamedTuple
+
+import psycopg
+import pytest
+
+from ramet.model.task import NewTask
+from ramet.store.base import NewLineage
+from ramet.store.postgres import PostgresStore
+from ramet.store.postgres_session import connect, translated
+from tests.store.scenario import run_everything
+from tests.store.test_query_plans import WHOLE
+from tests.world import SettableClock, World
+
+FEW = {
+    "ramet_counters", "ramet_queues", "ramet_kinds", "ramet_policies", "ramet_workers", "ramet_schedules",
+    "ramet_settings", "ramet_stop_list", "ramet_monitor", "ramet_alert_thresholds", "ramet_imports", "ramet_writers",
+    "ramet_turns", "ramet_spend", "ramet_task_numbers",
+}  # fmt: skip
+"""Tables with a row for each queue, kind, worker, day: reading them is no more than looking one up."""
+VERBS = ("SELECT", "UPDATE", "DELETE", "INSERT", "WITH")
+
+
+class Recorded(NamedTuple):
+    """A database and the statements that ran on it."""
+
+    connection: psycopg.Connection[Any]
+    statements: list[str]
+
+    def scans(self, sql: str) -> Iterator[dict[str, Any]]:
+        """The nodes of the plan that a prepared statement gets for any parameters."""
+        told = self.connection.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {translated(sql)}".encode()).fetchall()
+        plan = told[0][0]
+        nodes = [(json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"]]
+        while nodes:
+            node = nodes.pop()
+            nodes += node.get("Plans", ())
+            yield node
+
+    def whole_tables(self, sql: str) -> list[str]:
+        """Growing tables of which this statement reads every row, or every entry of an index."""
+        return [
+            node["Relation Name"]
+            for node in self.scans(sql)
+            if node["Node Type"] == "Seq Scan" and node["Relation Name"].startswith("ramet_")
+            and node["Relation Name"] not in FEW
+        ]  # fmt: skip
+
+
+@pytest.fixture
+async def recorded(postgres_url: str) -> AsyncIterator[Recorded]:
+    """Every distinct statement of a run through all verbs; the statistics are those of empty tables."""
+    statements: dict[str, None] = {}
+    clock = SettableClock()
+    store = PostgresStore(postgres_url, clock=clock, inline=True, hook=lambda when, sql: statements.setdefault(sql))
+    with connect(postgres_url) as connection:
+        if connection.info.server_version < 160_000:
+            pytest.skip("PostgreSQL explains statements without their parameters from version 16 on")
+        connection.execute("ANALYZE")
+    names = [f"fill{n}" for n in range(20)]
+    await store.submit(
+        [NewLineage(name, [NewTask(f"{name}-{at}", "image", f"f{at}", "null", "full") for at in range(50)])
+         for name in names]
+    )  # fmt: skip
+    await run_everything(World(store, clock))
+    with connect(postgres_url) as connection:
+        yield Recorded(connection, [sql for sql in statements if sql.split()[0] in VERBS and "?" in sql])
+    await store.close()
+
+
+async def test_no_statement_reads_a_whole_table_that_grows(recorded: Recorded) -> None:
+    assert len(recorded.statements) > 150
+    excused = tuple(WHOLE)
+    found = {sql: recorded.whole_tables(sql) for sql in recorded.statements if not sql.startswith(excused)}
+    assert {sql: tables for sql, tables in found.items() if tables} == {}
+
+
+async def test_a_statement_that_reads_a_whole_table_is_found(recorded: Recorded) -> None:
+    assert recorded.whole_tables("SELECT seq FROM ramet_live WHERE worker = ?") == ["ramet_live"]
+
+
+async def test_claims_are_not_sorted_and_rows_are_found_by_their_numbers(recorded: Recorded) -> None:
+    claims = [sql for sql in recorded.statements if "wait IS NULL" in sql and "ORDER BY rank, turn, seq" in sql]
+    assert claims
+    for sql in claims:
+        assert "Sort" not in {node["Node Type"] for node in recorded.scans(sql)}
+    moves = [sql for sql in recorded.statements if sql.startswith("UPDATE ramet_live SET state") and "seq = ?" in sql]
+    assert moves
+    for sql in moves:
+        assert [node.get("Index Name") for node in recorded.scans(sql) if "Index Name" in node] == ["ramet_live_pkey"]
