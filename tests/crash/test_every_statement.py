@@ -31,14 +31,18 @@ RUNS: dict[str, type[Run]] = {"postgres": PostgresRun, "sqlite": SqliteRun}
 STEPS = {"end", "attempt 3", "dug", "one", "two", "three"}
 STEPS |= {"chain 0", "chain 1", "chain 2", "snooze 0", "snooze 1", "snooze 2"}
 OWN_WRITES = {
-    "postgres": ("BEGIN ISOLATION LEVEL READ COMMITTED", "SELECT ramet_take_numbers"),
-    "sqlite": ("CREATE TABLE ramet_tasks", "BEGIN IMMEDIATE"),
+    "postgres": (
+        "BEGIN ISOLATION LEVEL READ COMMITTED",
+        "SELECT ramet_take_numbers",
+        "UPDATE ramet_tasks_p0 SET state = ?",
+    ),
+    "sqlite": ("CREATE TABLE ramet_tasks", "BEGIN IMMEDIATE", "UPDATE ramet_tasks SET state = ?"),
 }
 WRITES = (
     "COMMIT", "SAVEPOINT", "RELEASE", "INSERT INTO ramet_lineages",
     "INSERT INTO ramet_tasks", "INSERT INTO ramet_live", "INSERT INTO ramet_identities", "INSERT INTO ramet_attempts",
     "INSERT INTO ramet_blocks", "INSERT INTO ramet_checkpoints", "INSERT INTO ramet_transitions", "INSERT INTO effects",
-    "UPDATE ramet_live SET state", "UPDATE ramet_live SET wait", "UPDATE ramet_tasks SET state = ?",
+    "UPDATE ramet_live SET state", "UPDATE ramet_live SET wait",
     "UPDATE ramet_tasks SET state = NULL", "UPDATE ramet_counters", "UPDATE ramet_lineages SET tasks",
     "UPDATE ramet_lineages SET live", "UPDATE ramet_lineages SET state", "UPDATE ramet_lineages SET tombstones",
     "UPDATE ramet_lineages SET sweep", "UPDATE ramet_lineages SET max_fan_out", "UPDATE ramet_lineages SET blocks",
