@@ -27,7 +27,7 @@ async def test_what_is_taken_is_looked_at_once_more_and_then_refused(ramet_postg
     world = World(store, SettableClock())
     await world.submit(world.task(id="mine"))
     told.clear()
-    with pytest.raises(StoreError, match="ramet_tasks_id_key"):
+    with pytest.raises(StoreError, match="ramet_tasks_p0_id"):
         await world.submit(world.task(id="mine"), tracking_id="other")
     assert sum(line.startswith("before INSERT INTO ramet_tasks") for line in told) == 2
     assert await world.state("mine") == "pending"
