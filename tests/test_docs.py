@@ -34,7 +34,7 @@ PAGES = sorted(
     for path in PROJECT.glob(pattern)
 )
 CONCEPT_LINES_MAX = 120
-DECISION_LINES_MAX = 70
+DECISION_LINES_MAX = 80
 STEPS = (
     "PostgreSQL",
     "Order by path",

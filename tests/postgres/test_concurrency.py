@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,9 +58,8 @@ def others(address: str, steps: int) -> Iterator[list[subprocess.Popen[str]]]:
 
 
 @contextmanager
-def killing(address: str) -> Iterator[list[int]]:
-    """Cut connections at random; yields a list that grows by one with each."""
-    killed: list[int] = []
+def killing(address: str, killed: list[int]) -> Iterator[None]:
+    """Cut connections at random; the list grows by one with each."""
     over = threading.Event()
 
     def kill() -> None:
@@ -71,15 +70,15 @@ def killing(address: str) -> Iterator[list[int]]:
     thread = threading.Thread(target=kill)
     thread.start()
     try:
-        yield killed
+        yield
     finally:
         over.set()
         thread.join()
 
 
-async def everybody(address: str, stores: list[Store], steps: int) -> Told:
-    """Threads of this process and of others; what all of them were told."""
-    with others(address, steps) as processes:
+async def everybody(address: str, stores: list[Store], steps: int, meanwhile: AbstractContextManager[Any]) -> Told:
+    """Threads of this process and of others; what all of them were told. ``meanwhile`` begins when all are ready."""
+    with others(address, steps) as processes, meanwhile:
         telling = [asyncio.create_task(asyncio.to_thread(process.communicate, "go\n")) for process in processes]
         told = await crowd(stores, "thread", steps)
         for process, text in zip(processes, [text for text, _ in await asyncio.gather(*telling)], strict=True):
@@ -101,7 +100,7 @@ async def test_whoever_collides_with_whom_everything_told_is_there(
     postgres_url: str, stores: list[Store], steps: int
 ) -> None:
     await prepare(stores[0])
-    told = await everybody(postgres_url, stores, steps)
+    told = await everybody(postgres_url, stores, steps, nullcontext())
     found = await judged(stores[0], told)
     assert found == [], "\n".join(found)
     assert len(told.claims) > 20
@@ -113,8 +112,8 @@ async def test_connections_that_are_cut_make_no_answer_wrong(
 ) -> None:
     lost = count_lost(monkeypatch)
     await prepare(stores[0])
-    with killing(postgres_url) as killed:
-        told = await everybody(postgres_url, stores, steps)
+    killed: list[int] = []
+    told = await everybody(postgres_url, stores, steps, killing(postgres_url, killed))
     found = await judged(stores[0], told)
     assert found == [], "\n".join(found)
     assert len(killed) > 3
