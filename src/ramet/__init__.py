@@ -8,7 +8,7 @@ from ramet.engine.batch import BatchContext, SyncBatchContext
 from ramet.engine.binding import item
 from ramet.engine.blobs import Blob, BlobTooLarge
 from ramet.engine.claim import Claim, Ended, Spawn
-from ramet.engine.client import Client, TaskFailed, TreeNode
+from ramet.engine.client import Client, TreeNode
 from ramet.engine.context import ClaimLost, Context, SyncContext
 from ramet.engine.distribution import StateCount
 from ramet.engine.explain import Explanation
@@ -18,6 +18,7 @@ from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import PayloadTooLarge, UnknownKind
 from ramet.engine.sync_claim import SyncClaim
 from ramet.engine.sync_client import SyncClient
+from ramet.engine.waiting import TaskFailed
 from ramet.engine.worker import Worker
 from ramet.model.acts import Act
 from ramet.model.alerts import Alert

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from ramet import Client, Schedule, Slot
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, load, person
+from ramet.cli.payloads import parse_payload
 from ramet.cli.show import console, counted, emit, moment, plain, table
-from ramet.cli.submit import parse_payload
 
 
 @click.group(short_help="Periodic triggers: add, list, pause, run.")

@@ -6,10 +6,8 @@ import asyncio
 import json
 import os
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -19,6 +17,7 @@ from ramet import PRESETS, App, Client, InvalidKey, Limits, PayloadTooLarge, Sub
 from ramet.cli.failures import CliError, one_line
 from ramet.cli.lineage_limits import lineage_limits, taken_limits
 from ramet.cli.options import database_option, json_option, load
+from ramet.cli.payloads import parse_payload, payload_lines
 from ramet.cli.show import counted, emit, plain
 
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -75,7 +74,7 @@ def submit(
     limits = replace(PRESETS[preset] if preset else app.limits, **taken_limits(options))
     order = Order(kind, None, None, one_lineage, limits=limits, **options)
     _refuse_odd_pairs(order, many, text)
-    order = order._replace(payload=parse_payload(text)) if many is None else order._replace(many=_lines(many))
+    order = order._replace(payload=parse_payload(text)) if many is None else order._replace(many=payload_lines(many))
     _check(app, order)
     asyncio.run(_submit(app, order, database, wait, as_json))
 
@@ -114,53 +113,6 @@ def _refuse_odd_pairs(order: Order, many: str | None, text: str | None) -> None:
             )
     if order.tracking_id is not None and not order.one_lineage:
         raise CliError("--tracking-id names one lineage: give --one-lineage with it")
-
-
-# --- payloads
-
-
-def _text_of(name: str) -> str:
-    """A file's text, or standard input's."""
-    try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    except OSError as error:
-        raise CliError(f"cannot read {name}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise CliError(f"{name} is not UTF-8 text (byte {error.start}): convert it first") from error
-
-
-def _json(text: str, what: str) -> Any:
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON value")
-
-    try:
-        return json.loads(text, parse_constant=refuse)
-    except RecursionError as error:
-        raise CliError(f"{what} is nested too deeply: flatten it") from error
-    except ValueError as error:
-        raise CliError(f"{what} is not JSON ({error}): write it like '{{\"n\": 1}}'") from error
-
-
-def parse_payload(text: str | None) -> Any:
-    """The JSON value given on a command line: in place, in a file (``@``) or on standard input (``-``).
-
-    Raises:
-        CliError: it cannot be read or is no JSON.
-    """
-    if text is None:
-        return None
-    if text == "-" or text.startswith("@"):
-        name = text if text == "-" else text[1:]
-        return _json(_text_of(name), "standard input" if name == "-" else name)
-    return _json(text, "the payload")
-
-
-def _lines(name: str) -> list[Any]:
-    lines = _text_of(name).split("\n")
-    found = [_json(line, f"{name} line {at}") for at, line in enumerate(lines, start=1) if line.strip()]
-    if not found:
-        raise CliError(f"{name} has no lines: write one JSON payload on each")
-    return found
 
 
 def _check(app: App, order: Order) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -14,26 +13,19 @@ from ramet.engine.client_monitor import MonitorClient
 from ramet.engine.client_persons import PersonsClient
 from ramet.engine.client_settings import Settings
 from ramet.engine.clock import Clock, SystemClock
-from ramet.engine.distribution import WAIT_SECONDS, StateQueries
+from ramet.engine.distribution import StateQueries
 from ramet.engine.explain import Explanation, explain
 from ramet.engine.ids import new_id
 from ramet.engine.pull import PullVerbs
 from ramet.engine.registry import Handler, Registry
 from ramet.engine.schedules import Schedules
+from ramet.engine.waiting import Waiting
 from ramet.model.blobs import NewBlob
 from ramet.model.limits import Limits
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Task, TaskHistory, TaskState
 from ramet.store.address import shown
 from ramet.store.base import KindCount, NewLineage, Store, Submitted, TaskPage, TaskQuery
-
-
-class TaskFailed(Exception):
-    """:meth:`Client.result` of a task that did not end in success."""
-
-    def __init__(self, task: Task) -> None:
-        super().__init__(f"task {task.id} ({task.kind}) is {task.state}: {task.reason or task.error or 'no reason'}")
-        self.task = task
 
 
 class TreeNode(NamedTuple):
@@ -45,7 +37,7 @@ class TreeNode(NamedTuple):
     """1 when there are more children than are shown, or children below the depth asked for."""
 
 
-class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, MonitorClient):
+class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Waiting, MonitorClient):
     """Submits work to a database and answers questions about it. Safe to use from many asyncio tasks at once."""
 
     def __init__(
@@ -296,35 +288,6 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Mon
     async def explain(self, task_id: str) -> Explanation | None:
         """Why a task is where it is, from stored rows; None when there is no such task."""
         return await explain(self.store, task_id)
-
-    async def wait(self, task_id: str, *, timeout_seconds: float | None = None) -> Task:
-        """Wait until a task has ended.
-
-        Raises:
-            LookupError: there is no such task.
-            TimeoutError: it is still live after ``timeout_seconds``.
-        """
-        async with asyncio.timeout(timeout_seconds):
-            pause, longest = WAIT_SECONDS
-            while True:
-                task = await self.store.get(task_id)
-                if task is None:
-                    raise LookupError(f"no task {task_id}")
-                if task.state.terminal:
-                    return task
-                await asyncio.sleep(pause)
-                pause = min(pause * 1.5, longest)
-
-    async def result(self, task_id: str, *, timeout_seconds: float | None = None) -> Any:
-        """Wait for a task and return what its handler returned.
-
-        Raises:
-            TaskFailed: it ended in another state than success.
-        """
-        task = await self.wait(task_id, timeout_seconds=timeout_seconds)
-        if task.state is not TaskState.SUCCESS:
-            raise TaskFailed(task)
-        return task.result
 
     async def blob(self, reference: Blob | Mapping[str, Any], tracking_id: str) -> Any:
         """What a blob of a lineage was made of: bytes, text or a JSON value.

@@ -21,12 +21,13 @@ from ramet.engine.ids import new_id
 from ramet.engine.money import Reservation, SyncReservation, reserve
 from ramet.engine.outcome import Endings, Outcome, outcome_event
 from ramet.engine.own_tables import check_own
+from ramet.engine.own_task import OwnTask
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.work import Work, completed, state_json
 from ramet.model import events as ev
 from ramet.model.cost import Charge, amount_of
 from ramet.model.limits import LOWERABLE
-from ramet.model.task import NewTask, TaskState
+from ramet.model.task import NewTask
 from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Desk(Protocol):
         ...
 
 
-class BaseContext(CallTime, Binder):
+class BaseContext(OwnTask, CallTime, Binder):
     """What contexts of async and plain handlers have in common."""
 
     # Buffered: a task that asks for nothing pays nothing for these.
@@ -71,82 +72,6 @@ class BaseContext(CallTime, Binder):
         self._desk = desk
         self._lease_seconds = lease_seconds
         self._stage = work.stage
-
-    # --- who am I
-
-    @property
-    def id(self) -> str:
-        """The task's id."""
-        return self._work.id
-
-    @property
-    def tracking_id(self) -> str:
-        """The lineage's id."""
-        return self._work.tracking_id
-
-    @property
-    def kind(self) -> str:
-        """The task's kind."""
-        return self._work.kind
-
-    @property
-    def key(self) -> str:
-        """The task's canonical key."""
-        return self._work.key
-
-    @property
-    def parent_id(self) -> str | None:
-        """Id of the task that spawned this one."""
-        return self._work.parent_id
-
-    @property
-    def ancestry_chain(self) -> tuple[str, ...]:
-        """Task ids from the root to the parent."""
-        return tuple(json.loads(self._work.ancestry_chain))
-
-    @property
-    def spawn_depth(self) -> int:
-        """0 for a root."""
-        return self._work.spawn_depth
-
-    @property
-    def attempt(self) -> int:
-        """1 on the first run; snoozed and lost attempts do not count."""
-        return self._work.attempts
-
-    @property
-    def chain_depth(self) -> int:
-        """How often this task has continued itself."""
-        return self._work.chain_depth
-
-    @property
-    def snoozes(self) -> int:
-        """How often this task was snoozed."""
-        return self._work.snoozes
-
-    @property
-    def deadline_at(self) -> float | None:
-        """When this task's time is over, Unix seconds."""
-        return self._work.deadline_at
-
-    @property
-    def ending(self) -> TaskState | None:
-        """In an ``on_end`` handler, what the task ends as: failed or cancelled. None in every other."""
-        return None if self._work.ending is None else TaskState(self._work.ending)
-
-    @property
-    def ending_reason(self) -> str | None:
-        """In an ``on_end`` handler, why the task ends."""
-        return self._work.ending_reason
-
-    def _may_spawn(self) -> None:
-        if self._work.ending is not None:
-            raise ValueError(f"task {self.id} is ending ({self._work.ending_reason}): an on_end handler spawns nothing")
-
-    @property
-    def token(self) -> str:
-        """An idempotency token for calls to the outside: changes with every claim (promise I2)."""
-        return f"{self._work.id}:{self._work.fence}"
 
     @property
     def stage(self) -> str | None:
@@ -167,6 +92,10 @@ class BaseContext(CallTime, Binder):
         return self._desk.client()
 
     # --- asking for things that commit with the task
+
+    def _may_spawn(self) -> None:
+        if self._work.ending is not None:
+            raise ValueError(f"task {self.id} is ending ({self._work.ending_reason}): an on_end handler spawns nothing")
 
     def spawn(
         self,

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from typing import NamedTuple
 
-from ramet.engine.lineage_over import ends_of, over
+from ramet.engine.lineage_over import ends_of
 from ramet.model.lineage import Lineage
 from ramet.model.task import LIVE, Task, TaskState, Wait
 from ramet.store.base import Store
 
 FREE = (None, Wait.RESOURCE)
 """What a pending task waits for that waits for nothing but a worker and, maybe, its turn at a resource."""
-
-WAIT_SECONDS = (0.02, 0.5)
-"""Between two looks of one who waits for an end: at first, and at most."""
 
 
 class StateCount(NamedTuple):
@@ -75,24 +71,6 @@ class StateQueries:
         if lineage is None:
             raise LookupError(f"no lineage {tracking_id}")
         return await ends_of(self.store, lineage)
-
-    async def wait_lineage(self, tracking_id: str, *, timeout_seconds: float | None = None) -> Lineage:
-        """Wait until the last task of a lineage has ended, and the task of its end where one was asked for.
-
-        Raises:
-            LookupError: there is no such lineage.
-            TimeoutError: something of it is still to come after ``timeout_seconds``.
-        """
-        async with asyncio.timeout(timeout_seconds):
-            pause, longest = WAIT_SECONDS
-            while True:
-                lineage = await self.store.lineage(tracking_id)
-                if lineage is None:
-                    raise LookupError(f"no lineage {tracking_id}")
-                if await over(self.store, tracking_id):
-                    return lineage
-                await asyncio.sleep(pause)
-                pause = min(pause * 1.5, longest)
 
     async def stale(self, tracking_id: str | None = None, *, limit: int = 100) -> list[Task]:
         """Tasks whose claim outlived its lease (:attr:`Task.lease_until`) and which nobody reclaimed yet.
