@@ -33,7 +33,7 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "benchmarks/**/*.md")
     for path in PROJECT.glob(pattern)
 )
-CONCEPT_LINES_MAX = 120
+CONCEPT_LINES_MAX = 130
 DECISION_LINES_MAX = 80
 STEPS = (
     "PostgreSQL",

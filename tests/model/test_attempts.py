@@ -3,7 +3,7 @@
 import pytest
 
 from ramet.model import events as ev
-from ramet.model.lifecycle import newborn
+from ramet.model.newborn import newborn
 from ramet.model.retry import ErrorClass
 from ramet.model.task import NewTask, Standing
 from tests.model.samples import FENCE, LEASE_SECONDS, LINEAGE_DEADLINE_AT, NOW, changed, claim, error, refused, standing

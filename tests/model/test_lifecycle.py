@@ -43,6 +43,7 @@ TABLE: dict[str, tuple[str, str, str, str, str, str, str]] = {
     "lineage_ended": ("pending failed cancelled !ending", "pending failed cancelled !ending", NO, NO, NO, NO, NO),
     "cancel": ("pending cancelled !ending", "pending cancelled !ending", NO, NO, NO, NO, NO),
     "source_disabled": ("skipped !ending", NO, NO, NO, NO, NO, NO),
+    "dependency_failed": ("skipped !ending !not_waiting", NO, NO, NO, NO, NO, NO),
     "exclude": ("skipped", NO, NO, NO, NO, "skipped", "skipped"),
     "revive": (NO, NO, NO, "pending", "pending", "pending", "pending"),
 }  # fmt: skip
@@ -64,6 +65,9 @@ def pending() -> list[Standing]:
         {"wait": "lineage"},
         {"wait": "resource", "resource": "host"},
         {"wait": "bound", "bound_to": "settler"},
+        {"wait": "path", "holds_path": 0},
+        {"wait": "ticket", "holds_path": 0, "available_at": NOW + 1.0},
+        {"holds_path": 1},
     )
     return [
         standing("pending", on_end=on_end, started_at=started_at, deadline_at=deadline_at, **wait, **ending)
@@ -126,6 +130,7 @@ def events() -> dict[str, list[ev.Event]]:
         "lineage_ended": [ev.LineageEnded("failed", "lineage_deadline"), ev.LineageEnded("cancelled", "cancel_tree")],
         "cancel": [ev.Cancel("person", "enough"), ev.Cancel("person")],
         "source_disabled": [ev.SourceDisabled("source_disabled: host")],
+        "dependency_failed": [ev.DependencyFailed("dependency_failed: task-1")],
         "exclude": [ev.Exclude("person", "spam"), ev.Exclude("person")],
         "revive": [ev.Revive("person", "mended")],
     }
@@ -172,7 +177,7 @@ def test_the_table_has_every_state_and_every_event() -> None:
     assert list(STATES) == [state.value for state in TaskState]
     assert {"pending", "processing"} == LIVE
     assert set(STATES) - LIVE == TERMINAL
-    assert len(TABLE) == len(get_args(ev.Event)) == 21
+    assert len(TABLE) == len(get_args(ev.Event)) == 22
     assert set(TABLE) == set(events()) == {row.name for row in TRANSITIONS}
     assert {type(variants[0]) for variants in events().values()} == set(get_args(ev.Event))
 
@@ -208,7 +213,8 @@ def test_each_event_belongs_to_one_transition_and_the_change_carries_it() -> Non
 
 def test_only_changes_that_no_attempt_tells_get_a_row_of_their_own() -> None:
     recorded = {row.name for row in TRANSITIONS if row.recorded}
-    assert recorded == {"task_deadline", "lineage_ended", "cancel", "source_disabled", "exclude", "revive"}
+    named = "task_deadline lineage_ended cancel source_disabled dependency_failed exclude revive"
+    assert recorded == set(named.split())
 
 
 def test_every_event_of_a_worker_is_refused_under_any_other_fence() -> None:

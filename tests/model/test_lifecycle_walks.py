@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramet.model import events as ev
-from ramet.model.lifecycle import decide, newborn
+from ramet.model.lifecycle import decide
 from ramet.model.limits import ENDING_SECONDS, LOSSES_MAX
+from ramet.model.newborn import newborn
 from ramet.model.retry import ErrorClass
 from ramet.model.task import NewTask, Standing, TaskState
 from ramet.model.transitions import Change, Refused
@@ -19,6 +20,7 @@ LINEAGE_SECONDS = 500.0
 TERMINAL = {state.value for state in TaskState if state.terminal}
 REASONS = {f"is_{state.value}" for state in TaskState} | {
     "stale", "waits", "not_due", "in_hand", "not_overdue", "lease_current", "ending", "not_bound",
+    "not_waiting",
 }  # fmt: skip
 OUTSIDE = st.one_of(
     st.just(ev.DeadlinePassed()),
@@ -35,6 +37,7 @@ OUTSIDE = st.one_of(
     st.builds(ev.LineageEnded, st.sampled_from(["failed", "cancelled"]), st.just("why")),
     st.builds(ev.Cancel, st.just("person")),
     st.builds(ev.SourceDisabled, st.just("source_disabled: host")),
+    st.builds(ev.DependencyFailed, st.just("dependency_failed: task-1")),
     st.builds(ev.Exclude, st.just("person")),
     st.builds(ev.Revive, st.just("person")),
     st.builds(ev.LeaseExpired, st.booleans(), st.booleans()),

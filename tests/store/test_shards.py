@@ -21,6 +21,9 @@ ACROSS: dict[str, str] = {
     "ramet_spend": "ceilings of days and of everything",
     "ramet_alert_thresholds": "of kinds",
     "ramet_monitor": "how far the monitor has looked",
+    "ramet_path_tickets": "who stands in line, of all lineages of a queue",
+    "ramet_path_holders": "who holds which path, of all lineages of a queue",
+    "ramet_path_waves": "what an end on a path still has to do, to tasks of any lineage",
     "ramet_imports": "a run of an import makes many lineages",
 }
 """Table without a tracking_id -> what it is about. On many shards these live on the first."""

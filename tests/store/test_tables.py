@@ -14,6 +14,7 @@ from ramet.store.sqlite import SqliteStore
 KEPT: dict[str, str] = {
     "ramet_lineages": "goes last, by itself",
     "ramet_tasks": "goes by its numbers, a part at a time",
+    "ramet_paths": "goes with its task's end, or when the worker of an ended one let go of it",
     "ramet_live": "a lineage with a live task is not pruned",
     "ramet_identities": "goes with its task, by its own key",
     "ramet_uniques": "a global identity is held for its window, whatever becomes of the holder",

@@ -24,7 +24,8 @@ HOT = Standing._fields
 WIDE = (
     "seq id tracking_id parent_id kind key queue priority payload ancestry_chain spawn_depth max_attempts "
     "max_chain_depth task_seconds on_end breadth created_at state reason error fingerprint result stage fence attempts "
-    "losses snoozes chain_depth fan_out started_at deadline_at finished_at unique_seconds path resource"
+    "losses snoozes chain_depth fan_out started_at deadline_at finished_at unique_seconds path "
+    "path_scope on_dependency_failure resource"
 ).split()
 IDENTITY = "key tracking_id kind seq".split()
 HISTORY = "seq fence tracking_id worker claimed_at ended_at outcome reason error error_class fingerprint".split()

@@ -186,6 +186,13 @@ class SourceDisabled:
 
 
 @dataclass(frozen=True, slots=True)
+class DependencyFailed:
+    """A task that it waited for, at a proper prefix of its path, ended failed or cancelled."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Exclude:
     """A person takes the task out for good."""
 
@@ -221,6 +228,7 @@ Event = (
     | LineageEnded
     | Cancel
     | SourceDisabled
+    | DependencyFailed
     | Exclude
     | Revive
 )

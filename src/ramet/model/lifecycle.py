@@ -14,9 +14,8 @@ from ramet.model import events as ev
 from ramet.model import transitions as rows
 from ramet.model.binding import bind
 from ramet.model.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
-from ramet.model.ordering import rank_of
 from ramet.model.retry import ErrorClass, backoff_seconds
-from ramet.model.task import NewTask, Standing, Wait, changed, free_wait
+from ramet.model.task import Standing, Wait, changed, free_wait
 from ramet.model.transitions import (
     CANCELLED,
     FAILED,
@@ -32,6 +31,7 @@ from ramet.model.transitions import (
 
 _DUE = Wait.DUE.value
 _RESOURCE = Wait.RESOURCE.value
+_IN_LINE = (Wait.PATH.value, Wait.TICKET.value)
 
 
 def decide(task: Standing, event: ev.Event, now: float) -> Change | Refused:
@@ -54,51 +54,11 @@ def decide(task: Standing, event: ev.Event, now: float) -> Change | Refused:
     return rule(transition, task, event, now)
 
 
-def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: float, *, turn: int = 0) -> Standing:
-    """The standing of a task just submitted or spawned: pending, never claimed."""
-    delayed = new.delay_seconds > 0
-    return Standing(
-        seq=seq,
-        tracking_id=tracking_id,
-        kind=new.kind,
-        queue=new.queue,
-        rank=rank_of(new.priority, new.breadth, spawn_depth),
-        spawn_depth=spawn_depth,
-        state=PENDING,
-        wait=_DUE if delayed else free_wait(new.resource),
-        available_at=now + new.delay_seconds if delayed else now,
-        fence=0,
-        lease_until=0.0,
-        worker=None,
-        claimed_at=0.0,
-        started_at=None,
-        task_seconds=new.task_seconds,
-        deadline_at=None,
-        attempts=0,
-        max_attempts=new.max_attempts,
-        losses=0,
-        losses_alone=0,
-        snoozes=0,
-        chain_depth=0,
-        max_chain_depth=new.max_chain_depth,
-        progressed=0,
-        fan_out=0,
-        stage=None,
-        on_end=new.on_end,
-        ending=None,
-        ending_reason=None,
-        bound_to=None,
-        turn=turn,
-        unique_seconds=new.unique_seconds,
-        resource=new.resource,
-    )
-
-
 # --- how a claim begins and is kept -----------------------------------------------------------------------------
 
 
 def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Change | Refused:
-    if task.wait is not None and task.wait != _RESOURCE:
+    if (task.wait is not None and task.wait != _RESOURCE) or task.holds_path == 0:
         return Refused("waits")
     if task.available_at > now:
         return Refused("not_due")
@@ -286,10 +246,13 @@ def _ended_from_outside(row: Transition, task: Standing, state: str, now: float,
 def _ending(
     row: Transition, task: Standing, state: str, now: float, fields: dict[str, Any] = _NOTHING, **told: Any
 ) -> Change:
-    """Marked *ending*: claimable once more, for its ``on_end`` handler only, and bounded itself."""
+    """Marked *ending*: claimable once more, for its ``on_end`` handler only, and bounded itself.
+
+    That claim, too, has its path for itself: a task that waits in line goes on waiting.
+    """
     after = task._replace(
         state=PENDING,
-        wait=None,
+        wait=task.wait if task.wait in _IN_LINE else None,
         available_at=now,
         fence=task.fence + 1,
         lease_until=0.0,
@@ -331,6 +294,14 @@ def _source_disabled(row: Transition, task: Standing, event: ev.SourceDisabled, 
     return Refused("ending") if task.ending is not None else _ended(row, task, SKIPPED, **told)
 
 
+def _dependency_failed(row: Transition, task: Standing, event: ev.DependencyFailed, now: float) -> Change | Refused:
+    if task.ending is not None:
+        return Refused("ending")
+    if task.holds_path != 0:
+        return Refused("not_waiting")
+    return _ended(row, task, SKIPPED, reason=event.reason, by="engine")
+
+
 def _exclude(row: Transition, task: Standing, event: ev.Exclude, now: float) -> Change:
     reason = f"excluded: {event.reason}" if event.reason else "excluded"
     after = task._replace(state=SKIPPED, wait=None, ending=None, ending_reason=None, bound_to=None)
@@ -338,9 +309,11 @@ def _exclude(row: Transition, task: Standing, event: ev.Exclude, now: float) -> 
 
 
 def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Change:
+    in_line = task.holds_path is not None
     after = task._replace(
         state=PENDING,
-        wait=free_wait(task.resource),
+        wait=Wait.TICKET.value if in_line else free_wait(task.resource),
+        holds_path=0 if in_line else None,
         available_at=now,
         lease_until=0.0,
         worker=None,
@@ -391,6 +364,7 @@ _RULES: dict[type[Any], tuple[Transition, _Rule]] = {
     ev.LineageEnded: (rows.LINEAGE_ENDED, _lineage_ended),
     ev.Cancel: (rows.CANCEL, _cancel),
     ev.SourceDisabled: (rows.SOURCE_DISABLED, _source_disabled),
+    ev.DependencyFailed: (rows.DEPENDENCY_FAILED, _dependency_failed),
     ev.Exclude: (rows.EXCLUDE, _exclude),
     ev.Revive: (rows.REVIVE, _revive),
 }

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from ramet.model.paths import PathElements, PathRule
+
 Json = Any
 """A JSON value: None, bool, int, float, str, list or dict of such."""
 
@@ -44,6 +46,10 @@ class Wait(StrEnum):
     """Its lineage is not running."""
     RESOURCE = "resource"
     """It is free, and goes through its resource: a rate, a limit or a breaker decides when."""
+    TICKET = "ticket"
+    """Its ``available_at`` has not come, and then it is to take its place on its path."""
+    PATH = "path"
+    """A task before it on a conflicting path has to end first."""
     BOUND = "bound"
     """It was bound to a settling task, and only that one may settle it."""
 
@@ -111,6 +117,8 @@ class Standing(NamedTuple):
     """For kinds with ``unique="global"``: how long it holds its key over all lineages after a good end; else None."""
     resource: str | None = None
     """What it shares with others: a host, a provider (:mod:`ramet.model.resources`)."""
+    holds_path: int | None = None
+    """None without a path; 1 when no task before it conflicts, so that it may be claimed; else 0."""
 
 
 _PLACES = {name: place for place, name in enumerate(Standing._fields)}
@@ -163,6 +171,8 @@ class NewTask(NamedTuple):
     """What it takes of the lineage's budget: for a first stage one place per stage, for a later one none."""
     pipeline_state: str | None = None
     """JSON text that a later stage begins with."""
+    path: PathRule | None = None
+    """Where it stands in line; None constrains nothing (:mod:`ramet.model.paths`)."""
 
     @property
     def unique_kind(self) -> str:
@@ -208,6 +218,8 @@ class Task:
     bound_to: str | None = None
     """Id of the task that is to settle this one."""
     resource: str | None = None
+    path: PathElements = ()
+    """Where it stands in line; empty constrains nothing."""
 
     @property
     def retry_count(self) -> int:

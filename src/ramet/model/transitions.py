@@ -51,7 +51,7 @@ class Refused(NamedTuple):
     """The event does not apply to the task as it stands. An answer, not an exception."""
 
     reason: str
-    """is_<state>, stale, waits, not_due, in_hand, not_overdue, lease_current, ending or not_bound."""
+    """is_<state>, stale, waits, not_due, in_hand, not_overdue, lease_current, ending, not_bound or not_waiting."""
 
 
 def _states(*names: str) -> frozenset[str]:
@@ -93,6 +93,9 @@ LINEAGE_ENDED = Transition(
 )
 CANCEL = Transition("cancel", ev.Cancel, _states(PENDING, PROCESSING), _states(CANCELLED, PENDING), recorded=True)
 SOURCE_DISABLED = Transition("source_disabled", ev.SourceDisabled, _states(PENDING), _states(SKIPPED), recorded=True)
+DEPENDENCY_FAILED = Transition(
+    "dependency_failed", ev.DependencyFailed, _states(PENDING), _states(SKIPPED), recorded=True
+)
 EXCLUDE = Transition("exclude", ev.Exclude, _states(PENDING, FAILED, CANCELLED), _states(SKIPPED), recorded=True)
 REVIVE = Transition("revive", ev.Revive, _ENDS, _states(PENDING), recorded=True)
 
@@ -116,6 +119,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     LINEAGE_ENDED,
     CANCEL,
     SOURCE_DISABLED,
+    DEPENDENCY_FAILED,
     EXCLUDE,
     REVIVE,
 )

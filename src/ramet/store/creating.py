@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ramet.model.guard import Elsewhere
-from ramet.model.lifecycle import newborn
 from ramet.model.lineage import Lineage, LineageState, Place, root_of
+from ramet.model.newborn import newborn
 from ramet.model.ordering import class_of
+from ramet.model.paths import PathRule, path_text
 from ramet.model.task import NewTask
 from ramet.store import stop_list, uniqueness
 from ramet.store.apply import enter
@@ -24,7 +25,8 @@ from ramet.store.turns import Turns
 _TASK = (
     "INSERT INTO ramet_tasks (seq, id, tracking_id, parent_id, kind, key, queue, priority, payload, "
     "ancestry_chain, spawn_depth, max_attempts, max_chain_depth, task_seconds, on_end, breadth, created_at, "
-    "unique_seconds, resource) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "unique_seconds, resource, path, path_scope, on_dependency_failure) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
 
@@ -61,7 +63,8 @@ def create(session: Session, births: Sequence[Birth]) -> None:
         tasks.append(
             (seq, new.id, place.tracking_id, place.parent_id, new.kind, new.key, new.queue, new.priority,
              new.payload, chain_text, place.spawn_depth, new.max_attempts, new.max_chain_depth,
-             new.task_seconds, new.on_end, new.breadth, now, new.unique_seconds, new.resource)
+             new.task_seconds, new.on_end, new.breadth, now, new.unique_seconds, new.resource,
+             *_path_columns(new.path))
         )  # fmt: skip
         identities.append((new.key, place.tracking_id, new.kind, seq))
         standings.append(newborn(seq, place.tracking_id, new, place.spawn_depth, now, turn=turn))
@@ -99,6 +102,16 @@ def _enter_stages(session: Session, rows: Sequence[tuple[int, str, str, int, str
     session.run_many(
         "INSERT INTO ramet_checkpoints (seq, tracking_id, pipeline_state, updated_at) VALUES (?, ?, ?, ?)",
         [(seq, tracking_id, state, now) for seq, tracking_id, _, _, state, now in rows if state is not None],
+    )
+
+
+def _path_columns(rule: PathRule | None) -> tuple[str | None, str | None, str | None]:
+    if rule is None:
+        return None, None, None
+    return (
+        path_text(rule.elements),
+        None if rule.scope == "queue" else rule.scope,
+        None if rule.on_dependency_failure == "skip" else rule.on_dependency_failure,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ramet.model.lineage import Lineage, LineageState
+from ramet.model.paths import path_from
 from ramet.model.task import (
     LIVE,
     TERMINAL,
@@ -33,7 +34,8 @@ _TASK_LIST = (
     "t.result, t.created_at, l.available_at, t.finished_at, COALESCE(l.attempts, t.attempts), t.max_attempts, "
     "COALESCE(l.losses, t.losses), COALESCE(l.snoozes, t.snoozes), COALESCE(l.chain_depth, t.chain_depth), "
     "COALESCE(l.stage, t.stage), COALESCE(l.fence, t.fence), l.lease_until, l.worker, "
-    "COALESCE(l.deadline_at, t.deadline_at), CASE WHEN l.state = 'pending' THEN l.wait END, l.bound_to, t.resource"
+    "COALESCE(l.deadline_at, t.deadline_at), CASE WHEN l.state = 'pending' THEN l.wait END, l.bound_to, t.resource, "
+    "t.path"
 )
 _FROM_TASKS = (
     "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id LEFT JOIN ramet_live l ON l.seq = t.seq"
@@ -47,6 +49,7 @@ def task_of(row: Row) -> Task:
     values[8] = tuple(json.loads(values[8]))
     values[11] = TaskState(values[11])
     values[14] = None if values[14] is None else json.loads(values[14])
+    values[-1] = path_from(values[-1])
     return Task(*values)
 
 

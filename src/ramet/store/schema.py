@@ -13,6 +13,7 @@ from ramet.store.schema_flow import FLOW_TABLES
 from ramet.store.schema_guard import GUARD_TABLES
 from ramet.store.schema_import import IMPORT_TABLES
 from ramet.store.schema_monitor import MONITOR_TABLES
+from ramet.store.schema_paths import PATH_TABLES
 from ramet.store.schema_schedules import SCHEDULE_TABLES
 
 LIVE_COLUMNS: tuple[str, ...] = Standing._fields
@@ -107,6 +108,8 @@ _V1 = (
         finished_at REAL,
         unique_seconds REAL,
         path TEXT,
+        path_scope TEXT,
+        on_dependency_failure TEXT,
         resource TEXT
     )
     """,
@@ -159,7 +162,8 @@ _V1 = (
         bound_to TEXT,
         turn INTEGER NOT NULL,
         unique_seconds REAL,
-        resource TEXT
+        resource TEXT,
+        holds_path INTEGER CHECK (holds_path IS NULL OR holds_path = 1 OR state = 'pending')
     )
     """,
     "CREATE INDEX ramet_live_by_lineage ON ramet_live (tracking_id)",
@@ -169,6 +173,7 @@ _V1 = (
         WHERE state = 'pending' AND wait IS NULL
     """,
     "CREATE INDEX ramet_live_due ON ramet_live (available_at) WHERE wait = 'due'",
+    "CREATE INDEX ramet_live_to_line_up ON ramet_live (available_at, seq) WHERE wait = 'ticket'",
     """
     CREATE INDEX ramet_live_overdue ON ramet_live (deadline_at)
         WHERE state = 'pending' AND deadline_at IS NOT NULL
@@ -176,6 +181,7 @@ _V1 = (
     "CREATE INDEX ramet_live_set_aside ON ramet_live (tracking_id) WHERE wait = 'lineage'",
     "CREATE INDEX ramet_live_by_resource ON ramet_live (resource, rank, turn, seq) "
     "WHERE wait = 'resource' AND state = 'pending'",
+    "CREATE INDEX ramet_live_holding ON ramet_live (resource) WHERE wait = 'resource' AND holds_path = 1",
     "CREATE INDEX ramet_live_bound ON ramet_live (bound_to) WHERE bound_to IS NOT NULL",
     # Promise I4 by constraint: one task per (tracking_id, kind, key) until the lineage is pruned. Key first, so that
     # the same index answers "who in this lineage has this key, whatever the kind" and "is this key live anywhere".
@@ -301,6 +307,7 @@ _V1 = (
     *COST_TABLES,
     *MONITOR_TABLES,
     *IMPORT_TABLES,
+    *PATH_TABLES,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)

@@ -1,0 +1,55 @@
+"""How a task begins."""
+
+from __future__ import annotations
+
+from ramet.model.ordering import rank_of
+from ramet.model.task import NewTask, Standing, Wait, free_wait
+from ramet.model.transitions import PENDING
+
+
+def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: float, *, turn: int = 0) -> Standing:
+    """The standing of a task just submitted or spawned: pending, never claimed."""
+    delayed = new.delay_seconds > 0
+    return Standing(
+        seq=seq,
+        tracking_id=tracking_id,
+        kind=new.kind,
+        queue=new.queue,
+        rank=rank_of(new.priority, new.breadth, spawn_depth),
+        spawn_depth=spawn_depth,
+        state=PENDING,
+        wait=_first_wait(new, delayed),
+        available_at=now + new.delay_seconds if delayed else now,
+        fence=0,
+        lease_until=0.0,
+        worker=None,
+        claimed_at=0.0,
+        started_at=None,
+        task_seconds=new.task_seconds,
+        deadline_at=None,
+        attempts=0,
+        max_attempts=new.max_attempts,
+        losses=0,
+        losses_alone=0,
+        snoozes=0,
+        chain_depth=0,
+        max_chain_depth=new.max_chain_depth,
+        progressed=0,
+        fan_out=0,
+        stage=None,
+        on_end=new.on_end,
+        ending=None,
+        ending_reason=None,
+        bound_to=None,
+        turn=turn,
+        unique_seconds=new.unique_seconds,
+        resource=new.resource,
+        holds_path=None if new.path is None else 0,
+    )
+
+
+def _first_wait(new: NewTask, delayed: bool) -> str | None:
+    """One with a path takes its place in line when it is due; the store sees to that, at once or by maintenance."""
+    if new.path is not None:
+        return Wait.TICKET.value
+    return Wait.DUE.value if delayed else free_wait(new.resource)

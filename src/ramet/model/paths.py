@@ -1,0 +1,128 @@
+"""Paths: which tasks may run at the same time, and in which order (DESIGN §7).
+
+A path is a sequence of any strings, ``["doc1", "review", "A"]``. Two paths conflict when one of them is a prefix of the
+other, or both are equal; tasks on conflicting paths run one after the other, in the order of their tickets. No path and
+the empty path constrain nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import NamedTuple
+
+DEPTH_MAX = 32
+"""Elements of a path: each is a row for as long as the task lives."""
+ELEMENT_BYTES_MAX = 1_024
+"""Of one element, as UTF-8."""
+SLOTS = 1_024
+"""Into so many parts the paths are divided by their first element; tickets of one part are drawn one by one."""
+SCOPES = ("queue", "lineage")
+"""``queue``: conflicts with every task of its queue; ``lineage``: with those of its own lineage only."""
+ON_DEPENDENCY_FAILURE = ("skip", "run")
+ROOT = "root"
+"""How the empty path is shown."""
+
+PathElements = tuple[str, ...]
+
+
+class PathRule(NamedTuple):
+    """What a task says about its path."""
+
+    elements: PathElements
+    """Never empty."""
+    scope: str = "queue"
+    """One of :data:`SCOPES`."""
+    on_dependency_failure: str = "skip"
+    """``skip``: the task is skipped when one that it waits for, at a proper prefix, ends failed or cancelled; ``run``:
+    it runs all the same."""
+    reserved: bool = False
+    """True to take the ticket at submission, although the task is delayed."""
+
+
+def path_of(elements: Sequence[str] | None) -> PathElements:
+    """The path as it is stored; empty for None.
+
+    Raises:
+        ValueError: one line that says what is wrong with it.
+    """
+    if elements is None:
+        return ()
+    if isinstance(elements, str | bytes) or not isinstance(elements, Sequence):
+        raise ValueError(f"a path is a list of strings, not {elements!r}: write path=[{elements!r}]")
+    if len(elements) > DEPTH_MAX:
+        raise ValueError(f"a path of {len(elements)} elements is too deep: use at most {DEPTH_MAX}")
+    for element in elements:
+        _check(element)
+    return tuple(elements)
+
+
+def _check(element: object) -> None:
+    if not isinstance(element, str):
+        raise ValueError(f"path element {element!r} is no string: give every element as text")
+    if "\0" in element:
+        raise ValueError(f"path element {element!r} contains a NUL character: leave it out")
+    try:
+        size = len(element.encode())
+    except UnicodeEncodeError:
+        raise ValueError(f"path element {element!r} contains a lone surrogate: leave it out") from None
+    if size > ELEMENT_BYTES_MAX:
+        raise ValueError(f"a path element of {size} bytes is too long: use at most {ELEMENT_BYTES_MAX}, or its hash")
+
+
+def conflict(a: Sequence[str], b: Sequence[str]) -> bool:
+    """True when two tasks on these paths may not run at the same time."""
+    shorter = min(len(a), len(b))
+    return shorter > 0 and tuple(a[:shorter]) == tuple(b[:shorter])
+
+
+def is_below(path: Sequence[str], prefix: Sequence[str]) -> bool:
+    """True when ``prefix`` is a proper prefix of the path."""
+    return 0 < len(prefix) < len(path) and tuple(path[: len(prefix)]) == tuple(prefix)
+
+
+def path_key(elements: Sequence[str]) -> str:
+    """The path in one line for people: joined by ``:``, with ``:`` and ``%`` in elements escaped.
+
+    >>> path_key(["doc1", "a:b"])
+    'doc1:a%3Ab'
+    """
+    return ":".join(element.replace("%", "%25").replace(":", "%3A") for element in elements) or ROOT
+
+
+def path_text(elements: PathElements) -> str | None:
+    """JSON for the database; None for the empty path."""
+    return json.dumps(elements, ensure_ascii=False, separators=(",", ":")) if elements else None
+
+
+def path_from(text: str | None) -> PathElements:
+    """The path that :func:`path_text` wrote."""
+    return tuple(json.loads(text)) if text else ()
+
+
+@lru_cache(maxsize=65_536)
+def nodes_of(elements: PathElements, queue: str, owner: str = "") -> tuple[int, ...]:
+    """A number for each prefix, the shortest first and the path itself last, as the database knows them.
+
+    64 bits of a hash. Two prefixes that share a number by chance would only wait for each other without need.
+
+    Args:
+        elements: the path.
+        queue: paths of different queues never conflict.
+        owner: the lineage, for a path with the scope ``lineage``.
+    """
+    digest = blake2b(json.dumps([queue, owner]).encode(), digest_size=8)
+    numbers = []
+    for element in elements:
+        part = element.encode()
+        # The length first: ["a", "b"] is not ["ab"].
+        digest.update(len(part).to_bytes(4, "big") + part)
+        numbers.append(int.from_bytes(digest.digest(), "big", signed=True))
+    return tuple(numbers)
+
+
+def slot_of(nodes: Sequence[int]) -> int:
+    """Which part of all paths this one belongs to: conflicting paths always share it."""
+    return nodes[0] % SLOTS
