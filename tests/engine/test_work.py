@@ -47,7 +47,7 @@ FROM_HANDLERS = (
     ev.Progress,
     ev.HandBack,
 )
-FROM_ELSEWHERE = tuple(set(typing.get_args(ev.Event)) - set(FROM_HANDLERS))
+FROM_ELSEWHERE = tuple(kind for kind in typing.get_args(ev.Event) if kind not in FROM_HANDLERS)
 
 OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     int: NUMBERS,
