@@ -26,7 +26,7 @@ INSTALL = $(NEED_ENVIRONMENT); \
 	"$$folder/bin/python" $(PIP_INSTALL) --no-deps -e . && \
 	touch "$$folder/.stamp"
 
-.PHONY: help demo check test test-full crash sim bench bench-peers docs fix lock clean
+.PHONY: help demo check test test-full crash sim models bench bench-peers docs fix lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,9 @@ crash: .venv/.stamp ## the kill -9 tests, in full
 
 sim: .venv/.stamp ## the seeded simulation; SEED=n repeats one run and prints all that happens in it
 	@if [ -n "$(SEED)" ]; then .venv/bin/python -m tests.simulation $(SEED); else $(PYTEST) -m "not full" tests/simulation; fi
+
+models: .venv/.stamp ## the formal models below models/, checked by spin, in full
+	@$(PYTEST) tests/models
 
 bench: .venv/.stamp ## quick benchmarks, as JSON
 	@.venv/bin/ramet bench --quick --json
