@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,6 +52,30 @@ def bouncer() -> Iterator[Bouncer]:
         pytest.skip(MISSING)
     with Bouncer(databases().url) as bouncer:
         yield bouncer
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    from tests.parallel import workers
+
+    return workers()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        # A socket's path has a hundred bytes at most, and much of that is a test's name.
+        folder = Path(config.option.basetemp)
+        config.option.basetemp = folder.with_name(folder.name.removeprefix("popen-gw"))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    plugins = session.config.pluginmanager
+    terminal = plugins.get_plugin("terminalreporter")
+    if terminal is not None and plugins.has_plugin("dsession"):
+        from tests.parallel import Progress
+
+        plugins.register(Progress(terminal))
 
 
 def unexpected_skips(skipped: list[str], allowed: dict[str, str]) -> list[str]:

@@ -11,13 +11,21 @@ import pytest
 
 from tests.conftest import ALLOWED_IN_CI, unexpected_skips
 
+HERE = Path(__file__).parent
+
 SKIPPING = """
 import pytest
 
 @pytest.mark.skip(reason="to see what happens")
 def test_that_skips():
     raise AssertionError
+"""
+MODULE = """
+import pytest
 
+pytest.importorskip("a_module_that_is_nowhere")
+"""
+PASSING = """
 def test_that_passes():
     assert True
 """
@@ -28,15 +36,28 @@ def test_only_what_is_listed_may_skip() -> None:
     assert all(ALLOWED_IN_CI.values()), "an entry without a reason"
 
 
-@pytest.mark.parametrize(("ci", "code"), [("true", 1), ("", 0)])
-def test_a_skip_fails_a_run_in_ci_and_nowhere_else(tmp_path: Path, ci: str, code: int) -> None:
-    folder = tmp_path / "tests"
+@pytest.mark.parametrize(
+    ("ci", "skipping", "processes", "code"),
+    [
+        ("true", SKIPPING, 0, 1),
+        ("", SKIPPING, 0, 0),
+        ("true", SKIPPING, 2, 1),
+        ("", SKIPPING, 2, 0),
+        ("true", MODULE, 2, 1),
+    ],
+)
+def test_a_skip_fails_a_run_in_ci_and_nowhere_else(
+    tmp_path: Path, ci: str, skipping: str, processes: int, code: int
+) -> None:
+    folder = tmp_path / "some"
     folder.mkdir()
-    (folder / "conftest.py").write_text((Path(__file__).parent / "conftest.py").read_text())
-    (folder / "test_skipping.py").write_text(SKIPPING)
+    (folder / "conftest.py").write_text((HERE / "conftest.py").read_text())
+    (folder / "test_skipping.py").write_text(skipping)
+    (folder / "test_passing.py").write_text(PASSING)
+    options = ["-q", "-p", "no:cacheprovider", "-n", str(processes), "--rootdir", str(tmp_path)]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(folder)],
-        env={**os.environ, "CI": ci},
+        [sys.executable, "-m", "pytest", *options, str(folder)],
+        env={**os.environ, "CI": ci, "PYTHONPATH": os.pathsep.join([str(HERE.parent), *filter(None, sys.path)])},
         capture_output=True,
         text=True,
         cwd=tmp_path,
