@@ -25,10 +25,13 @@ Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Programs", ("App", "Context", "SyncContext", "Outcome", "Worker")),
-    ("Submitting and asking", ("Client", "SyncClient", "Submitted", "SpawnAnswer", "TreeNode", "Explanation")),
+    (
+        "Submitting and asking",
+        ("Client", "SyncClient", "PathArguments", "TaskOptions", "Submitted", "SpawnAnswer", "TreeNode", "Explanation"),
+    ),
     ("Taking tasks", ("Claim", "SyncClaim", "Spawn", "Ended", "StateCount")),
     ("Tasks and lineages", ("Task", "TaskState", "Attempt", "Block", "TaskHistory", "Lineage", "LineageState")),
-    ("Rules", ("Limits", "PRESETS", "BlockReason", "ErrorClass", "url_key", "title_key", "text_key")),
+    ("Rules", ("Limits", "PRESETS", "BlockReason", "ErrorClass", "url_key", "title_key", "text_key", "path_key")),
     ("Errors to raise", ("Transient", "Permanent", "RetryAfter")),
 )
 REST = "Errors to catch"

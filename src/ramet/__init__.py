@@ -14,6 +14,7 @@ from ramet.engine.distribution import StateCount
 from ramet.engine.explain import Explanation
 from ramet.engine.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
+from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import PayloadTooLarge, UnknownKind
 from ramet.engine.sync_claim import SyncClaim
@@ -29,6 +30,7 @@ from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
+from ramet.model.paths import path_key
 from ramet.model.resources import Policy, Resource
 from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
@@ -82,6 +84,7 @@ __all__ = [
     "LineageTotals",
     "Outcome",
     "PRESETS",
+    "PathArguments",
     "PayloadTooLarge",
     "Permanent",
     "Pipeline",
@@ -113,6 +116,7 @@ __all__ = [
     "Task",
     "TaskFailed",
     "TaskHistory",
+    "TaskOptions",
     "TaskState",
     "TransactionRefused",
     "Transient",
@@ -124,6 +128,7 @@ __all__ = [
     "Worker",
     "WorkerSeen",
     "item",
+    "path_key",
     "slot_of",
     "text_key",
     "title_key",

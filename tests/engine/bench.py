@@ -101,6 +101,7 @@ def work(seq: int, kind: str, payload: str = "null", fence: int = 5) -> Work:
         ancestry_chain="[]",
         spawn_depth=0,
         max_spawn_depth=10,
+        path=None,
         attempts=1,
         max_attempts=4,
         losses=0,

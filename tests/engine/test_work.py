@@ -28,6 +28,7 @@ from ramet.model import events as ev
 from ramet.model.binding import ItemSettlement
 from ramet.model.cost import Charge
 from ramet.model.guard import BlockReason
+from ramet.model.paths import PathRule
 from ramet.model.task import NewTask, Standing
 from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer, Write
 
@@ -55,6 +56,7 @@ OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     str: TEXT,
     bool: st.booleans(),
     type(None): st.none(),
+    PathRule: st.builds(PathRule, st.lists(TEXT, max_size=3).map(tuple), TEXT, TEXT, st.booleans()),
 }
 
 
@@ -110,6 +112,7 @@ def test_every_settlement_survives_the_wire(settlement: Settlement) -> None:
     listed = arrived._replace(spawns=list(arrived.spawns), writes=list(arrived.writes), items=list(arrived.items))
     assert listed == settlement
     assert type(arrived.event) is type(settlement.event)
+    assert all(new.path is None or type(new.path) is PathRule for new in arrived.spawns)
     for sent, got in zip(settlement.writes, arrived.writes, strict=True):
         assert list(map(type, sent.parameters)) == list(map(type, got.parameters)), "1, 1.0 and True are not the same"
 

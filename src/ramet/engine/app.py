@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, Unpack
 
 from ramet.engine.app_flow import FlowApp
 from ramet.engine.client import Client
 from ramet.engine.execution import BATCH_SECONDS, Execution
+from ramet.engine.path_options import PathArguments, PathOf, PathOptions
 from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry, UrlOf
 from ramet.engine.schedules import Declared, declared
@@ -72,6 +73,9 @@ class App(FlowApp):
         batch: int = 1,
         batch_seconds: float = BATCH_SECONDS,
         probation: bool = True,
+        path: PathOf | None = None,
+        path_scope: str = "queue",
+        on_dependency_failure: str = "skip",
     ) -> Callable[[Function], Function]:
         """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
 
@@ -103,6 +107,16 @@ class App(FlowApp):
             batch_seconds: how long the first of them waits for others.
             probation: False for handlers that share what only one process can hold (a file with one writer, a GPU):
                 after a lost attempt a task of this kind runs in the common process again, not in one of its own.
+            path: from the payload, where its tasks stand in line when the submit or spawn gives no path: a list of
+                texts, or None for none.
+            path_scope: ``queue``: its tasks wait for all tasks of their queue on conflicting paths; ``lineage``: for
+                those of their own lineage with this scope only. The two scopes never wait for each other.
+            on_dependency_failure: ``skip``: a task of this kind that waited for one at a proper prefix of its path is
+                skipped when that one ends failed or cancelled, or is skipped for this very reason; ``run``: it runs
+                all the same.
+
+        Raises:
+            ValueError: an option is not one of its values, or the kind is registered already.
         """
 
         if alert_over != "default":
@@ -124,6 +138,7 @@ class App(FlowApp):
                 url=url,
                 how=Execution(process, memory_bytes_max, batch, batch_seconds, probation),
                 sharing=Sharing(concurrency, resource),
+                paths=PathOptions(path, path_scope, on_dependency_failure),
             )
             return function
 
@@ -158,6 +173,7 @@ class App(FlowApp):
         limits: Limits | None = None,
         overlap: str = "skip",
         catch_up: int = 1,
+        **path: Unpack[PathArguments],
     ) -> Callable[[Function], Function]:
         """Start a lineage at every slot: above ``@app.task(...)``, or called with ``kind``. Without times, every
         ``Limits.schedule_seconds`` (5 minutes). Arguments are those of :meth:`ramet.engine.schedules.Schedules.add`.
@@ -173,7 +189,8 @@ class App(FlowApp):
         def declare(kind: str) -> None:
             wanted = declared(
                 name, kind, cron=cron, every_seconds=every_seconds, timezone=timezone, payload=payload, key=key,
-                default_seconds=self.limits.schedule_seconds, limits=limits, overlap=overlap, catch_up=catch_up,
+                default_seconds=self.limits.schedule_seconds, path=path, limits=limits, overlap=overlap,
+                catch_up=catch_up,
             )  # fmt: skip
             if any(other.name == wanted.name for other in self.schedules):
                 raise ValueError(f"schedule {wanted.name!r} is declared twice: give one of them another name")

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from ramet.engine import in_hand
 from ramet.engine.context import AsyncContext, BaseContext, ClaimLost, Desk, settlement_of
 from ramet.engine.keeping import Keeper, Pair, heartbeat_seconds
 from ramet.engine.outcome import Outcome, error_event, told_error
@@ -39,6 +40,14 @@ class Spawn(NamedTuple):
     priority: int | None = None
     delay_seconds: float = 0.0
     keep_edge: bool = False
+    path: Sequence[str] | None = None
+    document_id: str | None = None
+    reserve_path: bool = False
+    path_scope: str | None = None
+    on_dependency_failure: str | None = None
+
+
+_OPTIONS = Spawn._fields[2:]
 
 
 class Ended(NamedTuple):
@@ -148,14 +157,8 @@ class BaseClaim(BaseContext):
             raise ClaimLost(f"task {self.id}: this claim (fence {self.fence}) has ended already, as {self._over}")
 
     def _wanted(self, spawn: Spawn) -> NewTask:
-        return self._registry.get(spawn.kind).new_task(
-            spawn.payload,
-            key=spawn.key,
-            queue=spawn.queue,
-            priority=spawn.priority,
-            delay_seconds=spawn.delay_seconds,
-            keep_edge=spawn.keep_edge,
-        )
+        options: dict[str, Any] = dict(zip(_OPTIONS, spawn[2:], strict=True))
+        return self._registry.get(spawn.kind).new_task(spawn.payload, **options)
 
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:
@@ -349,6 +352,7 @@ class Claim(BaseClaim, AsyncContext):
         self._working = working
         self._cancelling = working.cancelling()
         await self.keep_alive(self._cancel_working)
+        in_hand.begin(self._work)
         return self
 
     def _cancel_working(self) -> None:
@@ -357,6 +361,7 @@ class Claim(BaseClaim, AsyncContext):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        in_hand.done(self._work)
         cancelled_by_us = self._lost and isinstance(error, asyncio.CancelledError)
         await self._leave(error)
         if cancelled_by_us and self._working.uncancel() <= self._cancelling:

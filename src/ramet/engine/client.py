@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, Unpack
 
 from ramet.engine.blobs import Blob, blobs_taken, check_size, read_blob
 from ramet.engine.client_cost import CostClient
@@ -16,6 +16,7 @@ from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.distribution import StateQueries
 from ramet.engine.explain import Explanation, explain
 from ramet.engine.ids import new_id
+from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pull import PullVerbs
 from ramet.engine.registry import Handler, Registry
 from ramet.engine.schedules import Schedules
@@ -98,6 +99,7 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Wai
         limits: Limits | None = None,
         connection: Any = None,
         on_lineage_end: str | Handler | None = None,
+        **path: Unpack[PathArguments],
     ) -> Submitted:
         """Start a lineage with one root. Durable when it returns.
 
@@ -115,22 +117,24 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Wai
             on_lineage_end: a kind of which one task runs after the lineage has ended, however it did; its payload is
                 a :class:`ramet.LineageTotals`. Its place is taken from ``max_tasks`` now. After a revive that reopens
                 the lineage, the next end has another. Not a kind with a task per stage.
+            path: where the task stands in line, ``path=["doc1", "review"]`` or ``document_id="doc1"``, and how.
 
         Raises:
             LineageExists: another lineage has this tracking_id.
+            ValueError: there is no such path; one line names the element.
             StoreError: the stop list covers it, or ``max_tasks`` has no room.
             pydantic.ValidationError, PayloadTooLarge: the payload does not fit.
         """
         await self.settings.refresh()
         with blobs_taken() as blobs:
-            new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds)
+            new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, **path)
         lineage = self._lineage([new], tracking_id, limits, blobs.values(), on_lineage_end)
         [answer] = await self._submit([lineage], connection)
         return answer
 
     async def submit_many(
         self,
-        items: Iterable[tuple[str | Handler, Any]],
+        items: Iterable[tuple[str | Handler, Any] | tuple[str | Handler, Any, TaskOptions]],
         *,
         one_lineage: bool = False,
         tracking_id: str | None = None,
@@ -140,7 +144,10 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Wai
     ) -> list[Submitted]:
         """Start many roots at once, all or none: a lineage each, or with ``one_lineage`` all in one.
 
-        ``connection`` as for :meth:`submit`.
+        Args:
+            items: kind and payload of each, and where it has options of its own a mapping of them:
+                ``("edit", payload, {"path": ["doc1"]})``. Tasks on one path run in the order of the items.
+            connection: as for :meth:`submit`.
 
         Returns:
             One answer per item. Roots of one lineage with the same kind and key are one task.
@@ -149,8 +156,8 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Wai
         news: list[NewTask] = []
         blobs: list[tuple[NewBlob, ...]] = []
         with blobs_taken() as taken:
-            for kind, payload in items:
-                news.append(self._new(kind, payload))
+            for kind, payload, *options in items:
+                news.append(self._new(kind, payload, **(options[0] if options else {})))
                 blobs.append(tuple(taken.values()))
                 taken.clear()
         if not news:

@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from pydantic_core import to_json
 
@@ -22,6 +22,7 @@ from ramet.engine.money import Reservation, SyncReservation, reserve
 from ramet.engine.outcome import Endings, Outcome, outcome_event
 from ramet.engine.own_tables import check_own
 from ramet.engine.own_task import OwnTask
+from ramet.engine.path_options import PathArguments
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.work import Work, completed, state_json
 from ramet.model import events as ev
@@ -107,20 +108,26 @@ class BaseContext(OwnTask, CallTime, Binder):
         priority: int | None = None,
         delay_seconds: float = 0.0,
         keep_edge: bool = False,
+        **path: Unpack[PathArguments],
     ) -> None:
         """Ask for a child task. The guard decides when this task ends or reaches its next checkpoint.
 
-        With ``keep_edge`` a spawn that is refused because its task exists already leaves the edge to that task, which
-        ``ramet tree`` and ``ramet explain`` show.
+        Args:
+            keep_edge: a spawn that is refused because its task exists already leaves the edge to that task, which
+                ``ramet tree`` and ``ramet explain`` show.
+            path: where the child stands in line: below this task's own path, beside it, or on it. One that conflicts
+                with this task begins after its end; spawned last, on a prefix of the others' paths, one begins when
+                all of them have ended.
 
         Raises:
             UnknownKind: nobody registered that kind.
             PayloadTooLarge: keep the large part elsewhere.
+            ValueError: there is no such path; one line names the element.
         """
         self._may_spawn()
         target = self._registry.get(kind)
         new = target.new_task(
-            payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge
+            payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge, **path
         )
         self.spawn_next(new)
 

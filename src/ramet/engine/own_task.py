@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from ramet.engine.work import Work
+from ramet.model.paths import PathRule
 from ramet.model.task import TaskState
 
 
@@ -47,6 +48,19 @@ class OwnTask:
     def spawn_depth(self) -> int:
         """0 for a root."""
         return self._work.spawn_depth
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Where this task stands in line; empty when nothing constrains it. While it runs, nothing on a conflicting
+        path does (promise I7)."""
+        rule = self.path_rule
+        return () if rule is None else rule.elements
+
+    @property
+    def path_rule(self) -> PathRule | None:
+        """For the engine: what a later stage of this task takes over."""
+        text = self._work.path
+        return None if text is None else PathRule.restored(json.loads(text))
 
     @property
     def attempt(self) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic_core import from_json, to_jsonable_python
 
 from ramet.engine.outcome import Outcome
+from ramet.engine.path_options import PLAIN
 from ramet.engine.registry import Handler, Kind
 from ramet.engine.work import state_json
 from ramet.model.task import NewTask
@@ -153,10 +154,12 @@ class Pipeline:
         state = {**ctx.state, self.stages[position].product: to_jsonable_python(value)}
         text = state_json(state, kind.limits.pipeline_state_bytes_max)
         # The payload is the first stage's, word for word; its key and shape were judged with that one. A unique key is
-        # handed on.
-        bare = replace(kind, payload=None, key=None, trap=False, url=None)
+        # handed on, and so is the place on a path.
+        bare = replace(kind, payload=None, key=None, trap=False, url=None, paths=PLAIN)
         new = Kind.new_task(bare, from_json(ctx._work.payload), key=ctx.key)
-        return new._replace(base=self.kind, places=0, pipeline_state=text, payload=ctx._work.payload)
+        return new._replace(
+            base=self.kind, places=0, pipeline_state=text, payload=ctx._work.payload, path=ctx.path_rule
+        )
 
 
 def _fields(kind: Kind) -> dict[str, Any]:

@@ -7,13 +7,14 @@ import inspect
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
 from ramet.engine.execution import IN_COMPANY, Execution
 from ramet.engine.ids import new_id
+from ramet.engine.path_options import PLAIN, PathArguments, PathOptions
 from ramet.engine.settings import LiveSettings
 from ramet.engine.sharing import ALONE, Sharing
 from ramet.model.keys import InvalidKey, json_key, text_key, url_key
@@ -66,6 +67,7 @@ class Kind:
     url: UrlOf | None = None
     how: Execution = IN_COMPANY
     sharing: Sharing = ALONE
+    paths: PathOptions = PLAIN
     on_end: Handler | None = None
     """Runs once when a limit or a person ends a task of this kind."""
     live: LiveSettings = field(default_factory=LiveSettings)
@@ -76,7 +78,7 @@ class Kind:
         Raises:
             ValueError: it has a task per stage.
         """
-        bare = replace(self, payload=None, key=None, trap=False, unique_seconds=None, url=None)
+        bare = replace(self, payload=None, key=None, trap=False, unique_seconds=None, url=None, paths=PLAIN)
         return Kind.new_task(bare, {}, key="end")
 
     def check_claimable(self) -> None:
@@ -136,6 +138,7 @@ class Kind:
         priority: int | None = None,
         delay_seconds: float = 0.0,
         keep_edge: bool = False,
+        **path: Unpack[PathArguments],
     ) -> NewTask:
         """A task of this kind, ready to be submitted or spawned.
 
@@ -173,6 +176,7 @@ class Kind:
             shape=shape_of(key) if self.trap else None,
             url=self._url_of(typed),
             keep_edge=int(keep_edge),
+            path=self.paths.rule(typed, **path),
         )
 
 
@@ -207,6 +211,7 @@ class Registry:
         url: UrlOf | None = None,
         how: Execution = IN_COMPANY,
         sharing: Sharing = ALONE,
+        paths: PathOptions = PLAIN,
     ) -> Kind:
         """Register a handler.
 
@@ -223,9 +228,7 @@ class Registry:
             handler,
             _payload_type(handler, many=how.batch > 1),
             inspect.iscoroutinefunction(handler),
-            key,
-            queue,
-            priority,
+            key, queue, priority,
             limits or self._limits,
             cycle_on,
             errors or {},
@@ -236,7 +239,8 @@ class Registry:
             live=self.live,
             how=how.checked(name),
             sharing=sharing.checked(name),
-        )
+            paths=paths.checked(name),
+        )  # fmt: skip
         self._kinds[name] = self._by_handler[handler] = kind
         return kind
 

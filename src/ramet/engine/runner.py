@@ -18,6 +18,7 @@ from ramet.engine.batch import Gatherer, batch_of, results_of
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncContext, settlement_of
 from ramet.engine.execution import memory_limit
+from ramet.engine.in_hand import take
 from ramet.engine.outcome import error_event, told_error
 from ramet.engine.registry import Kind, Registry, UnknownKind
 from ramet.engine.slot import Claim, HandlerThread, Slot, Started, Unnoted
@@ -195,6 +196,7 @@ class Runner:
                 await waiter
             works = _works(self._queue.popleft())
             slot.begin(works)
+            take(works)
             for at, work in enumerate(works, place):
                 started.note(at, work.seq, work.fence)
             try:
@@ -315,7 +317,7 @@ class Runner:
             called: Awaitable[Any] = kind.handler(context, *arguments)
             return called if more_bytes is None else _limited(called, more_bytes)
         slot.thread = thread = HandlerThread()
-        call = partial(_call, kind, context, arguments, more_bytes)
+        call = partial(_call, kind, context, arguments, more_bytes, slot.works)
         return self._threads.run(call, partial(self._thread_ended, thread))
 
     def _thread_ended(self, thread: HandlerThread) -> None:
@@ -373,8 +375,9 @@ async def _limited(called: Awaitable[Any], more_bytes: int) -> Any:
         return await called
 
 
-def _call(kind: Kind, context: Any, arguments: tuple[Any, ...], more_bytes: int | None) -> Any:
+def _call(kind: Kind, context: Any, arguments: tuple[Any, ...], more_bytes: int | None, works: Sequence[Work]) -> Any:
     assert kind.handler is not None
+    take(works)
     try:
         with memory_limit(more_bytes):
             return kind.handler(context, *arguments)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from ramet.engine.ids import new_id
+from ramet.engine.path_options import PLAIN, PathArguments
 from ramet.engine.registry import Handler, Registry
 from ramet.engine.settings import LiveSettings
 from ramet.model.limits import BALANCED, Limits
@@ -27,6 +28,7 @@ class Declared(NamedTuple):
     key: str | None = None
     queue: str | None = None
     priority: int | None = None
+    path: PathArguments | None = None
     limits: Limits | None = None
     overlap: str = "skip"
     catch_up: int = 1
@@ -58,6 +60,7 @@ def declared(
         raise ValueError(f"overlap is {overlap!r}: give 'skip' or 'allow'")
     if not 0 <= catch_up <= CATCH_UP_MAX:
         raise ValueError(f"catch_up is {catch_up}: give a number from 0 to {CATCH_UP_MAX}")
+    PLAIN.rule(None, **(more.get("path") or {}))
     timing = Timing(cron, every_seconds, timezone)
     return Declared(
         check_name(name or kind), timing, kind, overlap=overlap, catch_up=catch_up, open_times=open_times, **more
@@ -69,9 +72,11 @@ def schedule_row(registry: Registry, wanted: Declared, now: float, by: str) -> S
 
     Raises:
         pydantic.ValidationError, PayloadTooLarge: the payload does not fit the kind.
+        ValueError: there is no such path.
     """
     kind = registry.known(wanted.kind)
-    new = kind.new_task(wanted.payload, key=wanted.key, queue=wanted.queue, priority=wanted.priority)
+    path = wanted.path or {}
+    new = kind.new_task(wanted.payload, key=wanted.key, queue=wanted.queue, priority=wanted.priority, **path)
     task = {name: value for name, value in new._asdict().items() if name != "id"}
     timing = wanted.timing
     return Schedule(
@@ -101,9 +106,8 @@ def schedule_row(registry: Registry, wanted: Declared, now: float, by: str) -> S
 
 def lineage_of_slot(schedule: Schedule, slot_at: float, limits: Limits, live: LiveSettings) -> NewLineage:
     """What a slot becomes: a lineage of its own, named by schedule and slot, under the settings in force."""
-    fields = {name: value for name, value in json.loads(schedule.task).items() if name in NewTask._fields}
     bounds = limits if schedule.limits is None else Limits(**json.loads(schedule.limits))
-    new = NewTask(id=new_id(), **fields)
+    new = NewTask.restored({**json.loads(schedule.task), "id": new_id()})
     return lineage(slot_tracking_id(schedule.name, slot_at), [under(new, live)], live.limits(bounds))
 
 
@@ -145,6 +149,7 @@ class Schedules:
         catch_up: int = 1,
         replace: bool = False,
         by: str = "client",
+        **path: Unpack[PathArguments],
     ) -> Schedule:
         """Let a task of this kind start a lineage at every slot. Durable when it returns; every worker sees to it.
 
@@ -160,6 +165,7 @@ class Schedules:
             overlap: ``skip`` a slot while the last run is not over (recorded), or ``allow`` it.
             catch_up: how many slots that nobody ran in time are run late, the newest; 0 runs none late.
             replace: change a schedule of this name.
+            path: where each slot's task stands in line.
 
         Raises:
             ValueError: the times cannot be read, or an option is not one of its values.
@@ -169,7 +175,7 @@ class Schedules:
         wanted = declared(
             name, known.name, cron=cron, every_seconds=every_seconds, timezone=timezone,
             default_seconds=(await self._bounds()).schedule_seconds, payload=payload, key=key, queue=queue,
-            priority=priority, limits=limits, overlap=overlap, catch_up=catch_up,
+            priority=priority, path=path, limits=limits, overlap=overlap, catch_up=catch_up,
         )  # fmt: skip
         now = (await self._store.due_schedules(limit=1)).now
         row = schedule_row(self._registry, wanted, now, "person")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
+from ramet.engine import in_hand
 from ramet.engine.binding import SyncBinder
 from ramet.engine.claim import BaseClaim, Ended, Spawn
 from ramet.engine.context import ClaimLost
@@ -104,11 +105,13 @@ class SyncClaim(SyncDomain, SyncBinder, BaseClaim):
 
     def __enter__(self) -> Self:
         self._wait_for(self.keep_alive())
+        in_hand.begin(self._work)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        in_hand.done(self._work)
         lost = self._lost
         self._wait_for(self._leave(error))
         if lost and error is None:

@@ -40,6 +40,8 @@ class Work(NamedTuple):
     ancestry_chain: str
     spawn_depth: int
     max_spawn_depth: int
+    path: str | None
+    """Its rule about paths as JSON: path, scope, ``on_dependency_failure``."""
     attempts: int
     max_attempts: int | None
     losses: int
@@ -126,7 +128,7 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         fence,
         _EVENTS[name](*fields),
         result,
-        [NewTask(*new) for new in spawns] if spawns else (),
+        [NewTask.listed(new) for new in spawns] if spawns else (),
         [Write(sql, tuple(map(_value_in, parameters))) for sql, parameters in writes] if writes else (),
         pipeline_state,
         progress,

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 DEPTH_MAX = 32
 """Elements of a path: each is a row for as long as the task lives."""
@@ -40,6 +40,11 @@ class PathRule(NamedTuple):
     it runs all the same."""
     reserved: bool = False
     """True to take the ticket at submission, although the task is delayed."""
+
+    @classmethod
+    def restored(cls, fields: Sequence[Any] | None) -> PathRule | None:
+        """From what JSON made of one: a list of some or all of the fields; None for None."""
+        return None if fields is None else cls(tuple(fields[0]), *fields[1:])
 
 
 def path_of(elements: Sequence[str] | None) -> PathElements:

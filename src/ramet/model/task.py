@@ -6,6 +6,7 @@ new value that :mod:`ramet.model.lifecycle` decided.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -174,10 +175,25 @@ class NewTask(NamedTuple):
     path: PathRule | None = None
     """Where it stands in line; None constrains nothing (:mod:`ramet.model.paths`)."""
 
+    @classmethod
+    def restored(cls, fields: Mapping[str, Any]) -> NewTask:
+        """From what JSON made of one, by name: fields that came later have their defaults, those that went are left
+        out."""
+        return _with_rule(cls(**{name: value for name, value in fields.items() if name in cls._fields}))
+
+    @classmethod
+    def listed(cls, values: Iterable[Any]) -> NewTask:
+        """From what JSON made of one of this very version: all fields in their order."""
+        return _with_rule(cls(*values))
+
     @property
     def unique_kind(self) -> str:
         """The kind that a unique key is held for: of a stage the base kind, from the first stage to the last."""
         return self.base or self.kind
+
+
+def _with_rule(new: NewTask) -> NewTask:
+    return new if new.path is None else new._replace(path=PathRule.restored(new.path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,8 @@ class Claimed(NamedTuple):
     created_at: float
     pipeline_state: str | None
     max_spawn_depth: int
+    path: str | None = None
+    """JSON list: path, scope, ``on_dependency_failure`` (:meth:`ramet.model.paths.PathRule.restored`)."""
 
 
 class TaskQuery(NamedTuple):

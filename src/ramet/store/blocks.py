@@ -39,8 +39,8 @@ def wanted_text(new: NewTask) -> str:
 
 
 def wanted_task(text: str) -> NewTask:
-    """A wanted task from its JSON text; fields that came later have their defaults, those that went are left out."""
-    return NewTask(**{name: value for name, value in json.loads(text).items() if name in NewTask._fields})
+    """A wanted task from its JSON text."""
+    return NewTask.restored(json.loads(text))
 
 
 _BLOCK = (

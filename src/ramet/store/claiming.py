@@ -137,6 +137,13 @@ def _set_aside(session: Session, held_back: Sequence[tuple[Standing, Wait]]) -> 
     )
 
 
+# NULL for a task without a path.
+_RULE = (
+    "'[' || t.path || ',\"' || COALESCE(t.path_scope, 'queue') || '\",\"' || "
+    "COALESCE(t.on_dependency_failure, 'skip') || '\"]'"
+)
+
+
 def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
     """What a handler needs besides the standing: the wide row, read once per claim."""
     if not standings:
@@ -147,7 +154,7 @@ def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
         row[0]: row[1:]
         for row in session.rows(
             "SELECT t.seq, t.id, t.key, t.parent_id, t.payload, t.ancestry_chain, t.created_at, c.pipeline_state, "
-            "l.max_spawn_depth FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
+            f"l.max_spawn_depth, {_RULE} FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
             f"LEFT JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.seq IN {listed} "
             "AND t.seq BETWEEN ? AND ?",  # says which part of the history they are in
             (values, min(seqs), max(seqs)),

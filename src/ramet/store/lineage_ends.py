@@ -39,7 +39,7 @@ def _start_end(session: Session, row: Lineage) -> None:
     assert row.on_end is not None, "an end is wanted of a lineage that names no kind for it"
     number = row.ends + 1
     name = end_name(row.tracking_id, number)
-    template = NewTask(*json.loads(row.on_end))
+    template = NewTask.listed(json.loads(row.on_end))
     new = template._replace(
         id=template.id if number == 1 else f"{template.id}-{number}",
         key=name,

@@ -43,6 +43,7 @@ class Spawned(NamedTuple):
     key: str
     payload: Any
     delay_seconds: float = 0.0
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,7 @@ async def run_task(
     spawn_depth: int = 0,
     chain_depth: int = 0,
     snoozes: int = 0,
+    path: Sequence[str] | None = None,
     client: Client | None = None,
 ) -> TaskRun:
     """Call one handler as a worker would, and tell what came of it. Every spawn is granted, nothing is stored.
@@ -121,7 +123,7 @@ async def run_task(
         app: where the handler is registered.
         kind: its name, or the handler.
         payload: checked against the handler's type.
-        key, attempt, stage, state, spawn_depth, chain_depth, snoozes: what the handler's context shows.
+        key, attempt, stage, state, spawn_depth, chain_depth, snoozes, path: what the handler's context shows.
         client: what ``ctx.client`` gives, and reads from.
 
     Raises:
@@ -130,7 +132,7 @@ async def run_task(
         NeedsDatabase: the handler asked something that only a database can answer.
     """
     registered = app.registry.get(kind)
-    new = registered.new_task(payload, key=key)
+    new = registered.new_task(payload, key=key, path=path)
     work = _work(
         new,
         attempt=attempt,
@@ -185,6 +187,7 @@ def _work(
         ancestry_chain=json.dumps([f"ancestor {n}" for n in range(1, spawn_depth)] + ["parent"] * bool(spawn_depth)),
         spawn_depth=spawn_depth,
         max_spawn_depth=max(10, spawn_depth),
+        path=None if new.path is None else json.dumps(new.path),
         attempts=attempt,
         max_attempts=new.max_attempts,
         losses=0,
@@ -208,7 +211,9 @@ def _told(settled: Sequence[Settlement], last: Settlement) -> TaskRun:
         error_class=getattr(event, "error_class", None),
         snooze_seconds=getattr(event, "seconds", None),
         spawns=[
-            Spawned(new.kind, new.key, json.loads(new.payload), new.delay_seconds)
+            Spawned(
+                new.kind, new.key, json.loads(new.payload), new.delay_seconds, new.path.elements if new.path else ()
+            )
             for item in everything
             for new in item.spawns
         ],
@@ -220,3 +225,8 @@ def _told(settled: Sequence[Settlement], last: Settlement) -> TaskRun:
         ],
         progress=[json.loads(item.progress) for item in settled if item.progress is not None],
     )
+
+
+def _spawned(new: NewTask) -> Spawned:
+    path = () if new.path is None else new.path.elements
+    return Spawned(new.kind, new.key, json.loads(new.payload), new.delay_seconds, path)
