@@ -16,10 +16,11 @@ from typing import NamedTuple
 from ramet.model.lineage import Lineage, LineageState, counted_out, reopened
 from ramet.model.task import LIVE, TERMINAL, Standing, TaskState, Wait
 from ramet.model.transitions import Change, Transition
-from ramet.store import uniqueness
+from ramet.store import path_changes, uniqueness
 from ramet.store.costs import close_open
 from ramet.store.holds import FLOW, hold, touch, touched
 from ramet.store.lineages import lock_lineages
+from ramet.store.records import Record, record
 from ramet.store.schema import LIVE_COLUMNS, LIVE_LIST
 from ramet.store.session import Session
 
@@ -77,12 +78,6 @@ _ATTEMPT = (
     "INSERT INTO ramet_attempts (seq, fence, tracking_id, worker, claimed_at, ended_at, outcome, reason, error, "
     "error_class, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_RECORD = (
-    "INSERT INTO ramet_transitions (seq, number, tracking_id, name, from_state, to_state, at, by, reason, "
-    "fingerprint) SELECT CAST(? AS BIGINT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS TEXT), "
-    "CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS DOUBLE PRECISION), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT) "
-    "FROM ramet_transitions WHERE seq = ?"
-)
 
 
 class Applied(NamedTuple):
@@ -114,6 +109,8 @@ def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str
         touch(session, names)
     if unique := [c for c in done if c.before.unique_seconds is not None]:
         uniqueness.follow_ends(session, unique)
+    if pathed := [c for c in done if c.before.holds_path is not None]:
+        path_changes.follow(session, pathed)
     return Applied(frozenset(lost))
 
 
@@ -233,15 +230,15 @@ def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
 
 
 def _write_transitions(session: Session, changes: Sequence[Change]) -> None:
-    now = session.now
-    rows = [
-        (c.before.seq, c.before.tracking_id, c.transition.name, c.before.state, c.after.state, now, c.by,
-         c.reason, c.fingerprint, c.before.seq)
-        for c in changes
-        if c.transition.recorded
-    ]  # fmt: skip
-    if rows:
-        session.run_many(_RECORD, rows)
+    record(
+        session,
+        [
+            Record(c.before.seq, c.before.tracking_id, c.transition.name, c.before.state, c.after.state, c.by, c.reason,
+                   c.fingerprint)
+            for c in changes
+            if c.transition.recorded
+        ],
+    )  # fmt: skip
 
 
 def _count(session: Session, changes: Sequence[Change]) -> None:

@@ -11,14 +11,15 @@ from ramet.model.lineage import Lineage, LineageState, Place, root_of
 from ramet.model.newborn import newborn
 from ramet.model.ordering import class_of
 from ramet.model.paths import PathRule, path_text
-from ramet.model.task import NewTask
-from ramet.store import stop_list, uniqueness
+from ramet.model.task import NewTask, Standing
+from ramet.store import path_entering, stop_list, uniqueness
 from ramet.store.apply import enter
 from ramet.store.base import NewLineage, Submitted
 from ramet.store.blobs import put_submitted
 from ramet.store.errors import LineageExists, Stopped, StoreError
 from ramet.store.holds import FLOW, touch
 from ramet.store.lineages import insert_lineages, read_lineages
+from ramet.store.path_rows import hold_slots
 from ramet.store.session import Session
 from ramet.store.turns import Turns
 
@@ -51,6 +52,9 @@ def create(session: Session, births: Sequence[Birth]) -> None:
     resources = {new.resource for new, _, _ in births if new.resource is not None}
     if session.borrowed:
         births, resources = [*map(_due, births)], set()
+    pathed = [birth for birth in births if birth.new.path is not None]
+    if pathed and not session.borrowed:
+        _hold_slots(session, pathed)
     if resources:
         session.lock(FLOW)
     first, now = session.take_numbers(len(births)), session.now
@@ -80,6 +84,8 @@ def create(session: Session, births: Sequence[Birth]) -> None:
     session.run_many(_TASK, tasks)
     if stages:
         _enter_stages(session, stages)
+    if pathed:
+        standings = _lined_up(session, first, births, standings)
     base = session.fence_base
     enter(session, [standing._replace(fence=base) for standing in standings] if base else standings)
     touch(session, resources)
@@ -88,11 +94,14 @@ def create(session: Session, births: Sequence[Birth]) -> None:
 
 def _due(birth: Birth) -> Birth:
     """A task that goes through a resource is told to it by the first claim after the caller's commit: whoever tells
-    holds the resource until then.
+    holds the resource until then. So it is with a path, where maintenance gives it a place.
     """
     new = birth.new
-    at_once = new.resource is not None and new.delay_seconds <= 0
-    return birth._replace(new=new._replace(delay_seconds=SOON_SECONDS)) if at_once else birth
+    at_once = new.delay_seconds <= 0 and (new.resource is not None or new.path is not None)
+    new = new._replace(delay_seconds=SOON_SECONDS) if at_once else new
+    if new.path is not None:
+        new = new._replace(path=new.path._replace(reserved=False))
+    return birth._replace(new=new)
 
 
 def _enter_stages(session: Session, rows: Sequence[tuple[int, str, str, int, str | None, float]]) -> None:
@@ -103,6 +112,18 @@ def _enter_stages(session: Session, rows: Sequence[tuple[int, str, str, int, str
         "INSERT INTO ramet_checkpoints (seq, tracking_id, pipeline_state, updated_at) VALUES (?, ?, ?, ?)",
         [(seq, tracking_id, state, now) for seq, tracking_id, _, _, state, now in rows if state is not None],
     )
+
+
+def _hold_slots(session: Session, births: Sequence[Birth]) -> None:
+    rules = [(b.new.path, b.new.queue, b.place.tracking_id) for b in births if b.new.path is not None]
+    hold_slots(session, (), rules)
+
+
+def _lined_up(session: Session, first: int, births: Sequence[Birth], standings: Sequence[Standing]) -> list[Standing]:
+    """The standings after those with a path took their places in line."""
+    born = [(seq, b.place.tracking_id, b.new) for seq, b in enumerate(births, first) if b.new.path is not None]
+    placed = path_entering.enter(session, born, {standing.seq: standing for standing in standings})
+    return [placed.get(standing.seq, standing) for standing in standings]
 
 
 def _path_columns(rule: PathRule | None) -> tuple[str | None, str | None, str | None]:

@@ -16,13 +16,18 @@ FLOW = "flow"
 _FROM_OUTSIDE = (CANCEL, LINEAGE_ENDED, TASK_DEADLINE)
 
 
+def held_on(change: Change, now: float) -> bool:
+    """True when a worker may still be running the claim that this change ended from outside."""
+    return change.transition.recorded and change.before.lease_until > now and change.transition in _FROM_OUTSIDE
+
+
 def hold(session: Session, changes: Sequence[Change]) -> None:
     """Note which of the ended claims a worker may still be running."""
     rows = [
         (c.before.seq, c.before.fence, c.before.tracking_id, c.before.queue, c.before.kind, c.before.resource,
          c.before.lease_until)
         for c in changes
-        if c.transition.recorded and c.before.lease_until > session.now and c.transition in _FROM_OUTSIDE
+        if held_on(c, session.now)
     ]  # fmt: skip
     session.run_many(
         "INSERT INTO ramet_holds (seq, fence, tracking_id, queue, kind, resource, lease_until) "
@@ -41,13 +46,14 @@ def acknowledge(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
     return freed
 
 
-def release_lapsed(session: Session, limit: int) -> int:
-    """Slots whose lease lapsed are free, whatever became of the worker."""
-    return session.run(
+def release_lapsed(session: Session, limit: int) -> list[int]:
+    """Slots whose lease lapsed are free, whatever became of the worker; returns the numbers of their tasks."""
+    gone = session.rows(
         "DELETE FROM ramet_holds WHERE (seq, fence) IN "
-        "(SELECT seq, fence FROM ramet_holds WHERE lease_until <= ? LIMIT ?)",
+        "(SELECT seq, fence FROM ramet_holds WHERE lease_until <= ? LIMIT ?) RETURNING seq",
         (session.now, limit),
     )
+    return [seq for (seq,) in gone]
 
 
 def touch(session: Session, names: Collection[str]) -> None:

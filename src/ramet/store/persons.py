@@ -9,11 +9,11 @@ from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
 from ramet.model.lineage import Lineage, LineageState
-from ramet.model.ordering import TurnClass, rank_of
 from ramet.model.task import Standing
 from ramet.model.transitions import PROCESSING, Change
 from ramet.store import uniqueness
 from ramet.store.apply import apply, release
+from ramet.store.ended import ended_standing
 from ramet.store.errors import StoreError
 from ramet.store.lineages import count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
 from ramet.store.pruning import PRUNING
@@ -21,7 +21,6 @@ from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
 from ramet.store.sweeping import finish_ends
-from ramet.store.turns import Turns
 
 
 def find(session: Session, task_id: str) -> int | None:
@@ -113,7 +112,7 @@ def revive(
         [(_, tracking_id, _, _)] = load_parents(session, [seq]).values()
         # Tasks that a cancel has not reached yet would otherwise run on in the reopened lineage.
         finish_ends(session, lock_lineages(session, [tracking_id])[tracking_id])
-        standing, print_ = _ended_standing(session, seq)
+        standing, print_ = ended_standing(session, seq)
         if standing is None:
             continue
         change = decide(standing, ev.Revive(by, reason), session.now)
@@ -141,36 +140,11 @@ def exclude(session: Session, task_ids: Sequence[str], by: str, reason: str | No
         if seq is None:
             raise StoreError(f"no task {task_id}: look it up with `ramet status` or `ramet tree`")
         live = session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq = ?", (seq,))
-        standing = Standing._make(live[0]) if live else _ended_standing(session, seq)[0]
+        standing = Standing._make(live[0]) if live else ended_standing(session, seq)[0]
         change = None if standing is None else decide(standing, ev.Exclude(by, reason), session.now)
         if isinstance(change, Change) and not apply(session, [change]).lost:
             excluded.append(task_id)
     return excluded
-
-
-def _ended_standing(session: Session, seq: int) -> tuple[Standing | None, str | None]:
-    """The standing of an ended task, rebuilt from its wide row, and the fingerprint of its last error."""
-    found = session.rows(
-        "SELECT tracking_id, kind, queue, priority, breadth, resource, spawn_depth, state, fence, task_seconds, "
-        "max_attempts, losses, snoozes, chain_depth, max_chain_depth, fan_out, stage, on_end, fingerprint, "
-        "unique_seconds, path FROM ramet_tasks WHERE seq = ? AND state IS NOT NULL",
-        (seq,),
-    )
-    if not found:
-        return None, None
-    (tracking_id, kind, queue, priority, breadth, resource, depth, state, fence, task_seconds, max_attempts, losses,
-     snoozes, chain, max_chain, fan_out, stage, on_end, print_, unique_seconds, path) = found[0]  # fmt: skip
-    kin = TurnClass(queue, kind, rank_of(priority, breadth, depth), resource or "")
-    standing = Standing(
-        seq=seq, tracking_id=tracking_id, kind=kind, queue=queue, rank=kin.rank, spawn_depth=depth,
-        state=state, wait=None, available_at=session.now, fence=fence, lease_until=0.0, worker=None,
-        claimed_at=0.0, started_at=None, task_seconds=task_seconds, deadline_at=None, attempts=0,
-        max_attempts=max_attempts, losses=losses, losses_alone=0, snoozes=snoozes, chain_depth=chain,
-        max_chain_depth=max_chain, progressed=0, fan_out=fan_out, stage=stage, on_end=on_end, ending=None,
-        ending_reason=None, bound_to=None, turn=Turns(session).level(kin), resource=resource,
-        unique_seconds=unique_seconds, holds_path=None if path is None else 0,
-    )  # fmt: skip
-    return standing, print_
 
 
 def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_seconds: float | None) -> None:

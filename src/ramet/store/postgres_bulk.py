@@ -98,6 +98,17 @@ def meet(form: Form, columns: Columns, count: int) -> bool:
     return len(set(keys[0] if len(keys) == 1 else zip(*keys, strict=True))) != count
 
 
+@cache
+def looked_up(sql: str) -> str:
+    """A SELECT for one row of whole numbers as one for arrays of them; the place of the row comes first."""
+    pieces = sql.split("?")
+    count = len(pieces) - 1
+    text = "".join(f"{piece}v.p{at}" for at, piece in enumerate(pieces[:-1])) + pieces[-1]
+    arrays = ", ".join(f"${at}::bigint[]" for at in range(1, count + 1))
+    names = ", ".join(f"p{at}" for at in range(count))
+    return f"SELECT v.n, f.* FROM unnest({arrays}) WITH ORDINALITY AS v({names}, n) CROSS JOIN LATERAL ({text}) AS f"
+
+
 # --- as columns ---------------------------------------------------------------------------------------------------
 
 INT_TYPES = {20: "bigint", 23: "integer", 21: "smallint"}

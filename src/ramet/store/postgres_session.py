@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +16,7 @@ from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
 from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
-from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, meet
+from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet
 from ramet.store.session import Overtaken, Row, StatementFailed
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 VERSION_MIN = 150_000
 WORLD = 0x72616D65
 """Key of the advisory lock that every writing transaction holds: shared beside others, exclusive alone."""
+PATHS = 0x70617468
+"""First half of the keys of the advisory locks of paths; the second is the number of a slot."""
 IDLE_SECONDS_MAX = 60
 """A transaction of ours never waits for its client that long: then the client is gone, and its locks go with it."""
 
@@ -171,6 +173,7 @@ class PostgresSession:
         pooled = connection.prepare_threshold is None
         self._plans = f"SET LOCAL {_PLANS.replace('; ', '; SET LOCAL ')}; " if pooled else ""
         self._types: dict[str, tuple[int, ...]] = {}
+        self._slots: set[int] = set()
 
     # --- the transaction ------------------------------------------------------------------------------------------
 
@@ -181,6 +184,7 @@ class PostgresSession:
         """
         self.woken = False
         self._depth = 0
+        self._slots = set()
         if mode == "read":
             text = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_ON}"
         else:
@@ -308,6 +312,16 @@ class PostgresSession:
         [result] = self.connection.wait(generators.execute(self.connection.pgconn))
         return _checked(result)
 
+    def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
+        found: list[list[Row]] = [[] for _ in rows]
+        if rows:
+            self._told("before", sql)
+            told = self._cursor.execute(looked_up(sql), [[*column] for column in zip(*rows, strict=True)], binary=True)
+            for place, *values in told:
+                found[place - 1].append(tuple(values))
+            self._told("after", sql)
+        return found
+
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
         listed = list(values)
         if not listed:
@@ -328,6 +342,12 @@ class PostgresSession:
     def lock(self, name: str) -> None:
         self.run("SELECT pg_advisory_xact_lock(?)", (WORLD << 31 | zlib.crc32(name.encode()) >> 1,))
 
+    def hold_slots(self, slots: Collection[int]) -> None:
+        wanted = sorted({*slots} - self._slots)
+        if wanted:
+            self.rows("SELECT pg_advisory_xact_lock(?::int, slot) FROM unnest(?::int[]) AS slot", (PATHS, wanted))
+            self._slots.update(wanted)
+
     @contextmanager
     def theirs(self) -> Iterator[None]:
         with self.savepoint():
@@ -338,7 +358,7 @@ class PostgresSession:
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         self._depth += 1
-        name = f"part_{self._depth}"
+        name, slots = f"part_{self._depth}", {*self._slots}
         self.run(f"SAVEPOINT {name}")
         try:
             yield
@@ -350,6 +370,7 @@ class PostgresSession:
             if is_race(error, self.taken) and not self.last_try:
                 raise  # Of the whole transaction nothing is kept.
             self.connection.execute(f"ROLLBACK TO {name}; RELEASE {name}".encode(), prepare=False)
+            self._slots = slots
             if isinstance(error, psycopg.Error | UnicodeError | OverflowError | Overtaken):
                 raise StatementFailed(_line(error)) from error
             raise

@@ -51,12 +51,13 @@ PATH_TABLES = (
         seq INTEGER NOT NULL,
         what TEXT NOT NULL CHECK (what IN ('wake', 'skip', 'away', 'back', 'revive')),
         ticket INTEGER NOT NULL,
+        node INTEGER NOT NULL,
         until_ticket INTEGER NOT NULL,
         slot INTEGER NOT NULL,
-        node INTEGER NOT NULL,
+        because INTEGER NOT NULL,
         by TEXT,
         reason TEXT,
-        PRIMARY KEY (seq, what, ticket)
+        PRIMARY KEY (seq, what, ticket, node)
     ) WITHOUT ROWID
     """,
     "CREATE INDEX ramet_path_waves_at ON ramet_path_waves (node, ticket) WHERE what IN ('skip', 'away', 'back')",

@@ -6,7 +6,7 @@ The verbs (submit, claim, settle, ...) are written once against this small surfa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -55,6 +55,10 @@ class Session(Protocol):
         """Run one statement for every row of parameters; returns how many rows changed in all."""
         ...
 
+    def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
+        """Run a SELECT for every row of whole numbers; what each gives, in their order."""
+        ...
+
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
         """An SQL list for ``IN`` and the one parameter that fills it, for any number of ints or strings.
 
@@ -83,6 +87,10 @@ class Session(Protocol):
         For what no row stands for yet, or too many do. Taken before any row that it guards, so that two who want both
         want them in one order.
         """
+        ...
+
+    def hold_slots(self, slots: Collection[int]) -> None:
+        """:meth:`lock` for parts of all paths, by number (:func:`ramet.model.paths.slot_of`), the smallest first."""
         ...
 
     def theirs(self) -> AbstractContextManager[None]:

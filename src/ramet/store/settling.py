@@ -27,13 +27,14 @@ from ramet.store.blocks import Parent
 from ramet.store.costs import add_to_sums, book_charges
 from ramet.store.deadlines import name_deadlines
 from ramet.store.failures import repeated_failure
-from ramet.store.holds import FLOW, acknowledge
+from ramet.store.holds import FLOW
 from ramet.store.items import Items, numbers_of, settle_items
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import lock_lineages, tombstones_of
+from ramet.store.path_changes import let_go
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session, StatementFailed
-from ramet.store.spawning import load_parents, spawn
+from ramet.store.spawning import hold_paths, load_parents, spawn
 from ramet.store.turns import renew
 
 
@@ -74,6 +75,8 @@ class _Held(NamedTuple):
 def _hold(session: Session, batch: Sequence[Settlement]) -> _Held:
     named = [each.task_id for item in batch if item.items for each in item.items]
     seqs = numbers_of(session, named) if named else {}
+    if session.for_update:
+        hold_paths(session, batch, seqs.values())
     standings = load_standings(session, [*(item.seq for item in batch), *seqs.values()])
     tracking_ids = {row.tracking_id for row in standings.values()}
     late = [item.seq for item in batch if item.spawns and item.seq not in standings]
@@ -131,7 +134,7 @@ def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], ans
         answers[at] = Settled(item.seq, None, end.state, _refuse_spawns(session, item, lineages), end.reason)
     _settle_accepted(session, accepted, held, answers, over)
     # Whoever settles does not run any more: what was ended from outside meanwhile gives its slot back.
-    acknowledge(
+    let_go(
         session,
         [(item.seq, item.fence) for at, item in items if answers[at].refused and type(item.event) not in _GOES_ON],
     )

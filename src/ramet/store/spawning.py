@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ramet.model.guard import Blocked, Facts, Holder, check_spawn
 from ramet.model.lineage import Lineage, child_of
 from ramet.model.ordering import class_of
 from ramet.model.task import NewTask
-from ramet.store.base import SpawnAnswer
+from ramet.store.base import Settlement, SpawnAnswer
 from ramet.store.blocks import Parent, Refusal, store_blocks
 from ramet.store.creating import Birth, create
 from ramet.store.edges import keep_edges
 from ramet.store.lineages import add_tasks, tombstones_of
+from ramet.store.path_rows import hold_slots
 from ramet.store.screening import Screen
 from ramet.store.session import Session
 from ramet.store.turns import Turns
@@ -64,6 +65,18 @@ def spawn(
         store_blocks(session, batch.refusals, lineages)
     keep_edges(session, batch.refusals)
     return answers
+
+
+def hold_paths(session: Session, batch: Sequence[Settlement], bound: Iterable[int]) -> None:
+    """The paths that a batch of settlements can be about, before any row of it.
+
+    Args:
+        bound: numbers of the bound tasks that it names.
+    """
+    wanted = [(item.seq, new) for item in batch for new in item.spawns if new.path is not None]
+    parents = load_parents(session, [seq for seq, _ in wanted]) if wanted else {}
+    rules = [(new.path, new.queue, parents[seq][1]) for seq, new in wanted if new.path is not None and seq in parents]
+    hold_slots(session, [*(item.seq for item in batch), *bound], rules)
 
 
 class Taken(NamedTuple):

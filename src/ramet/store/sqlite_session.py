@@ -6,7 +6,7 @@ import json
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from operator import itemgetter
@@ -214,6 +214,9 @@ class SqliteSession:
         self._hook("after", sql)
         return count
 
+    def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
+        return [self.rows(sql, row) for row in rows]
+
     def members(self, values: Iterable[Any]) -> tuple[str, Any]:
         return "(SELECT value FROM json_each(?))", json.dumps(list(values))
 
@@ -253,6 +256,9 @@ class SqliteSession:
 
     def lock(self, name: str) -> None:
         """The write lock of the whole file is held already."""
+
+    def hold_slots(self, slots: Collection[int]) -> None:
+        """As :meth:`lock`."""
 
     def wake(self) -> None:
         self.woken = True

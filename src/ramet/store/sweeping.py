@@ -13,14 +13,15 @@ from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
+from ramet.store import path_repair, path_waves
 from ramet.store.apply import free
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
 from ramet.store.clocks import queue_offsets
-from ramet.store.holds import release_lapsed
 from ramet.store.items import ended_settlers, expire_polled, let_go
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
+from ramet.store.path_changes import let_go_lapsed
 from ramet.store.reclaiming import DeadWorkers, apply_events, reclaim
 from ramet.store.resources import forget_idle, idle_names, skip_disabled
 from ramet.store.schema import LIVE_LIST
@@ -205,8 +206,20 @@ def _followed(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
 
 def _forgotten(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
     forget_levels(session)
-    release_lapsed(session, limit)
+    let_go_lapsed(session, limit)
     return Swept()
+
+
+def _due_on_paths(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    return Swept(due=path_waves.take_places(session, limit) + path_waves.give_way(session, limit))
+
+
+def _waves(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    return Swept(followed=path_waves.go_on(session, limit))
+
+
+def _repaired(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    return Swept(followed=path_repair.repair(session, limit))
 
 
 def _idle(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
@@ -227,6 +240,9 @@ _STALE = _there("SELECT 1 FROM ramet_live WHERE state = 'processing' AND lease_u
 PARTS = (
     Part(_there("SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?"), _due),
     Part(_stale_there, _stale),
+    Part(lambda session, _: path_waves.due(session) or path_waves.at_breakers(session), _due_on_paths),
+    Part(lambda session, _: path_waves.waves(session), _waves),
+    Part(_there("SELECT 1 FROM ramet_paths WHERE waits_on IS NOT NULL"), _repaired),
     Part(
         _there("SELECT 1 FROM ramet_live WHERE state = 'pending' AND deadline_at IS NOT NULL AND deadline_at <= ?"),
         lambda session, limit, _: Swept(expired=expire(session, limit)),

@@ -7,7 +7,7 @@ from functools import partial
 
 from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.resources import Policy, Resource
-from ramet.store import holds, limiting, pausing, resources, serving
+from ramet.store import limiting, path_changes, pausing, resources, serving
 from ramet.store.verbs import Verbs
 
 
@@ -54,7 +54,7 @@ class FlowVerbs(Verbs):
         return await self._read(resources.in_use)
 
     async def acknowledge(self, pairs: Sequence[tuple[int, int]]) -> int:
-        return await self._write_beside(partial(holds.acknowledge, pairs=pairs))
+        return await self._write_beside(partial(path_changes.let_go, pairs=pairs))
 
     async def see_worker(self, worker: WorkerSeen) -> None:
         await self._write_beside(partial(serving.see_worker, worker=worker))

@@ -1,0 +1,141 @@
+"""What changes of state mean for paths; called by :mod:`ramet.store.apply` for tasks that have one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ramet.model.limits import PATH_HOLD_SECONDS_MAX
+from ramet.model.task import LIVE, TERMINAL, TaskState
+from ramet.model.transitions import DEPENDENCY_FAILED, PENDING, Change
+from ramet.store import path_rows as rows
+from ramet.store.holds import acknowledge, held_on, release_lapsed
+from ramet.store.path_entering import line_up, load_rules
+from ramet.store.path_following import LOOKS_MAX, REVIVE, Wave, end, give_up, insert_waves
+from ramet.store.path_rows import Line, load_lines
+from ramet.store.records import Record, record
+from ramet.store.session import Session
+
+_FAILED = (TaskState.FAILED, TaskState.CANCELLED)
+
+
+def follow(session: Session, changes: Sequence[Change]) -> None:
+    """Tasks with paths changed: places in line are left, kept, given up, or taken anew.
+
+    Args:
+        changes: those that were applied, of tasks with a path.
+    """
+    turned = [change for change in changes if _matters(change)]
+    if not turned:
+        return
+    rows.hold_slots(session, [change.before.seq for change in turned])
+    lines = load_lines(session, [change.before.seq for change in turned])
+    ended = [change for change in turned if change.before.state in LIVE and change.after.state in TERMINAL]
+    _end(session, ended, lines)
+    _keep_or_give_up(session, [c for c in turned if c.before.state in LIVE and c.after.state == PENDING], lines)
+    _come_back(session, [c for c in turned if c.before.state in TERMINAL and c.after.state == PENDING], lines)
+
+
+def _matters(change: Change) -> bool:
+    came, went = change.before, change.after
+    if went.state in TERMINAL or came.state in TERMINAL:
+        return came.state != went.state
+    # Back from a worker, or from a settler.
+    return went.state == PENDING and (came.state != PENDING or came.bound_to is not None)
+
+
+def _end(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
+    over: list[Line] = []
+    for change in changes:
+        line = lines.get(change.before.seq)
+        if line is None:
+            continue
+        if held_on(change, session.now):
+            # Its worker may run it still, so its path stays held until that lets go (DESIGN §4).
+            rows.update(session, [line._replace(ended=change.after.state)])
+        else:
+            over.append(line)
+    end(session, over, frozenset(change.before.seq for change in changes if _takes_others_with_it(change)))
+
+
+def _takes_others_with_it(change: Change) -> bool:
+    return change.after.state in _FAILED or change.transition is DEPENDENCY_FAILED
+
+
+def let_go(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
+    """The worker runs these claims no longer: their slots and paths are free. Returns how many were held on."""
+    freed = acknowledge(session, pairs)
+    if freed:
+        _release(session, [seq for seq, _ in pairs])
+    return freed
+
+
+def let_go_lapsed(session: Session, limit: int) -> None:
+    """Slots and paths whose leases lapsed are free, whatever became of the workers."""
+    _release(session, release_lapsed(session, limit))
+
+
+def _release(session: Session, seqs: Sequence[int]) -> None:
+    listed, values = session.members(sorted(set(seqs)))
+    free = (
+        f"seq IN {listed} AND ended IS NOT NULL "
+        "AND NOT EXISTS (SELECT 1 FROM ramet_holds h WHERE h.seq = ramet_paths.seq)"
+    )
+    if not seqs or not rows.select(session, f"{free} LIMIT 1", (values,)):
+        return
+    rows.hold_slots(session, seqs)
+    over = rows.select(session, free, (values,))
+    end(session, over, frozenset(line.seq for line in over if line.ended in _FAILED))
+
+
+def _keep_or_give_up(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
+    """A task that comes back keeps its ticket, unless that would hold others back for too long (DESIGN §7)."""
+    first: list[tuple[float, int]] = []
+    given_up: list[Line] = []
+    for change in changes:
+        line, after = lines.get(change.before.seq), change.after
+        if line is None or not line.holds:
+            continue
+        returned_at = session.now if line.returned_at is None else line.returned_at
+        if after.ending is None and after.available_at > returned_at + PATH_HOLD_SECONDS_MAX:
+            given_up.append(line)
+        elif line.returned_at is None:
+            first.append((returned_at, line.seq))
+    session.run_many("UPDATE ramet_paths SET returned_at = ? WHERE seq = ?", first)
+    if given_up:
+        surrender(session, given_up, f"back later than {PATH_HOLD_SECONDS_MAX:.0f} s")
+
+
+def surrender(session: Session, lines: Sequence[Line], why: str, looks: int = LOOKS_MAX) -> None:
+    """Give tickets up, and say so."""
+    record(session, [Record(x.seq, x.tracking_id, "path_given_up", PENDING, PENDING, "engine", why) for x in lines])
+    give_up(session, lines, looks)
+
+
+def _come_back(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
+    """Revived tasks take fresh tickets, in the order of the changes; those skipped because of them follow."""
+    if not changes:
+        return
+    seqs = [change.before.seq for change in changes]
+    kept = [line for line in lines.values() if line.seq in set(seqs)]
+    # Its last claim was ended from outside, and that worker has not let go yet: the place is its own still.
+    rows.update(session, [line._replace(ended=None) for line in kept])
+    rows.let_in(session, [line for line in kept if line.holds])
+    fresh = [line for line in load_rules(session, seqs) if line.seq not in lines]
+    if session.for_update:
+        session.hold_slots({line.slot for line in fresh})
+    rows.insert(session, fresh)
+    line_up(session, fresh)
+    _bring_along(session, fresh + kept, {change.before.seq: change for change in changes})
+
+
+def _bring_along(session: Session, lines: Sequence[Line], changes: dict[int, Change]) -> None:
+    waves = []
+    for line in lines:
+        skipped = session.rows("SELECT MAX(ticket) FROM ramet_path_skips WHERE because = ?", (line.seq,))
+        if skipped[0][0] is not None:
+            by, reason = changes[line.seq].by, changes[line.seq].reason
+            waves.append(
+                Wave(line.seq, REVIVE, 0, skipped[0][0] + 1, line.slot, line.node, line.seq, by=by, reason=reason)
+            )
+    session.run_many("DELETE FROM ramet_path_waves WHERE seq = ? AND what = 'revive'", [(w.seq,) for w in waves])
+    insert_waves(session, waves)

@@ -1,0 +1,231 @@
+"""What follows when tickets go: those that waited on them are looked at again, in batches (DESIGN §7).
+
+Everything here runs in the transaction in which the tickets go, under the lock of their slot. What is too much for one
+transaction is written down as a *wave* with it, and :mod:`ramet.store.path_waves` goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ramet.store import path_rows as rows
+from ramet.store.path_rows import Line
+from ramet.store.session import Session
+
+LOOKS_MAX = 250
+"""How many waiting tasks one transaction looks at because of what it ended."""
+
+WAKE, SKIP, AWAY, BACK, REVIVE = "wake", "skip", "away", "back", "revive"
+
+
+class Wave(NamedTuple):
+    """A row of ``ramet_path_waves``: something that has to be done to everybody who stands in a stretch of a line."""
+
+    seq: int
+    """Of the task that ended, gave its ticket up or was revived; those who are behind it are meant, too."""
+    what: str
+    ticket: int
+    """Those after this ticket,"""
+    until_ticket: int
+    """and before this,"""
+    slot: int
+    node: int
+    """below this path."""
+    because: int
+    """Number of the task to be named as the reason."""
+    by: str | None = None
+    reason: str | None = None
+
+
+WAVE_LIST = ", ".join(Wave._fields)
+
+
+def insert_waves(session: Session, waves: Sequence[Wave]) -> None:
+    """Write down what is left to do; maintenance does it."""
+    marks = ", ".join("?" * len(Wave._fields))
+    session.run_many(f"INSERT INTO ramet_path_waves ({WAVE_LIST}) VALUES ({marks})", waves)
+    if waves:
+        session.wake()
+
+
+def next_ticket(session: Session) -> int:
+    """No ticket that is out is as large as this."""
+    [(number,)] = session.rows("SELECT number FROM ramet_next_number")
+    return int(number)
+
+
+def leave(session: Session, gone: Sequence[Line], looks: int = LOOKS_MAX) -> None:
+    """These lost their tickets, or never had one: take them out of the line and look at who waited on them.
+
+    Their rows in ``ramet_paths`` are the caller's to delete or to update.
+    """
+    while gone:
+        rows.drop_tickets(session, gone)
+        waiting = _waiting_on(session, gone, looks)
+        looks -= len(waiting)
+        parked, held = _look(session, gone, waiting)
+        rows.shift_holders(session, [line for line in gone if line.holds], held)
+        rows.let_in(session, held)
+        gone = parked
+
+
+def look_again(session: Session, waiting: Sequence[Line], looks: int = LOOKS_MAX) -> None:
+    """Look at tasks whose ticket before them is gone already."""
+    parked, held = _look(session, (), waiting)
+    rows.shift_holders(session, (), held)
+    rows.let_in(session, held)
+    leave(session, parked, looks)
+
+
+def _waiting_on(session: Session, gone: Sequence[Line], limit: int) -> list[Line]:
+    """Who waits on these tickets, up to so many; the others are left to a wave for each ticket."""
+    tickets = {line.ticket: line for line in gone if line.ticket is not None}
+    if not tickets:
+        return []
+    listed, values = session.members(sorted(tickets))
+    found = rows.select(session, f"waits_on IN {listed} ORDER BY waits_on, ticket LIMIT ?", (values, limit + 1))
+    if len(found) <= limit:
+        return found
+    first_left = found[limit].waits_on
+    assert first_left is not None, "selected by it"
+    until = next_ticket(session)
+    insert_waves(
+        session,
+        [
+            Wave(line.seq, WAKE, ticket, until, line.slot, line.node, line.seq)
+            for ticket, line in tickets.items()
+            if ticket >= first_left
+        ],
+    )
+    return found[:limit]
+
+
+def _look(session: Session, gone: Sequence[Line], waiting: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+    """Look at each again: it waits on another, holds its path, is left to a wave, or gives its own ticket up.
+
+    Returns:
+        Those that gave their tickets up (they come behind somebody now), and those that hold their paths.
+    """
+    if not waiting:
+        return [], []
+    verdicts = shadows(session, waiting)
+    parked = [line for line in waiting if isinstance(verdicts.get(line.seq), int)]
+    open_ = [line for line in waiting if line.seq not in verdicts]
+    parked_rows = [
+        line._replace(ticket=None, waits_on=None, was_ticket=line.ticket, behind=verdicts[line.seq], since=session.now)
+        for line in parked
+    ]
+    rows.update(session, parked_rows)
+    # Whoever stands at or below the path of one that was first, and waited on that one, is first now.
+    first = {line.ticket: line.node for line in gone if line.holds}
+    sure = [line for line in open_ if first.get(line.waits_on) in line.nodes]
+    asked = [line for line in open_ if first.get(line.waits_on) not in line.nodes]
+    told = [*((line, None) for line in sure), *zip(asked, rows.blockers(session, asked), strict=True)]
+    session.run_many("UPDATE ramet_paths SET waits_on = ? WHERE seq = ?", [(ticket, line.seq) for line, ticket in told])
+    return parked, [line._replace(waits_on=None) for line, ticket in told if ticket is None]
+
+
+_SHADOWS = (
+    "SELECT what, seq FROM ramet_path_waves WHERE node = ? AND ticket < ? AND until_ticket > ? "
+    "AND what IN ('skip', 'away', 'back') ORDER BY ticket"
+)
+
+
+def shadows(session: Session, lines: Sequence[Line], *, apart_from: int = 0) -> dict[int, int | None]:
+    """Who of these must not run now, although nobody stands before it any more.
+
+    Returns:
+        By number: None for one that is to be skipped, by the wave that is under way; else the number of the task above
+        it, without a ticket at present, that it has to come after.
+    """
+    if not session.rows("SELECT 1 FROM ramet_path_waves WHERE what IN ('skip', 'away', 'back') LIMIT 1"):
+        return {}
+    looks = [(line, node) for line in lines for node in line.nodes[:-1]]
+    stood = [line.stood for line, _ in looks]
+    found = session.look_up(_SHADOWS, [(node, at, at) for (_, node), at in zip(looks, stood, strict=True)])
+    verdicts: dict[int, int | None] = {}
+    for (line, _), several in zip(looks, found, strict=True):
+        for what, seq in several:
+            if what == SKIP and line.skips:
+                verdicts[line.seq] = None
+            elif what != SKIP and seq != apart_from:
+                verdicts.setdefault(line.seq, seq)
+    return verdicts
+
+
+# --- ends and given-up tickets ------------------------------------------------------------------------------------
+
+
+def end(session: Session, ended: Sequence[Line], failed: frozenset[int], looks: int = LOOKS_MAX) -> None:
+    """These tasks are over.
+
+    Args:
+        failed: numbers of those whose descendants are skipped with them.
+        looks: how many waiting tasks to look at at most.
+    """
+    rows.delete(session, ended)
+    _end_away(session, [line for line in ended if line.ticket is None and line.was_ticket is not None], failed)
+    falling = [line for line in ended if line.seq in failed and line.ticket is not None]
+    covered = _covered(session, falling)
+    after = [(line, max(line.ticket or 0, covered.get(line.seq, 0))) for line in falling]
+    after = [(line, ticket) for line, ticket in after if rows.has_waiting_below(session, line, ticket)]
+    if after:
+        until = next_ticket(session)
+        insert_waves(session, [Wave(x.seq, SKIP, at, until, x.slot, x.node, x.seq) for x, at in after])
+    _fall_back(session, [line for line in ended if line.seq in failed])
+    leave(session, ended, looks)
+
+
+def _covered(session: Session, lines: Sequence[Line]) -> dict[int, int]:
+    """Up to which ticket a wave that is under way skips everybody below these anyway, by their numbers."""
+    if not session.rows("SELECT 1 FROM ramet_path_waves WHERE what = 'skip' LIMIT 1"):
+        return {}
+    looks = [(line, node) for line in lines for node in line.nodes[:-1]]
+    found = session.look_up(
+        "SELECT MAX(until_ticket) - 1 FROM ramet_path_waves WHERE node = ? AND ticket < ? AND until_ticket > ? "
+        "AND what = 'skip'",
+        [(node, line.ticket or 0, line.ticket or 0) for line, node in looks],
+    )
+    covered: dict[int, int] = {}
+    for (line, _), [(until,)] in zip(looks, found, strict=True):
+        covered[line.seq] = max(covered.get(line.seq, 0), until or 0)
+    return covered
+
+
+def _end_away(session: Session, ended: Sequence[Line], failed: frozenset[int]) -> None:
+    """They end while others wait for them to take a new ticket: these are skipped, or line up without them."""
+    for line in ended:
+        what = SKIP if line.seq in failed else BACK
+        session.run("UPDATE ramet_path_waves SET what = ? WHERE seq = ? AND what = 'away'", (what, line.seq))
+        if line.behind is not None and line.seq in failed:
+            # It may itself have been waited for, in the order that is to be kept.
+            until = next_ticket(session)
+            stood = line.was_ticket or 0
+            insert_waves(session, [Wave(line.behind, SKIP, stood, until, line.slot, line.node, line.seq)])
+        session.wake()
+
+
+def _fall_back(session: Session, failed: Sequence[Line]) -> None:
+    """Who had not been lined up again behind one that failed now is skipped, too."""
+    session.run_many(
+        "UPDATE ramet_path_waves SET what = 'skip' WHERE seq = ? AND what = 'back'", [(line.seq,) for line in failed]
+    )
+
+
+def give_up(session: Session, lines: Sequence[Line], looks: int = LOOKS_MAX) -> None:
+    """These lose their tickets and take new ones when they are due; who waited below them comes after them."""
+    after = [
+        line._replace(ticket=None, waits_on=None, was_ticket=line.ticket, since=session.now, returned_at=None)
+        for line in lines
+    ]
+    rows.update(session, after)
+    followed = [line for line in lines if rows.has_waiting_below(session, line, line.ticket or 0)]
+    if followed:
+        until = next_ticket(session)
+        insert_waves(session, [Wave(x.seq, AWAY, x.ticket or 0, until, x.slot, x.node, x.seq) for x in followed])
+    session.run_many(
+        "UPDATE ramet_live SET holds_path = 0, wait = 'ticket' WHERE seq = ? AND state = 'pending'",
+        [(line.seq,) for line in lines],
+    )
+    leave(session, lines, looks)
