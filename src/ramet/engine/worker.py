@@ -213,7 +213,7 @@ class Worker:
             try:
                 found = any([await self._claim(kinds, count) for kinds, count in wanted])
                 tries.succeeded()
-                if found:
+                if found or await self._store.tend_paths():
                     continue
                 if await self._nothing_left():
                     return

@@ -80,6 +80,13 @@ class FlowStore(Protocol):
         """
         ...
 
+    async def tend_paths(self) -> bool:
+        """Do a batch of what is left to do about paths: tickets for what is due, looks at who waits after an end.
+
+        For a worker with nothing to claim; maintenance does the same. Returns whether there was anything.
+        """
+        ...
+
     async def see_worker(self, worker: WorkerSeen) -> None:
         """Note that a worker lives and what it serves; said again every few seconds."""
         ...

@@ -84,7 +84,15 @@ def _release(session: Session, seqs: Sequence[int]) -> None:
         return
     rows.hold_slots(session, seqs)
     over = rows.select(session, free, (values,))
-    end(session, over, frozenset(line.seq for line in over if line.ended in _FAILED))
+    listed, values = session.members(line.seq for line in over)
+    revived = session.rows(
+        f"UPDATE ramet_live SET available_at = ? WHERE seq IN {listed} RETURNING seq", (session.now, values)
+    )
+    again = [seq for (seq,) in revived]
+    end(session, over, frozenset(line.seq for line in over if line.ended in _FAILED and line.seq not in again))
+    fresh = load_rules(session, sorted(again))
+    rows.insert(session, fresh)
+    line_up(session, fresh)
 
 
 def _keep_or_give_up(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
@@ -115,17 +123,14 @@ def _come_back(session: Session, changes: Sequence[Change], lines: dict[int, Lin
     """Revived tasks take fresh tickets, in the order of the changes; those skipped because of them follow."""
     if not changes:
         return
-    seqs = [change.before.seq for change in changes]
-    kept = [line for line in lines.values() if line.seq in set(seqs)]
-    # Its last claim was ended from outside, and that worker has not let go yet: the place is its own still.
-    rows.update(session, [line._replace(ended=None) for line in kept])
-    rows.let_in(session, [line for line in kept if line.holds])
-    fresh = [line for line in load_rules(session, seqs) if line.seq not in lines]
+    every = load_rules(session, [change.before.seq for change in changes])
     if session.for_update:
-        session.hold_slots({line.slot for line in fresh})
+        session.hold_slots({line.slot for line in every})
+    # Where the last claim was ended from outside and that worker has not let go yet, it lines up when it does.
+    fresh = [line for line in every if line.seq not in lines]
     rows.insert(session, fresh)
     line_up(session, fresh)
-    _bring_along(session, fresh + kept, {change.before.seq: change for change in changes})
+    _bring_along(session, every, {change.before.seq: change for change in changes})
 
 
 def _bring_along(session: Session, lines: Sequence[Line], changes: dict[int, Change]) -> None:

@@ -66,6 +66,11 @@ def line_up(session: Session, lines: Sequence[Line]) -> list[Line]:
     ]
     placed = place(session, fresh)
     rows.update(session, placed)
+    # Whoever came behind one of these lines up now.
+    session.run_many(
+        "UPDATE ramet_path_waves SET what = 'back' WHERE seq = ? AND what = 'away'",
+        [(line.seq,) for line in lines if line.was_ticket is not None],
+    )
     wait(session, [line.seq for line in placed if not line.holds])
     rows.let_in(session, [line for line in placed if line.holds])
     return placed

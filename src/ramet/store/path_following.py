@@ -117,6 +117,7 @@ def _look(session: Session, gone: Sequence[Line], waiting: Sequence[Line]) -> tu
         for line in parked
     ]
     rows.update(session, parked_rows)
+    _waves_below(session, AWAY, parked, [BACK])
     # Whoever stands at or below the path of one that was first, and waited on that one, is first now.
     first = {line.ticket: line.node for line in gone if line.holds}
     sure = [line for line in open_ if first.get(line.waits_on) in line.nodes]
@@ -166,31 +167,40 @@ def end(session: Session, ended: Sequence[Line], failed: frozenset[int], looks: 
     """
     rows.delete(session, ended)
     _end_away(session, [line for line in ended if line.ticket is None and line.was_ticket is not None], failed)
-    falling = [line for line in ended if line.seq in failed and line.ticket is not None]
-    covered = _covered(session, falling)
-    after = [(line, max(line.ticket or 0, covered.get(line.seq, 0))) for line in falling]
-    after = [(line, ticket) for line, ticket in after if rows.has_waiting_below(session, line, ticket)]
-    if after:
-        until = next_ticket(session)
-        insert_waves(session, [Wave(x.seq, SKIP, at, until, x.slot, x.node, x.seq) for x, at in after])
+    _waves_below(session, SKIP, [line for line in ended if line.seq in failed and line.ticket is not None])
     _fall_back(session, [line for line in ended if line.seq in failed])
     leave(session, ended, looks)
 
 
-def _covered(session: Session, lines: Sequence[Line]) -> dict[int, int]:
-    """Up to which ticket a wave that is under way skips everybody below these anyway, by their numbers."""
-    if not session.rows("SELECT 1 FROM ramet_path_waves WHERE what = 'skip' LIMIT 1"):
+def _covered(session: Session, lines: Sequence[Line], whats: Sequence[str]) -> dict[int, int]:
+    """Up to which ticket a wave of somebody above sees to everybody below these anyway, by their numbers."""
+    listed, values = session.members(whats)
+    if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE what IN {listed} LIMIT 1", (values,)):
         return {}
     looks = [(line, node) for line in lines for node in line.nodes[:-1]]
     found = session.look_up(
-        "SELECT MAX(until_ticket) - 1 FROM ramet_path_waves WHERE node = ? AND ticket < ? AND until_ticket > ? "
-        "AND what = 'skip'",
-        [(node, line.ticket or 0, line.ticket or 0) for line, node in looks],
+        "SELECT what, until_ticket - 1 FROM ramet_path_waves WHERE node = ? AND ticket < ? AND until_ticket > ? "
+        "AND what IN ('skip', 'away', 'back')",
+        [(node, line.stood, line.stood) for line, node in looks],
     )
     covered: dict[int, int] = {}
-    for (line, _), [(until,)] in zip(looks, found, strict=True):
-        covered[line.seq] = max(covered.get(line.seq, 0), until or 0)
+    for (line, _), several in zip(looks, found, strict=True):
+        for what, until in several:
+            if what in whats:
+                covered[line.seq] = max(covered.get(line.seq, 0), until)
     return covered
+
+
+def _waves_below(session: Session, what: str, lines: Sequence[Line], also: Sequence[str] = ()) -> None:
+    """Write down that those who wait below these are to be seen to, where no wave of somebody above does it."""
+    if not lines:
+        return
+    covered = _covered(session, lines, [what, *also])
+    after = [(line, max(line.stood, covered.get(line.seq, 0))) for line in lines]
+    after = [(line, ticket) for line, ticket in after if rows.has_waiting_below(session, line, ticket)]
+    if after:
+        until = next_ticket(session)
+        insert_waves(session, [Wave(x.seq, what, at, until, x.slot, x.node, x.seq) for x, at in after])
 
 
 def _end_away(session: Session, ended: Sequence[Line], failed: frozenset[int]) -> None:
@@ -199,10 +209,18 @@ def _end_away(session: Session, ended: Sequence[Line], failed: frozenset[int]) -
         what = SKIP if line.seq in failed else BACK
         session.run("UPDATE ramet_path_waves SET what = ? WHERE seq = ? AND what = 'away'", (what, line.seq))
         if line.behind is not None and line.seq in failed:
-            # It may itself have been waited for, in the order that is to be kept.
-            until = next_ticket(session)
-            stood = line.was_ticket or 0
-            insert_waves(session, [Wave(line.behind, SKIP, stood, until, line.slot, line.node, line.seq)])
+            # It was waited for itself, in the order that is to be kept.
+            insert_waves(
+                session,
+                [
+                    Wave(line.behind, SKIP, line.stood, until, line.slot, line.node, line.seq)
+                    for (until,) in session.rows(
+                        "SELECT MAX(until_ticket) FROM ramet_path_waves WHERE seq = ? AND what IN ('away', 'back') "
+                        "HAVING MAX(until_ticket) IS NOT NULL",
+                        (line.behind,),
+                    )
+                ],
+            )
         session.wake()
 
 
@@ -220,12 +238,9 @@ def give_up(session: Session, lines: Sequence[Line], looks: int = LOOKS_MAX) -> 
         for line in lines
     ]
     rows.update(session, after)
-    followed = [line for line in lines if rows.has_waiting_below(session, line, line.ticket or 0)]
-    if followed:
-        until = next_ticket(session)
-        insert_waves(session, [Wave(x.seq, AWAY, x.ticket or 0, until, x.slot, x.node, x.seq) for x in followed])
+    _waves_below(session, AWAY, lines, [BACK])
     session.run_many(
-        "UPDATE ramet_live SET holds_path = 0, wait = 'ticket' WHERE seq = ? AND state = 'pending'",
+        "UPDATE ramet_live SET holds_path = 0, wait = 'ticket' WHERE seq = ?",
         [(line.seq,) for line in lines],
     )
     leave(session, lines, looks)

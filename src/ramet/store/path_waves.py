@@ -39,6 +39,7 @@ from ramet.store.settling import load_standings
 from ramet.store.spawning import load_parents
 from ramet.store.uniqueness import take_again
 
+LET_GO_SECONDS = 1.0
 LATER_SECONDS = 30.0
 """A task whose resource is switched off looks again after so long, or sooner where that is known."""
 
@@ -67,6 +68,10 @@ def take_places(session: Session, limit: int) -> int:
     )
     resources: dict[int, str | None] = dict(held)
     lines = load_lines(session, resources)
+    # Revived before the worker of its last claim let go: that lines it up, and this only looks again.
+    later = [(session.now + LET_GO_SECONDS, seq) for seq, line in lines.items() if line.ended is not None]
+    session.run_many("UPDATE ramet_live SET available_at = ? WHERE seq = ?", later)
+    lines = {seq: line for seq, line in lines.items() if line.ended is None}
     wait(session, [line.seq for line in lines.values() if line.ticket is not None and not line.holds])
     rows.let_in(session, [line for line in lines.values() if line.holds])
     ready = [lines[seq] for seq in seqs if seq in lines and lines[seq].ticket is None and lines[seq].behind is None]
@@ -77,9 +82,6 @@ def take_places(session: Session, limit: int) -> int:
     again = [line for line in ready if line.was_ticket is not None]
     record(session, [Record(x.seq, x.tracking_id, "path_ticket", PENDING, PENDING, "engine") for x in again])
     line_up(session, ready)
-    session.run_many(
-        "UPDATE ramet_path_waves SET what = 'back' WHERE seq = ? AND what = 'away'", [(line.seq,) for line in again]
-    )
     return len(seqs)
 
 
@@ -124,6 +126,16 @@ def give_way(session: Session, limit: int) -> int:
     surrender(session, [*lines.values()], "its resource is switched off")
     session.run_many("UPDATE ramet_live SET available_at = ? WHERE seq = ?", [(off[s.resource], s.seq) for s in there])
     return len(there)
+
+
+def wanted(session: Session) -> bool:
+    """True when there is something to do that may let somebody be claimed."""
+    return due(session) or waves(session)
+
+
+def tend(session: Session) -> bool:
+    """Do a part of it."""
+    return take_places(session, LOOKS_MAX) + go_on(session, LOOKS_MAX) > 0
 
 
 # --- waves ------------------------------------------------------------------------------------------------------

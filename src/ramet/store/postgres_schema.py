@@ -36,6 +36,9 @@ _SETTINGS = {
     "ramet_spend": _BUSY,
     "ramet_writers": _BUSY,
     "ramet_checkpoints": _BUSY,
+    "ramet_paths": _BUSY,
+    "ramet_path_holders": _BUSY,
+    "ramet_path_waves": _BUSY,
 }
 
 _OWN = (
@@ -48,9 +51,6 @@ _OWN = (
     DECLARE
         first BIGINT;
     BEGIN
-        IF wanted = 1 THEN
-            RETURN nextval('ramet_task_numbers');
-        END IF;
         PERFORM pg_advisory_lock(1919774573, 1);
         first := nextval('ramet_task_numbers');
         PERFORM setval('ramet_task_numbers', first + wanted - 1);

@@ -225,6 +225,10 @@ def next_due_at(session: Session) -> float | None:
     """When the next delayed task becomes claimable."""
     found = session.rows("SELECT available_at FROM ramet_live WHERE wait = 'due' ORDER BY available_at LIMIT 1")
     found += session.rows(
+        "SELECT available_at FROM ramet_live WHERE wait = 'ticket' AND available_at > ? ORDER BY available_at LIMIT 1",
+        (session.now,),
+    )
+    found += session.rows(
         "SELECT ready_at FROM ramet_resources WHERE ready_at > ? ORDER BY ready_at LIMIT 1", (session.now,)
     )
     return min((float(at) for (at,) in found), default=None)

@@ -7,7 +7,7 @@ from functools import partial
 
 from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.resources import Policy, Resource
-from ramet.store import limiting, path_changes, pausing, resources, serving
+from ramet.store import limiting, path_changes, path_waves, pausing, resources, serving
 from ramet.store.verbs import Verbs
 
 
@@ -55,6 +55,11 @@ class FlowVerbs(Verbs):
 
     async def acknowledge(self, pairs: Sequence[tuple[int, int]]) -> int:
         return await self._write_beside(partial(path_changes.let_go, pairs=pairs))
+
+    async def tend_paths(self) -> bool:
+        if not await self._read(path_waves.wanted):
+            return False
+        return await self._write_beside(path_waves.tend)
 
     async def see_worker(self, worker: WorkerSeen) -> None:
         await self._write_beside(partial(serving.see_worker, worker=worker))
