@@ -7,6 +7,7 @@ LOCK_TOOL = uv==0.13.9
 
 PIP_INSTALL = -m pip install --quiet --quiet --disable-pip-version-check --no-input
 PYTEST = .venv/bin/python -m pytest
+IN_PARALLEL = -n auto --dist worksteal
 TREES = trees=; for tree in src tests benchmarks examples docs; do \
 	if [ -n "$$(find $$tree -name '*.py' 2>/dev/null)" ]; then trees="$$trees $$tree"; fi; done
 
@@ -42,10 +43,10 @@ check: .venv/.stamp ## formatting, lint, types, import layers
 	.venv/bin/lint-imports --no-logo
 
 test: .venv/.stamp ## the tests, without those marked full
-	@$(PYTEST) -m "not full"
+	@$(PYTEST) $(IN_PARALLEL) -m "not full"
 
 test-full: .venv/.stamp ## every test
-	@$(PYTEST)
+	@$(PYTEST) $(IN_PARALLEL)
 
 crash: .venv/.stamp ## the kill -9 tests, in full
 	@$(PYTEST) -m crash || { code=$$?; \

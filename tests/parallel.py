@@ -32,7 +32,7 @@ def workers() -> int:
 
 
 class Progress:
-    """Says now and then how many tests have run, and which ones run now. A plugin of pytest."""
+    """Says now and then how many tests have run, which ones run now, and at once which one failed. A pytest plugin."""
 
     def __init__(self, terminal: pytest.TerminalReporter) -> None:
         self._terminal = terminal
@@ -45,6 +45,8 @@ class Progress:
         self._say()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._terminal.write_line(f"\nFAILED {report.nodeid}")
         if report.when not in {"setup", "call"}:  # Its teardown, or the death of its process.
             self._running = [nodeid for nodeid in self._running if nodeid != report.nodeid]
             self._done += 1
