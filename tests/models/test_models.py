@@ -27,6 +27,13 @@ BROKEN: dict[str, dict[str, str]] = {
         "NO_DEADLINE": FOR_EVER,
         "NO_SWEEP": END_STATE,
     },
+    "spawn": {
+        "CHECK_THEN_INSERT": ASSERTION,
+        "NO_FENCE": ASSERTION,
+        "END_UNSEEN": ASSERTION,
+        "LIVE_ONLY": FOR_EVER,
+        "FOLLOW_SKIPS": END_STATE,
+    },
 }
 """Model and variant to what its search has to find."""
 
@@ -34,6 +41,9 @@ HOLDING: list[tuple[Run, int]] = [
     (Run("lease"), 1_000_000),
     (Run("lease", ("TASKS=2", "ATTEMPTS=1", "LOSSES=1", "SNOOZES=0")), 100_000),
     (Run("lease", ("SNOOZES=0", "STOPS=0"), live=True), 100_000),
+    (Run("spawn"), 1_000_000),
+    (Run("spawn", ("BUDGET=4", "DEPTH=2", "TRIES=1")), 100_000),
+    (Run("spawn", ("ASKS=0",), live=True), 100_000),
 ]
 """A search, and how many states it has to see at least: fewer, and the model has lost some of what it should do."""
 
@@ -42,6 +52,9 @@ LARGE: list[tuple[Run, int]] = [
     (Run("lease", ("WORKERS=3", "ATTEMPTS=3", "STOPS=0", "SNOOZES=0")), 1_000_000),
     (Run("lease", ("TASKS=2", "ATTEMPTS=1", "STOPS=0", "SNOOZES=0")), 1_000_000),
     (Run("lease", ("TASKS=4", "WORKERS=3", "ATTEMPTS=3"), sampled=True), 1_000_000),
+    (Run("spawn", live=True), 1_000_000),
+    (Run("spawn", ("BUDGET=4", "DEPTH=2")), 1_000_000),
+    (Run("spawn", ("WORKERS=3", "BUDGET=4", "DEPTH=2"), sampled=True), 1_000_000),
 ]
 
 
