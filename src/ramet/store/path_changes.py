@@ -89,10 +89,15 @@ def _release(session: Session, seqs: Sequence[int]) -> None:
         f"UPDATE ramet_live SET available_at = ? WHERE seq IN {listed} RETURNING seq", (session.now, values)
     )
     again = [seq for (seq,) in revived]
-    end(session, over, frozenset(line.seq for line in over if line.ended in _FAILED and line.seq not in again))
-    fresh = load_rules(session, sorted(again))
-    rows.insert(session, fresh)
-    line_up(session, fresh)
+    end(
+        session,
+        [line for line in over if line.seq not in again],
+        frozenset(line.seq for line in over if line.ended in _FAILED),
+    )
+    # Those were revived meanwhile: who waited for them goes on doing so.
+    back = [line._replace(ended=None) for line in over if line.seq in again]
+    give_up(session, back)
+    line_up(session, [line._replace(ticket=None, was_ticket=line.ticket) for line in back])
 
 
 def _keep_or_give_up(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
@@ -130,6 +135,11 @@ def _come_back(session: Session, changes: Sequence[Change], lines: dict[int, Lin
     fresh = [line for line in every if line.seq not in lines]
     rows.insert(session, fresh)
     line_up(session, fresh)
+    # Who was still to be skipped because of them comes after them instead.
+    session.run_many(
+        "UPDATE ramet_path_waves SET what = 'back' WHERE seq = ? AND what = 'skip' AND because = seq",
+        [(line.seq,) for line in every],
+    )
     _bring_along(session, every, {change.before.seq: change for change in changes})
 
 

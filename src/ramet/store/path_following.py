@@ -197,7 +197,7 @@ def _waves_below(session: Session, what: str, lines: Sequence[Line], also: Seque
         return
     covered = _covered(session, lines, [what, *also])
     after = [(line, max(line.stood, covered.get(line.seq, 0))) for line in lines]
-    after = [(line, ticket) for line, ticket in after if rows.has_waiting_below(session, line, ticket)]
+    after = [each for each, there in zip(after, rows.any_below(session, after), strict=True) if there]
     if after:
         until = next_ticket(session)
         insert_waves(session, [Wave(x.seq, what, at, until, x.slot, x.node, x.seq) for x, at in after])

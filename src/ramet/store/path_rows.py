@@ -158,13 +158,13 @@ def blockers(session: Session, lines: Sequence[Line]) -> list[int | None]:
     return latest
 
 
-def has_waiting_below(session: Session, line: Line, after: int) -> bool:
-    """True when somebody stands below its path with a later ticket."""
-    return bool(
-        session.rows(
-            "SELECT 1 FROM ramet_path_tickets WHERE node = ? AND exact = 0 AND ticket > ? LIMIT 1", (line.node, after)
-        )
+def any_below(session: Session, after: Sequence[tuple[Line, int]]) -> list[bool]:
+    """For each, whether anybody stands below its path with a ticket later than the one beside it."""
+    found = session.look_up(
+        "SELECT 1 FROM ramet_path_tickets WHERE node = ? AND exact = 0 AND ticket > ? LIMIT 1",
+        [(line.node, ticket) for line, ticket in after],
     )
+    return [bool(several) for several in found]
 
 
 # --- holding ----------------------------------------------------------------------------------------------------
