@@ -1,4 +1,4 @@
-"""What must be true of every database of ramet at rest, checked from its rows alone (promises I1 to I6 and I8).
+"""What must be true of every database of ramet at rest, checked from its rows alone (promises I1 to I8).
 
 The checker knows nothing of how the rows came about. Two things are not stored, so the caller names them: kinds that
 declare ``cycle_on="kind+key"``, and lineages whose limits were lowered under what existed already.
@@ -23,6 +23,7 @@ from tests.invariants_ends import ends
 from tests.invariants_flow import FLOW_CHECKS, FlowRows
 from tests.invariants_guard import UniqueRow, shapes_equal_a_recount, unique_keys_have_their_holder
 from tests.invariants_money import money
+from tests.invariants_paths import paths
 from tests.invariants_rows import BlockRow, TaskRow
 from tests.snapshot import in_snapshot
 
@@ -133,6 +134,7 @@ async def _look(store: Store, rows: Rows, clock_set_back: bool) -> list[str]:
     found = [f"{check.__name__}: {line}" for check in CHECKS for line in check(rows)]
     found += [f"blobs: {line}" for line in await blobs(store, rows.lineages)]
     found += [f"ends: {line}" for line in await ends(store, rows.lineages)]
+    found += await paths(store)
     return found + [f"money: {line}" for line in await money(store, rows.lineages)]
 
 

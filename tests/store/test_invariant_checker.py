@@ -11,9 +11,11 @@ from ramet.engine.registry import Registry
 from ramet.engine.scheduler import tick
 from ramet.engine.schedules import Schedules
 from ramet.model.limits import Limits
+from ramet.model.paths import PathRule
 from ramet.model.resources import Policy
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import CHECKS, violations
+from tests.invariants_paths import CHECKS as PATH_CHECKS
 from tests.world import SettableClock, World, failing
 
 HOLD, HELD = "INSERT INTO ramet_holds SELECT seq,", "'line', 'default', 'page', NULL, 9e9"
@@ -115,6 +117,27 @@ DAMAGE: list[tuple[str, str]] = [
     ("stages_follow_their_first", "UPDATE ramet_stages SET places = 1 WHERE places = 2"),
     ("stages_follow_their_first", "UPDATE ramet_stages SET base = 'page' WHERE places = 0"),
     ("stages_follow_their_first", "UPDATE ramet_tasks SET key = 'b' WHERE kind = 'staged.b'"),
+    ("claims_exclude_each_other", "UPDATE ramet_live SET state = 'processing', holds_path = 1 WHERE wait = 'path'"),
+    ("claims_exclude_each_other", "UPDATE ramet_tasks SET path = '[\"d\"]' WHERE path = '[\"e\"]'"),
+    ("claims_exclude_each_other", f"{HOLD} 1, {HELD} FROM ramet_tasks WHERE id = 'second'"),
+    ("every_task_has_its_place", "DELETE FROM ramet_paths"),
+    ("every_task_has_its_place", "UPDATE ramet_paths SET nodes = '[1]'"),
+    ("every_task_has_its_place", "UPDATE ramet_paths SET ended = NULL"),
+    ("every_task_has_its_place", "DELETE FROM ramet_holds"),
+    ("every_task_has_its_place", "UPDATE ramet_live SET holds_path = NULL"),
+    ("tickets_equal_a_recount", "UPDATE ramet_path_tickets SET exact = 1 - exact WHERE seq > 1"),
+    ("tickets_equal_a_recount", "DELETE FROM ramet_path_tickets"),
+    ("tickets_equal_a_recount", "INSERT INTO ramet_path_tickets VALUES (1, 1, 1, 1)"),
+    ("holders_equal_a_recount", "DELETE FROM ramet_path_holders"),
+    ("holders_equal_a_recount", "INSERT INTO ramet_path_holders VALUES (1, 1, 0)"),
+    ("nobody_waits_in_vain", "UPDATE ramet_paths SET waits_on = NULL"),
+    ("nobody_waits_in_vain", "UPDATE ramet_paths SET waits_on = 0 WHERE waits_on IS NOT NULL"),
+    ("nobody_waits_in_vain", "UPDATE ramet_paths SET behind = 1"),
+    ("tasks_say_whether_they_hold", "UPDATE ramet_live SET holds_path = 1 - holds_path WHERE state = 'pending'"),
+    ("tasks_say_whether_they_hold", "UPDATE ramet_live SET wait = NULL WHERE wait = 'path'"),
+    ("tasks_say_whether_they_hold", "UPDATE ramet_live SET wait = 'path' WHERE wait IS NULL"),
+    ("waves_have_somebody", "INSERT INTO ramet_path_waves VALUES (1, 'away', 1, 1, 9, 1, 1, NULL, NULL)"),
+    ("nothing_had_to_be_repaired", "INSERT INTO ramet_counters VALUES ('path_repairs', 1)"),
 ]
 
 
@@ -137,6 +160,7 @@ async def build(path: Path) -> None:
     await world.submit(world.task("other", id="other"), tracking_id="over")
     await world.settle(await world.claim_task("other"))
     await flowing(world)
+    await in_line(world)
     await world.check()
     await store.close()
 
@@ -162,6 +186,17 @@ async def flowing(world: World) -> None:
     await world.submit(world.task("grain", resource="mill"), tracking_id="mill")
 
 
+async def in_line(world: World) -> None:
+    """One that runs, one before and one behind another, one that is free; and a path that is held on."""
+    held = world.task("kept", "odd", id="kept", path=PathRule(("e",)))
+    paths = {"first": ("d",), "second": ("d", "x"), "third": ("d",), "free": ("f",)}
+    lined_up = [world.task(name, "line", id=name, path=PathRule(path)) for name, path in paths.items()]
+    await world.submit(held, *lined_up, tracking_id="paths")
+    await world.claim_one(kinds=("odd",))
+    await world.store.cancel("kept", tree=False, by="test")
+    assert (await world.claim_one(kinds=("line",))).id == "first"
+
+
 @pytest.mark.parametrize(("check", "damage"), DAMAGE, ids=[f"{c}-{n}" for n, (c, _) in enumerate(DAMAGE)])
 async def test_damage_is_found_by_the_check_that_is_there_for_it(check: str, damage: str, tmp_path: Path) -> None:
     path = tmp_path / "ramet.db"
@@ -177,7 +212,7 @@ async def test_damage_is_found_by_the_check_that_is_there_for_it(check: str, dam
 
 
 def test_every_check_is_shown_to_find_something() -> None:
-    assert {check for check, _ in DAMAGE} == {check.__name__ for check in CHECKS}
+    assert {check for check, _ in DAMAGE} == {check.__name__ for check in (*CHECKS, *PATH_CHECKS)}
 
 
 async def test_lowered_limits_and_loose_kinds_are_taken_on_the_callers_word(tmp_path: Path) -> None:
