@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,12 +40,32 @@ MODEL_IMPORTS = {"cronsim", "idna", "ramet"} | set(sys.stdlib_module_names)
 Check = Callable[[Path], Iterator[str]]
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a text; every check looks at the same."""
+    return ast.parse(text)
+
+
+@cache
+def nodes_of(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All that is in a tree."""
+    return tuple(ast.walk(tree))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten_afterwards() -> Iterator[None]:
+    """Millions of nodes are no burden for the tests that come after these."""
+    yield
+    parsed.cache_clear()
+    nodes_of.cache_clear()
+
+
 def python_files(root: Path, *trees: str) -> list[tuple[str, ast.Module]]:
     """Every Python file of the trees: its path below the root, and its syntax tree."""
     found = []
     for tree in trees or TREES:
         for path in sorted((root / tree).rglob("*.py")):
-            found.append((path.relative_to(root).as_posix(), ast.parse(path.read_text(encoding="utf-8"))))
+            found.append((path.relative_to(root).as_posix(), parsed(path.read_text(encoding="utf-8"))))
     return found
 
 
@@ -52,7 +73,7 @@ def lengths(root: Path) -> Iterator[tuple[str, int, int]]:
     """(name, lines, most lines allowed) of every file and every function, docstrings included."""
     for name, tree in python_files(root):
         yield name, len((root / name).read_text(encoding="utf-8").splitlines()), LINES_PER_FILE_MAX
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 yield f"{name}::{node.name}", lines, LINES_PER_FUNCTION_MAX
@@ -74,7 +95,7 @@ def swallowed_exceptions(root: Path) -> Iterator[str]:
         return expression is None or called_name(expression) in everything
 
     for name, tree in python_files(root):
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             silent = (
                 isinstance(node, ast.ExceptHandler)
                 and catches_everything(node.type)
@@ -107,7 +128,7 @@ def position(node: ast.AST) -> int:
 
 def imports(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     """(line, module, name); the name is empty where a whole module is imported."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name, ""
@@ -123,13 +144,13 @@ def sleeps(root: Path) -> Iterator[str]:
             continue
         aliases = {
             alias.asname or alias.name
-            for node in ast.walk(tree)
+            for node in nodes_of(tree)
             if isinstance(node, ast.Import)
             for alias in node.names
             if alias.name == "time"
         }
         lines = [line for line, module, imported in imports(tree) if (module, imported) == ("time", "sleep")]
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.Attribute) and node.attr == "sleep" and called_name(node.value) in aliases:
                 lines.append(node.lineno)
         for line in lines:
@@ -243,8 +264,8 @@ def folded(node: ast.AST) -> str:
 
 def built_strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Every string that the code builds, whole and in parts; docstrings are prose, not code."""
-    prose = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    prose = {node.value for node in nodes_of(tree) if isinstance(node, ast.Expr)}
+    for node in nodes_of(tree):
         if node not in prose and isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp | ast.Call):
             yield position(node), folded(node)
 
