@@ -30,7 +30,7 @@ from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
-from ramet.model.paths import path_key
+from ramet.model.paths import InvalidPath, path_key
 from ramet.model.resources import Policy, Resource
 from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
@@ -74,6 +74,7 @@ __all__ = [
     "Explanation",
     "InvalidEntry",
     "InvalidKey",
+    "InvalidPath",
     "ItemAnswer",
     "ItemSettlement",
     "KindLimit",

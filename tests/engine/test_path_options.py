@@ -212,7 +212,7 @@ async def test_a_bad_path_of_a_spawn_is_the_handlers_error(app: App) -> None:
         ctx.spawn("plan", path=["a", 1])  # type: ignore[list-item]
 
     run = await testing.run_task(app, "plan")
-    assert (run.outcome, run.error) == ("error", "ValueError: path element 1 is no string: give every element as text")
+    assert (run.outcome, run.error) == ("error", "InvalidPath: path element 1 is no string: give every element as text")
 
 
 def test_a_pulled_claims_spawn_has_the_options_of_a_handlers() -> None:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ramet import Client, Schedule, Slot
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, load, person
+from ramet.cli.path_options import path_options, taken_path
 from ramet.cli.payloads import parse_payload
 from ramet.cli.show import console, counted, emit, moment, plain, table
 
@@ -39,18 +40,19 @@ def schedule() -> None:
               help="What to do with a slot while the last run is not over.")  # fmt: skip
 @click.option("--catch-up", type=int, default=1, show_default=True, help="Slots run late when no worker ran in time.")
 @click.option("--replace", is_flag=True, help="Change a schedule of this name.")
+@path_options
 @database_option
 @json_option
 def add(*, kind: str, payload: str | None, target: str, database: str, as_json: bool, **options: Any) -> None:
     """Let a task of KIND with a JSON payload start a lineage at every slot; by default every 5 minutes."""
     app = load(target)
     app.registry.get(kind)
-    value = parse_payload(payload)
+    value, path = parse_payload(payload), taken_path(options)
 
     async def question() -> Schedule:
         async with app.client(database) as client:
             try:
-                return await client.schedules.add(kind, value, by=person(), **options)
+                return await client.schedules.add(kind, value, by=person(), **options, **path)
             except ValidationError:
                 raise
             except ValueError as error:

@@ -8,16 +8,30 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import click
 from pydantic import ValidationError
 
-from ramet import PRESETS, App, Client, InvalidKey, Limits, PayloadTooLarge, Submitted, Task, TaskState
+from ramet import (
+    PRESETS,
+    App,
+    Client,
+    InvalidKey,
+    InvalidPath,
+    Limits,
+    PathArguments,
+    PayloadTooLarge,
+    Submitted,
+    Task,
+    TaskOptions,
+    TaskState,
+)
 from ramet.cli.failures import CliError, one_line
 from ramet.cli.lineage_limits import lineage_limits, taken_limits
 from ramet.cli.options import database_option, json_option, load
-from ramet.cli.payloads import parse_payload, payload_lines
+from ramet.cli.path_options import path_options, taken_path
+from ramet.cli.payloads import Row, parse_payload, payload_lines, rows_of
 from ramet.cli.show import counted, emit, plain
 
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -28,13 +42,14 @@ class Order(NamedTuple):
 
     kind: str
     payload: Any
-    many: list[Any] | None
+    many: list[Row] | None
     one_lineage: bool
     key: str | None
     delay_seconds: float
     priority: int | None
     tracking_id: str | None
     limits: Limits
+    path: PathArguments
 
 
 @click.command(short_help="Start a lineage with one task, or many.")
@@ -47,9 +62,13 @@ class Order(NamedTuple):
 @click.option("--priority", type=int, help="Larger runs sooner.")
 @click.option("--tracking-id", help="Name of the lineage; submitting the same again changes nothing.")
 @click.option("--many", metavar="FILE.jsonl", help="A payload on each line (- is standard input): all of them or none.")
+@click.option("--rows", is_flag=True,
+              help="With --many: each line is an object with the payload and what is the task's "
+              'own, as {"payload": {"n": 1}, "path": ["doc1"], "key": "mine"}.')  # fmt: skip
 @click.option("--one-lineage", is_flag=True, help="With --many: one lineage with many roots.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit status 1 unless all succeeded.")
 @click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Limits of the lineage, instead of the app's.")
+@path_options
 @lineage_limits
 @database_option
 @json_option
@@ -58,6 +77,7 @@ def submit(
     words: tuple[str, ...],
     target: str | None,
     many: str | None,
+    rows: bool,
     one_lineage: bool,
     wait: bool,
     preset: str | None,
@@ -72,9 +92,15 @@ def submit(
     target, kind, text = _sort_out(words, target)
     app = load(target)
     limits = replace(PRESETS[preset] if preset else app.limits, **taken_limits(options))
-    order = Order(kind, None, None, one_lineage, limits=limits, **options)
-    _refuse_odd_pairs(order, many, text)
-    order = order._replace(payload=parse_payload(text)) if many is None else order._replace(many=payload_lines(many))
+    path = taken_path(options)
+    order = Order(kind, None, None, one_lineage, limits=limits, path=path, **options)
+    _refuse_odd_pairs(order, many, text, rows)
+    if many is None:
+        order = order._replace(payload=parse_payload(text))
+    else:
+        lines = payload_lines(many)
+        own = cast(TaskOptions, path)
+        order = order._replace(many=rows_of(lines, path) if rows else [Row(line, own) for line in lines])
     _check(app, order)
     asyncio.run(_submit(app, order, database, wait, as_json))
 
@@ -95,8 +121,10 @@ def _sort_out(words: Sequence[str], target: str | None) -> tuple[str, str, str |
     return target, rest[0], rest[1] if len(rest) == 2 else None
 
 
-def _refuse_odd_pairs(order: Order, many: str | None, text: str | None) -> None:
+def _refuse_odd_pairs(order: Order, many: str | None, text: str | None, rows: bool) -> None:
     if many is None:
+        if rows:
+            raise CliError("--rows says how the lines of --many are to be read: give --many with it")
         if order.one_lineage:
             raise CliError("--one-lineage goes with --many: without it every submit is one lineage")
         return
@@ -109,7 +137,8 @@ def _refuse_odd_pairs(order: Order, many: str | None, text: str | None) -> None:
     for name, value in single.items():
         if value is not None:
             raise CliError(
-                f"{name} does not go with --many: the file's lines are the payloads, the kind gives the rest"
+                f"{name} does not go with --many: the file's lines are the payloads, the kind gives the rest, "
+                "or with --rows each line"
             )
     if order.tracking_id is not None and not order.one_lineage:
         raise CliError("--tracking-id names one lineage: give --one-lineage with it")
@@ -127,16 +156,16 @@ def _check(app: App, order: Order) -> None:
         if kind.payload is None and order.payload is not None:
             raise CliError(f"kind {order.kind!r} takes no payload: leave it out")
         try:
-            kind.new_task(order.payload, key=order.key)
+            kind.new_task(order.payload, key=order.key, **order.path)
         except ValidationError as error:
             if order.payload is None:
                 raise CliError(f"kind {order.kind!r} needs a payload: {one_line(error)}") from error
             raise
         return
-    for at, payload in enumerate(order.many, start=1):
+    for at, row in enumerate(order.many, start=1):
         try:
-            kind.new_task(payload)
-        except (ValidationError, InvalidKey, PayloadTooLarge) as error:
+            kind.new_task(row.payload, **row.options)
+        except (ValidationError, InvalidKey, InvalidPath, PayloadTooLarge) as error:
             raise CliError(f"payload {at} of --many: {one_line(error)}") from error
 
 
@@ -155,11 +184,12 @@ async def _submit(app: App, order: Order, database: str, wait: bool, as_json: bo
                     delay_seconds=order.delay_seconds,
                     tracking_id=order.tracking_id,
                     limits=order.limits,
+                    **order.path,
                 )
             ]
         else:
             answers = await client.submit_many(
-                ((order.kind, payload) for payload in order.many),
+                ((order.kind, row.payload, row.options) for row in order.many),
                 one_lineage=order.one_lineage,
                 tracking_id=order.tracking_id,
                 limits=order.limits,

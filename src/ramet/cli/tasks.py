@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from ramet import Client, Task, TaskState
+from ramet import Client, Task, TaskState, path_key
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, lineage_of
 from ramet.cli.show import console, counted, emit, plain, relative, styled_state, table
@@ -79,12 +79,14 @@ def _show(found: Listed) -> None:
     if not found.tasks:
         screen.print("no such task")
         return
-    made = table("state", "kind", "*key", ">depth", ">attempts", "when", "task", "*why")
+    paths = any(task.path for task in found.tasks)
+    made = table("state", "kind", "*key", *(["*path"] if paths else []), ">depth", ">attempts", "when", "task", "*why")
     for task in found.tasks:
         made.add_row(
             styled_state(task.state),
             plain(task.kind),
             plain(task.key),
+            *([plain(path_key(task.path)) if task.path else "-"] if paths else []),
             str(task.spawn_depth),
             str(task.attempts),
             _when(task),

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Client, Task, TreeNode
+from ramet import Client, Task, TreeNode, path_key
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option
 from ramet.cli.show import STATE_STYLES, console, counted, crop, emit, jsonable, plain, unicode_out
@@ -18,6 +18,7 @@ from ramet.cli.show import STATE_STYLES, console, counted, crop, emit, jsonable,
 ROOTS_MAX = 1_000
 GUIDES = {True: ("├─ ", "└─ ", "│  "), False: ("|- ", "`- ", "|  ")}
 KEY_CELLS_MIN = 10
+PATH_CELLS_MAX = 40
 
 
 class Forest(NamedTuple):
@@ -119,10 +120,19 @@ def _lines(screen: Console, node: TreeNode, forest: Forest, guide: str, below: s
 
 
 def _line(screen: Console, task: Task, guide: str) -> Text:
-    """Guide, state, kind, key, id; on a terminal the key gives way so that the id stays whole."""
+    """Guide, state, kind, key, id, path; on a terminal the key gives way so that the id stays whole."""
     state, kind = task.state.value, crop(task.kind, 24)
-    fixed = sum(map(cell_len, (guide, state, kind, task.id))) + 5
+    path = f"  on {crop(path_key(task.path), PATH_CELLS_MAX)}" if task.path else ""
+    fixed = sum(map(cell_len, (guide, state, kind, task.id, path))) + 5
     key = crop(task.key, max(KEY_CELLS_MIN, screen.width - fixed)) if screen.is_terminal else plain(task.key)
     return Text.assemble(
-        (guide, "dim"), (state, STATE_STYLES.get(state, "")), " ", (kind, "bold"), " ", key, "  ", (task.id, "dim")
+        (guide, "dim"),
+        (state, STATE_STYLES.get(state, "")),
+        " ",
+        (kind, "bold"),
+        " ",
+        key,
+        "  ",
+        (task.id, "dim"),
+        path,
     )

@@ -121,7 +121,7 @@ class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Wai
 
         Raises:
             LineageExists: another lineage has this tracking_id.
-            ValueError: there is no such path; one line names the element.
+            InvalidPath: there is no such path; one line names the element.
             StoreError: the stop list covers it, or ``max_tasks`` has no room.
             pydantic.ValidationError, PayloadTooLarge: the payload does not fit.
         """

@@ -122,7 +122,7 @@ class BaseContext(OwnTask, CallTime, Binder):
         Raises:
             UnknownKind: nobody registered that kind.
             PayloadTooLarge: keep the large part elsewhere.
-            ValueError: there is no such path; one line names the element.
+            InvalidPath: there is no such path; one line names the element.
         """
         self._may_spawn()
         target = self._registry.get(kind)

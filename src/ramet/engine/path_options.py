@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
-from ramet.model.paths import ON_DEPENDENCY_FAILURE, SCOPES, PathElements, PathRule, path_of
+from ramet.model.paths import ON_DEPENDENCY_FAILURE, SCOPES, InvalidPath, PathElements, PathRule, path_of
 
 PathOf = Callable[[Any], Sequence[str] | None]
 
@@ -14,7 +14,7 @@ class PathArguments(TypedDict, total=False):
     """Where a task stands in line (DESIGN §7), for everything that submits or spawns.
 
     Of two tasks of a queue of which one's path is a prefix of the other's, or equal to it, the one that took its place
-    later waits for the end of the other. What is no path is refused with a ``ValueError`` that names the element.
+    later waits for the end of the other. What is no path is refused with a ``InvalidPath`` that names the element.
     """
 
     path: Sequence[str] | None
@@ -59,7 +59,7 @@ class PathOptions(NamedTuple):
         try:
             _one_of("path_scope", self.scope, SCOPES)
             _one_of("on_dependency_failure", self.on_dependency_failure, ON_DEPENDENCY_FAILURE)
-        except ValueError as error:
+        except InvalidPath as error:
             raise ValueError(f"kind {kind!r}: {error}") from None
         return self
 
@@ -67,7 +67,7 @@ class PathOptions(NamedTuple):
         """The rule of a task with this payload; None for a task that nothing constrains.
 
         Raises:
-            ValueError: no such path, or an option is not one of its values; one line names what is wrong.
+            InvalidPath: no such path, or an option is not one of its values; one line names what is wrong.
             TypeError: there is no such option.
         """
         unknown = sorted(given.keys() - _NAMES)
@@ -94,11 +94,11 @@ def _elements(path: Sequence[str] | None, document_id: str | None) -> PathElemen
     if document_id is None:
         return None if path is None else path_of(path)
     if path is not None:
-        raise ValueError("path and document_id are both given: leave one out, document_id=x is path=[x]")
+        raise InvalidPath("path and document_id are both given: leave one out, document_id=x is path=[x]")
     return path_of([document_id])
 
 
 def _one_of(name: str, value: str, values: Sequence[str]) -> str:
     if value not in values:
-        raise ValueError(f"{name} is {value!r}, give {' or '.join(map(repr, values))}")
+        raise InvalidPath(f"{name} is {value!r}, give {' or '.join(map(repr, values))}")
     return value

@@ -72,7 +72,7 @@ def schedule_row(registry: Registry, wanted: Declared, now: float, by: str) -> S
 
     Raises:
         pydantic.ValidationError, PayloadTooLarge: the payload does not fit the kind.
-        ValueError: there is no such path.
+        InvalidPath: there is no such path.
     """
     kind = registry.known(wanted.kind)
     path = wanted.path or {}

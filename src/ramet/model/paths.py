@@ -28,6 +28,10 @@ ROOT = "root"
 PathElements = tuple[str, ...]
 
 
+class InvalidPath(ValueError):
+    """This is no path, or nothing that can be said about one: the message names what is wrong and what to give."""
+
+
 class PathRule(NamedTuple):
     """What a task says about its path."""
 
@@ -51,14 +55,14 @@ def path_of(elements: Sequence[str] | None) -> PathElements:
     """The path as it is stored; empty for None.
 
     Raises:
-        ValueError: one line that says what is wrong with it.
+        InvalidPath: one line that says what is wrong with it.
     """
     if elements is None:
         return ()
     if isinstance(elements, str | bytes) or not isinstance(elements, Sequence):
-        raise ValueError(f"a path is a list of strings, not {elements!r}: write path=[{elements!r}]")
+        raise InvalidPath(f"a path is a list of strings, not {elements!r}: write path=[{elements!r}]")
     if len(elements) > DEPTH_MAX:
-        raise ValueError(f"a path of {len(elements)} elements is too deep: use at most {DEPTH_MAX}")
+        raise InvalidPath(f"a path of {len(elements)} elements is too deep: use at most {DEPTH_MAX}")
     for element in elements:
         _check(element)
     return tuple(elements)
@@ -66,15 +70,15 @@ def path_of(elements: Sequence[str] | None) -> PathElements:
 
 def _check(element: object) -> None:
     if not isinstance(element, str):
-        raise ValueError(f"path element {element!r} is no string: give every element as text")
+        raise InvalidPath(f"path element {element!r} is no string: give every element as text")
     if "\0" in element:
-        raise ValueError(f"path element {element!r} contains a NUL character: leave it out")
+        raise InvalidPath(f"path element {element!r} contains a NUL character: leave it out")
     try:
         size = len(element.encode())
     except UnicodeEncodeError:
-        raise ValueError(f"path element {element!r} contains a lone surrogate: leave it out") from None
+        raise InvalidPath(f"path element {element!r} contains a lone surrogate: leave it out") from None
     if size > ELEMENT_BYTES_MAX:
-        raise ValueError(f"a path element of {size} bytes is too long: use at most {ELEMENT_BYTES_MAX}, or its hash")
+        raise InvalidPath(f"a path element of {size} bytes is too long: use at most {ELEMENT_BYTES_MAX}, or its hash")
 
 
 def conflict(a: Sequence[str], b: Sequence[str]) -> bool:
