@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage, SpawnAnswer, Store, TaskQuery
+from ramet.store.base import NewLineage, SpawnAnswer, Store
+from ramet.store.base_queries import TaskQuery
 from tests.conformance.backends import Backend
 from tests.conformance.rival import KEYS, KIND, THREADS, spawn_from_threads
 

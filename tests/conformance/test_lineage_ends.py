@@ -11,7 +11,7 @@ from ramet.model import events as ev
 from ramet.model.cost import Charge
 from ramet.model.task import NewTask, Task
 from ramet.model.totals import END_SECONDS
-from ramet.store.base import TaskQuery
+from ramet.store.base_queries import TaskQuery
 from ramet.store.errors import StoreError
 from tests.world import World, failing
 

@@ -10,7 +10,7 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.task import Task, TaskState
-from ramet.store.base import TaskQuery
+from ramet.store.base_queries import TaskQuery
 from tests.world import World, failing, hand_back, settlement
 
 ALL_STATES = frozenset(TaskState)

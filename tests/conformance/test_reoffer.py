@@ -10,7 +10,7 @@ from ramet.model import events as ev
 from ramet.model.cost import Charge
 from ramet.model.lineage import Lineage
 from ramet.model.task import NewTask
-from ramet.store.base import TaskQuery
+from ramet.store.base_queries import TaskQuery
 from ramet.store.errors import StoreError
 from tests.world import World, failing
 

@@ -16,8 +16,9 @@ from ramet.model.flow import Declared, WorkerSeen
 from ramet.model.limits import Limits
 from ramet.model.resources import Policy
 from ramet.model.task import TaskState
-from ramet.store.base import NewLineage, Statement, TaskQuery
+from ramet.store.base import NewLineage, Statement
 from ramet.store.base_import import Arrival, ImportDone
+from ramet.store.base_queries import TaskQuery
 from tests.world import EFFECTS, LEASE_SECONDS, World, checkpoint, effect, failing, hand_back, settlement, with_fence
 
 

@@ -18,7 +18,7 @@ from ramet.cli.options import ask, database_option, json_option, lineage_of
 from ramet.cli.pausing import paused
 from ramet.cli.show import at, console, counted, emit, jsonable, number, plain, relative, short, styled_state, table
 from ramet.model.lineage import OPEN, LineageState
-from ramet.store.base import KindCount
+from ramet.store.base_queries import KindCount
 
 WATCH_SECONDS = 1.0
 COST_SHARE = 10

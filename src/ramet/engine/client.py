@@ -26,7 +26,8 @@ from ramet.model.limits import Limits
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Task, TaskHistory, TaskState
 from ramet.store.address import shown
-from ramet.store.base import KindCount, NewLineage, Store, Submitted, TaskPage, TaskQuery
+from ramet.store.base import NewLineage, Store, Submitted
+from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 
 
 class TreeNode(NamedTuple):

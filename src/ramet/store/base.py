@@ -16,7 +16,7 @@ from ramet.model.cost import Charge
 from ramet.model.events import Event
 from ramet.model.guard import BlockReason
 from ramet.model.lineage import Lineage
-from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory, TaskState
+from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory
 from ramet.store.base_binding import BindingStore
 from ramet.store.base_cost import CostStore
 from ramet.store.base_flow import FlowStore
@@ -24,6 +24,7 @@ from ramet.store.base_import import ImportStore
 from ramet.store.base_monitor import MonitorStore
 from ramet.store.base_operations import OperationsStore
 from ramet.store.base_persons import PersonsStore
+from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.base_schedules import ScheduleStore
 
 
@@ -152,37 +153,6 @@ class Claimed(NamedTuple):
     max_spawn_depth: int
     path: str | None = None
     """JSON list: path, scope, ``on_dependency_failure`` (:meth:`ramet.model.paths.PathRule.restored`)."""
-
-
-class TaskQuery(NamedTuple):
-    """Which tasks to list. Empty fields do not filter; ``limit`` is bounded by the store (1,000)."""
-
-    tracking_id: str | None = None
-    states: frozenset[TaskState] = frozenset()
-    kind: str | None = None
-    key: str | None = None
-    min_depth: int | None = None
-    parent_id: str | None = None
-    limit: int = 100
-    after: int = 0
-    """Continue behind this task number (see :attr:`TaskPage.next_after`)."""
-
-
-class TaskPage(NamedTuple):
-    """Tasks in the order of their numbers, and where to go on."""
-
-    tasks: tuple[Task, ...]
-    next_after: int | None
-
-
-class KindCount(NamedTuple):
-    """How many tasks of a kind are in a state, with what they wait for; ``stale`` where a claim's lease expired."""
-
-    kind: str
-    state: str
-    wait: str | None
-    tasks: int
-    mean_depth: float
 
 
 class Swept(NamedTuple):

@@ -18,7 +18,7 @@ from ramet.model.task import (
     TaskState,
     TransitionRecord,
 )
-from ramet.store.base import KindCount, TaskPage, TaskQuery
+from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.clocks import effective
 from ramet.store.edges import edges
 from ramet.store.lineages import LINEAGE_LIST

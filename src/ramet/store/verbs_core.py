@@ -10,19 +10,8 @@ from ramet.model.blobs import NewBlob
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, Task, TaskHistory
 from ramet.store import blobs, claiming, creating, persons, querying, settings, settling, transacting
-from ramet.store.base import (
-    Claimed,
-    ClaimRequest,
-    KindCount,
-    NewLineage,
-    Ran,
-    Settled,
-    Settlement,
-    Statement,
-    Submitted,
-    TaskPage,
-    TaskQuery,
-)
+from ramet.store.base import Claimed, ClaimRequest, NewLineage, Ran, Settled, Settlement, Statement, Submitted
+from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.session import Session
 from ramet.store.verbs import Verbs
 
