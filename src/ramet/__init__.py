@@ -19,7 +19,7 @@ from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import PayloadTooLarge, UnknownKind
 from ramet.engine.sync_claim import SyncClaim
 from ramet.engine.sync_client import SyncClient
-from ramet.engine.waiting import TaskFailed
+from ramet.engine.waiting import TaskFailed, WaitRefused
 from ramet.engine.worker import Worker
 from ramet.model.acts import Act
 from ramet.model.alerts import Alert
@@ -126,6 +126,7 @@ __all__ = [
     "UnknownKind",
     "Unserved",
     "Usage",
+    "WaitRefused",
     "Worker",
     "WorkerSeen",
     "item",

@@ -20,7 +20,7 @@ from ramet.engine.context import AsyncContext, BaseContext, ClaimLost, Desk, set
 from ramet.engine.keeping import Keeper, Pair, heartbeat_seconds
 from ramet.engine.outcome import Outcome, error_event, told_error
 from ramet.engine.registry import Handler, Kind, Registry
-from ramet.engine.work import work_of
+from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.model.retry import ErrorClass
 from ramet.model.task import NewTask, TaskState
@@ -115,6 +115,10 @@ class BaseClaim(BaseContext):
     def over(self) -> bool:
         """True once an outcome was accepted, or the claim is lost."""
         return self._lost or self._over is not None
+
+    def unfinished(self) -> Work | None:
+        """What it is about, until it is over."""
+        return None if self.over else self._work
 
     @property
     def pair(self) -> Pair:
@@ -352,7 +356,7 @@ class Claim(BaseClaim, AsyncContext):
         self._working = working
         self._cancelling = working.cancelling()
         await self.keep_alive(self._cancel_working)
-        in_hand.begin(self._work)
+        in_hand.begin(self.unfinished)
         return self
 
     def _cancel_working(self) -> None:
@@ -361,7 +365,7 @@ class Claim(BaseClaim, AsyncContext):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        in_hand.done(self._work)
+        in_hand.done(self.unfinished)
         cancelled_by_us = self._lost and isinstance(error, asyncio.CancelledError)
         await self._leave(error)
         if cancelled_by_us and self._working.uncancel() <= self._cancelling:

@@ -5,29 +5,34 @@ A handler's call carries it through everything that it awaits and starts, as con
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
 from ramet.engine.work import Work
 
-_in_hand: ContextVar[Sequence[Work]] = ContextVar("ramet_in_hand", default=())
+Pulled = Callable[[], Work | None]
+"""The work of a claim that a program pulled; None once it is over."""
+
+_handled: ContextVar[Sequence[Work]] = ContextVar("ramet_handled", default=())
+_pulled: ContextVar[tuple[Pulled, ...]] = ContextVar("ramet_pulled", default=())
 
 
 def take(works: Sequence[Work]) -> None:
-    """From now on this call, and what it starts, works on these tasks and no others."""
-    _in_hand.set(works)
+    """From now on this call of a handler, and what it starts, works on these tasks."""
+    _handled.set(works)
 
 
-def in_hand() -> Sequence[Work]:
-    """The tasks that whoever asks works on; none outside of handlers and of blocks that hold a claim."""
-    return _in_hand.get()
-
-
-def begin(work: Work) -> None:
+def begin(claim: Pulled) -> None:
     """A program goes into a block that holds a claim."""
-    take((*_in_hand.get(), work))
+    _pulled.set((*_pulled.get(), claim))
 
 
-def done(work: Work) -> None:
+def done(claim: Pulled) -> None:
     """It has left the block."""
-    take([other for other in _in_hand.get() if other is not work])
+    _pulled.set(tuple(other for other in _pulled.get() if other != claim))
+
+
+def in_hand() -> list[Work]:
+    """The tasks that whoever asks works on; none outside of handlers and of blocks that hold a claim."""
+    pulled = [claim() for claim in _pulled.get()]
+    return [*_handled.get(), *(work for work in pulled if work is not None)]

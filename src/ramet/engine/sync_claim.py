@@ -105,13 +105,13 @@ class SyncClaim(SyncDomain, SyncBinder, BaseClaim):
 
     def __enter__(self) -> Self:
         self._wait_for(self.keep_alive())
-        in_hand.begin(self._work)
+        in_hand.begin(self.unfinished)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        in_hand.done(self._work)
+        in_hand.done(self.unfinished)
         lost = self._lost
         self._wait_for(self._leave(error))
         if lost and error is None:

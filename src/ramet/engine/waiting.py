@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
+from ramet.engine.in_hand import in_hand
 from ramet.engine.lineage_over import over
+from ramet.engine.work import Work
 from ramet.model.lineage import Lineage
+from ramet.model.retry import Permanent
 from ramet.model.task import Task, TaskState
 from ramet.store.base import Store
 
@@ -22,6 +26,16 @@ class TaskFailed(Exception):
         self.task = task
 
 
+class WaitRefused(Permanent):
+    """Whoever has a task in hand asked to wait for what cannot end before that task does; the message says what to do.
+
+    A handler that lets it through fails at once: another try would ask the same.
+    """
+
+
+_INSTEAD = "return, and let a task on the same path, spawned after the others, do the rest"
+
+
 class Waiting:
     """See :class:`ramet.engine.client.Client`."""
 
@@ -32,6 +46,8 @@ class Waiting:
 
         Raises:
             LookupError: there is no such task.
+            WaitRefused: a handler asks, or a program in the block of a claim, and the path of its own task holds that
+                one back, directly or in turn; or it is the task itself.
             TimeoutError: it is still live after ``timeout_seconds``.
         """
         async with asyncio.timeout(timeout_seconds):
@@ -42,6 +58,7 @@ class Waiting:
                     raise LookupError(f"no task {task_id}")
                 if task.state.terminal:
                     return task
+                await self._refuse(task)
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, longest)
 
@@ -50,6 +67,7 @@ class Waiting:
 
         Raises:
             TaskFailed: it ended in another state than success.
+            WaitRefused: as for :meth:`wait`.
         """
         task = await self.wait(task_id, timeout_seconds=timeout_seconds)
         if task.state is not TaskState.SUCCESS:
@@ -61,6 +79,8 @@ class Waiting:
 
         Raises:
             LookupError: there is no such lineage.
+            WaitRefused: a handler asks, or a program in the block of a claim, and the task in hand belongs to the
+                lineage, or holds a task of it back by its path.
             TimeoutError: something of it is still to come after ``timeout_seconds``.
         """
         async with asyncio.timeout(timeout_seconds):
@@ -71,5 +91,41 @@ class Waiting:
                     raise LookupError(f"no lineage {tracking_id}")
                 if await over(self.store, tracking_id):
                     return lineage
+                await self._refuse_lineage(lineage)
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, longest)
+
+    async def _refuse(self, wanted: Task) -> None:
+        held = in_hand()
+        if not held:
+            return
+        if any((work.id, work.fence) == (wanted.id, wanted.fence) for work in held):
+            raise WaitRefused(f"task {wanted.id} must not wait for itself: return what it has")
+        placed = [work.seq for work in held if work.path is not None]
+        if not placed or not wanted.path or wanted.state is TaskState.PROCESSING:
+            return
+        why = await self.store.holds_back(placed, wanted.id)
+        if why is not None:
+            raise WaitRefused(f"{_named(held)} must not wait for task {wanted.id}: {why}; {_INSTEAD}")
+
+    async def _refuse_lineage(self, wanted: Lineage) -> None:
+        held = in_hand()
+        own = [work for work in held if work.tracking_id == wanted.tracking_id]
+        if own and await self._runs(own[0]):
+            raise WaitRefused(
+                f"{_named(held)} must not wait for lineage {wanted.tracking_id}, which ends after it: return, and "
+                "let a task that is given as on_lineage_end do the rest"
+            )
+        placed = [work.seq for work in held if work.path is not None]
+        why = await self.store.holds_back_lineage(placed, wanted.tracking_id) if placed else None
+        if why is not None:
+            raise WaitRefused(f"{_named(held)} must not wait for lineage {wanted.tracking_id}: {why}; {_INSTEAD}")
+
+    async def _runs(self, work: Work) -> bool:
+        """False for what a handler left running after its end."""
+        task = await self.store.get(work.id)
+        return task is not None and (task.state, task.fence) == (TaskState.PROCESSING, work.fence)
+
+
+def _named(held: Sequence[Work]) -> str:
+    return f"task {held[0].id}" if len(held) == 1 else f"one of {len(held)} tasks in hand, {held[0].id} first,"

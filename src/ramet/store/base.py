@@ -26,6 +26,7 @@ from ramet.store.base_operations import OperationsStore
 from ramet.store.base_persons import PersonsStore
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.base_schedules import ScheduleStore
+from ramet.store.base_waiting import WaitingStore
 
 
 class NewLineage(NamedTuple):
@@ -183,6 +184,7 @@ class Store(
     MonitorStore,
     OperationsStore,
     ImportStore,
+    WaitingStore,
     Protocol,
 ):
     """What the engine asks of a database. See the package's conformance tests for what each method promises."""

@@ -35,6 +35,7 @@ from ramet.store.verbs_monitor import MonitorVerbs
 from ramet.store.verbs_operations import OperationsVerbs
 from ramet.store.verbs_persons import PersonsVerbs
 from ramet.store.verbs_schedules import ScheduleVerbs
+from ramet.store.verbs_waiting import WaitingVerbs
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -54,6 +55,7 @@ class PostgresStore(
     MonitorVerbs,
     OperationsVerbs,
     ImportVerbs,
+    WaitingVerbs,
 ):
     """The Store protocol on PostgreSQL. See :class:`ramet.store.base.Store` for what each method promises."""
 

@@ -33,6 +33,7 @@ from ramet.store.verbs_monitor import MonitorVerbs
 from ramet.store.verbs_operations import OperationsVerbs
 from ramet.store.verbs_persons import PersonsVerbs
 from ramet.store.verbs_schedules import ScheduleVerbs
+from ramet.store.verbs_waiting import WaitingVerbs
 from ramet.store.versions import Versions, check_newer, store_versions, versions
 from ramet.store.within import run_within
 
@@ -50,6 +51,7 @@ class SqliteStore(
     MonitorVerbs,
     OperationsVerbs,
     ImportVerbs,
+    WaitingVerbs,
 ):
     """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
 
