@@ -29,6 +29,8 @@ def make(postgres_url: str) -> Iterator[Make]:
     yield make
     for listener in made:
         listener.bell.close()
+        if listener.bell._thread is not None:
+            listener.bell._thread.join(60.0)  # On a busy machine it needs longer than anybody waits who ends.
         assert all(connection.closed for connection in listener.opened)
 
 

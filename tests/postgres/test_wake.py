@@ -46,11 +46,12 @@ class Neighbour:
 
 
 @pytest.fixture
-def machines(tmp_path: Path) -> Callable[[str], Path]:
-    """Runtime folders by machine."""
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Runtime folders by machine. Their names are short: a socket's path has a hundred bytes at most."""
+    place = tmp_path_factory.mktemp("m")
 
     def machine(name: str) -> Path:
-        folder = tmp_path / name
+        folder = place / name
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
