@@ -49,8 +49,8 @@ def _end(session: Session, changes: Sequence[Change], lines: dict[int, Line]) ->
         line = lines.get(change.before.seq)
         if line is None:
             continue
-        if held_on(change, session.now):
-            # Its worker may run it still, so its path stays held until that lets go (DESIGN §4).
+        if held_on(change, session.now) or line.ended is not None:
+            # A worker may run it still, so its path stays held until that lets go (DESIGN §4).
             rows.update(session, [line._replace(ended=change.after.state)])
         else:
             over.append(line)
@@ -69,9 +69,11 @@ def let_go(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
     return freed
 
 
-def let_go_lapsed(session: Session, limit: int) -> None:
-    """Slots and paths whose leases lapsed are free, whatever became of the workers."""
-    _release(session, release_lapsed(session, limit))
+def let_go_lapsed(session: Session, limit: int) -> int:
+    """Slots and paths whose leases lapsed are free, whatever became of the workers; returns how many there were."""
+    lapsed = release_lapsed(session, limit)
+    _release(session, lapsed)
+    return len(lapsed)
 
 
 def _release(session: Session, seqs: Sequence[int]) -> None:

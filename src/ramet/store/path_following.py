@@ -109,20 +109,25 @@ def _look(session: Session, gone: Sequence[Line], waiting: Sequence[Line]) -> tu
     """
     if not waiting:
         return [], []
-    verdicts = shadows(session, waiting)
-    parked = [line for line in waiting if isinstance(verdicts.get(line.seq), int)]
-    open_ = [line for line in waiting if line.seq not in verdicts]
-    parked_rows = [
-        line._replace(ticket=None, waits_on=None, was_ticket=line.ticket, behind=verdicts[line.seq], since=session.now)
-        for line in parked
-    ]
-    rows.update(session, parked_rows)
-    _waves_below(session, AWAY, parked, [BACK])
     # Whoever stands at or below the path of one that was first, and waited on that one, is first now.
     first = {line.ticket: line.node for line in gone if line.holds}
-    sure = [line for line in open_ if first.get(line.waits_on) in line.nodes]
-    asked = [line for line in open_ if first.get(line.waits_on) not in line.nodes]
-    told = [*((line, None) for line in sure), *zip(asked, rows.blockers(session, asked), strict=True)]
+    sure = [line for line in waiting if first.get(line.waits_on) in line.nodes]
+    asked = [line for line in waiting if first.get(line.waits_on) not in line.nodes]
+    before = [*((line, None) for line in sure), *zip(asked, rows.blockers(session, asked), strict=True)]
+    # Only when its turn has come does it matter whom it is to come after.
+    verdicts = shadows(session, [line for line, ticket in before if ticket is None])
+    parked = [line for line in waiting if isinstance(verdicts.get(line.seq), int)]
+    rows.update(
+        session,
+        [
+            line._replace(
+                ticket=None, waits_on=None, was_ticket=line.ticket, behind=verdicts[line.seq], since=session.now
+            )
+            for line in parked
+        ],
+    )
+    _waves_below(session, AWAY, parked, [BACK])
+    told = [(line, ticket) for line, ticket in before if line.seq not in verdicts]
     session.run_many("UPDATE ramet_paths SET waits_on = ? WHERE seq = ?", [(ticket, line.seq) for line, ticket in told])
     return parked, [line._replace(waits_on=None) for line, ticket in told if ticket is None]
 

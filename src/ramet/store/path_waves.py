@@ -5,7 +5,7 @@ Each part is bounded and safe in any number of workers at once: it takes the loc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ramet.model import events as ev
 from ramet.model.guard import buried
@@ -140,6 +140,8 @@ def tend(session: Session) -> bool:
 
 # --- waves ------------------------------------------------------------------------------------------------------
 
+_FAILED_BELOW = "dependency_failed: "
+
 _ORDER = (SKIP, BACK, WAKE, REVIVE)
 """What is to be skipped is known before anybody is let in."""
 
@@ -180,33 +182,40 @@ def _wake(session: Session, wave: Wave, limit: int) -> int | None:
     return None if len(waiting) < limit else wave.ticket
 
 
-def _stretch(session: Session, wave: Wave, limit: int) -> list[Line]:
-    """Who stands in the stretch of the line that a wave is about, or did before it came behind, in its old order."""
+def _stretch(session: Session, wave: Wave, limit: int, behind: Collection[int]) -> list[Line]:
+    """Who stands in the stretch of the line that a wave is about, or did before it came behind one of these, in its old
+    order.
+    """
     standing = session.rows(
         "SELECT ticket, seq FROM ramet_path_tickets WHERE node = ? AND exact = 0 AND ticket > ? AND ticket < ? "
         "ORDER BY ticket LIMIT ?",
         (wave.node, wave.ticket, wave.until_ticket, limit),
     )
-    behind = session.rows(
-        "SELECT was_ticket, seq FROM ramet_paths WHERE behind = ? AND was_ticket > ? AND was_ticket < ? "
+    listed, values = session.members(sorted(behind))
+    stood = session.rows(
+        f"SELECT was_ticket, seq FROM ramet_paths WHERE behind IN {listed} AND was_ticket > ? AND was_ticket < ? "
         "ORDER BY was_ticket LIMIT ?",
-        (wave.seq, wave.ticket, wave.until_ticket, limit),
+        (values, wave.ticket, wave.until_ticket, limit),
     )
-    seqs = [seq for _, seq in sorted([*standing, *behind])[:limit]]
+    seqs = [seq for _, seq in sorted([*standing, *stood])[:limit]]
     lines = load_lines(session, seqs)
     return [lines[seq] for seq in seqs]
 
 
 def _skip(session: Session, wave: Wave, limit: int) -> int | None:
     """Those who waited for a task that failed, at a proper prefix of their paths."""
-    stretch = _stretch(session, wave, limit)
+    # Whom they are behind need not be this one: they may have to come after several.
+    away = session.rows("SELECT DISTINCT seq FROM ramet_path_waves WHERE slot = ? AND what <> 'wake'", (wave.slot,))
+    stretch = _stretch(session, wave, limit, {seq for (seq,) in away})
     below = [line for line in stretch if wave.node in line.nodes[:-1] and not line.holds]
     victims = [line for line in below if line.skips]
     spared = [line for line in below if not line.skips] + _fell(session, wave, victims)
     if wave.because == wave.seq:
         # The task that they were behind is over: they line up without it.
-        line_up(session, [line for line in spared if line.ticket is None])
-    look_again(session, [line for line in spared if line.ticket is not None], limit)
+        _come_after(session, wave, [line for line in spared if line.behind == wave.seq], limit)
+    # Those that were skipped just now may have let some of them in.
+    found = load_lines(session, [line.seq for line in spared if line.ticket is not None]).values()
+    look_again(session, [line for line in found if line.ticket is not None and not line.holds], limit)
     return None if len(stretch) < limit else stretch[-1].stood
 
 
@@ -214,8 +223,8 @@ def _fell(session: Session, wave: Wave, victims: Sequence[Line]) -> list[Line]:
     """Skip these; returns those that cannot be (they are ending): they run."""
     if not victims:
         return []
-    [(task_id,)] = session.rows("SELECT id FROM ramet_tasks WHERE seq = ?", (wave.because,))
-    event = ev.DependencyFailed(f"dependency_failed: {task_id}")
+    because, task_id = _root_cause(session, wave.because)
+    event = ev.DependencyFailed(f"{_FAILED_BELOW}{task_id}")
     standings = load_standings(session, [line.seq for line in victims])
     changes, spared = list[Change](), list[Line]()
     for line in victims:
@@ -226,33 +235,53 @@ def _fell(session: Session, wave: Wave, victims: Sequence[Line]) -> list[Line]:
             spared.append(line._replace(skips=0))
     stood = {line.seq: line.stood for line in victims}
     session.run_many(
-        "INSERT INTO ramet_path_skips (because, ticket, seq, tracking_id) VALUES (?, ?, ?, ?)",
-        [(wave.because, stood[c.before.seq], c.before.seq, c.before.tracking_id) for c in changes],
+        "INSERT INTO ramet_path_skips (because, ticket, seq, tracking_id) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (because, seq) DO UPDATE SET ticket = excluded.ticket",
+        [(because, stood[c.before.seq], c.before.seq, c.before.tracking_id) for c in changes],
     )
     session.run_many("UPDATE ramet_paths SET skips = 0 WHERE seq = ?", [(line.seq,) for line in spared])
     apply(session, changes)
     return spared
 
 
+def _root_cause(session: Session, seq: int) -> tuple[int, str]:
+    """Number and id of the task that failed; of one that was skipped in turn, of that because of which it was."""
+    [(task_id, reason)] = session.rows("SELECT id, reason FROM ramet_tasks WHERE seq = ?", (seq,))
+    if reason and reason.startswith(_FAILED_BELOW):
+        found = session.rows("SELECT seq, id FROM ramet_tasks WHERE id = ?", (reason.removeprefix(_FAILED_BELOW),))
+        return (found[0][0], found[0][1]) if found else (seq, task_id)
+    return seq, task_id
+
+
 def _back(session: Session, wave: Wave, limit: int) -> int | None:
     """Those who come after a task that has its new ticket take theirs, in their old order."""
-    stretch = _stretch(session, wave, limit)
-    verdicts = shadows(session, stretch, apart_from=wave.seq)
-    bare = [x._replace(ticket=None, waits_on=None, was_ticket=x.stood, behind=None) for x in stretch]
+    stretch = _stretch(session, wave, limit, [wave.seq])
+    last = None if len(stretch) < limit else wave.ticket
+    if not load_lines(session, [wave.seq]):
+        # That one is over instead: who stands in line still keeps its place.
+        last = None if len(stretch) < limit else stretch[-1].stood
+        stretch = [line for line in stretch if line.ticket is None]
+    _come_after(session, wave, stretch, limit)
+    return last
+
+
+def _come_after(session: Session, wave: Wave, lines: Sequence[Line], limit: int) -> None:
+    """These wait no longer for the task of the wave: they take new tickets, unless somebody else is to come first."""
+    verdicts = shadows(session, lines, apart_from=wave.seq)
+    bare = [x._replace(ticket=None, waits_on=None, was_ticket=x.stood, behind=None) for x in lines]
     others = [line._replace(behind=verdicts[line.seq]) for line in bare if verdicts.get(line.seq) is not None]
     rows.update(session, [*bare, *others])
-    leave(session, [line for line in stretch if line.ticket is not None], limit)
+    leave(session, [line for line in lines if line.ticket is not None], limit)
     line_up(session, [line for line in bare if verdicts.get(line.seq) is None])
-    return None if len(stretch) < limit else wave.ticket
 
 
 def _revive(session: Session, wave: Wave, limit: int) -> int | None:
     """Those who were skipped because of a task that was revived come back after it, in their old order."""
     found = session.rows(
         "SELECT s.ticket, s.seq, s.tracking_id FROM ramet_path_skips s JOIN ramet_tasks t ON t.seq = s.seq "
-        "WHERE s.because = ? AND s.ticket < ? AND t.state = 'skipped' AND t.reason = "
+        "WHERE s.because = ? AND s.ticket > ? AND s.ticket < ? AND t.state = 'skipped' AND t.reason = "
         "'dependency_failed: ' || (SELECT b.id FROM ramet_tasks b WHERE b.seq = ?) ORDER BY s.ticket LIMIT ?",
-        (wave.seq, wave.until_ticket, wave.seq, limit),
+        (wave.seq, wave.ticket, wave.until_ticket, wave.seq, limit),
     )
     lineages = lock_lineages(session, {tracking_id for *_, tracking_id in found})
     parents = load_parents(session, [seq for _, seq, _ in found])
@@ -267,10 +296,11 @@ def _revive(session: Session, wave: Wave, limit: int) -> int | None:
         if isinstance(change, Change) and _takes_its_key(session, change.before):
             changes.append(change._replace(fingerprint=print_))
     session.run_many(
-        "DELETE FROM ramet_path_skips WHERE because = ? AND ticket = ?", [(wave.seq, ticket) for ticket, *_ in found]
+        "DELETE FROM ramet_path_skips WHERE because = ? AND seq = ?",
+        [(wave.seq, change.before.seq) for change in changes],
     )
     apply(session, changes)
-    return None if len(found) < limit else wave.ticket
+    return None if len(found) < limit else int(found[-1][0])
 
 
 def _takes_its_key(session: Session, standing: Standing) -> bool:

@@ -29,7 +29,7 @@ PRUNED_BY_LINEAGE: dict[str, str] = {
     "ramet_alerts": "id",
     "ramet_reservations": "id",
     "ramet_blobs": "tracking_id, sha256",
-    "ramet_path_skips": "because, ticket",
+    "ramet_path_skips": "because, seq",
 }
 """Tables with a ``tracking_id`` whose rows go with their lineage -> the columns of their primary key."""
 OPEN_SECONDS = 86_400.0

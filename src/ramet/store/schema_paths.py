@@ -68,8 +68,9 @@ PATH_TABLES = (
         ticket INTEGER NOT NULL,
         seq INTEGER NOT NULL,
         tracking_id TEXT NOT NULL,
-        PRIMARY KEY (because, ticket)
+        PRIMARY KEY (because, seq)
     ) WITHOUT ROWID
     """,
+    "CREATE INDEX ramet_path_skips_in_order ON ramet_path_skips (because, ticket)",
     "CREATE INDEX ramet_path_skips_by_lineage ON ramet_path_skips (tracking_id)",
 )

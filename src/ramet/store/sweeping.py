@@ -206,8 +206,7 @@ def _followed(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
 
 def _forgotten(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
     forget_levels(session)
-    let_go_lapsed(session, limit)
-    return Swept()
+    return Swept(followed=let_go_lapsed(session, limit))
 
 
 def _due_on_paths(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
