@@ -1,0 +1,89 @@
+"""Many histories in one database. One that fails is made small, and told with how to repeat it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.invariants_paths import paths
+from tests.paths.history import History, Operation, now, operations
+from tests.simulation.database import SIMULATED, SimulatedStore
+from tests.world import SettableClock
+
+STORE_HISTORIES = 50
+"""So many share a database; then it would be large, and slow."""
+
+
+@contextmanager
+def fresh(on: str, clock: SettableClock) -> Iterator[SimulatedStore]:
+    """A store of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = SIMULATED[on](Path(folder), clock)
+        try:
+            yield store
+        finally:
+            store.close_now()
+
+
+def survey(on: str, seeds: Iterable[int]) -> str | None:
+    """Run these histories; what is wrong with the first that fails, or None."""
+    seeds = list(seeds)
+    for first in range(0, len(seeds), STORE_HISTORIES):
+        clock = SettableClock()
+        with fresh(on, clock) as store:
+            for number, seed in enumerate(seeds[first : first + STORE_HISTORIES]):
+                found = failure(store, clock, seed, operations(seed), number)
+                if found is not None:
+                    return report(on, seed, found)
+            left = now(paths(store))
+            if left:
+                return "\n".join(left)
+    return None
+
+
+def failure(
+    store: SimulatedStore, clock: SettableClock, seed: int, history: Sequence[Operation], number: int = 0
+) -> str | None:
+    """What happened in a history until it went wrong; None when it did not."""
+    told = History(store, clock, seed, number)
+    try:
+        told.run(history)
+    except Exception as error:
+        return "\n".join([*told.told, f"{type(error).__name__}: {error}"])
+    return None
+
+
+def alone(on: str, seed: int, history: Sequence[Operation]) -> str | None:
+    """The same in a database of its own."""
+    clock = SettableClock()
+    with fresh(on, clock) as store:
+        return failure(store, clock, seed, history)
+
+
+def report(on: str, seed: int, found: str) -> str:
+    """A history that failed, as small as it gets."""
+    small, told = shrunk(on, seed)
+    again = f"python -m tests.paths {on} {seed}"
+    if told is None:
+        return f"{found}\nThis needs those before it in the same database; alone it passes: {again}"
+    return f"{told}\n{len(small)} operations of {len(operations(seed))}; to see them: {again}"
+
+
+def shrunk(on: str, seed: int) -> tuple[list[Operation], str | None]:
+    """Leave out whatever it fails without."""
+    history = operations(seed)
+    told = alone(on, seed, history)
+    size = len(history) // 2
+    while told is not None and size:
+        at = 1  # Somebody has to be there.
+        while at < len(history):
+            fewer = history[:at] + history[at + size :]
+            found = alone(on, seed, fewer)
+            if found is None:
+                at += size
+            else:
+                history, told = fewer, found
+        size //= 2
+    return history, told

@@ -1,0 +1,31 @@
+"""Random histories: the store does what the brute-force reference does, with every ticket and everybody who waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.paths.histories import survey
+
+PART = 100
+"""Histories of one test: so many that several processes share them well."""
+FEW = {"postgres": 1, "sqlite": 20}
+"""Parts in every run of the tests."""
+ALL = {"postgres": 4, "sqlite": 100}
+
+
+def _check(on: str, part: int) -> None:
+    found = survey(on, range(part * PART, (part + 1) * PART))
+    assert found is None, found
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("on", "part"), [(on, part) for on, parts in FEW.items() for part in range(parts)])
+def test_random_histories(on: str, part: int) -> None:
+    _check(on, part)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3_000)
+@pytest.mark.parametrize(("on", "part"), [(on, part) for on in FEW for part in range(FEW[on], ALL[on])])
+def test_random_histories_in_their_thousands(on: str, part: int) -> None:
+    _check(on, part)
