@@ -121,3 +121,20 @@ def test_imported_tasks_are_worked_off_like_any(cli: Cli, tmp_path: Path) -> Non
     [task] = cli.documents("explain", "root")
     assert task["task"]["state"] == "success"
     assert cli.documents("alerts", "check") == []
+
+
+def test_who_will_stand_in_line_is_told_before_and_after(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "documents.jsonl"
+    rows: list[dict[str, object]] = [
+        {"id": "a", "type": "old", "queueHint": ["doc1"]},
+        {"id": "b", "type": "old", "queueHint": ["doc1", "review"]},
+        {"id": "c", "type": "old", "queueHint": ["doc1"], "status": "success"},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = "2 tasks {} in line on their paths, in the order of the file"
+    assert said.format("would stand") in cli.good("import", str(path), "--check").splitlines()
+    assert said.format("stand") in cli.good("import", str(path)).splitlines()
+    [task] = [task for task in cli.documents("tasks") if task["id"] == "b"]
+    assert (task["path"], task["wait"]) == (["doc1", "review"], "ticket")
+    path.write_text(json.dumps({"id": "d", "type": "old", "queueHint": [str(n) for n in range(33)]}))
+    assert "line 1 (id d): queue_hint: a path of 33 elements is too deep" in cli.bad("import", str(path))

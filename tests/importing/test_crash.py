@@ -19,12 +19,16 @@ from tests.invariants import violations
 ROWS = [
     *(row(f"a{n}", None if n == 0 else "a0", status=("pending", "success")[n % 2]) for n in range(12)),
     row("b", pipeline_state={"n": 1}, error_details="slow", queueHint=["A"]), row("c", "c"), row("d", "b"),
+    row("g", queueHint=["A", "B"]), row("h", "a3", documentId="A"),
     row("e", url="https://x.example/b", tracking_id="T"), row("f", url="https://x.example/b", tracking_id="T"),
 ]  # fmt: skip
 QUERY = (
     "SELECT t.id, t.tracking_id, t.parent_id, t.key, t.ancestry_chain, COALESCE(t.state, l.state), t.reason, "
-    "COALESCE(l.fan_out, t.fan_out), g.tasks, g.live, g.state, i.state, i.created FROM ramet_tasks t LEFT JOIN "
-    "ramet_live l ON l.seq = t.seq JOIN ramet_lineages g ON g.tracking_id = t.tracking_id, ramet_imports i ORDER BY 1"
+    "COALESCE(l.fan_out, t.fan_out), g.tasks, g.live, g.state, i.state, i.created, t.path, "
+    # Who is on a path stands in the order of the file.
+    "(SELECT COUNT(*) FROM ramet_live o WHERE o.wait = 'ticket' AND l.wait = 'ticket' "
+    "AND o.available_at < l.available_at) FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
+    "JOIN ramet_lineages g ON g.tracking_id = t.tracking_id, ramet_imports i ORDER BY 1"
 )
 
 

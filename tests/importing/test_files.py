@@ -66,7 +66,7 @@ async def test_three_formats_say_the_same(move: Move, write: Callable[[Path], Pa
     assert (b.state, b.ancestry_chain, b.tracking_id) == ("pending", ("a",), a.tracking_id)
     assert (a.payload["note"], b.payload["note"]) == ('say "hi", ü', "two\nlines")
     found = await move.store.read("SELECT id, path FROM ramet_tasks ORDER BY id")
-    assert found == [("a", None), ("b", '["A", "B"]')]
+    assert found == [("a", None), ("b", '["A","B"]')]
     assert await move.store.read("SELECT pipeline_state FROM ramet_checkpoints") == [('{"n": [1]}',)]
 
 

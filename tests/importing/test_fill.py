@@ -94,7 +94,9 @@ async def test_a_row_that_was_being_processed_can_be_claimed_and_tells_so(move: 
     [change] = history.transitions
     assert (change.name, change.from_state, change.to_state) == ("import", "processing", "pending")
     assert change.reason == "was being processed there; its last error there: slow"
-    assert await move.store.read("SELECT path FROM ramet_tasks") == [('["doc", "A:B"]',)]
+    assert await move.store.read("SELECT path FROM ramet_tasks") == [('["doc","A:B"]',)]
+    assert (task.path, task.wait) == (("doc", "A:B"), "ticket")
+    await move.store.sweep()
     [claimed] = await move.store.claim(ClaimRequest("w", ("default",), ("job",), 10, 300.0))
     assert (claimed.id, claimed.pipeline_state) == ("a", '{"page": [1, null, "ü"]}')
     fence = claimed.standing.fence

@@ -152,6 +152,9 @@ def _tell(report: Report, source: Source) -> None:
         click.echo("arriving as: " + ", ".join(f"{state} {number(count)}" for state, count in report.states.items()))
     if report.running_before:
         click.echo(f"{counted(report.running_before, 'row')} being processed there: pending here")
+    if report.in_line:
+        verb = "would stand" if report.step == "check" else "stand"
+        click.echo(f"{counted(report.in_line, 'task')} {verb} in line on their paths, in the order of the file")
     if report.orphans:
         click.echo(f"{counted(report.orphans, 'row')} with a parent that is nowhere: at depth 0")
     for verdict, count in report.history.items():

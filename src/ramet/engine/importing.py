@@ -19,7 +19,8 @@ from ramet.engine.registry import PayloadTooLarge, Registry, UnknownKind
 from ramet.model.importing import Incoming, RowError, Rules, as_json, state_on_arrival, understand
 from ramet.model.keys import InvalidKey
 from ramet.model.limits import Limits
-from ramet.model.task import NewTask
+from ramet.model.paths import InvalidPath, PathRule, path_text
+from ramet.model.task import LIVE, NewTask
 from ramet.store.base import Store
 from ramet.store.base_import import Arrival, ImportDone
 from ramet.store.import_staging import CHUNK, CYCLE, DEPTH, DUPLICATE, Placed, Staging
@@ -72,6 +73,8 @@ class Report(NamedTuple):
     """Rows kept as history only, by reason."""
     states: dict[str, int]
     """States on arrival of the created, before history."""
+    in_line: int = 0
+    """Of the live: those with a path. They take their places in the order of the file."""
     unique_kinds: tuple[str, ...] = ()
     """Kinds of the file that the app registers with ``unique="global"``: an import holds none of their keys."""
 
@@ -116,6 +119,7 @@ class Importer:
             await self._refuse_closed(store)
             report = self._report("fill", staging)
             created, duplicates = await self._write(staging, store)
+            await self._line_up(staging, store)
             history = dict(report.history)
             if duplicates:
                 history[DUPLICATE] = history.get(DUPLICATE, 0) + duplicates
@@ -191,17 +195,20 @@ class Importer:
     def _understood(self, row: dict[str, object]) -> tuple[Incoming, bool]:
         """The row with its payload as text, and its key and attempts as its kind gives them."""
         incoming = understand(row, self._source.rules)
+        live = incoming.state in LIVE
         try:
             kind = (self._registry.get if self._source.strict else self._registry.known)(incoming.kind)
             as_json(incoming.payload, "the payload", kind.limits.payload_bytes_max)
-            new = kind.new_task(incoming.payload, key=incoming.key if kind.key is None else None)
+            own_key = incoming.key if kind.key is None else None
+            # What ended stands nowhere; its path is part of its past.
+            new = kind.new_task(incoming.payload, key=own_key, path=incoming.path if live else ())
         except UnknownKind as error:
             raise RowError(f"{error}: say which one with --map {incoming.kind[:40]}=KIND") from None
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             field = ".".join(map(str, first["loc"])) or "it"
             raise RowError(f"the payload does not fit kind {incoming.kind}: {field}: {first['msg']}") from None
-        except (PayloadTooLarge, InvalidKey) as error:
+        except (PayloadTooLarge, InvalidKey, InvalidPath) as error:
             raise RowError(str(error)) from None
         self._templates.setdefault(incoming.kind, new)
         if incoming.pipeline_state is not None:
@@ -209,6 +216,8 @@ class Importer:
             incoming = incoming._replace(pipeline_state=text)
         if incoming.max_attempts is None:
             incoming = incoming._replace(max_attempts=new.max_attempts)
+        if new.path is not None:
+            incoming = incoming._replace(path=list(new.path.elements))
         return incoming._replace(payload=new.payload, key=new.key), kind.cycle_on == "kind+key"
 
     async def _look_up(self, staging: Staging, store: Store) -> None:
@@ -237,7 +246,7 @@ class Importer:
         async def flush(hold: float | None) -> None:
             nonlocal created, duplicates, batch
             answer = await store.import_tasks(
-                title, batch, lineage_seconds=self._limits.lineage_seconds, hold_until=hold
+                title, batch, lineage_seconds=self._limits.lineage_seconds, line_up_at=hold_until, hold_until=hold
             )
             created, duplicates, batch = created + answer.created, duplicates + len(answer.duplicates), []
 
@@ -261,11 +270,17 @@ class Importer:
             await store.import_release(growing, hold_until)
         return created, duplicates
 
+    async def _line_up(self, staging: Staging, store: Store) -> None:
+        """All of the file is there: who stands on a path takes its place, in the order of the file."""
+        since = await store.now()
+        for rows in staging.lining_up():
+            await store.import_line_up(rows, since)
+
     def _arrival(self, placed: Placed) -> Arrival:
         row = placed.incoming
         new = self._templates[row.kind]._replace(
             id=row.id, key=row.key, payload=row.payload, max_attempts=row.max_attempts, delay_seconds=0.0,
-            unique_seconds=None, shape=None, url=None,
+            unique_seconds=None, shape=None, url=None, path=self._rule(row),
         )  # fmt: skip
         state = state_on_arrival(row.state)
         arrival = Arrival(
@@ -281,13 +296,18 @@ class Importer:
             attempts=row.attempts,
             stage=row.stage,
             pipeline_state=row.pipeline_state,
-            path=None if row.path is None else as_json(row.path, "queue_hint", 65_536),
+            path=path_text(tuple(row.path or ())),
             created_at=self._now if row.created_at is None else row.created_at,
             told=_told(placed, state),
+            number=placed.n,
         )
         if placed.verdict is None:
             return arrival
         return as_history(arrival, placed.verdict, f"{placed.verdict}: {placed.detail}")
+
+    def _rule(self, row: Incoming) -> PathRule | None:
+        """Where a row that is still to run stands; the rest of the rule is its kind's."""
+        return self._registry.known(row.kind).paths.rule(None, path=row.path or ()) if row.state in LIVE else None
 
     def _report(self, step: str, staging: Staging) -> Report:
         fresh = staging.count("known = 0")
@@ -305,6 +325,7 @@ class Importer:
             running_before=staging.count_state("processing", kept=True),
             orphans=staging.orphans,
             history={verdict: count for verdict, count in history.items() if count},
+            in_line=staging.count("known = 0 AND lines_up = 1 AND verdict IS NULL"),
             states={state: count for state, count in states.items() if count},
             unique_kinds=tuple(sorted(n for n, new in self._templates.items() if new.unique_seconds is not None)),
         )

@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from ramet.model.keys import InvalidKey, text_key, url_key
-from ramet.model.task import TaskState
+from ramet.model.paths import InvalidPath, path_of
+from ramet.model.task import LIVE, TaskState
 
 ID_LENGTH_MAX = 200
 KIND_LENGTH_MAX = 200
@@ -104,7 +105,7 @@ class Incoming(NamedTuple):
     stage: str | None
     pipeline_state: Any
     path: list[str] | None
-    """``queueHint``, or ``[documentId]``; kept until tasks are ordered by path."""
+    """``queueHint``, or ``[documentId]``; of a live row where it stands in line."""
     created_at: float | None
 
     @property
@@ -169,7 +170,7 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
         max_spawn_depth=_count(fields, "max_spawn_depth", DEPTH_MAX),
         stage=stage or ("loaded" if status == "loaded" else None),
         pipeline_state=_json(fields, "pipeline_state"),
-        path=_path(fields),
+        path=_path(fields, live=state in LIVE),
         created_at=_moment(fields),
     )
 
@@ -283,13 +284,21 @@ def _strings(fields: Mapping[str, Any], name: str) -> list[str]:
     return [_stored(item, name) for item in value]
 
 
-def _path(fields: Mapping[str, Any]) -> list[str] | None:
+def _path(fields: Mapping[str, Any], *, live: bool) -> list[str] | None:
+    """Where a row stands; one that ended keeps what it had, a live one must be able to stand there."""
     hint, document = fields.get("queue_hint"), _text(fields, "document_id", PATH_BYTES_MAX)
     if hint is None or hint == "":
-        return [document] if document else None
-    path = _strings(fields, "queue_hint") if not isinstance(hint, str) or hint.startswith("[") else [hint]
+        if not document:
+            return None
+        path = [document]
+    else:
+        path = _strings(fields, "queue_hint") if not isinstance(hint, str) or hint.startswith("[") else [hint]
     if len(path) > PATH_LENGTH_MAX or len(json.dumps(path)) > PATH_BYTES_MAX:
         raise RowError(f"queue_hint has over {PATH_LENGTH_MAX} elements or {PATH_BYTES_MAX} bytes: shorten it")
+    try:
+        path_of(path if live else ())
+    except InvalidPath as error:
+        raise RowError(f"queue_hint: {error}") from None
     return path
 
 

@@ -28,10 +28,12 @@ class Arrival(NamedTuple):
     pipeline_state: str | None
     """JSON text."""
     path: str | None
-    """JSON list of texts."""
+    """JSON list of texts; of a live one what ``new`` says."""
     created_at: float
     told: tuple[str, str] | None = None
     """Their word for the state and what is worth recording: a transition named ``import``."""
+    number: int = 0
+    """Of its row: in this order tasks with paths take their places in line."""
 
 
 class ImportPlace(NamedTuple):
@@ -91,7 +93,13 @@ class ImportStore(Protocol):
         ...
 
     async def import_tasks(
-        self, name: str, batch: Sequence[Arrival], *, lineage_seconds: float, hold_until: float | None = None
+        self,
+        name: str,
+        batch: Sequence[Arrival],
+        *,
+        lineage_seconds: float,
+        line_up_at: float | None = None,
+        hold_until: float | None = None,
     ) -> Imported:
         """Create tasks with their past, all or none; a task whose id exists is left alone.
 
@@ -104,6 +112,16 @@ class ImportStore(Protocol):
 
     async def import_release(self, tracking_id: str, hold_until: float) -> None:
         """Let tasks of a lineage be claimed that were imported with this ``hold_until``."""
+        ...
+
+    async def import_line_up(self, rows: Sequence[tuple[int, str]], since: float) -> None:
+        """Let imported tasks with paths take their places in line, in the order of their rows: (number, id).
+
+        Those that have done so are left alone.
+
+        Args:
+            since: when lining up began; the same for all calls of a run.
+        """
         ...
 
     async def import_begin(self, name: str, by: str) -> ImportRow:

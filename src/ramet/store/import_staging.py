@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self
 from uuid import NAMESPACE_URL, uuid5
 
 from ramet.model.importing import DEPTH_MAX, Incoming, advance_of
+from ramet.model.task import LIVE
 from ramet.store.base_import import ImportPlace
 
 CYCLE, DEPTH, DUPLICATE = "import_cycle", "import_depth", "import_duplicate"
@@ -28,14 +29,14 @@ CREATE TABLE staged (
     loose INTEGER NOT NULL, parent TEXT, tracking TEXT, depth_max INTEGER, advance INTEGER NOT NULL,
     tries INTEGER NOT NULL, row TEXT NOT NULL,
     known INTEGER NOT NULL DEFAULT 0, lineage TEXT, depth INTEGER, chain TEXT, bound INTEGER, verdict TEXT, detail TEXT,
-    hue INTEGER NOT NULL DEFAULT 0
+    hue INTEGER NOT NULL DEFAULT 0, lines_up INTEGER NOT NULL
 );
 CREATE TABLE outside (id TEXT PRIMARY KEY, lineage TEXT, depth INTEGER, chain TEXT, kind TEXT, key TEXT, bound INTEGER);
 CREATE TABLE bounds (lineage TEXT PRIMARY KEY, bound INTEGER);
 """
 _INSERT = (
-    "INSERT INTO staged (id, place, kind, key, loose, parent, tracking, depth_max, advance, tries, row) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO staged (id, place, kind, key, loose, parent, tracking, depth_max, advance, tries, row, "
+    "lines_up) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 # From every placed row that has not been walked yet down to all that it leads to. A row that names another lineage
 # than its parent's is not reached: it stays where it says it is.
@@ -110,7 +111,7 @@ class Staging:
         for where, row, loose in rows:
             values = (
                 row.id, where, row.kind, row.key, int(loose), row.parent_id, row.tracking_id, row.max_spawn_depth,
-                advance_of(row.state), row.retry_count, json.dumps(row),
+                advance_of(row.state), row.retry_count, json.dumps(row), int(bool(row.path) and row.state in LIVE),
             )  # fmt: skip
             try:
                 self._db.execute(_INSERT, values)
@@ -299,6 +300,12 @@ class Staging:
             )
         if part:
             yield part
+
+    def lining_up(self) -> Iterator[list[tuple[int, str]]]:
+        """Number and id of rows that stand in line, in the order of the file; whether or not they are to be created."""
+        cursor = self._db.execute("SELECT n, id FROM staged WHERE lines_up = 1 AND verdict IS NULL ORDER BY n")
+        while rows := cursor.fetchmany(CHUNK):
+            yield rows
 
     def large_lineages(self) -> frozenset[str]:
         """Lineages with more rows to create than one list of :meth:`placed` has."""

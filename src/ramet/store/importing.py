@@ -21,10 +21,13 @@ from ramet.store.base_import import Arrival, ImportDone, Imported, ImportPlace, 
 from ramet.store.creating import Birth, create
 from ramet.store.errors import StoreError
 from ramet.store.lineages import insert_lineages, lock_lineages, read_lineages
+from ramet.store.path_rows import hold_slots
 from ramet.store.session import Session
 from ramet.store.turns import Turns
 
 DUPLICATE = "import_duplicate"
+STEP_SECONDS = 1e-6
+"""Between two rows of a file that line up: what a float of today's moments can still tell apart."""
 _IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
 _PLACE_LIST = "t.id, t.tracking_id, t.ancestry_chain, t.spawn_depth, t.kind, t.key, g.max_spawn_depth"
 
@@ -49,7 +52,13 @@ def places(
 
 
 def import_tasks(
-    session: Session, name: str, batch: Sequence[Arrival], *, lineage_seconds: float, hold_until: float | None
+    session: Session,
+    name: str,
+    batch: Sequence[Arrival],
+    *,
+    lineage_seconds: float,
+    line_up_at: float | None,
+    hold_until: float | None,
 ) -> Imported:
     """Create what does not exist yet; see :meth:`ramet.store.base_import.ImportStore.import_tasks`."""
     _refuse_closed(session, name)
@@ -59,6 +68,7 @@ def import_tasks(
     if not fresh:
         return Imported(0, len(there), ())
     fresh, duplicates = _without_duplicates(session, fresh)
+    hold_slots(session, (), [(x.new.path, x.new.queue, x.tracking_id) for x in fresh if x.new.path is not None])
     lineages = lock_lineages(session, [item.tracking_id for item in fresh])
     new = _new_lineages(session, fresh, lineages, lineage_seconds)
     fresh = [_fitted(item, lineages[item.tracking_id]) for item in fresh]
@@ -66,7 +76,7 @@ def import_tasks(
     live = [item for item in fresh if item.state == TaskState.PENDING]
     ended = [item for item in fresh if item.state != TaskState.PENDING]
     insert_lineages(session, new)
-    _create_live(session, live, lineages, turns, hold_until)
+    _create_live(session, live, lineages, turns, hold_until=hold_until, line_up_at=line_up_at)
     _create_ended(session, ended)
     _remember(session, fresh)
     _count_children(session, fresh)
@@ -145,30 +155,34 @@ def _create_live(
     live: Sequence[Arrival],
     lineages: dict[str, Lineage],
     turns: Turns,
+    *,
     hold_until: float | None,
+    line_up_at: float | None,
 ) -> None:
     births = []
+    held: list[tuple[float, str]] = []
     for item in live:
         place = Place(item.tracking_id, item.parent_id, item.ancestry_chain, item.spawn_depth)
         new = item.new
-        if hold_until is not None:
-            new = new._replace(delay_seconds=max(1.0, hold_until - session.now))
+        due = hold_until
+        if new.path is not None and line_up_at is not None:
+            due = line_up_at + item.number * STEP_SECONDS
+        if due is not None:
+            new = new._replace(delay_seconds=max(1.0, due - session.now))
+            held.append((due, new.id))
         kin = TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, item.spawn_depth))
         births.append(Birth(new, place, turns.take(lineages[item.tracking_id], kin)))
     create(session, births)
     session.run_many(
-        "UPDATE ramet_tasks SET created_at = ?, path = ? WHERE id = ?",
-        [(item.created_at, item.path, item.new.id) for item in live],
+        "UPDATE ramet_tasks SET created_at = ? WHERE id = ?", [(item.created_at, item.new.id) for item in live]
     )
     session.run_many(
         "UPDATE ramet_live SET attempts = ?, stage = ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?)",
         [(item.attempts, item.stage, item.new.id) for item in live if item.attempts or item.stage],
     )
-    if hold_until is not None:
-        session.run_many(
-            "UPDATE ramet_live SET available_at = ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?)",
-            [(hold_until, item.new.id) for item in live],
-        )
+    session.run_many(
+        "UPDATE ramet_live SET available_at = ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?)", held
+    )
 
 
 def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
@@ -254,6 +268,16 @@ def release(session: Session, tracking_id: str, hold_until: float) -> None:
     session.run(
         "UPDATE ramet_live SET available_at = ? WHERE tracking_id = ? AND wait = 'due' AND available_at = ?",
         (session.now, tracking_id, hold_until),
+    )
+    session.wake()
+
+
+def line_up(session: Session, rows: Sequence[tuple[int, str]], since: float) -> None:
+    """Let imported tasks with paths be due in the order of their rows: maintenance gives tickets in this order."""
+    session.run_many(
+        "UPDATE ramet_live SET available_at = ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?) "
+        "AND wait = 'ticket' AND started_at IS NULL AND available_at > ?",
+        [(since + number * STEP_SECONDS, task_id, session.now) for number, task_id in rows],
     )
     session.wake()
 

@@ -19,16 +19,26 @@ class ImportVerbs(Verbs):
         return await self._read(partial(importing.places, task_ids=task_ids, tracking_ids=tracking_ids))
 
     async def import_tasks(
-        self, name: str, batch: Sequence[Arrival], *, lineage_seconds: float, hold_until: float | None = None
+        self,
+        name: str,
+        batch: Sequence[Arrival],
+        *,
+        lineage_seconds: float,
+        line_up_at: float | None = None,
+        hold_until: float | None = None,
     ) -> Imported:
         return await self._write(
             partial(
-                importing.import_tasks, name=name, batch=batch, lineage_seconds=lineage_seconds, hold_until=hold_until
+                importing.import_tasks, name=name, batch=batch, lineage_seconds=lineage_seconds,
+                line_up_at=line_up_at, hold_until=hold_until,
             )
-        )
+        )  # fmt: skip
 
     async def import_release(self, tracking_id: str, hold_until: float) -> None:
         await self._write(partial(importing.release, tracking_id=tracking_id, hold_until=hold_until))
+
+    async def import_line_up(self, rows: Sequence[tuple[int, str]], since: float) -> None:
+        await self._write(partial(importing.line_up, rows=rows, since=since))
 
     async def import_begin(self, name: str, by: str) -> ImportRow:
         return await self._write(partial(importing.begin, name=name, by=by))
