@@ -219,3 +219,20 @@ async def test_a_ceiling_on_money_is_set_and_lifted_again(client: Client) -> Non
     assert (await client.store.settings())["cost.day_max"] == 5_000
     await client.settings.set("cost.day_max", "none")
     assert "cost.day_max" not in await client.store.settings()
+
+
+@pytest.mark.parametrize(("hold_seconds", "next_"), [(None, None), ("60", None), ("5", "second")])
+async def test_who_comes_back_late_holds_its_path_for_as_long_as_the_setting_says(
+    client: Client, hold_seconds: str | None, next_: str | None
+) -> None:
+    if hold_seconds is not None:
+        await client.settings.set("paths.hold_seconds_max", hold_seconds)
+    for key in ("first", "second"):
+        await client.submit("edit", key=key, path=["doc1"])
+    [first] = await client.claim("edit")
+    await first.snooze(30.0)
+    assert [claim.key for claim in await client.claim("edit")] == ([] if next_ is None else [next_])
+    history = await client.history(first.id)
+    assert history is not None
+    told = [(change.name, change.reason) for change in history.transitions if change.name == "path_given_up"]
+    assert told == ([] if next_ is None else [("path_given_up", "back later than 5 s")])

@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 
 from ramet.model.alerts import MonitorLimits
 from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING
-from ramet.model.limits import BALANCED, HEARTBEAT_SECONDS, LEASE_SECONDS, PRESETS, Limits
+from ramet.model.limits import (
+    BALANCED,
+    HEARTBEAT_SECONDS,
+    LEASE_SECONDS,
+    PATH_HOLD_SECONDS_MAX,
+    PATH_HOLD_SETTING,
+    PRESETS,
+    Limits,
+)
 
 SETTINGS_SECONDS = 2.0
 """How old what a worker or client knows of the settings may be."""
@@ -138,6 +146,8 @@ _OTHERS = (
             "between rounds of maintenance that found nothing to do", "maintenance, schedules", 0.01, 3_600),
     Setting("maintenance.retention_days", "float", RETENTION_DAYS, "days",
             "an ended lineage is kept for so long, then pruned", "maintenance", 0.01, 36_500, optional=True),
+    Setting(PATH_HOLD_SETTING, "float", PATH_HOLD_SECONDS_MAX, "seconds",
+            "a task that comes back later than this gives its place on its path up", "settling", 0, 30 * 86_400),
     Setting(DAY_SETTING, "int", None, "nano-dollars", "spent and reserved on one UTC day", "reserve, charge",
             optional=True),
     Setting(GLOBAL_SETTING, "int", None, "nano-dollars", "spent and reserved in all", "reserve, charge",

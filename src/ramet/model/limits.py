@@ -20,6 +20,8 @@ PAUSE_SECONDS_MAX = 30 * 86_400.0
 """A pause stops clocks for so long at most; then they run again (DESIGN §8)."""
 PATH_HOLD_SECONDS_MAX = 900.0
 """A task that comes back (retry, snooze, lost lease) keeps its place on its path for at most so long."""
+PATH_HOLD_SETTING = "paths.hold_seconds_max"
+"""The setting that replaces it."""
 ENDING_SECONDS = 3_600.0
 """How long a task that is ending stays claimable for its ``on_end`` handler; after that it ends without (I6)."""
 ENDING_RETRY_SECONDS = 30.0

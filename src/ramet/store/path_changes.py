@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramet.model.limits import PATH_HOLD_SECONDS_MAX
+from ramet.model.limits import PATH_HOLD_SECONDS_MAX, PATH_HOLD_SETTING
 from ramet.model.task import LIVE, TERMINAL, TaskState
 from ramet.model.transitions import DEPENDENCY_FAILED, PENDING, Change
 from ramet.store import path_rows as rows
@@ -106,18 +106,27 @@ def _keep_or_give_up(session: Session, changes: Sequence[Change], lines: dict[in
     """A task that comes back keeps its ticket, unless that would hold others back for too long (DESIGN §7)."""
     first: list[tuple[float, int]] = []
     given_up: list[Line] = []
-    for change in changes:
-        line, after = lines.get(change.before.seq), change.after
-        if line is None or not line.holds:
-            continue
-        returned_at = session.now if line.returned_at is None else line.returned_at
-        if after.ending is None and after.available_at > returned_at + PATH_HOLD_SECONDS_MAX:
+    held = [change for change in changes if (line := lines.get(change.before.seq)) is not None and line.holds]
+    since = {line.seq: session.now if line.returned_at is None else line.returned_at for line in lines.values()}
+    later = any(change.after.available_at > since[change.before.seq] for change in held)
+    hold_seconds = _hold_seconds(session) if later else PATH_HOLD_SECONDS_MAX
+    for change in held:
+        line, after = lines[change.before.seq], change.after
+        if after.ending is None and after.available_at > since[line.seq] + hold_seconds:
             given_up.append(line)
         elif line.returned_at is None:
-            first.append((returned_at, line.seq))
+            first.append((session.now, line.seq))
     session.run_many("UPDATE ramet_paths SET returned_at = ? WHERE seq = ?", first)
     if given_up:
-        surrender(session, given_up, f"back later than {PATH_HOLD_SECONDS_MAX:.0f} s")
+        surrender(session, given_up, f"back later than {hold_seconds:.0f} s")
+
+
+def _hold_seconds(session: Session) -> float:
+    """The setting, read where it decides: all workers go by the same."""
+    rows = session.rows(
+        "SELECT value FROM ramet_settings WHERE key = ? AND value_type IN ('float', 'int')", (PATH_HOLD_SETTING,)
+    )
+    return float(rows[0][0]) if rows else PATH_HOLD_SECONDS_MAX
 
 
 def surrender(session: Session, lines: Sequence[Line], why: str, looks: int = LOOKS_MAX) -> None:
