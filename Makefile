@@ -64,9 +64,10 @@ bench: .venv/.stamp ## quick benchmarks, as JSON
 bench-peers: .venv/.stamp .venv-bench/.stamp ## ramet beside other queues; OPTIONS="--quick --write docs/benchmarks.md"
 	@.venv/bin/python -m benchmarks.compare $(OPTIONS)
 
-docs: .venv/.stamp ## write docs/reference.md from the docstrings, and check the pages against the code
+docs: .venv/.stamp ## write docs/reference.md and the timeline, and check the pages against the code
 	@.venv/bin/python docs/generate_reference.py
-	@$(PYTEST) tests/test_docs.py
+	@.venv/bin/python docs/draw_timeline.py
+	@$(PYTEST) tests/test_docs.py tests/test_timeline.py
 
 fix: .venv/.stamp ## format, and mend what the linter can mend
 	@$(TREES); set -ex; \
