@@ -29,6 +29,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Submitting and asking",
         ("Client", "SyncClient", "PathArguments", "TaskOptions", "Submitted", "SpawnAnswer", "TreeNode", "Explanation"),
     ),
+    ("Looking at paths", ("PathPage", "PathTask", "PathChain", "HeldBack")),
     ("Taking tasks", ("Claim", "SyncClaim", "Spawn", "Ended", "StateCount")),
     ("Tasks and lineages", ("Task", "TaskState", "Attempt", "Block", "TaskHistory", "Lineage", "LineageState")),
     ("Rules", ("Limits", "PRESETS", "BlockReason", "ErrorClass", "url_key", "title_key", "text_key", "path_key")),

@@ -30,6 +30,7 @@ from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
+from ramet.model.path_views import HeldBack, PathChain, PathPage, PathTask
 from ramet.model.paths import InvalidPath, path_key
 from ramet.model.resources import Policy, Resource
 from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
@@ -72,6 +73,7 @@ __all__ = [
     "Ended",
     "ErrorClass",
     "Explanation",
+    "HeldBack",
     "InvalidEntry",
     "InvalidKey",
     "InvalidPath",
@@ -86,6 +88,9 @@ __all__ = [
     "Outcome",
     "PRESETS",
     "PathArguments",
+    "PathChain",
+    "PathPage",
+    "PathTask",
     "PayloadTooLarge",
     "Permanent",
     "Pipeline",

@@ -164,8 +164,8 @@ class Process:
             stream.close()
 
 
-ON_BOTH = {"test_costs", "test_guard_commands", "test_import", "test_looking", "test_pausing", "test_persons",
-           "test_schedule", "test_tasks"}  # fmt: skip
+ON_BOTH = {"test_costs", "test_guard_commands", "test_import", "test_looking", "test_paths", "test_pausing",
+           "test_persons", "test_schedule", "test_tasks"}  # fmt: skip
 """Modules whose tests run on SQLite and on PostgreSQL."""
 
 

@@ -14,6 +14,7 @@ from ramet.model.blobs import blob_of
 from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.flow import Declared, WorkerSeen
 from ramet.model.limits import Limits
+from ramet.model.paths import PathRule
 from ramet.model.resources import Policy
 from ramet.model.task import TaskState
 from ramet.store.base import NewLineage, Statement
@@ -34,6 +35,7 @@ async def run_everything(world: World) -> None:
     await end_from_outside(world)
     await flow_control(world)
     await guard(world)
+    await look_at_paths(world)
     await ask(world)
     world.clock.advance(10_000_000.0)
     await world.sweep()
@@ -263,6 +265,27 @@ async def ask(world: World) -> None:
     await world.store.acts()
     await world.store.acts("line")
     await schedule(world)
+
+
+async def look_at_paths(world: World) -> None:
+    """Who holds a path, who waits, and for whom."""
+    rules = [PathRule(("doc", *"ab"[: n % 3])) for n in range(6)]
+    await world.submit(*(world.task(path=rule) for rule in rules), tracking_id="paths")
+    [*_, last] = await world.store.roots("paths")
+    await world.store.paths(["doc", "a"])
+    await world.store.paths()
+    await world.store.paths(tracking_id="paths")
+    await world.store.blocked_by(last.id)
+    await world.store.blocked_by(last.id, limit=1)
+    await world.store.held_back("paths")
+    for claimed in await world.claim(1_000):
+        fence = claimed.standing.fence
+        gives_up = claimed.standing.tracking_id == "paths"
+        await world.settle(claimed, ev.Snooze(fence, 5_000.0) if gives_up else hand_back(claimed))
+    await world.store.paths(["doc", "a"])
+    await world.store.blocked_by(last.id)
+    await world.store.cancel_lineage("paths", by="test")
+    await world.sweep()
 
 
 async def schedule(world: World) -> None:

@@ -56,6 +56,11 @@ WHOLE: dict[str, str] = {
     "SELECT queue, kind, COUNT(*) FROM ramet_live": "a person asks which live tasks nobody serves",
     "SELECT name, host, pid": "has a row for each worker of the last day",
     "DELETE FROM ramet_workers WHERE seen_at": "has a row for each worker of the last day",
+    "SELECT t.seq FROM (SELECT node FROM ramet_path_holders WHERE holders = 1": "walks from the first on and stops at "
+    "its limit: a person asks who holds a path",
+    "SELECT seq, what, ticket, until_ticket, slot, node, because, by, reason FROM ramet_path_waves WHERE what = ?": "a "
+    "row for each end that maintenance has not followed yet, and each ticket given up before others",
+    "SELECT 1 FROM ramet_path_waves WHERE what IN (SELECT": "the same rows",
     "SELECT MAX(t.spawn_depth)": "is one look at the end of an index",
     "SELECT MAX(u.spawn_depth)": "is one look at the end of an index",
     "SELECT t.seq FROM ramet_tasks t WHERE t.state || '' = 'success' AND t.seq > ?": "walks from one number "

@@ -23,6 +23,7 @@ from ramet.cli.importing import import_command
 from ramet.cli.limits import limit, resource, resources, workers
 from ramet.cli.lineage import lineage
 from ramet.cli.migrate import migrate
+from ramet.cli.paths import paths
 from ramet.cli.pausing import pause, resume
 from ramet.cli.persons import cancel, retry
 from ramet.cli.postgres import postgres
@@ -184,7 +185,7 @@ def main() -> None:
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Work": (worker, submit, schedule, import_command),
-    "Look": (status, stages, tasks, tree, explain, blocks, alerts, costs, resources, workers, acts),
+    "Look": (status, stages, tasks, tree, paths, explain, blocks, alerts, costs, resources, workers, acts),
     "Decide": (retry, cancel, exclude, lineage, stop_list, pause, resume, limit, resource),
     "Operate": (settings, doctor, migrate, reclaim, prune, backup, restore, postgres, bench),
 }

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ramet import Block, Client, Explanation, InvalidKey, Task, TaskState, text_key, title_key, url_key
 from ramet.cli.blocks import block_table, refused
+from ramet.cli.explain_paths import path_document, path_notes, print_chain
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, lineage_of
 from ramet.cli.show import (
@@ -67,7 +68,8 @@ def _explain_task(task_id: str, database: str, as_json: bool) -> None:
 
     found = ask(database, question)
     if as_json:
-        emit({"headline": found.headline, "timeline": timeline(found), **jsonable(found.history)})
+        document = {"headline": found.headline, "timeline": timeline(found), "path": path_document(found)}
+        emit({**document, **jsonable(found.history)})
         return
     screen = console()
     _print_task(screen, found)
@@ -90,6 +92,7 @@ def _print_task(screen: Console, found: Explanation) -> None:
     prose(screen, answer)
     for line in _notes(found, now):
         prose(screen, line)
+    print_chain(screen, found, now)
     screen.print(Text("\ntimeline:"))
     made = table("at", "what", "*detail")
     for event in timeline(found):
@@ -109,6 +112,7 @@ def _notes(found: Explanation, now: float) -> Iterable[str]:
     yield f"lineage {lineage.tracking_id} is {lineage.state}, its deadline {moment(lineage.deadline_at, now)}"
     parent = f"parent {task.parent_id}" if task.parent_id else "a root"
     yield f"{parent}, depth {task.spawn_depth} of {task.max_spawn_depth}, queue {task.queue}, priority {task.priority}"
+    yield from path_notes(found)
     if not task.state.terminal and task.deadline_at is not None:
         yield f"its own deadline {moment(task.deadline_at, now)}"
 

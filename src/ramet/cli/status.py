@@ -25,6 +25,8 @@ COST_SHARE = 10
 """A look may take a tenth of the time: watching a large database must not become its load."""
 WAITS = {
     "due": "scheduled",
+    "ticket": "scheduled",
+    "path": "its path",
     "resource": "its resource",
     "lineage": "lineage not running",
     "bound": "bound to a settler",

@@ -10,6 +10,7 @@ from ramet.engine.blobs import Blob, blobs_taken, check_size, read_blob
 from ramet.engine.client_cost import CostClient
 from ramet.engine.client_flow import FlowClient
 from ramet.engine.client_monitor import MonitorClient
+from ramet.engine.client_paths import PathsClient
 from ramet.engine.client_persons import PersonsClient
 from ramet.engine.client_settings import Settings
 from ramet.engine.clock import Clock, SystemClock
@@ -39,7 +40,7 @@ class TreeNode(NamedTuple):
     """1 when there are more children than are shown, or children below the depth asked for."""
 
 
-class Client(FlowClient, PersonsClient, CostClient, PullVerbs, StateQueries, Waiting, MonitorClient):
+class Client(FlowClient, PersonsClient, CostClient, PathsClient, PullVerbs, StateQueries, Waiting, MonitorClient):
     """Submits work to a database and answers questions about it. Safe to use from many asyncio tasks at once."""
 
     def __init__(

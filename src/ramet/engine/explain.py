@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ramet.engine.explain_paths import PathExplanation, explain_path, place_sentence
 from ramet.engine.hindrance import Sentence, hindrance, said
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Task, TaskHistory, TaskState, Wait
@@ -18,7 +19,9 @@ class Explanation(NamedTuple):
     history: TaskHistory
     lineage: Lineage
     hindrance: Sentence | None = None
-    """What else holds a pending task back: a pause, a limit, a resource, nobody who serves its kind."""
+    """What else holds a pending task back: its path, a pause, a limit, a resource, nobody who serves its kind."""
+    path: PathExplanation = PathExplanation()
+    """Its place in line, what is before it, and what that does."""
 
 
 async def explain(store: Store, task_id: str) -> Explanation | None:
@@ -28,8 +31,9 @@ async def explain(store: Store, task_id: str) -> Explanation | None:
         return None
     lineage = await store.lineage(history.task.tracking_id)
     assert lineage is not None, "every task has its lineage's row"
-    held = await hindrance(store, history.task, lineage)
-    return Explanation(headline(history, lineage, held), history, lineage, held)
+    path = await explain_path(store, history)
+    held = await hindrance(store, history.task, lineage) or place_sentence(history.task, path)
+    return Explanation(headline(history, lineage, held), history, lineage, held, path)
 
 
 def headline(

@@ -15,10 +15,12 @@ Sentence = tuple[str | float, ...]
 
 async def hindrance(store: Store, task: Task, lineage: Lineage) -> Sentence | None:
     """Why a pending task is not taken although it is due; None when nothing but a free worker is missing."""
-    if task.state is not TaskState.PENDING or task.wait in (Wait.DUE, Wait.BOUND):
+    if task.state is not TaskState.PENDING or task.wait in (Wait.DUE, Wait.BOUND, Wait.TICKET):
         return None
     if lineage.state == LineageState.PAUSED and lineage.paused_at is not None:
         return ("its lineage is paused since ", lineage.paused_at, _by(lineage.paused_by, lineage.paused_reason))
+    if task.wait == Wait.PATH:
+        return None  # Whoever is before it has to end first.
     if task.wait == Wait.RESOURCE and task.resource is not None:
         held = await _resource(store, task.resource)
         if held is not None:

@@ -157,6 +157,10 @@ class SyncClient:
     cancel_lineage = blocking(Client.cancel_lineage)
     revive = blocking(Client.revive)
 
+    paths = blocking(Client.paths)
+    blocked_by = blocking(Client.blocked_by)
+    held_back = blocking(Client.held_back)
+
     alerts = blocking(Client.alerts)
     check_alerts = blocking(Client.check_alerts)
     edges = blocking(Client.edges)

@@ -23,6 +23,7 @@ from ramet.store.base_flow import FlowStore
 from ramet.store.base_import import ImportStore
 from ramet.store.base_monitor import MonitorStore
 from ramet.store.base_operations import OperationsStore
+from ramet.store.base_paths import PathStore
 from ramet.store.base_persons import PersonsStore
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.base_schedules import ScheduleStore
@@ -185,6 +186,7 @@ class Store(
     OperationsStore,
     ImportStore,
     WaitingStore,
+    PathStore,
     Protocol,
 ):
     """What the engine asks of a database. See the package's conformance tests for what each method promises."""

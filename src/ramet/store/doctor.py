@@ -45,7 +45,8 @@ class _Recount(NamedTuple):
     severity: str = "error"
 
 
-_REPORT = "restore a backup from before, and report what led here with this output"
+REPORT = "restore a backup from before, and report what led here with this output"
+"""What to do where a promise does not hold."""
 _OF = "FROM ramet_lineages g WHERE g.sweep >= 0 AND "
 _COUNTED = {"live": "t.state IS NULL"} | {state.value: f"t.state = '{state.value}'" for state in sorted(TERMINAL)}
 """Counter of a lineage -> what it counts."""
@@ -61,13 +62,13 @@ _RECOUNTS = (
         "SELECT COUNT(*), MIN(t.id) FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
         "WHERE (t.state IS NULL) <> (l.seq IS NOT NULL)",
         "tasks that are live and ended at once, or neither",
-        _REPORT,
+        REPORT,
     ),
     _Recount(
         "places",
         "SELECT COUNT(*), MIN(l.seq) FROM ramet_live l LEFT JOIN ramet_tasks t ON t.seq = l.seq WHERE t.seq IS NULL",
         "hot rows without a task",
-        _REPORT,
+        REPORT,
     ),
     _Recount(
         "identities",
@@ -75,34 +76,34 @@ _RECOUNTS = (
         "AND i.tracking_id = t.tracking_id AND i.kind = t.kind AND i.seq = t.seq WHERE i.seq IS NULL "
         "AND NOT EXISTS (SELECT 1 FROM ramet_lineages g WHERE g.tracking_id = t.tracking_id AND g.sweep < 0)",
         "tasks whose identity is not held by them",
-        _REPORT,
+        REPORT,
     ),
     _Recount(
         "identities",
         "SELECT COUNT(*), MIN(i.key) FROM ramet_identities i LEFT JOIN ramet_tasks t ON t.seq = i.seq "
         "WHERE t.seq IS NULL",
         "identities held by no task",
-        _REPORT,
+        REPORT,
     ),
     _Recount(
         "lineages",
         f"SELECT COUNT(*), MIN(g.tracking_id) {_OF}((g.state = 'running' AND g.live = 0) "
         "OR (g.state = 'finished' AND g.live > 0) OR (g.ended_at IS NULL) <> (g.state IN ('running', 'paused')))",
         "lineages whose state does not fit their tasks",
-        _REPORT,
+        REPORT,
     ),
     _Recount(
         "lineages",
         f"SELECT COUNT(*), MIN(g.tracking_id) {_OF}g.state IN ('failed', 'cancelled') AND g.live > 0 AND g.sweep = 0",
         "lineages that ended and whose tasks nobody will end",
-        _REPORT,
+        REPORT,
     ),
     _Recount(
         "lineages",
         "SELECT COUNT(*), MIN(t.id) FROM ramet_tasks t LEFT JOIN ramet_lineages g ON g.tracking_id = t.tracking_id "
         "WHERE g.tracking_id IS NULL",
         "tasks of lineages that are not there",
-        _REPORT,
+        REPORT,
     ),
 )
 
@@ -124,7 +125,7 @@ def _counters() -> _Recount:
         "WHERE g.sweep >= 0 AND (g.tasks - CASE WHEN g.on_end IS NULL THEN 0 ELSE 1 END <> COALESCE(r.tasks, 0) "
         f"OR {differs})",
         "lineages whose counters differ from a recount of their tasks",
-        _REPORT,
+        REPORT,
     )
 
 
@@ -134,7 +135,7 @@ def _orphans() -> Iterator[_Recount]:
             "orphans",
             f"SELECT COUNT(*), MIN(o.seq) FROM {table} o LEFT JOIN ramet_tasks t ON t.seq = o.seq WHERE t.seq IS NULL",
             f"rows in {table} of tasks that are not there",
-            _REPORT,
+            REPORT,
         )
     for table in PRUNED_BY_LINEAGE:
         if table in _LOOSE:
@@ -144,7 +145,7 @@ def _orphans() -> Iterator[_Recount]:
             f"SELECT COUNT(*), MIN(o.tracking_id) FROM {table} o LEFT JOIN ramet_lineages g "
             "ON g.tracking_id = o.tracking_id WHERE o.tracking_id <> '' AND g.tracking_id IS NULL",
             f"rows in {table} of lineages that are not there",
-            _REPORT,
+            REPORT,
         )
 
 

@@ -33,6 +33,7 @@ from ramet.store.verbs_flow import FlowVerbs
 from ramet.store.verbs_import import ImportVerbs
 from ramet.store.verbs_monitor import MonitorVerbs
 from ramet.store.verbs_operations import OperationsVerbs
+from ramet.store.verbs_paths import PathVerbs
 from ramet.store.verbs_persons import PersonsVerbs
 from ramet.store.verbs_schedules import ScheduleVerbs
 from ramet.store.verbs_waiting import WaitingVerbs
@@ -56,6 +57,7 @@ class PostgresStore(
     OperationsVerbs,
     ImportVerbs,
     WaitingVerbs,
+    PathVerbs,
 ):
     """The Store protocol on PostgreSQL. See :class:`ramet.store.base.Store` for what each method promises."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 
 import psycopg
 
@@ -12,6 +13,7 @@ from ramet.store import versions as known
 from ramet.store.address import shown
 from ramet.store.doctor import Finding
 from ramet.store.errors import StoreMissing
+from ramet.store.path_doctor import recount_paths
 from ramet.store.postgres_connect import ahead_seconds, open_connection
 from ramet.store.postgres_errors import first_line, store_error
 from ramet.store.postgres_migrate import versions_of
@@ -26,6 +28,8 @@ DEAD_ROWS_MIN, DEAD_SHARE = 50_000, 3.0
 """More dead rows than this, and so many times the live ones: vacuum does not keep up."""
 CONNECTIONS_SHARE = 0.85
 HEARD_SECONDS = 2.0
+
+EACH_NODE = "jsonb_array_elements_text(CAST(p.nodes AS jsonb)) WITH ORDINALITY n(value, key)"
 
 Look = Callable[[Session], Iterator[Finding]]
 
@@ -85,7 +89,8 @@ def examine_server(url: str, looks: Sequence[Look]) -> list[Finding]:
                 return [*found, Finding("schema", "warning", what, "run `ramet migrate`")]
             found += _tables(session)
             session.begin("read")
-            for look in looks:
+            every: list[Look] = [*looks, partial(recount_paths, each=EACH_NODE)]
+            for look in every:
                 found += look(session)
             session.rollback()
     except psycopg.Error as error:

@@ -31,6 +31,7 @@ from ramet.store.verbs_flow import FlowVerbs
 from ramet.store.verbs_import import ImportVerbs
 from ramet.store.verbs_monitor import MonitorVerbs
 from ramet.store.verbs_operations import OperationsVerbs
+from ramet.store.verbs_paths import PathVerbs
 from ramet.store.verbs_persons import PersonsVerbs
 from ramet.store.verbs_schedules import ScheduleVerbs
 from ramet.store.verbs_waiting import WaitingVerbs
@@ -52,6 +53,7 @@ class SqliteStore(
     OperationsVerbs,
     ImportVerbs,
     WaitingVerbs,
+    PathVerbs,
 ):
     """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
 

@@ -7,12 +7,14 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 from ramet.store.doctor import Finding
 from ramet.store.errors import StoreError, StoreMissing
 from ramet.store.neighbours import network_file_system
+from ramet.store.path_doctor import recount_paths
 from ramet.store.schema import SCHEMA_VERSION
 from ramet.store.session import Session
 from ramet.store.sqlite import versions_of
@@ -23,6 +25,8 @@ FREE_BYTES_MIN = 200_000_000
 LOG_BYTES_MAX = 256_000_000
 TOLD_MAX = 10
 """Faults of the file that are told one by one."""
+
+EACH_NODE = "json_each(p.nodes) n"
 
 Look = Callable[[Session], Iterator[Finding]]
 
@@ -45,7 +49,8 @@ def examine_file(path: Path, clock: Callable[[], float], looks: Sequence[Look]) 
                 return [*found, Finding("schema", "warning", what, "run `ramet migrate`")]
             session.begin(write=False)
             session.start_verb()
-            for look in looks:
+            every: list[Look] = [*looks, partial(recount_paths, each=EACH_NODE)]
+            for look in every:
                 found += look(session)
             session.rollback()
     except sqlite3.DatabaseError as error:

@@ -1,0 +1,166 @@
+"""``ramet paths``: who holds a path, who waits in line, since when."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import click
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from ramet import Client, PathPage, PathTask
+from ramet.cli.failures import CliError
+from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.show import console, database_clock, emit, jsonable, number, plain, span, table
+from ramet.model.path_views import BEHIND_MAX
+from ramet.model.paths import path_key, path_of
+
+WATCH_SECONDS = 1.0
+COST_SHARE = 10
+"""A look may take a tenth of the time: watching a large database must not become its load."""
+DETAIL_FROM_WIDTH = 120
+"""Narrower terminals have no room for whom one waits for; `ramet explain TASK` tells."""
+PLACE_STYLES = {"runs": "blue", "next": "cyan", "gave up": "yellow"}
+
+
+@click.command(short_help="Who holds a path, who waits, since when.")
+@click.argument("elements", nargs=-1, metavar="[ELEMENT]...")
+@click.option("--path-json", metavar="JSON", help="The path as a JSON list, for elements that a shell cannot spell.")
+@click.option("--queue", metavar="QUEUE", help="Of this queue (default: `default`; without a path, any).")
+@click.option("--lineage", "tracking_id", metavar="TRACKING_ID",
+              help="Paths of scope `lineage` in it; without a path, what its tasks hold.")  # fmt: skip
+@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many tasks.")
+@click.option("--watch", is_flag=True, help="Look again and again until nobody is there, or Ctrl-C.")
+@database_option
+@json_option
+def paths(
+    *,
+    elements: tuple[str, ...],
+    path_json: str | None,
+    queue: str | None,
+    tracking_id: str | None,
+    limit: int,
+    watch: bool,
+    database: str,
+    as_json: bool,
+) -> None:
+    """Tasks at a path, below it and at its prefixes, in the order in which they go.
+
+    `ramet paths doc1 review` is the path ["doc1", "review"]. Without a path: who holds one, those with most tasks
+    behind them first. Delayed tasks take their place when they are due and are not listed before.
+    """
+    path = _given(elements, path_json)
+
+    async def question(client: Client) -> None:
+        if tracking_id is not None:
+            await lineage_of(client, tracking_id)
+        screen = console()
+        live = Live(console=screen, auto_refresh=False) if watch and screen.is_terminal and not as_json else None
+        if live is not None:
+            live.start()
+        try:
+            while True:
+                began = time.monotonic()
+                page = await client.paths(path, queue=queue, tracking_id=tracking_id, limit=limit)
+                if as_json:
+                    emit(document(page, path, queue))
+                elif live is not None:
+                    live.update(rendered(screen, page, path, queue), refresh=True)
+                else:
+                    screen.print(rendered(screen, page, path, queue))
+                if not watch or not page.tasks:
+                    return
+                await asyncio.sleep(max(WATCH_SECONDS, COST_SHARE * (time.monotonic() - began)))
+        finally:
+            if live is not None:
+                live.stop()
+
+    try:
+        ask(database, question)
+    except KeyboardInterrupt:
+        if not watch:
+            raise
+
+
+def _given(elements: Sequence[str], path_json: str | None) -> tuple[str, ...]:
+    """The path that was asked for; empty for none.
+
+    Raises:
+        CliError: it cannot be a path.
+    """
+    if elements and path_json is not None:
+        raise CliError("give the path as arguments or with --path-json, not both")
+    try:
+        wanted = list(elements) if path_json is None else json.loads(path_json)
+    except ValueError as error:
+        raise CliError(f"--path-json is no JSON ({error}): give a list of strings") from error
+    try:
+        return path_of(wanted)
+    except ValueError as error:
+        raise CliError(str(error)) from error
+
+
+def document(page: PathPage, path: Sequence[str], queue: str | None) -> dict[str, Any]:
+    """All of it for machines."""
+    return {"path": list(path), "queue": queue, "at": database_clock.now(), "more": page.more,
+            "tasks": jsonable(page.tasks)}  # fmt: skip
+
+
+# --- for people
+
+
+def place_of(task: PathTask) -> str:
+    """Where a task stands, in a word."""
+    if task.state == "processing":
+        return "runs"
+    if task.state != "pending":
+        return "let go"  # It ended; the worker that ran it has not said yet that it stopped.
+    if task.holds:
+        return "next"
+    if task.ticket is not None:
+        return "waits"
+    return "gave up" if task.waits_for is None else "after"
+
+
+def counted_behind(task: PathTask) -> str:
+    """How many wait behind it."""
+    if task.behind is None:
+        return ""
+    return f"{number(task.behind)}+" if task.behind >= BEHIND_MAX else number(task.behind)
+
+
+def rendered(screen: Console, page: PathPage, path: Sequence[str], queue: str | None) -> Group | Text:
+    """The line, the first first."""
+    where = f" in queue {plain(queue)}" if queue is not None else " in queue default" if path else ""
+    if not page.tasks:
+        return Text(
+            f"nobody holds or waits for {plain(path_key(path))}{where}" if path else f"nobody holds a path{where}"
+        )
+    wide = screen.width >= DETAIL_FROM_WIDTH
+    several = len({task.queue for task in page.tasks}) > 1
+    made = table("place", ">behind", ">for", "*path", *(["queue"] if several else []), "task",
+                 *(["waits for"] if wide else []))  # fmt: skip
+    now = database_clock.now()
+    for task in page.tasks:
+        place = place_of(task)
+        made.add_row(
+            Text(place, style=PLACE_STYLES.get(place, "")),
+            counted_behind(task),
+            span(max(0.0, now - task.since)),
+            plain(path_key(task.path)) + (" (lineage)" if task.scope == "lineage" else ""),
+            *([plain(task.queue)] if several else []),
+            plain(task.task_id),
+            *([plain(task.waits_for or "")] if wide else []),
+        )
+    parts: list[Any] = [made]
+    if page.more:
+        parts.append(Text("... and more: --limit" + ("" if path else ", or give a path"), style="dim"))
+    waiting = next((task for task in page.tasks if place_of(task) == "waits"), None)
+    if waiting is not None:
+        parts.append(Text(f"\nwhy one waits: ramet explain {plain(waiting.task_id)}", style="dim"))
+    return Group(*parts)
