@@ -34,7 +34,7 @@ class PathsClient:
             limit: at most so many tasks (1,000).
 
         Raises:
-            ValueError: the path cannot be one.
+            InvalidPath: the path cannot be one.
         """
         return await self.store.paths(path_of(prefix), queue=queue, tracking_id=tracking_id, limit=limit)
 
