@@ -1,0 +1,98 @@
+"""Threads and processes on one tree of paths: nobody overlaps, nobody overtakes, everything ends (promise I7)."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.engine.waiting import until
+from tests.postgres import used
+from tests.pullers.log import Log
+from tests.pullers.pullers import judged, opened, pull
+
+PROJECT = Path(__file__).parents[2]
+THREADS, PROCESSES = 4, 2
+
+
+@pytest.fixture(params=["postgres", "sqlite"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(tmp_path / "ramet.db")
+        return
+    with used.database() as url:
+        yield url
+
+
+@contextmanager
+def others(database: str, log: Path, tasks: int, processes: int) -> Iterator[list[subprocess.Popen[str]]]:
+    """Processes with pullers, ready to start."""
+    command = [sys.executable, "-m", "tests.pullers.pullers", database, str(log)]
+    started = [
+        subprocess.Popen(
+            [*command, f"process{at}-", str(THREADS), str(tasks)],
+            cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for at in range(processes)
+    ]  # fmt: skip
+    try:
+        for process in started:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        yield started
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+
+
+def start(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+@pytest.mark.parametrize("tasks", [20, pytest.param(400, marks=[pytest.mark.full, pytest.mark.timeout(1_800)])])
+async def test_a_crowd_on_conflicting_paths_keeps_their_order(database: str, tmp_path: Path, tasks: int) -> None:
+    log = Log(tmp_path / "log")
+    stores = [opened(database) for _ in range(THREADS)]
+    with others(database, tmp_path / "log", tasks, PROCESSES - 1) as [process]:
+        start(process)
+        await pull(stores, "thread", log, tasks)
+        assert await asyncio.to_thread(process.wait) == 0
+    found = await judged(stores[0], log)
+    assert found == [], "\n".join(found)
+    for store in stores:
+        await store.close()
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("tasks", [20, pytest.param(400, marks=[pytest.mark.full, pytest.mark.timeout(1_800)])])
+async def test_whoever_is_killed_leaves_the_order_to_the_others(database: str, tmp_path: Path, tasks: int) -> None:
+    """kill -9 of the processes, one after the other, in the middle of what they do; the last one finishes it all."""
+    log = Log(tmp_path / "log")
+    store = opened(database)
+    with others(database, tmp_path / "log", tasks, 3) as [*victims, last]:
+        for process in victims:
+            start(process)
+        for number, victim in enumerate(victims, 1):
+
+            async def far_enough(lines: int = number * tasks * THREADS // 2) -> bool:
+                return log.lines() >= lines
+
+            await until(far_enough, "some work")
+            victim.kill()
+            victim.wait()
+            log.dead(f"process{number - 1}-")
+        start(last)
+        assert await asyncio.to_thread(last.wait) == 0
+    found = await judged(store, log)
+    assert found == [], "\n".join(found)
+    lost = await store.read("SELECT 1 FROM ramet_attempts WHERE outcome IN ('lost', 'returned') LIMIT 1")
+    assert lost, "nobody had anything in hand when it was killed"
+    await store.close()
