@@ -10,6 +10,7 @@ from ramet.engine.registry import Registry
 from ramet.engine.scheduler import tick
 from ramet.engine.schedules import Schedules
 from ramet.model.limits import Limits
+from ramet.model.paths import PathRule
 from ramet.store.errors import LineageExists, StoreError
 from tests.world import World, checkpoint, failing
 
@@ -36,6 +37,23 @@ async def live_through(world: World, name: str) -> None:
 
 async def rows(world: World) -> dict[str, list[Any]]:
     return {table: await world.store.read(f"SELECT * FROM {table}") for table in TABLES}
+
+
+async def test_a_lineage_stays_until_nobody_waits_for_a_path_of_it(world: World) -> None:
+    path = PathRule(("doc",))
+    [held] = await world.submit(world.task(path=path), tracking_id="old")
+    below = PathRule(("doc", "a"))
+    [behind, last] = await world.submit(world.task(path=below), world.task(path=path), tracking_id="new")
+    claimed = await world.claim_one()
+    await world.store.cancel(held, tree=False, by="test")
+    world.clock.advance(1.0)
+    assert await world.store.prune(world.clock.now) == 0, "its worker may still run it"
+    await world.store.acknowledge([(claimed.standing.seq, claimed.standing.fence)])
+    assert await world.store.prune(world.clock.now) == 0, "who is skipped with it is still to be told"
+    await world.sweep()
+    assert await world.store.prune(world.clock.now) == 1
+    assert await world.state(behind) == "skipped"
+    assert (await world.claim_one()).id == last
 
 
 async def test_everything_of_a_lineage_goes_and_nothing_else(world: World) -> None:

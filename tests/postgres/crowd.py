@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from ramet.model import events as ev
 from ramet.model.blobs import blob_of
 from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, Actual, Charge, ReserveRequest
+from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settlement, Statement, Store, Write
 from ramet.store.base_binding import BindingStore
@@ -94,8 +95,15 @@ class Actor:
             self.label(), kind, key, "null", queue=self.chance.choice(("default", "default", "narrow")),
             delay_seconds=self.chance.choice((0.0, 0.0, 0.0, 0.05)),
             unique_seconds=0.05 if kind == "page" else None, shape="k#" if kind == "image" else None,
-            resource=self.chance.choice((None, None, None, RESOURCE)), keep_edge=1,
+            resource=self.chance.choice((None, None, None, RESOURCE)), keep_edge=1, path=self.path(),
         )  # fmt: skip
+
+    def path(self) -> PathRule | None:
+        """On one of two trees, or on none; few are so deep that nobody else is in their way."""
+        depth = self.chance.choice((0, 1, 2, 3, 3))
+        elements = tuple(str(self.chance.randrange(2)) for _ in range(depth))
+        scope, rule = self.chance.choice(("queue", "queue", "lineage")), self.chance.choice(("skip", "run"))
+        return PathRule(elements, scope, rule, self.chance.random() < 0.5) if elements else None
 
     def line(self) -> str:
         """A lineage; everybody comes to the next ones at about the same time."""

@@ -104,6 +104,18 @@ async def test_whoever_collides_with_whom_everything_told_is_there(
     found = await judged(stores[0], told)
     assert found == [], "\n".join(found)
     assert len(told.claims) > 20
+    for store in stores:
+        await store.close()
+    assert deadlocks(postgres_url) == 0, "two took the same locks in different orders"
+
+
+def deadlocks(address: str) -> int:
+    """How many the server had to end; what a session saw is told when that ends."""
+    with psycopg.connect(address) as connection:
+        [(count,)] = connection.execute(
+            "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+        ).fetchall()
+        return int(count)
 
 
 @pytest.mark.parametrize("steps", [80, pytest.param(600, marks=pytest.mark.full)])

@@ -11,15 +11,13 @@ import itertools
 import json
 import random
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 from ramet.model import events as ev
 from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settlement, Store
-from ramet.store.errors import StoreError
 from ramet.store.postgres import PostgresStore
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import violations

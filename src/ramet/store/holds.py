@@ -46,14 +46,10 @@ def acknowledge(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
     return freed
 
 
-def release_lapsed(session: Session, limit: int) -> list[int]:
-    """Slots whose lease lapsed are free, whatever became of the worker; returns the numbers of their tasks."""
-    gone = session.rows(
-        "DELETE FROM ramet_holds WHERE (seq, fence) IN "
-        "(SELECT seq, fence FROM ramet_holds WHERE lease_until <= ? LIMIT ?) RETURNING seq",
-        (session.now, limit),
-    )
-    return [seq for (seq,) in gone]
+def lapsed(session: Session, limit: int) -> list[tuple[int, int]]:
+    """Claims that are held on and whose lease lapsed: whatever became of the worker, it runs them no longer."""
+    found = session.rows("SELECT seq, fence FROM ramet_holds WHERE lease_until <= ? LIMIT ?", (session.now, limit))
+    return [(seq, fence) for seq, fence in found]
 
 
 def touch(session: Session, names: Collection[str]) -> None:

@@ -19,9 +19,10 @@ from ramet.model.transitions import PENDING, Change, Refused
 from ramet.store.apply import apply
 from ramet.store.deadlines import name_deadlines
 from ramet.store.lineages import tombstones_of
-from ramet.store.schema import LIVE_LIST
+from ramet.store.path_rows import hold_slots
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
+from ramet.store.taking import take_live
 
 LIMIT_MAX = 10_000
 SETTLERS_MAX = 100
@@ -139,13 +140,8 @@ def let_go(session: Session, limit: int) -> int:
     """Tasks whose settler ended are free again, batch by batch."""
     count = 0
     for settler_id in ended_settlers(session, SETTLERS_MAX):
-        rows = session.rows(
-            f"SELECT {LIVE_LIST} FROM ramet_live WHERE bound_to = ? LIMIT ?{session.skip_locked}", (settler_id, limit)
-        )
-        count += _apply(
-            session,
-            [(row, ev.SettledBy(settler_id, row.fence, PENDING, SETTLER_ENDED)) for row in map(Standing._make, rows)],
-        )
+        found = take_live(session, "WHERE bound_to = ?", (settler_id,), limit)
+        count += _apply(session, [(row, ev.SettledBy(settler_id, row.fence, PENDING, SETTLER_ENDED)) for row in found])
     if count:
         session.wake()
     return count
@@ -154,13 +150,15 @@ def let_go(session: Session, limit: int) -> int:
 def expire_polled(session: Session, limit: int) -> int:
     """Bound tasks past their deadline fail once their settler has looked after them since (DESIGN §4)."""
     columns = ", ".join(f"b.{name}" for name in Standing._fields)
-    rows = session.rows(
-        f"SELECT {columns} FROM ramet_live b INDEXED BY ramet_live_overdue JOIN ramet_tasks t ON t.id = b.bound_to "
+    polled = (
+        "FROM ramet_live b INDEXED BY ramet_live_overdue JOIN ramet_tasks t ON t.id = b.bound_to "
         "JOIN ramet_live s ON s.seq = t.seq WHERE b.state = 'pending' AND b.deadline_at IS NOT NULL "
-        "AND b.deadline_at <= ? AND s.state = 'pending' AND s.claimed_at >= b.deadline_at "
-        f"LIMIT ?{session.skip_locked}",
-        (session.now, limit),
+        "AND b.deadline_at <= ? AND s.state = 'pending' AND s.claimed_at >= b.deadline_at"
     )
+    seqs = [seq for (seq,) in session.rows(f"SELECT b.seq {polled} LIMIT ?", (session.now, limit))]
+    hold_slots(session, seqs)  # Before their rows, as everywhere.
+    listed, values = session.members(seqs)
+    rows = session.rows(f"SELECT {columns} {polled} AND b.seq IN {listed}{session.skip_locked}", (session.now, values))
     return _apply(session, [(row, ev.DeadlinePassed(polled=True)) for row in map(Standing._make, rows)])
 
 

@@ -8,7 +8,7 @@ from ramet.model.limits import PATH_HOLD_SECONDS_MAX, PATH_HOLD_SETTING
 from ramet.model.task import LIVE, TERMINAL, TaskState
 from ramet.model.transitions import DEPENDENCY_FAILED, PENDING, Change
 from ramet.store import path_rows as rows
-from ramet.store.holds import acknowledge, held_on, release_lapsed
+from ramet.store.holds import acknowledge, held_on, lapsed
 from ramet.store.path_entering import line_up, load_rules
 from ramet.store.path_following import LOOKS_MAX, REVIVE, Wave, end, give_up, insert_waves
 from ramet.store.path_rows import Line, load_lines
@@ -63,6 +63,7 @@ def _takes_others_with_it(change: Change) -> bool:
 
 def let_go(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
     """The worker runs these claims no longer: their slots and paths are free. Returns how many were held on."""
+    rows.hold_slots(session, [seq for seq, _ in pairs])
     freed = acknowledge(session, pairs)
     if freed:
         _release(session, [seq for seq, _ in pairs])
@@ -71,9 +72,7 @@ def let_go(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
 
 def let_go_lapsed(session: Session, limit: int) -> int:
     """Slots and paths whose leases lapsed are free, whatever became of the workers; returns how many there were."""
-    lapsed = release_lapsed(session, limit)
-    _release(session, lapsed)
-    return len(lapsed)
+    return let_go(session, lapsed(session, limit))
 
 
 def _release(session: Session, seqs: Sequence[int]) -> None:

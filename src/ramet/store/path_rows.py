@@ -219,7 +219,9 @@ def hold_slots(session: Session, seqs: Iterable[int], rules: Iterable[tuple[Path
     """
     if not session.for_update:
         return  # Only one transaction writes at a time.
-    listed, values = session.members(sorted(set(seqs)))
-    slots = {slot for (slot,) in session.rows(f"SELECT slot FROM ramet_paths WHERE seq IN {listed}", (values,))}
+    known = sorted(set(seqs))
+    listed, values = session.members(known)
+    found = session.rows(f"SELECT slot FROM ramet_paths WHERE seq IN {listed}", (values,)) if known else ()
+    slots = {slot for (slot,) in found}
     slots |= {line_of(0, tracking_id, rule, queue).slot for rule, queue, tracking_id in rules}
     session.hold_slots(slots)

@@ -145,7 +145,7 @@ class Room:
 
 # --- pruning --------------------------------------------------------------------------------------------------------
 
-_MAY_GO = "g.live = 0 AND g.end_wanted = 0 AND g.ended_at < ?"
+_MAY_GO = "g.live = 0 AND g.end_wanted = 0 AND g.ended_at < ? AND " + pruning.LET_GO.replace("ramet_lineages.", "g.")
 _STATES = "('running', 'paused', 'finished', 'failed', 'cancelled')"
 _BY_TASK = tuple(table for table in pruning.PRUNED_BY_TASK if table not in PARTED)
 

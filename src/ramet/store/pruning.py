@@ -36,6 +36,14 @@ OPEN_SECONDS = 86_400.0
 """A call that a lineage left open can be settled for so long at least, however short the retention."""
 KEPT = {"ramet_reservations": "settled_at IS NULL"}
 """What is kept all the same: money that was spent is booked whenever somebody tells (promise I2)."""
+LET_GO = (
+    "NOT EXISTS (SELECT 1 FROM ramet_holds h JOIN ramet_paths p ON p.seq = h.seq "
+    "WHERE h.tracking_id = ramet_lineages.tracking_id) AND "
+    "NOT EXISTS (SELECT 1 FROM ramet_path_waves w JOIN ramet_tasks b ON b.seq = w.because "
+    "WHERE b.tracking_id = ramet_lineages.tracking_id)"
+)
+"""No worker may still run a task of the lineage that has a path, and nobody is still to be told that one ended:
+whoever waits for such a task learns of its end by its rows."""
 PRUNING = -1
 """In the ``sweep`` column of a lineage: it is being pruned."""
 
@@ -47,7 +55,7 @@ def prune(session: Session, before: float, limit: int, rows: int) -> int:
     prune_alerts(session, before, rows)
     _prune_reservations(session, before, rows)
     found = session.rows(
-        "SELECT tracking_id FROM ramet_lineages WHERE ended_at < ? AND live = 0 AND end_wanted = 0 "
+        f"SELECT tracking_id FROM ramet_lineages WHERE ended_at < ? AND live = 0 AND end_wanted = 0 AND {LET_GO} "
         "ORDER BY ended_at LIMIT ?",
         (before, limit),
     )
@@ -122,8 +130,8 @@ def prunable(session: Session, before: float, limit: int) -> Prunable:
     """How much could be pruned."""
     [(lineages, tasks)] = session.rows(
         "SELECT COUNT(*), COALESCE(SUM(tasks), 0) FROM (SELECT tasks - CASE WHEN on_end IS NULL THEN 0 ELSE 1 END "
-        "AS tasks FROM ramet_lineages WHERE ended_at < ? AND live = 0 AND end_wanted = 0 ORDER BY ended_at LIMIT ?) "
-        "AS ended",
+        f"AS tasks FROM ramet_lineages WHERE ended_at < ? AND live = 0 AND end_wanted = 0 AND {LET_GO} "
+        "ORDER BY ended_at LIMIT ?) AS ended",
         (before, limit),
     )
     [(slots,)] = session.rows(

@@ -10,8 +10,8 @@ from ramet.model.task import Standing
 from ramet.model.transitions import PROCESSING, Change
 from ramet.store.apply import apply
 from ramet.store.deadlines import name_deadlines
-from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
+from ramet.store.taking import take_live
 
 DeadWorkers = Mapping[str, Collection[tuple[int, int]] | None]
 """What the store proved: by name, the claims (seq, fence) that ran when the worker died; None where nobody knows."""
@@ -22,19 +22,13 @@ def reclaim(session: Session, limit: int, dead_workers: DeadWorkers) -> tuple[in
 
     What a dead worker had fetched and not begun goes back with its attempt: it lost nothing (DESIGN §10).
     """
-    rows = session.rows(
-        f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until <= ? LIMIT ?{session.skip_locked}",
-        (PROCESSING, session.now, limit),
-    )
-    events: list[tuple[Standing, ev.Event]] = [(Standing._make(r), ev.LeaseExpired()) for r in rows]
+    stale = take_live(session, "WHERE state = ? AND lease_until <= ?", (PROCESSING, session.now), limit)
+    events: list[tuple[Standing, ev.Event]] = [(standing, ev.LeaseExpired()) for standing in stale]
     if dead_workers:
         listed, values = session.members(dead_workers)
-        found = session.rows(
-            f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until > ? AND worker IN {listed} "
-            f"LIMIT ?{session.skip_locked}",
-            (PROCESSING, session.now, values, limit),
-        )
-        events += [(standing, _of_the_dead(standing, dead_workers)) for standing in map(Standing._make, found)]
+        where = f"WHERE state = ? AND lease_until > ? AND worker IN {listed}"
+        found = take_live(session, where, (PROCESSING, session.now, values), limit)
+        events += [(standing, _of_the_dead(standing, dead_workers)) for standing in found]
     changes = apply_events(session, events)
     again = sum(1 for change in changes if change.after.state == "pending")
     return again, len(changes) - again

@@ -20,6 +20,7 @@ from ramet.store.holds import FLOW
 from ramet.store.reclaiming import reclaim
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
+from ramet.store.taking import take_live
 
 RESOURCE_LIST = ", ".join(Resource._fields)
 POLICY_LIST = ", ".join(Policy._fields)
@@ -228,13 +229,10 @@ def skip_disabled(session: Session, limit: int) -> int:
     for resource in map(Resource._make, rows):
         if policy_of(resource.name, known).cooldown_seconds is not None:
             continue
-        found = session.rows(
-            f"SELECT {LIVE_LIST} FROM ramet_live WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
-            f"ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
-            (resource.name, limit),
-        )
+        where = "WHERE resource = ? AND wait = 'resource' AND state = 'pending' ORDER BY rank, turn, seq"
+        found = take_live(session, where, (resource.name,), limit)
         event = ev.SourceDisabled(f"source_disabled: {resource.name}, {resource.opened_reason or 'by a person'}")
-        changes = [decide(Standing._make(row), event, session.now) for row in found]
+        changes = [decide(standing, event, session.now) for standing in found]
         skipped += len(changes) - len(apply(session, [c for c in changes if isinstance(c, Change)]).lost)
         if len(found) < limit:
             _rest(session, resource.name)

@@ -95,7 +95,10 @@ def _names_resource(item: Settlement) -> bool:
 
 def _settle_together(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
     answers: dict[int, Settled] = {}
-    for items in _rounds(batch):
+    rounds = _rounds(batch)
+    if len(rounds) > 1:
+        _hold(session, batch)  # In one order for all: what a later round wants is not waited for with rows in hand.
+    for items in rounds:
         _settle_round(session, items, answers)
     return [answers[at] for at in range(len(batch))]
 

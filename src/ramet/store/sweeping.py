@@ -22,11 +22,13 @@ from ramet.store.items import ended_settlers, expire_polled, let_go
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
 from ramet.store.path_changes import let_go_lapsed
+from ramet.store.path_rows import hold_slots
 from ramet.store.reclaiming import DeadWorkers, apply_events, reclaim
 from ramet.store.resources import forget_idle, idle_names, skip_disabled
-from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
+from ramet.store.settling import load_standings
 from ramet.store.spawning import load_parents
+from ramet.store.taking import take_live
 from ramet.store.turns import LEVELS_IDLE_SECONDS, forget_levels
 
 
@@ -35,14 +37,16 @@ def expire(session: Session, limit: int) -> int:
 
     A task that is ending has an hour for its last handler, and no pause of its queue makes that longer (promise I6).
     """
-    rows = session.rows(
+    found = take_live(
+        session,
         # A bound task is in its settler's hands.
         # Left to itself SQLite takes another index, and every sweep reads the whole backlog.
-        f"SELECT {LIVE_LIST} FROM ramet_live INDEXED BY ramet_live_overdue WHERE state = 'pending' "
-        f"AND deadline_at IS NOT NULL AND deadline_at <= ? AND bound_to IS NULL LIMIT ?{session.skip_locked}",
-        (session.now, limit),
+        "INDEXED BY ramet_live_overdue WHERE state = 'pending' AND deadline_at IS NOT NULL AND deadline_at <= ? "
+        "AND bound_to IS NULL",
+        (session.now,),
+        limit,
     )
-    return len(apply_events(session, [(Standing._make(row), ev.DeadlinePassed()) for row in rows]))
+    return len(apply_events(session, [(standing, ev.DeadlinePassed()) for standing in found]))
 
 
 _OVERDUE = "SELECT tracking_id FROM ramet_lineages INDEXED BY ramet_lineages_open WHERE state IN ('running', 'paused')"
@@ -122,11 +126,12 @@ def finish_ends(session: Session, lineage: Lineage) -> None:
 
 def _follow_end(session: Session, lineage: Lineage, limit: int) -> tuple[int, int]:
     found = session.rows(
-        f"SELECT {LIVE_LIST} FROM ramet_live WHERE tracking_id = ? AND seq >= ? ORDER BY seq LIMIT ?"
-        f"{session.for_update}",
+        "SELECT seq FROM ramet_live WHERE tracking_id = ? AND seq >= ? ORDER BY seq LIMIT ?",
         (lineage.tracking_id, lineage.sweep, limit),
     )
-    standings = [Standing._make(item) for item in found]
+    seqs = [seq for (seq,) in found]
+    hold_slots(session, seqs)  # Before their rows, as everywhere.
+    standings = [*load_standings(session, seqs).values()]
     ended = len(apply_events(session, _ends_of(session, lineage, standings)))
     if lineage.state == LineageState.RUNNING:
         free(session, [s.seq for s in standings if s.wait == Wait.LINEAGE])
@@ -135,10 +140,10 @@ def _follow_end(session: Session, lineage: Lineage, limit: int) -> tuple[int, in
         # One that ended meanwhile begins anew.
         "UPDATE ramet_lineages SET sweep = ? WHERE tracking_id = ? AND sweep = ? AND tombstones = ? "
         "AND (state = ? OR state NOT IN ('failed', 'cancelled'))",
-        (standings[-1].seq + 1 if standings else 0, lineage.tracking_id, lineage.sweep, lineage.tombstones,
+        (seqs[-1] + 1 if seqs else 0, lineage.tracking_id, lineage.sweep, lineage.tombstones,
          lineage.state),
     )  # fmt: skip
-    return ended, len(standings)
+    return ended, len(seqs)
 
 
 def _ends_of(session: Session, lineage: Lineage, standings: Sequence[Standing]) -> list[tuple[Standing, ev.Event]]:
