@@ -124,7 +124,9 @@ class Actor:
 
     async def submit(self) -> None:
         roots = [self.task() for _ in range(self.chance.randint(1, 4))]
-        for told in await self.store.submit([NewLineage(self.line(), roots, on_end=self.task(), **LIMITS)]):
+        for told in await self.store.submit(
+            [NewLineage(self.line(), roots, on_end=self.task()._replace(unique_seconds=None), **LIMITS)]
+        ):
             self.ids.append(told.id)
 
     async def claim(self) -> None:

@@ -45,15 +45,24 @@ class Birth(NamedTuple):
     """From :meth:`ramet.store.turns.Turns.take`."""
 
 
-def create(session: Session, births: Sequence[Birth]) -> None:
-    """Insert the rows of new tasks. A taken identity is refused by the database itself (promise I4)."""
+def create(session: Session, births: Sequence[Birth], *, in_line: bool = True) -> None:
+    """Insert the rows of new tasks. A taken identity is refused by the database itself (promise I4).
+
+    Args:
+        session: see :class:`ramet.store.session.Session`.
+        births: what to create.
+        in_line: False where rows are held already, and so no slot may be waited for: maintenance gives those with paths
+            their places in line.
+    """
     if not births:
         return
     resources = {new.resource for new, _, _ in births if new.resource is not None}
     if session.borrowed:
         births, resources = [*map(_due, births)], set()
+    elif not in_line:
+        births = [birth if birth.new.path is None else _due(birth) for birth in births]
     pathed = [birth for birth in births if birth.new.path is not None]
-    if pathed and not session.borrowed:
+    if pathed and in_line and not session.borrowed:
         _hold_slots(session, pathed)
     if resources:
         session.lock(FLOW)
@@ -174,11 +183,11 @@ def submit(session: Session, lineages: Sequence[NewLineage]) -> list[Submitted]:
     return answers
 
 
-def start(session: Session, item: NewLineage) -> None:
-    """Create a lineage that the engine itself wants: its name is free, and nobody is asked."""
+def start(session: Session, item: NewLineage, *, in_line: bool = True) -> None:
+    """Create a lineage that the engine itself wants: its name is free, and nobody is asked. See :func:`create`."""
     row = _row(item, item.roots, session.now)
     insert_lineages(session, [row])
-    create(session, _births(row, item.roots, Turns(session)))
+    create(session, _births(row, item.roots, Turns(session)), in_line=in_line)
 
 
 def _births(row: Lineage, roots: Sequence[NewTask], turns: Turns) -> list[Birth]:

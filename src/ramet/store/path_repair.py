@@ -22,9 +22,8 @@ def repair(session: Session, limit: int) -> int:
     """Look for waiting tasks whose ticket before them is gone, and let them go on; returns how many there were."""
     lost = [line for line in _sample(session) if _is_lost(session, line)]
     repaired = 0
+    session.hold_slots({line.slot for line in lost})
     for line in lost:
-        if session.for_update:
-            session.hold_slots({line.slot})
         waiting = rows.select(session, "waits_on = ? ORDER BY ticket LIMIT ?", (line.waits_on, min(limit, LOOKS_MAX)))
         if not waiting or not _is_lost(session, waiting[0]):
             continue

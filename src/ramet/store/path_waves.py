@@ -135,7 +135,8 @@ def wanted(session: Session) -> bool:
 
 def tend(session: Session) -> bool:
     """Do a part of it."""
-    return take_places(session, LOOKS_MAX) + go_on(session, LOOKS_MAX) > 0
+    # Not both: a transaction takes all of its slots before any row.
+    return (take_places(session, LOOKS_MAX) or go_on(session, LOOKS_MAX)) > 0
 
 
 # --- waves ------------------------------------------------------------------------------------------------------

@@ -17,12 +17,14 @@ DeadWorkers = Mapping[str, Collection[tuple[int, int]] | None]
 """What the store proved: by name, the claims (seq, fence) that ran when the worker died; None where nobody knows."""
 
 
-def reclaim(session: Session, limit: int, dead_workers: DeadWorkers) -> tuple[int, int]:
-    """Stale tasks become pending again; returns how many, and how many ended as poison instead.
+def reclaim(session: Session, limit: int, dead_workers: DeadWorkers, *, pathless: bool = False) -> tuple[int, int]:
+    """Stale tasks (with ``pathless`` those without paths) become pending again; returns how many, and how many ended as
+    poison instead.
 
     What a dead worker had fetched and not begun goes back with its attempt: it lost nothing (DESIGN §10).
     """
-    stale = take_live(session, "WHERE state = ? AND lease_until <= ?", (PROCESSING, session.now), limit)
+    only = " AND holds_path IS NULL" if pathless else ""
+    stale = take_live(session, f"WHERE state = ? AND lease_until <= ?{only}", (PROCESSING, session.now), limit)
     events: list[tuple[Standing, ev.Event]] = [(standing, ev.LeaseExpired()) for standing in stale]
     if dead_workers:
         listed, values = session.members(dead_workers)

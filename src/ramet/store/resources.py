@@ -44,9 +44,10 @@ def taken(session: Session) -> Usage:
     """Count what is held, for a claim that goes by it; until it ends nobody else counts.
 
     A lease that ran out by this clock may be extended at this moment by a heartbeat that was in time by its own. So
-    stale claims are taken back first, and whatever is still held then counts, whatever its lease says.
+    stale claims are taken back first, and whatever is still held then counts, whatever its lease says. Those of tasks
+    with paths are left to maintenance: a claim waits for nobody, and whoever has the slot of a path may take long.
     """
-    reclaim(session, RECLAIMED_MAX, {})
+    reclaim(session, RECLAIMED_MAX, {}, pathless=True)
     session.lock(FLOW)
     return _counted(session, "", ())
 

@@ -215,7 +215,8 @@ def _forgotten(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept
 
 
 def _due_on_paths(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
-    return Swept(due=path_waves.take_places(session, limit) + path_waves.give_way(session, limit))
+    # Not both: a transaction takes all of its slots before any row.
+    return Swept(due=path_waves.take_places(session, limit) or path_waves.give_way(session, limit))
 
 
 def _waves(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
