@@ -13,6 +13,7 @@ import random
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ramet.model import events as ev
 from ramet.model.paths import PathRule
@@ -27,10 +28,10 @@ from tests.world import in_threads
 KIND = "work"
 LEASE_SECONDS = 300.0
 ROOTS, WIDTH, DEPTH = 2, 2, 3
-IDLE_ROUNDS = 40
+IDLE_ROUNDS = 15
 """So often nothing is left to do for anybody before a puller takes what is there for stuck."""
 PAUSE_SECONDS = 0.005
-LIMITS = {"max_tasks": 12, "max_spawn_depth": 3, "max_fan_out": 4}
+LIMITS: dict[str, Any] = {"max_tasks": 12, "max_spawn_depth": 3, "max_fan_out": 4}
 PATHS = "SELECT seq, ticket FROM ramet_paths"
 OTHERS_WORK = "SELECT COUNT(*) FROM ramet_live WHERE state = 'processing' OR (wait IN ('due', 'ticket'))"
 
@@ -108,8 +109,9 @@ class Puller:
     def settlement(self, claimed: Claimed) -> Settlement:
         fence, path = claimed.standing.fence, path_of(claimed)
         failing = ev.Error(fence, "odd", self.chance.choice(("transient", "transient", "permanent")), "odd", 0.0)
-        events: list[ev.Event] = [ev.Complete(fence)] * 8 + [failing, failing, ev.Snooze(fence, 0.01)]
-        events += [ev.HandBack(fence), ev.Fail(fence, "x"), ev.Filter(fence, "x")]
+        done: list[ev.Event] = [ev.Complete(fence) for _ in range(8)]
+        events = [*done, failing, failing, ev.Snooze(fence, 0.01), ev.HandBack(fence), ev.Fail(fence, "x"),
+                  ev.Filter(fence, "x")]  # fmt: skip
         spawns = [self.task(self.near(path)) for _ in range(self.chance.choice((0, 0, 0, 0, 1, 2)))]
         return Settlement(claimed.standing.seq, fence, self.chance.choice(events), spawns=spawns)
 

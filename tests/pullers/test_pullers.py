@@ -57,7 +57,7 @@ def start(process: subprocess.Popen[str]) -> None:
     process.stdin.flush()
 
 
-@pytest.mark.parametrize("tasks", [20, pytest.param(400, marks=[pytest.mark.full, pytest.mark.timeout(1_800)])])
+@pytest.mark.parametrize("tasks", [10, pytest.param(400, marks=[pytest.mark.full, pytest.mark.timeout(1_800)])])
 async def test_a_crowd_on_conflicting_paths_keeps_their_order(database: str, tmp_path: Path, tasks: int) -> None:
     log = Log(tmp_path / "log")
     stores = [opened(database) for _ in range(THREADS)]
@@ -72,7 +72,7 @@ async def test_a_crowd_on_conflicting_paths_keeps_their_order(database: str, tmp
 
 
 @pytest.mark.crash
-@pytest.mark.parametrize("tasks", [20, pytest.param(400, marks=[pytest.mark.full, pytest.mark.timeout(1_800)])])
+@pytest.mark.parametrize("tasks", [10, pytest.param(400, marks=[pytest.mark.full, pytest.mark.timeout(1_800)])])
 async def test_whoever_is_killed_leaves_the_order_to_the_others(database: str, tmp_path: Path, tasks: int) -> None:
     """kill -9 of the processes, one after the other, in the middle of what they do; the last one finishes it all."""
     log = Log(tmp_path / "log")
