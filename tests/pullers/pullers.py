@@ -11,6 +11,7 @@ import itertools
 import json
 import random
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,8 @@ OTHERS_WORK = "SELECT COUNT(*) FROM ramet_live WHERE state = 'processing' OR (wa
 class Puller:
     """A worker that does nothing but leave its marks, and a person who submits and cancels, in one thread."""
 
-    def __init__(self, store: Store, name: str, log: Log, tasks: int) -> None:
-        self.store, self.name, self.log = store, name, log
+    def __init__(self, store: Store, name: str, log: Log, tasks: int, over: threading.Event) -> None:
+        self.store, self.name, self.log, self.over = store, name, log, over
         self.left = tasks
         self.chance = random.Random(name)
         self.ids: list[str] = []
@@ -66,9 +67,16 @@ class Puller:
         return self.chance.choice((path, (*path, "n0")[:DEPTH], beside, path[:1]))
 
     async def run(self) -> None:
-        """Until everything that anybody submitted has ended, or nothing moves any more."""
+        """Until everything that anybody submitted has ended, or nothing moves any more, or one of them fails."""
+        try:
+            await self.pull()
+        except BaseException:
+            self.over.set()
+            raise
+
+    async def pull(self) -> None:
         idle = 0
-        while idle < IDLE_ROUNDS:
+        while idle < IDLE_ROUNDS and not self.over.is_set():
             if self.left > 0:
                 await self.submit()
             if self.ids and self.chance.random() < 0.06:
@@ -128,7 +136,8 @@ def opened(database: str) -> Store:
 
 async def pull(stores: Sequence[Store], name: str, log: Log, tasks: int) -> None:
     """A puller for every store, all at once. Whoever dies is known to be dead by those who stay."""
-    pullers = [Puller(store, f"{name}{at}", log, tasks) for at, store in enumerate(stores)]
+    over = threading.Event()
+    pullers = [Puller(store, f"{name}{at}", log, tasks, over) for at, store in enumerate(stores)]
     for puller in pullers:
         puller.store.join(puller.name)
     await in_threads(*(puller.run for puller in pullers))

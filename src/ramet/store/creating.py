@@ -48,19 +48,13 @@ class Birth(NamedTuple):
 def create(session: Session, births: Sequence[Birth], *, in_line: bool = True) -> None:
     """Insert the rows of new tasks. A taken identity is refused by the database itself (promise I4).
 
-    Args:
-        session: see :class:`ramet.store.session.Session`.
-        births: what to create.
-        in_line: False where rows are held already, and so no slot may be waited for: maintenance gives those with paths
-            their places in line.
+    Without ``in_line`` rows are held already, so no slot may be waited for: maintenance gives paths their places.
     """
     if not births:
         return
-    resources = {new.resource for new, _, _ in births if new.resource is not None}
-    if session.borrowed:
-        births, resources = [*map(_due, births)], set()
-    elif not in_line:
-        births = [birth if birth.new.path is None else _due(birth) for birth in births]
+    resources = {new.resource for new, _, _ in births if new.resource is not None and not session.borrowed}
+    if session.borrowed or not in_line:
+        births = [_due(birth) if session.borrowed or birth.new.path is not None else birth for birth in births]
     pathed = [birth for birth in births if birth.new.path is not None]
     if pathed and in_line and not session.borrowed:
         _hold_slots(session, pathed)
