@@ -37,6 +37,7 @@ async def run_everything(world: World) -> None:
     await guard(world)
     await look_at_paths(world)
     await ask(world)
+    await stand_in_line(world)
     world.clock.advance(10_000_000.0)
     await world.sweep()
     assert await world.store.prune(world.clock.now) > 0
@@ -150,6 +151,24 @@ async def end_from_outside(world: World) -> None:
     await world.store.revive([left], by="test", extend_seconds=50.0)
     again = await world.claim_task(left)
     await world.settle(again, failing(again, "odd", "unclassified"))
+
+
+async def stand_in_line(world: World) -> None:
+    """On paths: one holds, some wait, one gives its ticket up, some are skipped, one comes back, one is due."""
+    document, review = PathRule(("document",)), PathRule(("document", "review"))
+    first, _, _, falls, *_ = await world.submit(
+        *(world.task(path=rule) for rule in (document, review, document, PathRule(("failing",)))),
+        *(world.task(path=PathRule(("failing", part))) for part in ("a", "b")),
+        world.task(path=document, delay_seconds=1.0), world.task(path=PathRule(("other",), scope="lineage")),
+        tracking_id="paths",
+    )  # fmt: skip
+    late = await world.claim_task(first)
+    failed = await world.claim_task(falls)
+    await world.settle(late, ev.Snooze(late.standing.fence, 3_600.0))
+    await world.settle(failed, ev.Fail(failed.standing.fence, "odd"))
+    world.clock.advance(2.0)
+    assert await world.store.tend_paths()
+    await world.sweep()
 
 
 async def flow_control(world: World) -> None:

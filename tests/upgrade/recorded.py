@@ -57,7 +57,7 @@ async def _fill(path: Path) -> list[str]:
     await world.store.ensure_tables([EFFECTS])
     for part in (scenario.submit_and_settle, scenario.commit_at_once, scenario.spend, scenario.bind_and_settle,
                  scenario.go_through_stages, scenario.follow_an_end, scenario.end_from_outside, scenario.flow_control,
-                 scenario.guard, scenario.ask):  # fmt: skip
+                 scenario.guard, scenario.ask, scenario.stand_in_line):  # fmt: skip
         await part(world)
     await Schedules(Registry(Limits()), world.store, Limits()).add("page", every_seconds=60.0)
     clock.advance(61.0)
