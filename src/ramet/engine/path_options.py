@@ -70,9 +70,11 @@ class PathOptions(NamedTuple):
             InvalidPath: no such path, or an option is not one of its values; one line names what is wrong.
             TypeError: there is no such option.
         """
-        unknown = sorted(given.keys() - _NAMES)
-        if unknown:
-            raise TypeError(f"there is no option {unknown[0]!r}: of a path there are {', '.join(sorted(_NAMES))}")
+        if not given and self.path is None:
+            return None
+        if not given.keys() <= _NAMES:
+            unknown = min(given.keys() - _NAMES)
+            raise TypeError(f"there is no option {unknown!r}: of a path there are {', '.join(sorted(_NAMES))}")
         scope = given.get("path_scope")
         failure = given.get("on_dependency_failure")
         scope = self.scope if scope is None else _one_of("path_scope", scope, SCOPES)
