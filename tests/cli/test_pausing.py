@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ramet import Client, HeldBack
 from tests.cli.conftest import Cli
 
 
@@ -46,3 +47,37 @@ def test_what_is_over_cannot_be_paused(cli: Cli) -> None:
     _, lineage = cli.submit("node", {"name": "a"})
     cli.work()
     assert f"lineage {lineage} is finished: only a running one can be paused" in cli.bad("pause", "--lineage", lineage)
+
+
+def test_a_paused_lineage_keeps_its_places_in_line_and_says_who_waits_behind_them(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, lineage = cli.submit("node", {"name": "a"}, "--path", "d", "--path", "x")
+    assert cli.good("pause", "--lineage", lineage).count("\n") == 1, "nobody else is held back"
+    first, _ = cli.submit("node", {"name": "b"}, "--path", "d")
+    said = f"was paused before: lineage {lineage}: 1 task held, 0 running to their end\n"
+    behind = "1 task of other lineages waits behind its places in line\n"
+    assert cli.good("pause", "--lineage", lineage) == said + behind
+    cli.submit("node", {"name": "c"}, "--path", "d", "--path", "y")
+    cli.submit("node", {"name": "e"}, "--path", "e")
+    behind = "2 tasks of other lineages wait behind its places in line\n"
+    assert cli.good("pause", "--lineage", lineage) == said + behind
+    [told] = cli.documents("pause", "--lineage", lineage)
+    assert (told["holds_back"], told["holds_back_more"]) == (2, False)
+    assert cli.documents("explain", first)[0]["task"]["wait"] == "path"
+    held_back = Client.held_back
+
+    async def at_most_one(client: Client, tracking_id: str) -> HeldBack:
+        return await held_back(client, tracking_id, limit=1)
+
+    monkeypatch.setattr(Client, "held_back", at_most_one)
+    assert "at least 1 task of other lineages waits behind" in cli.good("pause", "--lineage", lineage)
+    cli.good("resume", "--lineage", lineage)
+    cli.work()
+    assert {task["state"] for task in cli.documents("tasks")} == {"success"}
+
+
+def test_a_paused_queue_holds_back_nobody_elsewhere(cli: Cli) -> None:
+    cli.submit("node", {"name": "a"}, "--path", "d")
+    [told] = cli.documents("pause", "--queue", "default")
+    assert (told["waiting"], told["holds_back"]) == (1, 0)

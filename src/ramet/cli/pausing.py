@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from ramet import Client, Lineage, LineageState, Queue, TaskState
+from ramet import Client, HeldBack, Lineage, LineageState, Queue, TaskState
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, lineage_of, person
 from ramet.cli.show import counted, emit, moment, plain
@@ -42,27 +42,35 @@ async def _held(client: Client, queue: str | None, tracking_id: str | None) -> t
 def pause(*, queue: str | None, tracking_id: str | None, reason: str | None, database: str, as_json: bool) -> None:
     """Claim nothing more of a queue or a lineage, and stop its clocks, for at most 30 days.
 
-    Handlers that run go on to their end; what they spawn waits.
+    Handlers that run go on to their end; what they spawn waits. Tasks of a lineage keep their places in line on their
+    paths: it is told how many tasks of other lineages that holds back.
     """
     _one_of(queue, tracking_id)
 
-    async def question(client: Client) -> tuple[bool, int, int]:
+    async def question(client: Client) -> tuple[bool, int, int, HeldBack]:
+        back = HeldBack(0, False)
         if tracking_id is not None:
             lineage = await lineage_of(client, tracking_id)
             if lineage.state not in (LineageState.RUNNING, LineageState.PAUSED):
                 raise CliError(f"lineage {tracking_id} is {lineage.state}: only a running one can be paused")
             done = await client.pause_lineage(tracking_id, by=person(), reason=reason)
+            back = await client.held_back(tracking_id)
         else:
             done = await client.pause_queue(queue or "", by=person(), reason=reason)
-        return (done, *await _held(client, queue, tracking_id))
+        return (done, *await _held(client, queue, tracking_id), back)
 
-    done, waiting, running = ask(database, question)
+    done, waiting, running, back = ask(database, question)
     if as_json:
-        emit({"paused": done, "queue": queue, "tracking_id": tracking_id, "waiting": waiting, "processing": running})
+        told = {"paused": done, "queue": queue, "tracking_id": tracking_id, "waiting": waiting, "processing": running}
+        emit(told | {"holds_back": back.tasks, "holds_back_more": back.more})
         return
     what = _named(queue, tracking_id)
     said = "paused" if done else "was paused before:"
     click.echo(f"{said} {what}: {counted(waiting, 'task')} held, {running} running to their end")
+    if back.tasks or back.more:
+        least = "at least " if back.more else ""
+        verb = "waits" if back.tasks == 1 else "wait"
+        click.echo(f"{least}{counted(back.tasks, 'task')} of other lineages {verb} behind its places in line")
 
 
 @click.command(short_help="Let a paused queue or lineage go on.")
