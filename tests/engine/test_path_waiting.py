@@ -245,9 +245,21 @@ def test_a_pulled_claim_of_a_plain_program_counts_too(app: App, tmp_path: Path) 
         with claim:
             with pytest.raises(WaitRefused, match="its own path holds that one back"):
                 client.wait(behind.id, timeout_seconds=60)
-            claim.complete()
-            with pytest.raises(TimeoutError):
-                client.wait(behind.id, timeout_seconds=0.05)
+            claim.release()
+        with client.keep(client.claim("mine")), pytest.raises(WaitRefused):
+            client.wait(behind.id, timeout_seconds=60)
+        with pytest.raises(TimeoutError):
+            client.wait(behind.id, timeout_seconds=0.05)
+
+
+async def test_claims_that_are_kept_count_too(client: Client) -> None:
+    await client.submit("mine", path=["d"])
+    claims = await client.claim("mine")
+    behind = await submitted(client, "behind", ["d"])
+    async with client.keep(claims):
+        await refused(client, behind)
+        await claims[0].complete()
+        assert await still_waits(client, behind)
 
 
 # --- itself, and lineages

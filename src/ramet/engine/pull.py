@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from typing import Any, TypeVar, cast
 
+from ramet.engine import in_hand
 from ramet.engine.claim import BaseClaim, Claim, Ended, Hold
 from ramet.engine.clock import Clock
 from ramet.engine.context import ClaimLost, Desk
@@ -208,9 +209,11 @@ class PullVerbs:
         try:
             for claim in held:
                 await claim.keep_alive()
+                in_hand.begin(claim.unfinished)
             yield
         finally:
             for claim in held:
+                in_hand.done(claim.unfinished)
                 claim.let_go()
             try:
                 await self._hand_back([claim.pair for claim in held if not claim.over])

@@ -15,6 +15,7 @@ from functools import partial, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from ramet.engine import in_hand
 from ramet.engine.claim import BaseClaim
 from ramet.engine.client import Client
 from ramet.engine.registry import Handler
@@ -238,11 +239,16 @@ class SyncClient:
     @contextmanager
     def keep(self, claims: Iterable[BaseClaim]) -> Iterator[None]:
         """See :meth:`ramet.engine.client.Client.keep`."""
-        keeping = self.asynchronous.keep(claims)
+        held = list(claims)
+        keeping = self.asynchronous.keep(held)
         self.wait_for(_entered(keeping))
         try:
+            for claim in held:
+                in_hand.begin(claim.unfinished)
             yield
         finally:
+            for claim in held:
+                in_hand.done(claim.unfinished)
             self.wait_for(_left(keeping))
 
 

@@ -90,7 +90,7 @@ class Waiting:
                 if lineage is None:
                     raise LookupError(f"no lineage {tracking_id}")
                 if await over(self.store, tracking_id):
-                    return lineage
+                    return await self.store.lineage(tracking_id) or lineage
                 await self._refuse_lineage(lineage)
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, longest)
