@@ -61,7 +61,7 @@ async def made(store: Store, random: Random) -> list[Stood]:
     return stood
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 async def test_what_a_claimed_task_holds_back_is_what_follows_from_the_order(store: Store, seed: int) -> None:
     everybody = await made(store, Random(seed))
     of = {one.id: one for one in everybody}
