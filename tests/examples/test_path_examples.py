@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
-from ramet import App, Client, Task
+from ramet import App, Client, Context, Task, TaskOptions
 from ramet.model.paths import conflict
+from ramet.testing import FakeClock, drain, fresh_client
 from tests.examples.test_loops import run
 from tests.examples.test_uses import printed
 from tests.invariants import violations
@@ -156,6 +157,29 @@ async def test_the_total_of_a_fan_out_is_added_up_after_all_parts(tmp_path: Path
     assert "poem, total: success, {'the': 2, 'and': 2}" in lines
     async with App().client(tmp_path / "kept.db", create=False) as client:
         await check_attempts(client)
+
+
+async def test_what_a_part_spawns_comes_after_the_fan_in_which_may_go_behind_it(tmp_path: Path) -> None:
+    """As docs/concepts/ordering.md says."""
+    app, log = App(), list[str]()
+
+    @app.task("part")
+    async def part(ctx: Context, name: str) -> None:
+        log.append(name)
+        if name == "a":
+            ctx.spawn("part", "a, below", path=[*ctx.path, "below"])
+
+    @app.task("collect")
+    async def collect(ctx: Context, turn: int) -> None:
+        log.append(f"collect {turn}")
+        if [task async for task in ctx.client.all_tasks(tracking_id=ctx.tracking_id, kind="part", states=["pending"])]:
+            ctx.spawn("collect", turn + 1, path=ctx.path)
+
+    async with fresh_client(app, clock=FakeClock(), folder=tmp_path) as client:
+        parts: list[tuple[str, str, TaskOptions]] = [("part", name, {"path": ["all", name]}) for name in "ab"]
+        await client.submit_many([*parts, ("collect", 1, {"path": ["all"]})], one_lineage=True)
+        await drain(app, client)
+    assert log == ["a", "b", "collect 1", "a, below", "collect 2"]
 
 
 @pytest.mark.parametrize("name", NAMES)
