@@ -144,6 +144,36 @@ async def test_a_running_handler_is_stopped_before_the_on_end_handler_runs(app: 
     assert sorted(said) == ["runs", "stopped", "tidies: cancelled by ann"]
 
 
+async def test_a_handler_is_told_where_its_worker_claims_the_end_before_a_heartbeat_tells(
+    app: App, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    @app.task("long")
+    async def long(ctx: Context) -> None:
+        said.append("runs")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            said.append("stopped")
+
+    @app.on_end(long)
+    async def tidy(ctx: Context) -> None:
+        said.append("tidies")
+
+    async def nothing_is_lost(*_: Any) -> frozenset[int]:
+        return frozenset()
+
+    monkeypatch.setattr(client.store, "heartbeat", nothing_is_lost)
+    submitted = await client.submit(long)
+    async with working(app, client):
+        await until(lambda: said == ["runs"], "the handler runs")
+        await client.cancel(submitted.id)
+        assert (await ended(client, submitted.id)).state == "cancelled"
+        await until(lambda: "stopped" in said, "the handler is told")
+    assert sorted(said) == ["runs", "stopped", "tidies"]
+
+
 async def test_a_task_that_never_ran_has_nothing_to_clean_up(app: App, client: Client) -> None:
     polling(app)
     submitted = await client.submit("poll", 1, delay_seconds=3_600.0)

@@ -226,10 +226,7 @@ class Worker:
 
     async def _rest(self, seconds: float) -> None:
         """Until there may be work, or the hand is empty, or it is time to drain."""
-        waiting = [
-            asyncio.create_task(self._store.wait_for_work(seconds)),
-            asyncio.create_task(self._nudged.wait()),
-        ]
+        waiting = [asyncio.create_task(self._store.wait_for_work(seconds)), asyncio.create_task(self._nudged.wait())]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -253,6 +250,9 @@ class Worker:
         request = ClaimRequest(self.name, self._queues, kinds, wanted, lease_seconds)
         async with self._asking:
             works = [work_of(item) for item in await self._store.claim(request)]
+            older = frozenset(work.seq for work in works if work.seq in self._claims)
+            if older:  # Ended from outside and claimed for its end: no heartbeat will ask for the older claim any more.
+                self._give_up(older)
             self._claims.take(((work.seq, work.fence) for work in works), sent_at + lease_seconds)
         if not works:
             return False
