@@ -16,6 +16,7 @@ import pytest
 
 from ramet.cli import bench, bench_app, bench_backlog, bench_bare, bench_pickup, bench_pinned
 from ramet.cli.bench import Engine, Size
+from ramet.cli.bench_paths import Sizes
 from ramet.cli.bench_pickup import PickUp
 from ramet.cli.bench_pinned import Phases
 from ramet.cli.bench_places import BareRun, Spot, SqlitePlace
@@ -30,7 +31,16 @@ PUBLISHED = set(
         "recovered_ratio"
     ).split()
 )
-SMALL = Size(tasks=200, repeats=1, levels=2, waiting=5_000, samples=3, pinned=Phases(2, 1, 1))
+PATHS = set(
+    (
+        "blocked_backlog_ratio enqueue_depth5_ratio enqueue_depth5_small_ratio enqueue_depth5_growth drain_ratio "
+        "wide_release_max wide_release_transactions waiting_tasks live_tasks drain_tasks wide_tasks"
+    ).split()
+)
+SMALL = Size(
+    tasks=200, repeats=1, levels=2, waiting=5_000, samples=3, pinned=Phases(2, 1, 1),
+    paths=Sizes(waiting=300, crowd=200, drained=200, drains=1, children=700, window=50),
+)  # fmt: skip
 
 
 def columns(connection: sqlite3.Connection, table: str) -> list[str]:
@@ -92,7 +102,17 @@ def test_the_report_has_its_published_names(cli: Cli, monkeypatch: pytest.Monkey
     assert (found["tasks"], found["repeats"], found["tree_tasks"]) == (200, 1, 111)
     assert min(value for name, value in found.items() if name in published and value is not None) >= 0
     assert min(found[f"sqlite.{name}"] for name in ("drain_per_s", "submit_per_s", "tree_per_s", "steady_per_s")) > 0
+    assert_paths(found)
     assert list(tmp_path.iterdir()) == []
+
+
+def assert_paths(found: dict[str, float]) -> None:
+    """What is said about paths is all there, and of the sizes that were asked for."""
+    assert {name for name in found if name.startswith("paths.")} == {f"paths.{name}" for name in PATHS}
+    assert min(found[f"paths.{name}"] for name in PATHS) > 0
+    sizes = [found[f"paths.{name}_tasks"] for name in ("waiting", "live", "drain", "wide")]
+    assert sizes == [300, 200, 200, 700]
+    assert (found["paths.wide_release_max"], found["paths.wide_release_transactions"]) == (500, 2)
 
 
 def test_the_ratio_is_of_the_medians_of_one_run() -> None:

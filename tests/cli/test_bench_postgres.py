@@ -13,7 +13,7 @@ from ramet.cli import bench, bench_app, bench_bare_postgres
 from ramet.cli.bench_places import PostgresPlace, Spot
 from ramet.store.server_databases import connect
 from tests.cli.conftest import Cli
-from tests.cli.test_bench import PUBLISHED, SMALL
+from tests.cli.test_bench import PUBLISHED, SMALL, assert_paths
 from tests.postgres.servers import databases
 
 TABLES = ("tasks", "live", "identities", "attempts")
@@ -64,6 +64,7 @@ def test_a_server_is_measured_as_a_file_is_and_left_as_it_was(cli: Cli, monkeypa
     assert not [name for name in found if name.startswith("sqlite")]
     assert min(value for name, value in found.items() if name in published and value is not None) >= 0
     assert min(found[f"postgres.{name}"] for name in ("drain_per_s", "submit_per_s", "tree_per_s", "steady_per_s")) > 0
+    assert_paths(found)
     assert left_behind() == 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet.model import events as ev
-from ramet.store.path_following import LOOKS_MAX
+from ramet.store.session import LOOKS_MAX
 from tests.paths.desk import Desk, on
 from tests.world import LEASE_SECONDS
 

@@ -11,20 +11,20 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import click
 
 import ramet
-from ramet import Client, Worker
-from ramet.cli import bench_app, bench_backlog, bench_pickup, bench_pinned
+from ramet import Client
+from ramet.cli import bench_app, bench_backlog, bench_paths, bench_pickup, bench_pinned
+from ramet.cli.bench_drain import drain
+from ramet.cli.bench_paths import Sizes
 from ramet.cli.bench_pinned import Phases
 from ramet.cli.bench_places import BareRun, Place, Spot
 from ramet.cli.bench_show import show
 from ramet.cli.show import emit
-from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement, Store
 
-TARGET = "ramet.cli.bench_app:app"
 BATCH = 1_000
 
 
@@ -41,6 +41,8 @@ class Size(NamedTuple):
     """Pick-ups."""
     pinned: Phases
     """How long to look at the rate before, while and after a snapshot is held."""
+    paths: Sizes
+    """Tasks that stand in line."""
 
     @property
     def tree(self) -> int:
@@ -48,8 +50,8 @@ class Size(NamedTuple):
         return sum(bench_app.FAN_OUT**level for level in range(self.levels + 1))
 
 
-QUICK = Size(10_000, 3, 4, 100_000, 100, Phases(3, 6, 3))
-FULL = Size(50_000, 5, 5, 1_000_000, 300, Phases(30, 180, 120))
+QUICK = Size(10_000, 3, 4, 100_000, 100, Phases(3, 6, 3), Sizes(20_000, 20_000, 10_000, 3, 2_000))
+FULL = Size(50_000, 5, 5, 1_000_000, 300, Phases(30, 180, 120), Sizes(1_000_000, 100_000, 100_000, 3, 20_000))
 
 
 class Engine(NamedTuple):
@@ -70,32 +72,7 @@ class Shape(NamedTuple):
     backlog: bench_backlog.Backlog
     pick_up: bench_pickup.PickUp
     pinned: bench_pinned.Pinned
-
-
-class Stopwatch:
-    """The store as a worker sees it, noting when it first claims and when its last settlement was durable."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.began_at = 0.0
-        self.began_cpu = 0.0
-        self.ended_at = 0.0
-        self.ended_cpu = 0.0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    async def claim(self, request: ClaimRequest) -> list[Claimed]:
-        """As the store's; the first one starts the clock."""
-        if not self.began_at:
-            self.began_at, self.began_cpu = time.perf_counter(), time.process_time()
-        return await self._store.claim(request)
-
-    async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
-        """As the store's; the last one stops the clock, when it is durable."""
-        answers = await self._store.settle(batch)
-        self.ended_at, self.ended_cpu = time.perf_counter(), time.process_time()
-        return answers
+    paths: bench_paths.Paths
 
 
 def run(*, quick: bool, place: Place, as_json: bool) -> None:
@@ -130,29 +107,15 @@ def _shape(place: Place, size: Size) -> Shape:
         pick_up = asyncio.run(bench_pickup.run(spot.address, size.samples))
     with told(f"a snapshot held for {size.pinned.during:g} s under load") as spot:
         pinned = asyncio.run(bench_pinned.run(place, spot, size.pinned))
-    return Shape(tree_per_s, backlog, pick_up, pinned)
+    return Shape(tree_per_s, backlog, pick_up, pinned, bench_paths.run(place, size.paths))
 
 
 async def _tree(spot: Spot, size: Size) -> float:
     """Tasks per second of one lineage that grows from one root, guard and budget included."""
     async with bench_app.app.client(spot.address) as client:
         await client.submit(bench_app.tree, bench_app.Branch(place="0", levels=size.levels))
-        watch = await _drain(client)
-        await _check_all_succeeded(client, size.tree)
-    return size.tree / (watch.ended_at - watch.began_at)
-
-
-async def _drain(client: Client) -> Stopwatch:
-    watch = Stopwatch(client.store)
-    measured = Client(client.registry, cast(Store, watch), bench_app.app.limits)
-    await Worker(bench_app.app, measured, target=TARGET, until_idle=True).run()
-    return watch
-
-
-async def _check_all_succeeded(client: Client, tasks: int) -> None:
-    done = sum(item.tasks for item in await client.counts() if item.state == "success")
-    if done != tasks:
-        raise RuntimeError(f"{done} of {tasks} tasks succeeded: these numbers mean nothing")
+        watch = await drain(client, size.tree)
+    return size.tree / watch.seconds
 
 
 async def _engine(place: Place, spot: Spot, tasks: int) -> Engine:
@@ -160,14 +123,12 @@ async def _engine(place: Place, spot: Spot, tasks: int) -> Engine:
         async with bench_app.app.client(spot.address) as client:
             submit_seconds = await _submit(client, tasks)
             before = place.server_cpu()
-            watch = await _drain(client)
+            watch = await drain(client, tasks)
             after = place.server_cpu()
-            await _check_all_succeeded(client, tasks)
     loaded, ended = (float(path.read_text(encoding="ascii")) for path in noted)
     cpu_seconds = watch.ended_cpu - watch.began_cpu + ended - loaded
     server_cpu_us = None if before is None or after is None else (after - before) / tasks * 1e6
-    drain_seconds = watch.ended_at - watch.began_at
-    return Engine(tasks / submit_seconds, tasks / drain_seconds, cpu_seconds / tasks * 1e6, server_cpu_us)
+    return Engine(tasks / submit_seconds, tasks / watch.seconds, cpu_seconds / tasks * 1e6, server_cpu_us)
 
 
 @contextmanager
@@ -246,4 +207,5 @@ def _report_shape(name: str, size: Size, shape: Shape) -> dict[str, Any]:
         "backlog_tasks": size.waiting,
         "latency_samples": size.samples,
         "pinned_seconds": size.pinned.during,
+        **bench_paths.report(size.paths, shape.paths),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ramet.cli import bench_backlog
+from ramet.cli import bench_backlog, bench_paths
 from ramet.cli.show import console, number, table
 
 DATABASES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
@@ -34,7 +34,8 @@ def show(name: str, found: dict[str, Any]) -> None:
         f"picked up from another process: median {of('latency_ms_p50'):.1f} ms, 99 % within "
         f"{of('latency_ms_p99'):.1f} ms; worker {of('worker_mb')} MB\n"
         f"submitted and drained at once, {number(of('steady_per_s'))} per second; with a snapshot held for "
-        f"{found['pinned_seconds']:g} s {of('pinned_ratio'):.2f} of that, {of('recovered_ratio'):.2f} after it"
+        f"{found['pinned_seconds']:g} s {of('pinned_ratio'):.2f} of that, {of('recovered_ratio'):.2f} after it\n"
+        f"{bench_paths.told(found)}"
     )
     screen.print(
         f"medians of {found['repeats']} runs of {found['tasks']:,} tasks in batches of {found['batch']:,}; "

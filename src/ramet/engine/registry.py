@@ -176,7 +176,7 @@ class Kind:
             shape=shape_of(key) if self.trap else None,
             url=self._url_of(typed),
             keep_edge=int(keep_edge),
-            path=self.paths.rule(typed, **path),
+            path=self.paths.rule(typed, **path) if path or self.paths.path is not None else None,
         )
 
 

@@ -31,6 +31,7 @@ from ramet.engine.presence import be_seen, declare_limits, serving
 from ramet.engine.reach import Reach, sleep_unless
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.settings import Tuning
+from ramet.engine.settle_batch import settled_together
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.store.base import ClaimRequest, Settled, Settlement
@@ -38,7 +39,6 @@ from ramet.store.errors import StoreError
 
 log = logging.getLogger("ramet.worker")
 
-SETTLE_BATCH = 1_000
 POLL_SECONDS = 1.0
 SET_ASIDE_MAX = 1_000
 """So many claims that wait for a probation child do not keep the worker from claiming others."""
@@ -318,7 +318,7 @@ class Worker:
 
     async def _settle_batch(self) -> None:
         async with self._settling:
-            batch = self._outcomes[:SETTLE_BATCH]
+            batch = settled_together(self._outcomes, self._works)
             answers = await self._store.settle(batch)
             del self._outcomes[: len(batch)]
         for settled in answers:

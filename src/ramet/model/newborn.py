@@ -6,6 +6,8 @@ from ramet.model.ordering import rank_of
 from ramet.model.task import NewTask, Standing, Wait, free_wait
 from ramet.model.transitions import PENDING
 
+_DUE, _TICKET = Wait.DUE.value, Wait.TICKET.value
+
 
 def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: float, *, turn: int = 0) -> Standing:
     """The standing of a task just submitted or spawned: pending, never claimed."""
@@ -18,7 +20,8 @@ def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: flo
         rank=rank_of(new.priority, new.breadth, spawn_depth),
         spawn_depth=spawn_depth,
         state=PENDING,
-        wait=_first_wait(new, delayed),
+        # One with a path takes its place in line when it is due; the store sees to that, at once or by maintenance.
+        wait=_TICKET if new.path is not None else _DUE if delayed else free_wait(new.resource),
         available_at=now + new.delay_seconds if delayed else now,
         fence=0,
         lease_until=0.0,
@@ -46,10 +49,3 @@ def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: flo
         resource=new.resource,
         holds_path=None if new.path is None else 0,
     )
-
-
-def _first_wait(new: NewTask, delayed: bool) -> str | None:
-    """One with a path takes its place in line when it is due; the store sees to that, at once or by maintenance."""
-    if new.path is not None:
-        return Wait.TICKET.value
-    return Wait.DUE.value if delayed else free_wait(new.resource)

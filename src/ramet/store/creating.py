@@ -71,7 +71,7 @@ def create(session: Session, births: Sequence[Birth], *, in_line: bool = True) -
             (seq, new.id, place.tracking_id, place.parent_id, new.kind, new.key, new.queue, new.priority,
              new.payload, chain_text, place.spawn_depth, new.max_attempts, new.max_chain_depth,
              new.task_seconds, new.on_end, new.breadth, now, new.unique_seconds, new.resource,
-             *_path_columns(new.path))
+             *(_NO_PATH if new.path is None else _path_columns(new.path)))
         )  # fmt: skip
         identities.append((new.key, place.tracking_id, new.kind, seq))
         standings.append(newborn(seq, place.tracking_id, new, place.spawn_depth, now, turn=turn))
@@ -129,9 +129,10 @@ def _lined_up(session: Session, first: int, births: Sequence[Birth], standings: 
     return [placed.get(standing.seq, standing) for standing in standings]
 
 
-def _path_columns(rule: PathRule | None) -> tuple[str | None, str | None, str | None]:
-    if rule is None:
-        return None, None, None
+_NO_PATH = (None, None, None)
+
+
+def _path_columns(rule: PathRule) -> tuple[str | None, str | None, str | None]:
     return (
         path_text(rule.elements),
         None if rule.scope == "queue" else rule.scope,

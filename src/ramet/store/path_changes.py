@@ -10,10 +10,10 @@ from ramet.model.transitions import DEPENDENCY_FAILED, PENDING, Change
 from ramet.store import path_rows as rows
 from ramet.store.holds import acknowledge, held_on, lapsed
 from ramet.store.path_entering import line_up, load_rules
-from ramet.store.path_following import LOOKS_MAX, REVIVE, Wave, end, give_up, insert_waves
+from ramet.store.path_following import REVIVE, Wave, end, give_up, insert_waves
 from ramet.store.path_rows import Line, load_lines
 from ramet.store.records import Record, record
-from ramet.store.session import Session
+from ramet.store.session import LOOKS_MAX, Session
 
 _FAILED = (TaskState.FAILED, TaskState.CANCELLED)
 
@@ -27,8 +27,9 @@ def follow(session: Session, changes: Sequence[Change]) -> None:
     turned = [change for change in changes if _matters(change)]
     if not turned:
         return
-    rows.hold_slots(session, [change.before.seq for change in turned])
     lines = load_lines(session, [change.before.seq for change in turned])
+    if session.hold_slots({line.slot for line in lines.values()}):
+        lines = load_lines(session, lines)
     ended = [change for change in turned if change.before.state in LIVE and change.after.state in TERMINAL]
     _end(session, ended, lines)
     _keep_or_give_up(session, [c for c in turned if c.before.state in LIVE and c.after.state == PENDING], lines)

@@ -11,10 +11,7 @@ from typing import NamedTuple
 
 from ramet.store import path_rows as rows
 from ramet.store.path_rows import Line
-from ramet.store.session import Session
-
-LOOKS_MAX = 250
-"""How many waiting tasks one transaction looks at because of what it ended."""
+from ramet.store.session import LOOKS_MAX, Session
 
 WAKE, SKIP, AWAY, BACK, REVIVE = "wake", "skip", "away", "back", "revive"
 
@@ -83,22 +80,13 @@ def _waiting_on(session: Session, gone: Sequence[Line], limit: int) -> list[Line
     tickets = {line.ticket: line for line in gone if line.ticket is not None}
     if not tickets:
         return []
-    listed, values = session.members(sorted(tickets))
-    found = rows.select(session, f"waits_on IN {listed} ORDER BY waits_on, ticket LIMIT ?", (values, limit + 1))
-    if len(found) <= limit:
-        return found
-    first_left = found[limit].waits_on
-    assert first_left is not None, "selected by it"
-    until = next_ticket(session)
-    insert_waves(
-        session,
-        [
-            Wave(line.seq, WAKE, ticket, until, line.slot, line.node, line.seq)
-            for ticket, line in tickets.items()
-            if ticket >= first_left
-        ],
-    )
-    return found[:limit]
+    limit = max(0, min(limit, session.looks_left))
+    waiting, left = rows.waiting_on(session, sorted(tickets), limit)
+    if left:
+        until = next_ticket(session)
+        parts = [(ticket, tickets[ticket]) for ticket in sorted(left)]
+        insert_waves(session, [Wave(x.seq, WAKE, ticket, until, x.slot, x.node, x.seq) for ticket, x in parts])
+    return waiting
 
 
 def _look(session: Session, gone: Sequence[Line], waiting: Sequence[Line]) -> tuple[list[Line], list[Line]]:
@@ -109,6 +97,7 @@ def _look(session: Session, gone: Sequence[Line], waiting: Sequence[Line]) -> tu
     """
     if not waiting:
         return [], []
+    session.looks_left -= len(waiting)
     # Whoever stands at or below the path of one that was first, and waited on that one, is first now.
     first = {line.ticket: line.node for line in gone if line.holds}
     sure = [line for line in waiting if first.get(line.waits_on) in line.nodes]
@@ -130,6 +119,21 @@ def _look(session: Session, gone: Sequence[Line], waiting: Sequence[Line]) -> tu
     told = [(line, ticket) for line, ticket in before if line.seq not in verdicts]
     session.run_many("UPDATE ramet_paths SET waits_on = ? WHERE seq = ?", [(ticket, line.seq) for line, ticket in told])
     return parked, [line._replace(waits_on=None) for line, ticket in told if ticket is None]
+
+
+def wake(session: Session, limit: int) -> None:
+    """Look at those who waited on tickets that are gone, of many waves at once: an end leaves one for each ticket."""
+    found = session.rows(
+        "SELECT ticket, seq, node, slot FROM ramet_path_waves WHERE what = 'wake' ORDER BY seq LIMIT ?", (limit,)
+    )
+    if session.for_update:
+        session.hold_slots({slot for *_, slot in found})
+    waiting, left = rows.waiting_on(session, [ticket for ticket, *_ in found], limit)
+    look_again(session, waiting, limit)
+    session.run_many(
+        "DELETE FROM ramet_path_waves WHERE seq = ? AND what = 'wake' AND ticket = ? AND node = ?",
+        [(seq, ticket, node) for ticket, seq, node, _ in found if ticket not in left],
+    )
 
 
 _SHADOWS = (

@@ -7,14 +7,13 @@ prefix of its path. The latest ticket before its own on a conflicting path is th
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ramet.model.paths import PathRule, nodes_of, slot_of
 from ramet.store.holds import touch
-from ramet.store.session import Session
+from ramet.store.session import LOOKS_MAX, Row, Session
 
 Nodes = tuple[int, ...]
 
@@ -76,8 +75,31 @@ def load_lines(session: Session, seqs: Iterable[int]) -> dict[int, Line]:
 
 def select(session: Session, where: str, parameters: Sequence[object]) -> list[Line]:
     """Rows of ``ramet_paths``."""
-    found = session.rows(f"SELECT {LINE_LIST} FROM ramet_paths WHERE {where}", parameters)
-    return [Line._make((*row[:3], tuple(json.loads(row[3])), *row[4:])) for row in found]
+    return [*map(_line, session.rows(f"SELECT {LINE_LIST} FROM ramet_paths WHERE {where}", parameters))]
+
+
+# Of each ticket no more is read than one transaction may look at, however many wait.
+_WAITING = f"SELECT {LINE_LIST} FROM ramet_paths WHERE waits_on = ? ORDER BY ticket LIMIT {LOOKS_MAX + 1}"
+
+
+def waiting_on(session: Session, tickets: Sequence[int], limit: int) -> tuple[list[Line], set[int]]:
+    """Who waits on these tickets, up to so many in all.
+
+    Returns:
+        Their rows, and the tickets on which others wait besides.
+    """
+    waiting: list[Line] = []
+    left: set[int] = set()
+    for ticket, found in zip(tickets, session.look_up(_WAITING, [(ticket,) for ticket in tickets]), strict=True):
+        room = limit - len(waiting)
+        if len(found) > room:
+            left.add(ticket)
+        waiting += map(_line, found[:room])
+    return waiting, left
+
+
+def _line(row: Row) -> Line:
+    return Line._make((*row[:3], _nodes(row[3]), *row[4:]))
 
 
 def insert(session: Session, lines: Sequence[Line]) -> None:
@@ -89,7 +111,12 @@ def insert(session: Session, lines: Sequence[Line]) -> None:
 
 
 def _text(nodes: Nodes) -> str:
-    return f"[{', '.join(map(str, nodes))}]"
+    return f"[{','.join(map(str, nodes))}]"
+
+
+def _nodes(text: str) -> Nodes:
+    # Not by way of a JSON parser, which would be most of the cost of reading a row.
+    return tuple(map(int, text[1:-1].split(",")))
 
 
 _UPDATE = (

@@ -22,7 +22,6 @@ from ramet.store.path_changes import surrender
 from ramet.store.path_entering import line_up, wait
 from ramet.store.path_following import (
     BACK,
-    LOOKS_MAX,
     REVIVE,
     SKIP,
     WAKE,
@@ -31,10 +30,11 @@ from ramet.store.path_following import (
     leave,
     look_again,
     shadows,
+    wake,
 )
 from ramet.store.path_rows import Line, load_lines
 from ramet.store.records import Record, record
-from ramet.store.session import Session
+from ramet.store.session import LOOKS_MAX, Session
 from ramet.store.settling import load_standings
 from ramet.store.spawning import load_parents
 from ramet.store.uniqueness import take_again
@@ -149,17 +149,24 @@ _ORDER = (SKIP, BACK, WAKE, REVIVE)
 
 def waves(session: Session) -> bool:
     """True when something is left to do."""
-    return bool(session.rows("SELECT 1 FROM ramet_path_waves WHERE what <> 'away' LIMIT 1"))
+    return bool(session.rows("SELECT 1 FROM ramet_path_waves WHERE what IN ('wake', 'skip', 'back', 'revive') LIMIT 1"))
 
 
 def go_on(session: Session, limit: int) -> int:
-    """Do the next part of one wave; returns 1 when there was one."""
+    """Do the next part of one wave, or of many that wake somebody; returns 1 when there was one."""
+    limit = min(limit, session.looks_left)
+    if limit <= 0:
+        return int(waves(session))
     for what in _ORDER:
-        found = session.rows(f"SELECT {WAVE_LIST} FROM ramet_path_waves WHERE what = ? LIMIT 1", (what,))
+        found = session.rows(f"SELECT {WAVE_LIST} FROM ramet_path_waves WHERE what = ? ORDER BY seq LIMIT 1", (what,))
         if found:
             break
     else:
         return 0
+    session.wake()
+    if what == WAKE:
+        wake(session, limit)
+        return 1
     wave = Wave._make(found[0])
     if session.for_update:
         session.hold_slots({wave.slot})
@@ -167,20 +174,12 @@ def go_on(session: Session, limit: int) -> int:
     where = "seq = ? AND what = ? AND ticket = ? AND node = ?"
     if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE {where}", key):
         return 1  # Somebody else did this part meanwhile.
-    last = _STEPS[what](session, wave, min(limit, LOOKS_MAX))
+    last = _STEPS[what](session, wave, limit)
     if last is None:
         session.run(f"DELETE FROM ramet_path_waves WHERE {where}", key)
     elif last != wave.ticket:
         session.run(f"UPDATE ramet_path_waves SET ticket = ? WHERE {where}", (last, *key))
-    session.wake()
     return 1
-
-
-def _wake(session: Session, wave: Wave, limit: int) -> int | None:
-    """Those who waited on a ticket that is gone."""
-    waiting = rows.select(session, "waits_on = ? ORDER BY ticket LIMIT ?", (wave.ticket, limit))
-    look_again(session, waiting, limit)
-    return None if len(waiting) < limit else wave.ticket
 
 
 def _stretch(session: Session, wave: Wave, limit: int, behind: Collection[int]) -> list[Line]:
@@ -206,7 +205,10 @@ def _stretch(session: Session, wave: Wave, limit: int, behind: Collection[int]) 
 def _skip(session: Session, wave: Wave, limit: int) -> int | None:
     """Those who waited for a task that failed, at a proper prefix of their paths."""
     # Whom they are behind need not be this one: they may have to come after several.
-    away = session.rows("SELECT DISTINCT seq FROM ramet_path_waves WHERE slot = ? AND what <> 'wake'", (wave.slot,))
+    away = session.rows(
+        "SELECT DISTINCT seq FROM ramet_path_waves WHERE slot = ? AND what IN ('skip', 'away', 'back', 'revive')",
+        (wave.slot,),
+    )
     stretch = _stretch(session, wave, limit, {seq for (seq,) in away})
     below = [line for line in stretch if wave.node in line.nodes[:-1] and not line.holds]
     victims = [line for line in below if line.skips]
@@ -316,7 +318,6 @@ def _takes_its_key(session: Session, standing: Standing) -> bool:
 
 
 _STEPS: dict[str, Callable[[Session, Wave, int], int | None]] = {
-    WAKE: _wake,
     SKIP: _skip,
     BACK: _back,
     REVIVE: _revive,

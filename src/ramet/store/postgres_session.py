@@ -17,7 +17,7 @@ from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
 from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet
-from ramet.store.session import Overtaken, Row, StatementFailed
+from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed
 
 if TYPE_CHECKING:
     from ramet.store.postgres_history import Room
@@ -174,6 +174,7 @@ class PostgresSession:
         self._plans = f"SET LOCAL {_PLANS.replace('; ', '; SET LOCAL ')}; " if pooled else ""
         self._types: dict[str, tuple[int, ...]] = {}
         self._slots: set[int] = set()
+        self.looks_left = LOOKS_MAX
 
     # --- the transaction ------------------------------------------------------------------------------------------
 
@@ -182,7 +183,7 @@ class PostgresSession:
 
         With ``writer`` its lock is taken first, so that :meth:`Link._look` waits until this transaction has ended.
         """
-        self.woken = False
+        self.woken, self.looks_left = False, LOOKS_MAX
         self._depth = 0
         self._slots = set()
         if mode == "read":
@@ -316,9 +317,9 @@ class PostgresSession:
         found: list[list[Row]] = [[] for _ in rows]
         if rows:
             self._told("before", sql)
-            told = self._cursor.execute(looked_up(sql), [[*column] for column in zip(*rows, strict=True)], binary=True)
-            for place, *values in told:
-                found[place - 1].append(tuple(values))
+            arrays = [[*column] for column in zip(*rows, strict=True)]
+            for row in self._cursor.execute(looked_up(sql), arrays, binary=True).fetchall():
+                found[row[0] - 1].append(row[1:])
             self._told("after", sql)
         return found
 
@@ -342,11 +343,12 @@ class PostgresSession:
     def lock(self, name: str) -> None:
         self.run("SELECT pg_advisory_xact_lock(?)", (WORLD << 31 | zlib.crc32(name.encode()) >> 1,))
 
-    def hold_slots(self, slots: Collection[int]) -> None:
+    def hold_slots(self, slots: Collection[int]) -> bool:
         wanted = sorted({*slots} - self._slots)
         if wanted:
             self.rows("SELECT pg_advisory_xact_lock(?::int, slot) FROM unnest(?::int[]) AS slot", (PATHS, wanted))
             self._slots.update(wanted)
+        return bool(wanted)
 
     @contextmanager
     def theirs(self) -> Iterator[None]:

@@ -60,6 +60,7 @@ PATH_TABLES = (
         PRIMARY KEY (seq, what, ticket, node)
     ) WITHOUT ROWID
     """,
+    "CREATE INDEX ramet_path_waves_by_what ON ramet_path_waves (what, seq)",
     "CREATE INDEX ramet_path_waves_at ON ramet_path_waves (node, ticket) WHERE what IN ('skip', 'away', 'back')",
     # Who was skipped because of whom, so that they come back together, in their old order.
     """

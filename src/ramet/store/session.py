@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 
+LOOKS_MAX = 500
+"""How many tasks that wait for others one transaction looks at because of what it ended (DESIGN §7)."""
+
 
 class StatementFailed(Exception):
     """The database refused one statement (a constraint, a missing table, a wrong type); the transaction goes on."""
@@ -39,6 +42,9 @@ class Session(Protocol):
 
     floors: Floors | None
     """Where scans begin (:mod:`ramet.store.floors`); None where what was taken is out of the way at once."""
+
+    looks_left: int
+    """How many of :data:`LOOKS_MAX` are left to this transaction; the rest is written down for others."""
 
     borrowed: bool
     """True in a transaction of the caller's, which may stay open for long: nothing that workers want may be held."""
@@ -89,8 +95,11 @@ class Session(Protocol):
         """
         ...
 
-    def hold_slots(self, slots: Collection[int]) -> None:
-        """:meth:`lock` for parts of all paths, by number (:func:`ramet.model.paths.slot_of`), the smallest first."""
+    def hold_slots(self, slots: Collection[int]) -> bool:
+        """:meth:`lock` for parts of all paths, by number (:func:`ramet.model.paths.slot_of`), the smallest first.
+
+        True when any of them was not held yet: what was read before may be out of date.
+        """
         ...
 
     def theirs(self) -> AbstractContextManager[None]:

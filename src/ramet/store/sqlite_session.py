@@ -15,7 +15,7 @@ from typing import Any
 
 from ramet.store.errors import StoreBusy, StoreError, StoreFull, StoreUnsafe
 from ramet.store.floors import Floors
-from ramet.store.session import Overtaken, Row, StatementFailed
+from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.005
@@ -158,11 +158,12 @@ class SqliteSession:
         self.now = 0.0
         self.fence_base = 0
         self.floors: Floors | None = None
+        self.looks_left = LOOKS_MAX
         self.woken = False
 
     def begin(self, *, write: bool) -> None:
         """Open the transaction. A writer takes its lock at once, so that nothing it read can change under it."""
-        self.woken = False
+        self.woken, self.looks_left = False, LOOKS_MAX
         self.run("BEGIN IMMEDIATE" if write else "BEGIN")
 
     @property
@@ -257,8 +258,9 @@ class SqliteSession:
     def lock(self, name: str) -> None:
         """The write lock of the whole file is held already."""
 
-    def hold_slots(self, slots: Collection[int]) -> None:
+    def hold_slots(self, slots: Collection[int]) -> bool:
         """As :meth:`lock`."""
+        return False
 
     def wake(self) -> None:
         self.woken = True

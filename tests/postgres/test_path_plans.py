@@ -1,0 +1,71 @@
+"""PostgreSQL's plans for paths: an index leads to what is looked for, however many wait in line."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from ramet.store.postgres import PostgresStore
+from ramet.store.postgres_bulk import looked_up
+from ramet.store.postgres_session import connect
+from tests.postgres.test_plans import VERBS, Recorded
+from tests.store.path_scenario import crowd, run_paths, written
+from tests.store.test_path_plans import NOT_HERE
+from tests.world import SettableClock, World, settlement
+
+
+@pytest.fixture
+async def recorded(postgres_url: str) -> AsyncIterator[Recorded]:
+    """Every distinct statement of the scenario; the statistics are those of thousands who stand in line."""
+    statements: dict[str, None] = {}
+    clock = SettableClock()
+    store = PostgresStore(postgres_url, clock=clock, inline=True, hook=lambda when, sql: statements.setdefault(sql))
+    world = World(store, clock)
+    await crowd(world, 3_000)
+    with connect(postgres_url) as connection:
+        if connection.info.server_version < 160_000:
+            pytest.skip("PostgreSQL explains statements without their parameters from version 16 on")
+        connection.execute("ANALYZE")
+    await run_paths(world)
+    with connect(postgres_url) as connection:
+        yield Recorded(connection, [sql for sql in statements if sql.split()[0] in VERBS])
+    await store.close()
+
+
+def about_paths(recorded: Recorded) -> list[str]:
+    return [sql for sql in recorded.statements if "ramet_path" in sql or "holds_path" in sql]
+
+
+async def test_no_statement_about_paths_reads_all_who_wait(recorded: Recorded) -> None:
+    found = {sql: recorded.whole_tables(sql) for sql in about_paths(recorded)}
+    assert {sql: tables for sql, tables in found.items() if tables} == {}
+
+
+async def test_every_statement_about_paths_is_looked_at(recorded: Recorded) -> None:
+    missing = {sql for _, sql in written() if not any(told.startswith(sql) for told in recorded.statements)}
+    assert missing <= NOT_HERE - {"SELECT slot FROM ramet_paths WHERE seq IN "}
+
+
+async def test_a_look_is_one_descent_of_an_index_for_each_row(recorded: Recorded) -> None:
+    looks = [sql for sql in about_paths(recorded) if sql.endswith(("DESC LIMIT 1", "ORDER BY ticket LIMIT 501"))]
+    assert len(looks) == 2
+    for sql in looks:
+        told = recorded.connection.execute(f"EXPLAIN (GENERIC_PLAN) {looked_up(sql)}".encode()).fetchall()
+        plan = "\n".join(line for (line,) in told)
+        assert "Index" in plan
+        assert not any(word in plan for word in ("Seq Scan", "Sort", "Hash", "Bitmap"))
+
+
+async def test_without_a_path_one_look_at_who_has_one_is_all(postgres_url: str) -> None:
+    told: list[str] = []
+    clock = SettableClock()
+    store = PostgresStore(postgres_url, clock=clock, inline=True, hook=lambda when, sql: told.append(sql))
+    world = World(store, clock)
+    told.clear()
+    await world.submit(*(world.task() for _ in range(5)))
+    claimed = await world.claim(5)
+    assert [sql for sql in told if "ramet_path" in sql] == []
+    await store.settle([settlement(one) for one in claimed])
+    assert {sql for sql in told if "ramet_path" in sql} == {"SELECT slot FROM ramet_paths WHERE seq IN (?::bigint[])"}
+    await store.close()
