@@ -61,6 +61,7 @@ WHOLE: dict[str, str] = {
     "SELECT seq, what, ticket, until_ticket, slot, node, because, by, reason FROM ramet_path_waves WHERE what = ?": "a "
     "row for each end that maintenance has not followed yet, and each ticket given up before others",
     "SELECT 1 FROM ramet_path_waves WHERE what IN (SELECT": "the same rows",
+    "SELECT DISTINCT seq FROM ramet_path_waves WHERE slot": "the same rows, after a ticket that was given up is back",
     "SELECT MAX(t.spawn_depth)": "is one look at the end of an index",
     "SELECT MAX(u.spawn_depth)": "is one look at the end of an index",
     "SELECT t.seq FROM ramet_tasks t WHERE t.state || '' = 'success' AND t.seq > ?": "walks from one number "

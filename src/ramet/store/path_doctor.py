@@ -11,11 +11,9 @@ from ramet.store.session import Session
 CHECK = "paths"
 _REPAIRED = "maintenance repairs it: start a worker, of any app, and report what led here"
 
-_COVERED = (
-    "EXISTS (SELECT 1 FROM expanded e JOIN ramet_path_waves w ON w.node = e.node WHERE e.seq = p.seq AND e.exact = 0 "
-    "AND w.what IN ('skip', 'away', 'back') AND w.ticket < p.ticket AND w.until_ticket > p.ticket)"
+_STANDS_BEFORE = (
+    "EXISTS (SELECT 1 FROM ramet_path_tickets i WHERE i.node = e.node AND i.exact = {} AND i.ticket < e.ticket)"
 )
-"""A wave is under way that will look at the task."""
 
 _ERRORS = (
     (
@@ -49,18 +47,20 @@ _ERRORS = (
     ),
     (
         "SELECT COUNT(*), MIN(e.seq) FROM expanded e JOIN ramet_live l ON l.seq = e.seq AND l.holds_path = 1 "
-        "WHERE EXISTS (SELECT 1 FROM ramet_path_tickets i WHERE i.node = e.node AND i.ticket < e.ticket "
-        "AND (i.exact = 1 OR e.exact = 1))",
+        f"WHERE {_STANDS_BEFORE.format(1)} OR (e.exact = 1 AND {_STANDS_BEFORE.format(0)})",
         "tasks that may run although one before them conflicts",
     ),
 )
 """Rows that should not be: how many there are and the first of them, and what they are."""
 
+# A wave is under way that will look at what it covers.
 _LOST = (
     "SELECT COUNT(*), MIN(p.seq) FROM ramet_paths p JOIN ramet_live l ON l.seq = p.seq AND l.holds_path = 0 "
-    "WHERE p.ticket IS NOT NULL AND (p.waits_on IS NULL OR p.waits_on NOT IN (SELECT ticket FROM ramet_path_tickets)) "
-    "AND NOT EXISTS (SELECT 1 FROM ramet_path_waves w WHERE w.what = 'wake' AND w.ticket = p.waits_on) "
-    f"AND NOT {_COVERED}"
+    "LEFT JOIN (SELECT DISTINCT ticket FROM ramet_path_tickets) i ON i.ticket = p.waits_on "
+    "LEFT JOIN (SELECT DISTINCT ticket FROM ramet_path_waves WHERE what = 'wake') w ON w.ticket = p.waits_on "
+    "LEFT JOIN (SELECT DISTINCT e.seq FROM ramet_path_waves v JOIN expanded e ON e.node = v.node AND e.exact = 0 "
+    "WHERE v.what IN ('skip', 'away', 'back') AND v.ticket < e.ticket AND v.until_ticket > e.ticket) c "
+    "ON c.seq = p.seq WHERE p.ticket IS NOT NULL AND i.ticket IS NULL AND w.ticket IS NULL AND c.seq IS NULL"
 )
 
 
