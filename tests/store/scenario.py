@@ -289,21 +289,21 @@ async def ask(world: World) -> None:
 async def look_at_paths(world: World) -> None:
     """Who holds a path, who waits, and for whom."""
     rules = [PathRule(("doc", *"ab"[: n % 3])) for n in range(6)]
-    await world.submit(*(world.task(path=rule) for rule in rules), tracking_id="paths")
-    [*_, last] = await world.store.roots("paths")
+    await world.submit(*(world.task(path=rule) for rule in rules), tracking_id="shown")
+    [*_, last] = await world.store.roots("shown")
     await world.store.paths(["doc", "a"])
     await world.store.paths()
-    await world.store.paths(tracking_id="paths")
+    await world.store.paths(tracking_id="shown")
     await world.store.blocked_by(last.id)
     await world.store.blocked_by(last.id, limit=1)
-    await world.store.held_back("paths")
+    await world.store.held_back("shown")
     for claimed in await world.claim(1_000):
         fence = claimed.standing.fence
-        gives_up = claimed.standing.tracking_id == "paths"
+        gives_up = claimed.standing.tracking_id == "shown"
         await world.settle(claimed, ev.Snooze(fence, 5_000.0) if gives_up else hand_back(claimed))
     await world.store.paths(["doc", "a"])
     await world.store.blocked_by(last.id)
-    await world.store.cancel_lineage("paths", by="test")
+    await world.store.cancel_lineage("shown", by="test")
     await world.sweep()
 
 

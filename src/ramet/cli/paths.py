@@ -119,7 +119,7 @@ def place_of(task: PathTask) -> str:
     if task.state == "processing":
         return "runs"
     if task.state != "pending":
-        return "let go"  # It ended; the worker that ran it has not said yet that it stopped.
+        return "ended"  # The worker that ran it has not said yet that it stopped.
     if task.holds:
         return "next"
     if task.ticket is not None:
