@@ -61,9 +61,9 @@ WHOLE: dict[str, str] = {
     "SELECT seq, what, ticket, until_ticket, slot, node, because, by, reason FROM ramet_path_waves WHERE what = ?": "a "
     "row for each end that maintenance has not followed yet, and each ticket given up before others",
     "SELECT 1 FROM ramet_path_waves WHERE what IN (SELECT": "the same rows",
-    "SELECT DISTINCT seq FROM ramet_path_waves WHERE slot": "the same rows, while what depended on a failed one is skipped",
-    "SELECT tracking_id FROM ramet_lineages WHERE ended_at < ?": "for a page of old lineages, looks at the same rows and "
-    "at slots that are held on, which the workers' slots bound",
+    "SELECT DISTINCT seq FROM ramet_path_waves WHERE slot": "the same rows, while those below it are skipped",
+    "SELECT tracking_id FROM ramet_lineages WHERE ended_at < ?": "for a page of old lineages, looks at the same "
+    "rows and at slots that are held on, which the workers' slots bound",
     "SELECT MAX(t.spawn_depth)": "is one look at the end of an index",
     "SELECT MAX(u.spawn_depth)": "is one look at the end of an index",
     "SELECT t.seq FROM ramet_tasks t WHERE t.state || '' = 'success' AND t.seq > ?": "walks from one number "
