@@ -25,6 +25,7 @@ from tests.world import SettableClock, World
 MadeStore = SqliteStore | PostgresStore
 Hook = Callable[[str, str], None]
 Verb = Callable[[World], Awaitable[object]]
+Build = Callable[[World], Awaitable[None]]
 
 
 class SimulatedCrash(BaseException):
@@ -78,7 +79,7 @@ VERBS: dict[str, Verb] = {
 class Garden(Protocol):
     """A database with those lineages, again and again as it was before the verb."""
 
-    def open(self, hook: Hook | None = None) -> MadeStore:
+    def open(self, hook: Hook | None = None, clock: SettableClock | None = None) -> MadeStore:
         """Open it."""
         ...
 
@@ -98,21 +99,21 @@ class Garden(Protocol):
 class FileGarden:
     """A copy of one file for every run."""
 
-    def __init__(self, folder: Path, verb: str) -> None:
+    def __init__(self, folder: Path, build: Build) -> None:
         self._path = folder / "ramet.db"
         self._folder = folder
-        self._verb = verb
+        self._build = build
         self._numbers = itertools.count()
         self._copy = self._path
 
     async def renew(self) -> None:
         if not self._path.exists():
-            await build_all(self.open(), self._verb)
+            await build_all(self.open, self._build)
         self._copy = self._folder / f"{next(self._numbers)}.db"
         shutil.copy(self._path, self._copy)
 
-    def open(self, hook: Hook | None = None) -> MadeStore:
-        return SqliteStore(self._copy, clock=SettableClock(), inline=True, hook=hook)
+    def open(self, hook: Hook | None = None, clock: SettableClock | None = None) -> MadeStore:
+        return SqliteStore(self._copy, clock=clock or SettableClock(), inline=True, hook=hook)
 
     def cut(self, store: MadeStore) -> None:
         assert isinstance(store, SqliteStore)
@@ -129,9 +130,9 @@ class FileGarden:
 class ServerGarden:
     """One database, filled anew when a verb changed it."""
 
-    def __init__(self, verb: str) -> None:
+    def __init__(self, build: Build) -> None:
         self.url = ""
-        self._verb = verb
+        self._build = build
         self._before: list[str] = []
         self._number = (0, False)
 
@@ -143,15 +144,15 @@ class ServerGarden:
         if self.url:
             used.give_back(self.url, anew=True)
         self.url = used.take()
-        await build_all(self.open(), self._verb)
+        await build_all(self.open, self._build)
         with psycopg.connect(self.url) as connection:
             [self._number] = connection.execute("SELECT last_value, is_called FROM ramet_task_numbers").fetchall()
         rows = self.rows()
         assert self._before in ([], rows), "the same acts leave the same rows"
         self._before = rows
 
-    def open(self, hook: Hook | None = None) -> MadeStore:
-        return PostgresStore(self.url, clock=SettableClock(), inline=True, hook=hook)
+    def open(self, hook: Hook | None = None, clock: SettableClock | None = None) -> MadeStore:
+        return PostgresStore(self.url, clock=clock or SettableClock(), inline=True, hook=hook)
 
     def cut(self, store: MadeStore) -> None:
         assert isinstance(store, PostgresStore)
@@ -173,21 +174,30 @@ class ServerGarden:
 @pytest.fixture(params=["postgres", "sqlite"])
 def garden(request: pytest.FixtureRequest, name: str, tmp_path: Path) -> Iterator[Garden]:
     if request.param == "sqlite":
-        yield FileGarden(tmp_path, name)
+        yield FileGarden(tmp_path, built_for(name))
         return
-    garden = ServerGarden(name)
+    garden = ServerGarden(built_for(name))
     yield garden
     used.give_back(garden.url, anew=True)
 
 
-async def build_all(store: MadeStore, verb: str) -> None:
-    await build(World(store, SettableClock()))
-    if verb == "reoffer":
-        await store.raise_limits("full", {"max_fan_out": 3}, by="test")
+def built_for(verb: str) -> Build:
+    async def everything(world: World) -> None:
+        await build(world)
+        if verb == "reoffer":
+            await world.store.raise_limits("full", {"max_fan_out": 3}, by="test")
+
+    return everything
+
+
+async def build_all(opened: Callable[..., MadeStore], build: Build) -> None:
+    clock = SettableClock()
+    store = opened(clock=clock)
+    await build(World(store, clock))
     await store.close()
 
 
-async def run(garden: Garden, verb: Verb, crash_at: int | None = None) -> int:
+async def run(garden: Garden, verb: Verb, crash_at: int | None = None, later: float = 0.0) -> int:
     """Run a verb as a process that dies at its n-th moment (before or after a statement); how many there were."""
     heard = 0
     watching = False
@@ -200,10 +210,12 @@ async def run(garden: Garden, verb: Verb, crash_at: int | None = None) -> int:
                 garden.cut(store)
                 raise SimulatedCrash(sql)
 
-    store = garden.open(hook)
+    clock = SettableClock()
+    clock.advance(later)
+    store = garden.open(hook, clock)
     watching = True
     try:
-        await verb(World(store, SettableClock()))
+        await verb(World(store, clock))
     except (SimulatedCrash, StoreError):
         assert crash_at is not None
     finally:

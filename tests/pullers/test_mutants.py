@@ -1,0 +1,114 @@
+"""With one hold less, a crowd on conflicting paths does wrong; and what the claim overlooks, the database refuses."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ramet.model import events as ev
+from ramet.model.lifecycle import decide
+from ramet.model.paths import PathRule
+from ramet.model.task import Standing
+from ramet.model.transitions import Change, Refused
+from ramet.store import claiming, floors, items, path_repair, path_rows, spawning, sweeping, taking
+from ramet.store.errors import StoreError
+from ramet.store.path_rows import Line
+from ramet.store.postgres_session import PostgresSession
+from ramet.store.session import Session
+from tests.conformance.backends import BACKENDS
+from tests.postgres import used
+from tests.pullers.log import Log
+from tests.pullers.pullers import judged, opened, pull
+from tests.world import SettableClock, World
+
+ACTORS, TASKS, TIMES = 6, 12, 8
+Patch = pytest.MonkeyPatch
+
+
+def nobody_decides_alone(patch: Patch) -> None:
+    """No lock of a slot at all."""
+
+    def beside(self: PostgresSession, slots: Collection[int]) -> None:
+        """Everybody decides at once."""
+
+    patch.setattr(PostgresSession, "hold_slots", beside)
+
+
+def locked_only_when_ticketed(patch: Patch) -> None:
+    """Whoever ends looks for waiting tasks beside somebody who is about to wait: a lost wake-up."""
+    hold = path_rows.hold_slots
+
+    def at_birth(session: Session, seqs: Iterable[int], rules: Any = ()) -> None:
+        hold(session, (), rules)
+
+    for module in (path_rows, spawning, taking, sweeping, items):
+        patch.setattr(module, "hold_slots", at_birth)
+    patch.setattr(path_repair, "repair", lambda session, limit: 0)
+
+
+@pytest.mark.parametrize("mutant", [nobody_decides_alone, locked_only_when_ticketed])
+async def test_without_the_lock_of_a_slot_a_crowd_does_wrong(
+    monkeypatch: Patch, mutant: Callable[[Patch], None]
+) -> None:
+    mutant(monkeypatch)
+    found: list[str] = []
+    for turn in range(TIMES):
+        with used.database(anew=True) as url, tempfile.TemporaryDirectory() as folder:
+            log = Log(Path(folder) / "log")
+            stores = [opened(url) for _ in range(ACTORS)]
+            try:
+                await pull(stores, f"turn{turn}-", log, TASKS)
+                found = await judged(stores[0], log)
+            except (AssertionError, StoreError) as error:
+                found = [str(error)]
+            for store in stores:
+                await store.close()
+        if found:
+            return
+    pytest.fail(f"nobody noticed that {mutant.__name__}")
+
+
+@pytest.mark.parametrize("on", sorted(BACKENDS))
+async def test_the_database_refuses_a_claim_of_a_task_that_does_not_hold_its_path(
+    on: str, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    backend = BACKENDS[on](tmp_path)
+    clock = SettableClock()
+    world = World(backend.open(clock=clock, inline=True), clock)
+    await world.submit(*(world.task(path=PathRule(("doc",))) for _ in range(2)))
+
+    def blind(standing: Standing, event: ev.Event, now: float) -> Change | Refused:
+        return decide(standing._replace(wait=None, holds_path=1), event, now)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(floors, "_WAITING", floors._WAITING.replace("wait IS NULL", "(wait IS NULL OR wait = 'path')"))
+        patch.setattr(claiming, "decide", blind)
+        with pytest.raises(StoreError, match=r"(?i)check constraint"):
+            await world.claim(2)
+    assert len(await world.claim(2)) == 1
+    await world.store.close()
+    backend.close()
+
+
+@pytest.mark.parametrize("on", sorted(BACKENDS))
+async def test_the_database_refuses_a_second_holder_of_a_path(on: str, tmp_path: Path, monkeypatch: Patch) -> None:
+    """A look for earlier tickets that finds nobody: what is at, above and below a path that is held is refused."""
+    backend = BACKENDS[on](tmp_path)
+    clock = SettableClock()
+    world = World(backend.open(clock=clock, inline=True), clock)
+    await world.submit(world.task(path=PathRule(("doc", "a"))))
+
+    def nobody(session: Session, lines: Sequence[Line]) -> list[int | None]:
+        return [None for _ in lines]
+
+    monkeypatch.setattr(path_rows, "blockers", nobody)
+    for number, path in enumerate((("doc", "a"), ("doc",), ("doc", "a", "x"))):
+        with pytest.raises(StoreError, match=r"(?i)check constraint"):
+            await world.submit(world.task(path=PathRule(path)), tracking_id=f"line{number}")
+    await world.submit(world.task(path=PathRule(("doc", "b"))), tracking_id="beside")
+    await world.store.close()
+    backend.close()
