@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
+from ramet.store import path_changes, path_following, path_waves
+from ramet.store.session import Session
 from tests.invariants_paths import paths
 from tests.paths.history import History, Operation, now, operations
 from tests.simulation.database import SIMULATED, SimulatedStore
@@ -14,6 +17,31 @@ from tests.world import SettableClock
 
 STORE_HISTORIES = 50
 """So many share a database; then it would be large, and slow."""
+
+
+LOOKS = (path_following.LOOKS_MAX, path_following.LOOKS_MAX, 1, 2)
+"""How many waiting tasks one transaction looks at, by the seed: with few of them nearly everything is left to waves."""
+
+
+@contextmanager
+def batches(looks: int) -> Iterator[None]:
+    """Work that follows from an end is done in parts of this size; tickets for what is due are still taken at once."""
+    take_places = path_waves.take_places
+
+    def take_all(session: Session, limit: int) -> int:
+        with patch.object(path_waves, "LOOKS_MAX", path_following.LOOKS_MAX):
+            return take_places(session, limit)
+
+    limited = (
+        path_following.leave, path_following.look_again, path_following.end, path_following.give_up,
+        path_changes.surrender,
+    )  # fmt: skip
+    with ExitStack() as stack:
+        for function in limited:
+            stack.enter_context(patch.object(function, "__defaults__", (looks,)))
+        stack.enter_context(patch.object(path_waves, "take_places", take_all))
+        stack.enter_context(patch.object(path_waves, "LOOKS_MAX", looks))
+        yield
 
 
 @contextmanager
@@ -28,7 +56,13 @@ def fresh(on: str, clock: SettableClock) -> Iterator[SimulatedStore]:
 
 
 def survey(on: str, seeds: Iterable[int]) -> str | None:
-    """Run these histories; what is wrong with the first that fails, or None."""
+    """Run these histories; what is wrong with the first that fails, made small, or None."""
+    found = first_failure(on, seeds)
+    return found and report(on, *found)
+
+
+def first_failure(on: str, seeds: Iterable[int]) -> tuple[int, str] | None:
+    """The first of these histories that fails, and what happened in it."""
     seeds = list(seeds)
     for first in range(0, len(seeds), STORE_HISTORIES):
         clock = SettableClock()
@@ -36,10 +70,7 @@ def survey(on: str, seeds: Iterable[int]) -> str | None:
             for number, seed in enumerate(seeds[first : first + STORE_HISTORIES]):
                 found = failure(store, clock, seed, operations(seed), number)
                 if found is not None:
-                    return report(on, seed, found)
-            left = now(paths(store))
-            if left:
-                return "\n".join(left)
+                    return seed, found
     return None
 
 
@@ -49,7 +80,10 @@ def failure(
     """What happened in a history until it went wrong; None when it did not."""
     told = History(store, clock, seed, number)
     try:
-        told.run(history)
+        with batches(LOOKS[seed % len(LOOKS)]):
+            told.run(history)
+        left = now(paths(store))
+        assert left == [], "\n".join(left)
     except Exception as error:
         return "\n".join([*told.told, f"{type(error).__name__}: {error}"])
     return None
