@@ -259,13 +259,21 @@ def _root_cause(session: Session, seq: int) -> tuple[int, str]:
 def _back(session: Session, wave: Wave, limit: int) -> int | None:
     """Those who come after a task that has its new ticket take theirs, in their old order."""
     stretch = _stretch(session, wave, limit, [wave.seq])
-    last = None if len(stretch) < limit else wave.ticket
-    if not load_lines(session, [wave.seq]):
-        # That one is over instead: who stands in line still keeps its place.
-        last = None if len(stretch) < limit else stretch[-1].stood
-        stretch = [line for line in stretch if line.ticket is None]
-    _come_after(session, wave, stretch, limit)
-    return last
+    # It may have come back from a failure: who was not to be skipped with it has been let in meanwhile.
+    late = [line for line in stretch if not line.holds]
+    if load_lines(session, [wave.seq]):
+        _come_after(session, wave, late, limit)
+        return None if len(stretch) < limit else stretch[-1].stood
+    if not stretch:
+        return None
+    # It is over instead: who stands in line still keeps its place, and is not to come behind it any more.
+    session.run(
+        "UPDATE ramet_path_waves SET ticket = ? WHERE seq = ? AND what = 'back' AND ticket = ? AND node = ?",
+        (stretch[-1].stood, wave.seq, wave.ticket, wave.node),
+    )
+    _come_after(session, wave, [line for line in late if line.ticket is None], limit)
+    look_again(session, [line for line in late if line.ticket is not None], limit)
+    return wave.ticket
 
 
 def _come_after(session: Session, wave: Wave, lines: Sequence[Line], limit: int) -> None:
