@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from ramet.store import path_changes, path_following, path_waves
-from ramet.store.session import Session
+from ramet.store import postgres_session, sqlite_session
+from ramet.store.session import LOOKS_MAX
 from tests.invariants_paths import paths
 from tests.paths.history import History, Operation, now, operations
 from tests.simulation.database import SIMULATED, SimulatedStore
@@ -19,28 +19,14 @@ STORE_HISTORIES = 50
 """So many share a database; then it would be large, and slow."""
 
 
-LOOKS = (path_following.LOOKS_MAX, path_following.LOOKS_MAX, 1, 2)
+LOOKS = (LOOKS_MAX, LOOKS_MAX, 1, 2)
 """How many waiting tasks one transaction looks at, by the seed: with few of them nearly everything is left to waves."""
 
 
 @contextmanager
 def batches(looks: int) -> Iterator[None]:
-    """Work that follows from an end is done in parts of this size; tickets for what is due are still taken at once."""
-    take_places = path_waves.take_places
-
-    def take_all(session: Session, limit: int) -> int:
-        with patch.object(path_waves, "LOOKS_MAX", path_following.LOOKS_MAX):
-            return take_places(session, limit)
-
-    limited = (
-        path_following.leave, path_following.look_again, path_following.end, path_following.give_up,
-        path_changes.surrender,
-    )  # fmt: skip
-    with ExitStack() as stack:
-        for function in limited:
-            stack.enter_context(patch.object(function, "__defaults__", (looks,)))
-        stack.enter_context(patch.object(path_waves, "take_places", take_all))
-        stack.enter_context(patch.object(path_waves, "LOOKS_MAX", looks))
+    """Work that follows from an end is done in parts of this size."""
+    with patch.object(sqlite_session, "LOOKS_MAX", looks), patch.object(postgres_session, "LOOKS_MAX", looks):
         yield
 
 
