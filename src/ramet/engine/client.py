@@ -115,7 +115,8 @@ class Client(FlowClient, PersonsClient, CostClient, PathsClient, PullVerbs, Stat
             tracking_id: names the lineage; submitting the same again changes nothing.
             limits: of this lineage.
             connection: your own connection to the same database, in a transaction that you began: the task exists
-                if and when you commit. On SQLite a ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.
+                if and when you commit, and takes its place in line, if it has a path, soon after. On SQLite a
+                ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.
             on_lineage_end: a kind of which one task runs after the lineage has ended, however it did; its payload is
                 a :class:`ramet.LineageTotals`. Its place is taken from ``max_tasks`` now. After a revive that reopens
                 the lineage, the next end has another. Not a kind with a task per stage.
