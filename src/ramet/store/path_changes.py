@@ -64,6 +64,8 @@ def _takes_others_with_it(change: Change) -> bool:
 
 def let_go(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
     """The worker runs these claims no longer: their slots and paths are free. Returns how many were held on."""
+    if not pairs:
+        return 0
     rows.hold_slots(session, [seq for seq, _ in pairs])
     freed = acknowledge(session, pairs)
     if freed:

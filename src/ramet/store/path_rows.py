@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from ramet.model.paths import PathRule, nodes_of, slot_of
@@ -88,6 +89,10 @@ def waiting_on(session: Session, tickets: Sequence[int], limit: int) -> tuple[li
     Returns:
         Their rows, and the tickets on which others wait besides.
     """
+    listed, values = session.members(tickets)
+    few = select(session, f"waits_on IN {listed} LIMIT ?", (values, limit + 1))
+    if len(few) <= limit:
+        return sorted(few, key=_place), set()
     waiting: list[Line] = []
     left: set[int] = set()
     for ticket, found in zip(tickets, session.look_up(_WAITING, [(ticket,) for ticket in tickets]), strict=True):
@@ -96,6 +101,9 @@ def waiting_on(session: Session, tickets: Sequence[int], limit: int) -> tuple[li
             left.add(ticket)
         waiting += map(_line, found[:room])
     return waiting, left
+
+
+_place = itemgetter(Line._fields.index("ticket"))
 
 
 def _line(row: Row) -> Line:
