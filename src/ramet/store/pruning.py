@@ -40,7 +40,7 @@ LET_GO = (
     "NOT EXISTS (SELECT 1 FROM ramet_holds h JOIN ramet_paths p ON p.seq = h.seq "
     "WHERE h.tracking_id = ramet_lineages.tracking_id) AND "
     "NOT EXISTS (SELECT 1 FROM ramet_path_waves w JOIN ramet_tasks b ON b.seq = w.because "
-    "WHERE b.tracking_id = ramet_lineages.tracking_id)"
+    "WHERE w.what IN ('skip', 'away', 'back', 'revive') AND b.tracking_id = ramet_lineages.tracking_id)"
 )
 """No worker may still run a task of the lineage that has a path, and nobody is still to be told that one ended:
 whoever waits for such a task learns of its end by its rows."""

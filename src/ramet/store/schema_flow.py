@@ -65,6 +65,7 @@ FLOW_TABLES = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX ramet_holds_lapse ON ramet_holds (lease_until)",
+    "CREATE INDEX ramet_holds_by_lineage ON ramet_holds (tracking_id)",
     """
     CREATE TABLE ramet_workers (
         name TEXT PRIMARY KEY,

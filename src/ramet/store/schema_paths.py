@@ -66,8 +66,8 @@ PATH_TABLES = (
     """
     CREATE TABLE ramet_path_skips (
         because INTEGER NOT NULL,
-        ticket INTEGER NOT NULL,
         seq INTEGER NOT NULL,
+        ticket INTEGER NOT NULL,
         tracking_id TEXT NOT NULL,
         PRIMARY KEY (because, seq)
     ) WITHOUT ROWID
