@@ -58,12 +58,6 @@ WHOLE: dict[str, str] = {
     "DELETE FROM ramet_workers WHERE seen_at": "has a row for each worker of the last day",
     "SELECT t.seq FROM (SELECT node FROM ramet_path_holders WHERE holders = 1": "walks from the first on and stops at "
     "its limit: a person asks who holds a path",
-    "SELECT seq, what, ticket, until_ticket, slot, node, because, by, reason FROM ramet_path_waves WHERE what = ?": "a "
-    "row for each end that maintenance has not followed yet, and each ticket given up before others",
-    "SELECT 1 FROM ramet_path_waves WHERE what IN (SELECT": "the same rows",
-    "SELECT DISTINCT seq FROM ramet_path_waves WHERE slot": "the same rows, while those below it are skipped",
-    "SELECT tracking_id FROM ramet_lineages WHERE ended_at < ?": "for a page of old lineages, looks at the same "
-    "rows and at slots that are held on, which the workers' slots bound",
     "SELECT MAX(t.spawn_depth)": "is one look at the end of an index",
     "SELECT MAX(u.spawn_depth)": "is one look at the end of an index",
     "SELECT t.seq FROM ramet_tasks t WHERE t.state || '' = 'success' AND t.seq > ?": "walks from one number "
