@@ -154,7 +154,7 @@ def _missing(name: str, message: str) -> click.Command:
 
 
 @click.command("bench", short_help="Measure the engine beside a bare loop.")
-@click.option("--quick", is_flag=True, help="Fewer tasks and repeats: a minute or two.")
+@click.option("--quick", is_flag=True, help="Fewer tasks and repeats: about a minute.")
 @click.option("--folder", metavar="DIR", help="Where to put the databases (default: the system's temporary folder).")
 @click.option("--db", "server", metavar="URL", help="A PostgreSQL to measure, in databases made for it and dropped.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")
