@@ -357,8 +357,9 @@ class History:
         wanted = {task.name: (task.state, task.reason) for task in self.reference.tasks.values()}
         assert found == wanted, self._differences(found, wanted)
         names = {row[4]: row[0] for row in rows if row[4] is not None}
-        line = [(names[ticket], names.get(on)) for ticket, on in sorted((r[4], r[5]) for r in rows if r[4] is not None)]
-        same = [(task.name, before and before.name) for _, task, before in self.reference.line()]
+        # Whom each comes after at once says in which order all stand that conflict; others have no order.
+        line = {row[0]: names.get(row[5]) for row in rows if row[4] is not None}
+        same = {task.name: before and before.name for _, task, before in self.reference.line()}
         assert line == same, f"in line stand\n  {line}, not\n  {same}"
         holders = {row[0] for row in rows if row[3] == 1}
         first = self.reference.first()
