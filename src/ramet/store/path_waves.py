@@ -143,7 +143,7 @@ def tend(session: Session) -> bool:
 
 _FAILED_BELOW = "dependency_failed: "
 
-_ORDER = (SKIP, BACK, WAKE, REVIVE)
+_ORDER = (SKIP, WAKE, BACK, REVIVE)
 """What is to be skipped is known before anybody is let in."""
 
 
