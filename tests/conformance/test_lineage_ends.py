@@ -147,6 +147,19 @@ async def test_a_lineage_is_not_pruned_before_its_end_was_made(world: World) -> 
     await world.run_all()
 
 
+async def test_a_name_that_comes_again_after_pruning_has_its_end_too(world: World) -> None:
+    """Also where the kind of the end is unique: the key of the first is held for longer than its rows are kept."""
+    for number in range(2):
+        end = report(world)._replace(id=f"report{number}", unique_seconds=86_400.0)
+        await world.submit(world.task("a"), on_end=end)
+        await world.run_all()
+        [task] = await ends(world)
+        assert (task.id, task.state) == (f"report{number}", "success")
+        world.clock.advance(3_600.0)
+        while any(await world.store.prunable(world.clock.now, limit=1)):
+            await world.store.prune(world.clock.now)
+
+
 async def test_a_database_with_an_end_to_come_is_not_idle(world: World) -> None:
     await world.submit(on_end=report(world))
     claimed = await world.claim_one()

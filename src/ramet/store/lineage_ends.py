@@ -45,6 +45,7 @@ def _start_end(session: Session, row: Lineage) -> None:
         key=name,
         payload=json.dumps(_totals(session, row, number)),
         max_attempts=template.max_attempts or ATTEMPTS,
+        unique_seconds=None,  # Its lineage's name is its own, unless that lineage was pruned and comes again.
     )
     if name not in lock_lineages(session, [name]):
         # Depth 0 and one task: it can spawn nothing.
