@@ -337,10 +337,12 @@ async def bring(world: World) -> None:
                 10, "pending" if n < 3 else "failed", "imported", "boom", 1, "one", "{}", '["A"]', 1.0, ("odd", "why"))
         for n in range(5)
     ]  # fmt: skip
-    batch = [item._replace(new=item.new._replace(id=f"b{n}")) for n, item in enumerate(batch)]
+    paths = [PathRule(("A",)) if item.state == "pending" else None for item in batch]
+    batch = [item._replace(new=item.new._replace(id=f"b{n}", path=paths[n])) for n, item in enumerate(batch)]
     hold_until = world.clock.now + 60.0
     await world.store.import_tasks("old", batch, lineage_seconds=9_000.0, hold_until=hold_until)
     await world.store.import_release("brought", hold_until)
+    await world.store.import_line_up([(n, f"b{n}") for n in range(5)], world.clock.now)
     await world.store.import_tasks("old", batch, lineage_seconds=9_000.0)
     done = ImportDone(5, 5, 0)
     assert await world.store.import_verify(["b0", "b4"]) == {}
