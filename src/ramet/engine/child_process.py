@@ -149,19 +149,25 @@ class ChildProcess:
         self._send(["database", self._plan.database, self._plan.ahead_seconds])
         self._listening = asyncio.create_task(self._listen(reader))
         try:
-            await asyncio.wait_for(self._ready, READY_SECONDS_MAX)
-        except (TimeoutError, ConnectionError) as error:
-            await self.end()
-            self.forget()
-            if self._process.returncode < 0:
-                why = f"the handler process was ended by signal {-self._process.returncode} while it started"
-                raise StartCutShort(why) from error
-            target = self._plan.target
-            raise RuntimeError(f"the handler process could not load {target}: see its message above") from error
+            await self._loaded(self._ready, self._process)
         except BaseException:
             await self.kill()
             self.forget()
             raise
+
+    async def _loaded(self, ready: asyncio.Future[None], process: subprocess.Popen[bytes]) -> None:
+        try:
+            # Not wait_for: before Python 3.12 that forgets a cancellation that comes with the answer, and who is
+            # told "cut short" starts another one.
+            async with asyncio.timeout(READY_SECONDS_MAX):
+                await ready
+        except (TimeoutError, ConnectionError) as error:
+            await self.end()
+            if process.returncode < 0:
+                why = f"the handler process was ended by signal {-process.returncode} while it started"
+                raise StartCutShort(why) from error
+            target = self._plan.target
+            raise RuntimeError(f"the handler process could not load {target}: see its message above") from error
 
     def _launch(self, link: int) -> subprocess.Popen[bytes]:
         plan = self._plan
