@@ -133,6 +133,12 @@ LOOSE = {
 """Of these tables only these columns: the others hold numbers of tasks, and which of two deadlines was met first."""
 
 
+def by_a_deadline(rows: Sequence[str]) -> list[str]:
+    """Rows that do not say by which of two deadlines: both had passed when maintenance looked, and which it met first
+    depends on where the database keeps its rows."""
+    return sorted(re.sub(r"'(task_deadline|lineage_deadline|lineage_ended)'", "'deadline'", row) for row in rows)
+
+
 async def dump(store: PostgresStore, table: str) -> list[str]:
     """Every row, column by column."""
     sql = "SELECT attname FROM pg_attribute WHERE attrelid = ?::regclass AND attnum > 0 ORDER BY attnum"
@@ -228,7 +234,7 @@ async def test_a_lost_commit_or_answer_changes_neither_what_is_told_nor_what_is_
     assert found.rows.keys() == expected.rows.keys()
     # Dead rows of what was undone change the order in which the last round of maintenance meets two deadlines.
     for table in expected.rows if name == ANSWER else ("effects",):
-        assert found.rows[table] == expected.rows[table], table
+        assert by_a_deadline(found.rows[table]) == by_a_deadline(expected.rows[table]), table
 
 
 @pytest.mark.parametrize("blindly", ["again", "never"])
