@@ -126,7 +126,8 @@ def wake(session: Session, limit: int) -> None:
     found = session.rows(
         "SELECT ticket, seq, node, slot FROM ramet_path_waves WHERE what = 'wake' ORDER BY seq LIMIT ?", (limit,)
     )
-    session.hold_slots({slot for *_, slot in found})
+    if session.for_update:
+        session.hold_slots({slot for *_, slot in found})
     waiting, left = rows.waiting_on(session, [ticket for ticket, *_ in found], limit)
     look_again(session, waiting, limit)
     session.run_many(
