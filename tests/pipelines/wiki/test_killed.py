@@ -18,9 +18,9 @@ import pytest
 from click.testing import CliRunner
 
 from ramet.cli import main
-from ramet.pipelines.wiki import dataset
 from ramet.pipelines.wiki.errors import DatasetError
-from ramet.pipelines.wiki.graph_ladybug import LadybugGraph
+from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
+from ramet.pipelines.wiki.sources import dataset
 from tests.pipelines.wiki.worlds import SEEDS, what_is_left, write_world
 
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from ramet.pipelines.wiki.articles import Article, article_from_text
-from ramet.pipelines.wiki.embed import HashingEmbedder, Vector
+from ramet.pipelines.wiki.embedding.base import Vector
+from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.errors import GraphError
-from ramet.pipelines.wiki.graph import EmbeddedArticle, GraphCounts, GraphLink, SearchHit
+from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphCounts, GraphLink, SearchHit
 from ramet.pipelines.wiki.loader import Loader, LoaderClosed
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ramet import Worker
 from ramet.pipelines.wiki.expanding import Prepared, prepare
-from ramet.pipelines.wiki.graph_ladybug import LadybugGraph
+from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 from ramet.pipelines.wiki.runs import RunSettings, limits_of
 from ramet.pipelines.wiki.tasks import app, article
 

@@ -1,15 +1,10 @@
-"""What an article is, and what a source of articles must offer.
-
-The engine's keys are canonical titles (`ramet.model.keys.title_key`); a source answers for those and for
-nothing else, so that a MediaWiki API, an XML dump or a file of JSON Lines can stand behind the same tasks.
-"""
+"""What an article is once its page has been read, whatever it was written in."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from ramet.model.keys import title_key
 
@@ -41,7 +36,9 @@ class Article:
         sections: in reading order, the lead first if there is one; sections without text are left out.
         categories: names, in the source's order, without repeats.
         description: a few words on what it is; may be empty.
-        links: the titles that it links to, if the source states them; None: find them in its text.
+        links: display titles of the articles that it links to, without itself and repeats, in order of first mention.
+        revision: which text this is, as `Page.revision`.
+        url: where a person reads it; empty if nowhere.
     """
 
     title: str
@@ -50,6 +47,8 @@ class Article:
     categories: tuple[str, ...] = ()
     description: str = ""
     links: tuple[str, ...] | None = None
+    revision: str = ""
+    url: str = ""
 
     @property
     def lead(self) -> str:
@@ -60,33 +59,6 @@ class Article:
     def text(self) -> str:
         """All of its text, sections separated by blank lines."""
         return "\n\n".join(section.text for section in self.sections)
-
-
-class ArticleSource(Protocol):
-    """Where articles come from.
-
-    `get` and `resolve` are asynchronous because a source may have to ask over a network; `links` computes
-    from what `get` returned and is deterministic.
-    """
-
-    name: str
-    """What a person calls this source: a file name, a host."""
-
-    async def get(self, title: str) -> Article:
-        """The article of this title.
-
-        Raises:
-            ArticleNotFound: there is none.
-        """
-
-    async def resolve(self, title: str) -> str | None:
-        """The canonical title of the article that `title` means by the source's own rules, or None."""
-
-    def titles(self) -> Iterable[str]:
-        """The display titles of all articles, in a fixed order; a source too large to list may give none."""
-
-    def links(self, article: Article) -> tuple[str, ...]:
-        """The titles that `article` links to: without itself and repeats, in order of first mention."""
 
 
 def article_from_text(

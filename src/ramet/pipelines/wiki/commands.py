@@ -17,13 +17,13 @@ from rich.text import Text
 
 from ramet import Client
 from ramet.pipelines.wiki import demonstration, terminal
-from ramet.pipelines.wiki.dataset import default_data_dir
 from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.expanding import CONCURRENCY, LOOK_SECONDS
-from ramet.pipelines.wiki.graph import GraphCounts
+from ramet.pipelines.wiki.graphs.base import GraphCounts
+from ramet.pipelines.wiki.graphs.searching import search_graph
 from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, Run, RunSettings, find_run, list_runs
-from ramet.pipelines.wiki.searching import search_graph
-from ramet.pipelines.wiki.sources import BUNDLED
+from ramet.pipelines.wiki.sources.article_set import BUNDLED
+from ramet.pipelines.wiki.sources.dataset import default_data_dir
 from ramet.pipelines.wiki.status import RunStatus, graph_counts, status_of
 from ramet.pipelines.wiki.tasks import app
 from ramet.pipelines.wiki.working import Wanted, work

@@ -14,11 +14,12 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Block, Client
-from ramet.pipelines.wiki import dataset, tables, terminal
+from ramet.pipelines.wiki import tables, terminal
 from ramet.pipelines.wiki.errors import WikiError
+from ramet.pipelines.wiki.graphs.searching import search_graph
 from ramet.pipelines.wiki.runs import ARTICLE, MAX_ARTICLES, MAX_DEPTH, RunSettings
-from ramet.pipelines.wiki.searching import search_graph
-from ramet.pipelines.wiki.sources import BUNDLED
+from ramet.pipelines.wiki.sources import dataset
+from ramet.pipelines.wiki.sources.article_set import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_counts
 from ramet.pipelines.wiki.tasks import app
 from ramet.pipelines.wiki.working import Wanted, work

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Protocol
 
 from ramet import Client, Worker
-from ramet.pipelines.wiki import dataset
-from ramet.pipelines.wiki.embed import HashingEmbedder, MiniLmEmbedder
+from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
+from ramet.pipelines.wiki.embedding.minilm import MiniLmEmbedder
 from ramet.pipelines.wiki.errors import GraphBusy, UnknownSeed, WikiError, import_extra
-from ramet.pipelines.wiki.graph_ladybug import LadybugGraph
-from ramet.pipelines.wiki.ladybug_file import lock_alone
+from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
+from ramet.pipelines.wiki.graphs.ladybug_file import lock_alone
 from ramet.pipelines.wiki.runs import ArticlePayload, Run, RunSettings, find_run, limits_of, tracking_id_of
-from ramet.pipelines.wiki.sources import ArticleSet, open_source
+from ramet.pipelines.wiki.sources import dataset
+from ramet.pipelines.wiki.sources.article_set import ArticleSet, open_source
 from ramet.pipelines.wiki.status import RunStatus, status_of
 from ramet.pipelines.wiki.tasks import app, article
 

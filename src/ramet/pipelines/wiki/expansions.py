@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ramet.pipelines.wiki.articles import Article
-from ramet.pipelines.wiki.embed import open_embedder
-from ramet.pipelines.wiki.graph import GraphLink, GraphStore
-from ramet.pipelines.wiki.graph_ladybug import LadybugGraph
+from ramet.pipelines.wiki.embedding.opening import open_embedder
+from ramet.pipelines.wiki.graphs.base import GraphLink, GraphStore
+from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 from ramet.pipelines.wiki.loader import Loader
 from ramet.pipelines.wiki.runs import RunSettings, find_run
-from ramet.pipelines.wiki.sources import ArticleSet, open_source
+from ramet.pipelines.wiki.sources.article_set import ArticleSet, open_source
 
 if TYPE_CHECKING:
     from ramet import Client

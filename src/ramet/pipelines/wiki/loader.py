@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Self
 
 from ramet.pipelines.wiki.articles import Article
-from ramet.pipelines.wiki.embed import Embedder, section_text
-from ramet.pipelines.wiki.graph import EmbeddedArticle, GraphStore
+from ramet.pipelines.wiki.embedding.base import Embedder, section_text
+from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphStore
 
 BATCH_SIZE_MAX = 32
 """Articles in one batch, at most."""

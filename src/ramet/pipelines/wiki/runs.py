@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ramet import Limits
 from ramet.pipelines.wiki.errors import RunNotFound
-from ramet.pipelines.wiki.sources import BUNDLED
+from ramet.pipelines.wiki.sources.article_set import BUNDLED
 
 if TYPE_CHECKING:
     from ramet import Client, Lineage

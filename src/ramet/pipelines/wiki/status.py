@@ -14,8 +14,8 @@ from typing import Any
 
 from ramet import Client, LineageState, Task, TaskState
 from ramet.pipelines.wiki import tables
-from ramet.pipelines.wiki.graph import GraphCounts
-from ramet.pipelines.wiki.graph_ladybug import LadybugGraph
+from ramet.pipelines.wiki.graphs.base import GraphCounts
+from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 from ramet.pipelines.wiki.runs import ARTICLE, LEVEL, ArticlePayload, Run
 from ramet.pipelines.wiki.tables import WikiState
 

@@ -17,7 +17,7 @@ from ramet import App, Context, InvalidKey, Limits, Outcome, TaskState, title_ke
 from ramet.pipelines.wiki import tables
 from ramet.pipelines.wiki.errors import ArticleNotFound, GraphBusy, one_line
 from ramet.pipelines.wiki.expansions import SETTLING_SECONDS, Expansion, Expansions
-from ramet.pipelines.wiki.graph import GraphLink
+from ramet.pipelines.wiki.graphs.base import GraphLink
 from ramet.pipelines.wiki.levels import LevelPlan, Link, plan_level
 from ramet.pipelines.wiki.runs import ARTICLE, LEVEL, QUEUE, RUN_SECONDS, ArticlePayload, LevelPayload
 

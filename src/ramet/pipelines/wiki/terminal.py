@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from ramet.pipelines.wiki.graph import GraphCounts, SearchHit
+from ramet.pipelines.wiki.graphs.base import GraphCounts, SearchHit
 from ramet.pipelines.wiki.runs import command_of
 from ramet.pipelines.wiki.status import RunStatus
 from ramet.pipelines.wiki.tables import WikiState

@@ -11,11 +11,12 @@ import click
 from rich.text import Text
 
 from ramet import LineageState
-from ramet.pipelines.wiki import dataset, terminal
+from ramet.pipelines.wiki import terminal
 from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.expanding import CONCURRENCY, View, expand, graph_for_us, prepare
 from ramet.pipelines.wiki.runs import RunSettings, command_of, database_words
-from ramet.pipelines.wiki.sources import BUNDLED
+from ramet.pipelines.wiki.sources import dataset
+from ramet.pipelines.wiki.sources.article_set import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_counts
 from ramet.pipelines.wiki.tasks import NOT_FOUND, app
 

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from ramet.pipelines.wiki import dataset, sources
-from ramet.pipelines.wiki.dataset import WheelMember
 from ramet.pipelines.wiki.errors import DatasetError
+from ramet.pipelines.wiki.sources import article_set as sources
+from ramet.pipelines.wiki.sources import dataset
+from ramet.pipelines.wiki.sources.dataset import WheelMember
 
 CONTENT = b'{"a": 1}'
 PIN = WheelMember("ramet-test-data", "1.0", "ramet_test_data/set.json", hashlib.sha256(CONTENT).hexdigest())

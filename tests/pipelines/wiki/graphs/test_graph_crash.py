@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ramet.pipelines.wiki.embed import HashingEmbedder
-from ramet.pipelines.wiki.graph_ladybug import LadybugGraph
+from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
+from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 
 ARTICLES = 60
 MODEL = HashingEmbedder(16)
@@ -20,11 +20,12 @@ MODEL = HashingEmbedder(16)
 WRITER = """
 import sys
 from pathlib import Path
-from ramet.pipelines.wiki import ladybug_file
+from ramet.pipelines.wiki.graphs import ladybug_file
 from ramet.pipelines.wiki.articles import article_from_text
-from ramet.pipelines.wiki.embed import HashingEmbedder, section_text
-from ramet.pipelines.wiki.graph import EmbeddedArticle, GraphLink
-from ramet.pipelines.wiki.graph_ladybug import LadybugGraph
+from ramet.pipelines.wiki.embedding.base import section_text
+from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
+from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphLink
+from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 
 path, count, log_bytes_max = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 ladybug_file.LOG_BYTES_MAX = log_bytes_max

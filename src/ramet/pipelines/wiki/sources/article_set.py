@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ramet.model.keys import InvalidKey, title_key
-from ramet.pipelines.wiki import dataset
 from ramet.pipelines.wiki.articles import Article, article_from_text
 from ramet.pipelines.wiki.errors import ArticleNotFound, SourceError, one_line
-from ramet.pipelines.wiki.links import TitleMatcher
+from ramet.pipelines.wiki.sources import dataset
+from ramet.pipelines.wiki.sources.mentions import TitleMatcher
 
 SUGGESTED_MAX = 3
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ramet.pipelines.wiki.articles import ArticleSource, article_from_text
+from ramet.pipelines.wiki.articles import article_from_text
 from ramet.pipelines.wiki.errors import ArticleNotFound, SourceError
-from ramet.pipelines.wiki.sources import ArticleSet, json_lines, open_source
+from ramet.pipelines.wiki.sources.article_set import ArticleSet, json_lines, open_source
 
 
 async def test_a_set_is_an_article_source(archipelago: ArticleSet) -> None:
-    source: ArticleSource = archipelago
+    source = archipelago
     article = await source.get("ollo_Island")
     # Lower-case first letters and underscores are spellings of the same key; other case is not.
     assert article is await source.get("Ollo Island")

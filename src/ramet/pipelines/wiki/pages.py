@@ -1,0 +1,73 @@
+"""What a source hands over: a page as it is written, or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Markup(StrEnum):
+    """How a page's text is written."""
+
+    WIKITEXT = "wikitext"
+    PLAIN = "plain"
+    """Plain text with `== Heading ==` lines."""
+
+
+class Reason(StrEnum):
+    """Why a title leads to no article. None of them is mended by trying again."""
+
+    NOT_FOUND = "not_found"
+    INVALID_TITLE = "invalid_title"
+    REDIRECT_LOOP = "redirect_loop"
+    ELSEWHERE = "elsewhere"
+    """It redirects to another wiki."""
+    NOT_AN_ARTICLE = "not_an_article"
+    """It is a page of another namespace, or redirects to one."""
+    DISAMBIGUATION = "disambiguation"
+    UNPARSABLE = "unparsable"
+    TOO_LARGE = "too_large"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why there is no article. `detail` is one line for a person, which names the title."""
+
+    reason: Reason
+    detail: str
+
+    def __str__(self) -> str:
+        """`reason: detail`, as it is stored with the failed task."""
+        return f"{self.reason}: {self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as its source has it, after redirects and normalisation.
+
+    Attributes:
+        title: as the source displays it.
+        key: its canonical title (`ramet.model.keys.title_key`); equal keys are the same page.
+        markup: how `text` is written.
+        text: of the newest revision.
+        revision: names this text among the page's: a revision id, or a digest where the source has none.
+        aliases: titles of the redirects that were walked from the title asked for to this page, in that order; empty
+            if it was asked for under its own title, in whatever spelling.
+        categories: names without namespace, hidden ones left out; None: find them in the text.
+        links: display titles of articles that it links to; None: find them in the text.
+        description: a few words on what it is; may be empty.
+        disambiguation: whether the source marks it as one; None: the source cannot tell, look at the text.
+        url: where a person reads it; empty if nowhere.
+    """
+
+    title: str
+    key: str
+    markup: Markup
+    text: str
+    revision: str
+    aliases: tuple[str, ...] = ()
+    categories: tuple[str, ...] | None = None
+    links: tuple[str, ...] | None = None
+    description: str = ""
+    disambiguation: bool | None = None
+    url: str = ""
