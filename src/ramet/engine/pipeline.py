@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic_core import from_json, to_jsonable_python
 
+from ramet.engine.batch import results_of
 from ramet.engine.outcome import Outcome
 from ramet.engine.path_options import PLAIN
 from ramet.engine.registry import Handler, Kind
+from ramet.engine.sharing import Sharing
 from ramet.engine.work import state_json
 from ramet.model.task import NewTask
 
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
     from ramet.engine.context import BaseContext
 
 Function = TypeVar("Function", bound=Handler)
+
+OF_ONE_STAGE = frozenset(
+    "queue priority limits errors concurrency resource alert_over process memory_bytes_max batch batch_seconds "
+    "probation".split()
+)
+"""Options of :meth:`ramet.App.task` that a stage with tasks of its own may have otherwise than its kind."""
 
 
 class Stage(NamedTuple):
@@ -90,7 +98,7 @@ class Pipeline:
         if task_per_stage:
             app.registry.reserve_stages(kind)
 
-    def stage(self, product: str | None = None) -> Callable[[Function], Function]:
+    def stage(self, product: str | None = None, **options: Any) -> Callable[[Function], Function]:
         """Register the next stage: a function with the parameters of a handler.
 
         What it returns is kept in the state under ``product``; what the last stage returns is the task's result. A
@@ -99,17 +107,21 @@ class Pipeline:
 
         Args:
             product: name in the state; the function's own name when left out.
+            options: with a task per stage, those of :meth:`ramet.App.task` that this stage has otherwise than the
+                kind: ``queue``, ``priority``, ``limits``, ``errors``, ``concurrency``, ``resource``, ``alert_over``,
+                ``process``, ``memory_bytes_max``, ``batch``, ``batch_seconds``, ``probation``.
 
         Raises:
-            ValueError: the product or the function's name is there already, or only some of the stages are async.
+            ValueError: the product or the function's name is there already, an option is not a stage's to choose, or
+                only some of the stages of one task are async.
         """
 
         def register(function: Function) -> Function:
-            self._check(function, product)
+            self._check(function, product, options)
             parameters = len(inspect.signature(function).parameters)
             self.stages.append(Stage(function.__name__, product or function.__name__, function, parameters > 1))
             if self.task_per_stage:
-                self._register_stage(self.stages[-1])
+                self._register_stage(self.stages[-1], options)
             elif len(self.stages) == 1:
                 handler = _gathering_async(self) if inspect.iscoroutinefunction(function) else _gathering(self)
                 self._app.task(self.kind, **self._options)(wraps(function)(handler))
@@ -117,22 +129,33 @@ class Pipeline:
 
         return register
 
-    def _check(self, function: Handler, product: str | None) -> None:
+    def _check(self, function: Handler, product: str | None, options: dict[str, Any]) -> None:
         name = function.__name__
+        others = sorted(options.keys() - (OF_ONE_STAGE if self.task_per_stage else ()))
+        if others:
+            whose = "one of the whole kind" if self.task_per_stage else "for a task per stage"
+            raise ValueError(f"stage {name!r} of {self.kind!r}: {others[0]} is {whose}: give it to app.pipeline(...)")
         if any(stage.name == name or stage.product == (product or name) for stage in self.stages):
             raise ValueError(f"kind {self.kind!r} has a stage {name!r} or its product already: give another name")
-        if any(inspect.iscoroutinefunction(stage.function) != inspect.iscoroutinefunction(function)
-               for stage in self.stages):  # fmt: skip
+        is_async = inspect.iscoroutinefunction(function)
+        if not self.task_per_stage and any(
+            inspect.iscoroutinefunction(stage.function) != is_async for stage in self.stages
+        ):
             raise ValueError(f"kind {self.kind!r}: make all of its stages async, or none")
         if self.stages and not self.stages[0].takes_payload and len(inspect.signature(function).parameters) > 1:
             raise ValueError(f"kind {self.kind!r}: its first stage takes no payload, so stage {name!r} gets none")
 
-    def _register_stage(self, stage: Stage) -> None:
+    def _register_stage(self, stage: Stage, options: dict[str, Any]) -> None:
         position, registry = len(self.stages) - 1, self._app.registry
-        make = _one_async if inspect.iscoroutinefunction(stage.function) else _one
-        handler = wraps(stage.function)(make(self, position))
+        options = {**self._options, **options}
+        together = int(options.get("batch", 1)) > 1
+        if inspect.iscoroutinefunction(stage.function):
+            handler = (_many_async if together else _one_async)(self, position)
+        else:
+            handler = (_many if together else _one)(self, position)
+        handler = wraps(stage.function)(handler)
         registry.expect_stage(f"{self.kind}.{stage.name}")
-        self._app.task(f"{self.kind}.{stage.name}", **self._options)(handler)
+        self._app.task(f"{self.kind}.{stage.name}", **options)(handler)
         made = registry.get(handler)
         registry.put_stage(StageKind(**_fields(made), base=self.kind, pipeline=self, position=position))
         if position == 0:
@@ -155,8 +178,11 @@ class Pipeline:
         text = state_json(state, kind.limits.pipeline_state_bytes_max)
         # The payload is the first stage's, word for word; its key and shape were judged with that one. A unique key is
         # handed on, and so is the place on a path.
-        bare = replace(kind, payload=None, key=None, trap=False, url=None, paths=PLAIN)
-        new = Kind.new_task(bare, from_json(ctx._work.payload), key=ctx.key)
+        payload = from_json(ctx._work.payload)
+        typed = payload if kind.payload is None else kind.payload.validate_python(payload)
+        sharing = Sharing(kind.sharing.concurrency, kind.sharing.resource_of(kind.name, typed))
+        bare = replace(kind, payload=None, key=None, trap=False, url=None, paths=PLAIN, sharing=sharing)
+        new = Kind.new_task(bare, payload, key=ctx.key)
         return new._replace(
             base=self.kind, places=0, pipeline_state=text, payload=ctx._work.payload, path=ctx.path_rule
         )
@@ -231,3 +257,28 @@ def _one(pipeline: Pipeline, position: int) -> Handler:
         return _handed_on(pipeline, ctx, position, stage.function(ctx, *_arguments(stage, payload)))
 
     return run
+
+
+def _many_async(pipeline: Pipeline, position: int) -> Handler:
+    async def run(batch: Any, *payloads: Any) -> Any:
+        stage = pipeline.stages[position]
+        return _all_handed_on(pipeline, batch, position, await stage.function(batch, *_arguments(stage, payloads)))
+
+    return run
+
+
+def _many(pipeline: Pipeline, position: int) -> Handler:
+    def run(batch: Any, *payloads: Any) -> Any:
+        stage = pipeline.stages[position]
+        return _all_handed_on(pipeline, batch, position, stage.function(batch, *_arguments(stage, payloads)))
+
+    return run
+
+
+def _all_handed_on(pipeline: Pipeline, batch: Any, position: int, returned: Any) -> Any:
+    """What a batch stage returned; the tasks whose result is an error hand nothing on."""
+    values = results_of(returned, len(batch))
+    for ctx, value in zip(batch, values, strict=True):
+        if not isinstance(value, BaseException):
+            _handed_on(pipeline, ctx, position, value)
+    return values
