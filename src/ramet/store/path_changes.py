@@ -79,15 +79,15 @@ def let_go_lapsed(session: Session, limit: int) -> int:
 
 
 def _release(session: Session, seqs: Sequence[int]) -> None:
+    """The slots of these are held."""
     listed, values = session.members(sorted(set(seqs)))
     free = (
         f"seq IN {listed} AND ended IS NOT NULL "
         "AND NOT EXISTS (SELECT 1 FROM ramet_holds h WHERE h.seq = ramet_paths.seq)"
     )
-    if not seqs or not rows.select(session, f"{free} LIMIT 1", (values,)):
-        return
-    rows.hold_slots(session, seqs)
     over = rows.select(session, free, (values,))
+    if not over:
+        return
     listed, values = session.members(line.seq for line in over)
     revived = session.rows(
         f"UPDATE ramet_live SET available_at = ? WHERE seq IN {listed} RETURNING seq", (session.now, values)
@@ -142,8 +142,7 @@ def _come_back(session: Session, changes: Sequence[Change], lines: dict[int, Lin
     if not changes:
         return
     every = load_rules(session, [change.before.seq for change in changes])
-    if session.for_update:
-        session.hold_slots({line.slot for line in every})
+    session.hold_slots({line.slot for line in every})
     # Where the last claim was ended from outside and that worker has not let go yet, it lines up when it does.
     fresh = [line for line in every if line.seq not in lines]
     rows.insert(session, fresh)

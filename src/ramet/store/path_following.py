@@ -126,8 +126,7 @@ def wake(session: Session, limit: int) -> None:
     found = session.rows(
         "SELECT ticket, seq, node, slot FROM ramet_path_waves WHERE what = 'wake' ORDER BY seq LIMIT ?", (limit,)
     )
-    if session.for_update:
-        session.hold_slots({slot for *_, slot in found})
+    session.hold_slots({slot for *_, slot in found})
     waiting, left = rows.waiting_on(session, [ticket for ticket, *_ in found], limit)
     look_again(session, waiting, limit)
     session.run_many(

@@ -168,8 +168,7 @@ def go_on(session: Session, limit: int) -> int:
         wake(session, limit)
         return 1
     wave = Wave._make(found[0])
-    if session.for_update:
-        session.hold_slots({wave.slot})
+    session.hold_slots({wave.slot})
     key = (wave.seq, wave.what, wave.ticket, wave.node)
     where = "seq = ? AND what = ? AND ticket = ? AND node = ?"
     if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE {where}", key):
