@@ -104,6 +104,7 @@ class Puller:
         tickets = dict(await self.store.read(PATHS))
         for each in claimed:
             seq, fence = each.standing.seq, each.standing.fence
+            assert seq in tickets, f"{each.id} was claimed and has no place in line"
             self.log.begin(self.name, seq, fence, tickets[seq], path_of(each))
         await asyncio.sleep(self.chance.choice((0.0, 0.001, 0.004)))
         for each in claimed:

@@ -11,10 +11,10 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.lifecycle import decide
-from ramet.model.paths import PathRule
+from ramet.model.paths import SLOTS, PathRule
 from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused
-from ramet.store import claiming, floors, items, path_repair, path_rows, spawning, sweeping, taking
+from ramet.store import claiming, floors, items, path_changes, path_repair, path_rows, spawning, sweeping, taking
 from ramet.store.errors import StoreError
 from ramet.store.path_rows import Line
 from ramet.store.postgres_session import PostgresSession
@@ -25,7 +25,9 @@ from tests.pullers.log import Log
 from tests.pullers.pullers import judged, opened, pull
 from tests.world import SettableClock, World
 
-ACTORS, TASKS, TIMES = 6, 12, 8
+ACTORS, TASKS = 6, 12
+TIMES = 12
+"""A crowd that held nothing was found out in four of five rounds."""
 Patch = pytest.MonkeyPatch
 
 
@@ -40,11 +42,18 @@ def nobody_decides_alone(patch: Patch) -> None:
 
 def locked_only_when_ticketed(patch: Patch) -> None:
     """Whoever ends looks for waiting tasks beside somebody who is about to wait: a lost wake-up."""
-    hold = path_rows.hold_slots
+    hold, follow = path_rows.hold_slots, path_changes.follow
 
     def at_birth(session: Session, seqs: Iterable[int], rules: Any = ()) -> None:
         hold(session, (), rules)
 
+    def as_if_held(session: PostgresSession, changes: Sequence[Change]) -> None:
+        held = session._slots
+        session._slots = {*range(SLOTS)}
+        follow(session, changes)
+        session._slots = held
+
+    patch.setattr(path_changes, "follow", as_if_held)
     for module in (path_rows, spawning, taking, sweeping, items):
         patch.setattr(module, "hold_slots", at_birth)
     patch.setattr(path_repair, "repair", lambda session, limit: 0)
@@ -63,8 +72,8 @@ async def test_without_the_lock_of_a_slot_a_crowd_does_wrong(
             try:
                 await pull(stores, f"turn{turn}-", log, TASKS)
                 found = await judged(stores[0], log)
-            except (AssertionError, StoreError) as error:
-                found = [str(error)]
+            except (AssertionError, KeyError, StoreError) as error:
+                found = [repr(error)]  # A KeyError, of a row that somebody else took away meanwhile.
             for store in stores:
                 await store.close()
         if found:

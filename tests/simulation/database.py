@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -32,6 +33,10 @@ class MemoryStore(SqliteStore):
     def __init__(self, folder: Path, clock: Clock) -> None:
         with patch("ramet.store.sqlite.connect", _in_memory):
             super().__init__(folder / "simulated.db", clock=clock, inline=True)
+
+    @classmethod
+    def ready(cls) -> None:
+        """Memory always is."""
 
     def hook(self, hook: Hook | None) -> None:
         """Call ``hook`` around every statement of the verbs that write, from now on."""
@@ -67,6 +72,12 @@ class ServerStore(PostgresStore):
 
         with patch("ramet.store.postgres.PostgresNeighbours", alone):
             super().__init__(self._database, clock=clock, inline=True)
+
+    @classmethod
+    @cache
+    def ready(cls) -> None:
+        """There is a server with a database: making them takes chance, of which no run may miss any."""
+        used.give_back(used.take(), anew=True)
 
     @property
     def _session_of_writer(self) -> PostgresSession:

@@ -75,6 +75,7 @@ def simulate(plan: Plan, folder: Path) -> Run:
         folder: where the database would be, were it not in memory.
     """
     loop = VirtualLoop()
+    SIMULATED[plan.on].ready()
     with _no_chance():
         return run(_Simulation(plan, folder, loop).run(), loop)
 
