@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -22,39 +19,17 @@ from ramet.store.base import ClaimRequest, NewLineage, Store
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_session import Lost
 from ramet.store.postgres_writer import Link
+from tests.beside import beside
 from tests.invariants import violations
 from tests.postgres.crowd import Told, crowd, judged, prepare
 from tests.world import in_threads
 
-PROJECT = Path(__file__).parents[2]
 THREADS, PROCESSES = 3, 2
 KILL_SECONDS = 0.15
 ONE_OF_OURS = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
     "AND pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY random() LIMIT 1"
 )
-
-
-@contextmanager
-def others(address: str, steps: int) -> Iterator[list[subprocess.Popen[str]]]:
-    """Processes of the crowd, ready to start."""
-    command = [sys.executable, "-m", "tests.postgres.crowd", address]
-    processes = [
-        subprocess.Popen(
-            [*command, f"process{at}-", str(THREADS), str(steps)],
-            cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )
-        for at in range(PROCESSES)
-    ]  # fmt: skip
-    try:
-        for process in processes:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        yield processes
-    finally:
-        for process in processes:
-            process.kill()
-            process.communicate()
 
 
 @contextmanager
@@ -78,7 +53,7 @@ def killing(address: str, killed: list[int]) -> Iterator[None]:
 
 async def everybody(address: str, stores: list[Store], steps: int, meanwhile: AbstractContextManager[Any]) -> Told:
     """Threads of this process and of others; what all of them were told. ``meanwhile`` begins when all are ready."""
-    with others(address, steps) as processes, meanwhile:
+    with beside("tests.postgres.crowd", [address], [str(THREADS), str(steps)], PROCESSES) as processes, meanwhile:
         telling = [asyncio.create_task(asyncio.to_thread(process.communicate, "go\n")) for process in processes]
         told = await crowd(stores, "thread", steps)
         for process, text in zip(processes, [text for text, _ in await asyncio.gather(*telling)], strict=True):

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from tests.beside import beside
 from tests.engine.waiting import until
 from tests.postgres import used
 from tests.pullers.log import Log
 from tests.pullers.pullers import judged, opened, pull
 
-PROJECT = Path(__file__).parents[2]
 THREADS, PROCESSES = 4, 2
 
 
@@ -29,26 +28,9 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-@contextmanager
-def others(database: str, log: Path, tasks: int, processes: int) -> Iterator[list[subprocess.Popen[str]]]:
+def others(database: str, log: Path, tasks: int, processes: int) -> AbstractContextManager[list[subprocess.Popen[str]]]:
     """Processes with pullers, ready to start."""
-    command = [sys.executable, "-m", "tests.pullers.pullers", database, str(log)]
-    started = [
-        subprocess.Popen(
-            [*command, f"process{at}-", str(THREADS), str(tasks)],
-            cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )
-        for at in range(processes)
-    ]  # fmt: skip
-    try:
-        for process in started:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        yield started
-    finally:
-        for process in started:
-            process.kill()
-            process.communicate()
+    return beside("tests.pullers.pullers", [database, str(log)], [str(THREADS), str(tasks)], processes)
 
 
 def start(process: subprocess.Popen[str]) -> None:
