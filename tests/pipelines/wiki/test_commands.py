@@ -14,7 +14,7 @@ from ramet.cli import main
 from ramet.pipelines.wiki import expanding
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
-from ramet.pipelines.wiki.graphs.ladybug_file import lock_alone
+from ramet.pipelines.wiki.graphs.locks import lock_alone
 from tests.pipelines.wiki.worlds import SEEDS, write_world
 
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import pytest
 
@@ -12,7 +13,7 @@ from ramet.pipelines.wiki.articles import Article, article_from_text
 from ramet.pipelines.wiki.embedding.base import Vector
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.errors import GraphError
-from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphCounts, GraphLink, SearchHit
+from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphCounts, GraphLink, GraphStore, SearchHit
 from ramet.pipelines.wiki.loader import Loader, LoaderClosed
 
 
@@ -61,7 +62,7 @@ def graph(embedder: HashingEmbedder) -> RecordingGraph:
 
 @pytest.fixture
 def loader(graph: RecordingGraph, embedder: HashingEmbedder) -> Iterator[Loader]:
-    with Loader(graph, embedder, batch_size_max=3) as loader:
+    with Loader(cast(GraphStore, graph), embedder, batch_size_max=3) as loader:
         yield loader
         graph.go_on.set()
 
@@ -148,4 +149,4 @@ async def test_closing_loads_what_was_handed_over_and_takes_no_more(graph: Recor
 
 def test_a_loader_refuses_a_model_that_is_not_the_graphs(graph: RecordingGraph) -> None:
     with pytest.raises(AssertionError):
-        Loader(graph, HashingEmbedder(17))
+        Loader(cast(GraphStore, graph), HashingEmbedder(17))

@@ -21,7 +21,7 @@ from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.embedding.minilm import MiniLmEmbedder
 from ramet.pipelines.wiki.errors import GraphBusy, UnknownSeed, WikiError, import_extra
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
-from ramet.pipelines.wiki.graphs.ladybug_file import lock_alone
+from ramet.pipelines.wiki.graphs.locks import lock_alone
 from ramet.pipelines.wiki.runs import ArticlePayload, Run, RunSettings, find_run, limits_of, tracking_id_of
 from ramet.pipelines.wiki.sources import dataset
 from ramet.pipelines.wiki.sources.article_set import ArticleSet, open_source

@@ -13,7 +13,7 @@ from ramet.pipelines.wiki.articles import Article, article_from_text
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.errors import GraphBusy, GraphError, GraphMismatch
 from ramet.pipelines.wiki.graphs import ladybug as graph_ladybug
-from ramet.pipelines.wiki.graphs import ladybug_file
+from ramet.pipelines.wiki.graphs import ladybug_file, schema
 from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphCounts, GraphLink, vector_digest
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 
@@ -39,9 +39,9 @@ def test_a_loaded_article_has_its_sections_and_categories(
     graph: LadybugGraph, embedded: Embed, articles: list[Article]
 ) -> None:
     graph.load_articles(embedded(articles[:1], 0))
-    assert graph.counts() == GraphCounts(articles=1, discovered=0, sections=3, categories=2, links=0)
+    assert graph.counts() == GraphCounts(articles=1, discovered=0, sections=3, categories=2, links=0, aliases=0)
     lines = graph.dump()
-    assert 'Article ["Ollo Island", "Ollo Island", 0, "", true]' in lines
+    assert 'Article ["Ollo Island", "Ollo Island", 0, "", "", "", true]' in lines
     assert 'IN_CATEGORY ["Ollo Island", "Places"]' in lines
     (harbour,) = [line for line in lines if line.startswith('Section ["Ollo Island#2", 2, "Harbour", 3')]
     digest = vector_digest(embedded(articles[:1], 0)[0].vectors[2])
@@ -70,7 +70,7 @@ def test_an_article_that_changed_replaces_what_it_had(graph: LadybugGraph, embed
     lines = graph.dump()
     assert [line for line in lines if line.startswith("HAS_SECTION")] == ['HAS_SECTION ["Tarn", "Tarn#0"]']
     assert [line for line in lines if line.startswith("IN_CATEGORY")] == ['IN_CATEGORY ["Tarn", "Both"]']
-    assert 'Article ["Tarn", "tarn", 1, "", true]' in lines
+    assert 'Article ["Tarn", "tarn", 1, "", "", "", true]' in lines
 
 
 def test_a_link_adds_its_target_until_that_is_loaded(
@@ -79,18 +79,18 @@ def test_a_link_adds_its_target_until_that_is_loaded(
     island, tarn = articles[0], articles[2]
     graph.load_articles(embedded([island], 0))
     graph.add_links([GraphLink(island.key, tarn.key, "tarn?", 1)])
-    assert 'Article ["Tarn", "tarn?", 1, "", false]' in graph.dump()
+    assert 'Article ["Tarn", "tarn?", 1, "", "", "", false]' in graph.dump()
     graph.load_articles(embedded([tarn], 1))
     # A link to an article that exists adds only itself.
     graph.add_links([GraphLink(tarn.key, island.key, "other title", 9)])
-    assert graph.counts() == GraphCounts(articles=2, discovered=0, sections=4, categories=2, links=2)
-    assert 'Article ["Ollo Island", "Ollo Island", 0, "", true]' in graph.dump()
+    assert graph.counts() == GraphCounts(articles=2, discovered=0, sections=4, categories=2, links=2, aliases=0)
+    assert 'Article ["Ollo Island", "Ollo Island", 0, "", "", "", true]' in graph.dump()
 
 
 def test_depth_never_grows(graph: LadybugGraph, embedded: Embed, articles: list[Article]) -> None:
     for depth in (3, 1, 2):
         graph.load_articles(embedded(articles[:1], depth))
-    assert 'Article ["Ollo Island", "Ollo Island", 1, "", true]' in graph.dump()
+    assert 'Article ["Ollo Island", "Ollo Island", 1, "", "", "", true]' in graph.dump()
 
 
 def test_links_are_drawn_in_transactions_of_bounded_size(
@@ -167,9 +167,9 @@ def test_a_graph_of_another_schema_is_refused(
     graph_path: Path, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_writer(graph_path, embedder).close()
-    monkeypatch.setattr(graph_ladybug, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 3)
     for opening in openings(graph_path, embedder):
-        with pytest.raises(GraphMismatch, match="has graph schema 1, this release reads 2"):
+        with pytest.raises(GraphMismatch, match="has graph schema 2, this release reads 3"):
             opening()
 
 

@@ -40,7 +40,7 @@ with LadybugGraph.open_writer(path, model_id=model.model_id, dimension=model.dim
             EmbeddedArticle(a, n, tuple(model.embed([section_text(a, s) for s in a.sections])))
             for n, a in zip(numbers, articles)
         ])
-        graph.add_links([GraphLink(f"A{n}", f"A{(n * 7) % count}", "title", n + 1) for n in numbers])
+        graph.add_links([GraphLink(f"A{n}", f"A{(n * 7 + 1) % count}", "title", n + 1) for n in numbers])
         for n in numbers:
             print(n, flush=True)
 """

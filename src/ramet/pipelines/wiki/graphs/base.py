@@ -1,16 +1,16 @@
 """The graph of loaded articles: what a graph store must offer, whatever database is behind it.
 
-Node labels Article, Section and Category; edges HAS_SECTION, IN_CATEGORY and LINKS_TO. Task state does not live
-here: the graph is written first and the state after, every write can be repeated without effect (merge,
-or delete and create, in one transaction), and so a crash at any point leaves nothing that running again would
-not put right. The content is a function of what was loaded: it holds no time, no random number, and no order
-of arrival.
+Node labels Article, Section, Category and Alias; edges HAS_SECTION, IN_CATEGORY, LINKS_TO and ALIAS_OF. Task state
+does not live here: the graph is written first and the state after, every write can be repeated without effect
+(merge, or delete and create, in one transaction), and so a crash at any point leaves nothing that running again
+would not put right. The content is a function of what was loaded: it holds no time, no random number, and no
+order of arrival.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -20,6 +20,9 @@ from ramet.pipelines.wiki.embedding.base import Vector
 
 NO_MODEL = "none"
 """The `model_id` of a graph without vectors."""
+
+DEPTH_UNKNOWN = -1
+"""The `expansion_depth` of an article that is known only as an alias's target; loading it replaces this."""
 
 DIGITS_COMPARED = 4
 """Decimal places to which `dump` compares vectors: beyond them, machines differ."""
@@ -59,7 +62,7 @@ class GraphLink:
 
 @dataclass(frozen=True, slots=True)
 class GraphAlias:
-    """A title that redirects: canonical and display title, and the canonical title of the article it leads to."""
+    """A title that redirects: canonical and display title, and canonical title of the article it leads to at last."""
 
     alias_key: str
     alias_title: str
@@ -75,6 +78,7 @@ class GraphCounts:
     sections: int
     categories: int
     links: int
+    aliases: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +154,14 @@ class GraphStore(Protocol):
     """Which model its vectors come from; fixed when the graph is made."""
     dimension: int
     """Length of its vectors; 0 for a graph without vectors, whose `model_id` is `NO_MODEL`."""
+    vector_index: str
+    """How vectors are searched: `hnsw`, `exact`, or `none` for a graph without vectors."""
 
     def load_articles(self, batch: Sequence[EmbeddedArticle]) -> None:
         """Put articles into the graph in one transaction, replacing sections and categories they had.
 
-        Each key at most once in a batch. An article's depth never grows: of two, the smaller stays.
+        Each key at most once in a batch. An article's depth never grows: of two, the smaller stays. A key that was
+        an alias's becomes the article's.
 
         Raises:
             GraphError: nothing of the batch was written.
@@ -163,18 +170,69 @@ class GraphStore(Protocol):
     def add_links(self, links: Sequence[GraphLink]) -> None:
         """Draw links, in transactions of bounded size; links that exist stay as they are.
 
-        A target that the graph does not have is added by its title, to be loaded later. A link whose source
-        it does not have is an error of the caller.
+        A target that the graph does not have is added by its title, to be loaded later. A target that is an alias
+        stands for its article. No article links to itself. A link whose source the graph does not have is an error
+        of the caller, and is not drawn.
 
         Raises:
             GraphError: the links of earlier transactions may have been written.
         """
 
+    def replace_links(self, source_keys: Collection[str], links: Sequence[GraphLink]) -> None:
+        """Take away every link that leaves one of `source_keys`, and draw `links`, in one transaction.
+
+        An article known only from links that are gone, goes as well.
+
+        Raises:
+            GraphError: nothing was written.
+        """
+
+    def add_aliases(self, aliases: Sequence[GraphAlias]) -> None:
+        """Note what redirects where, replacing what was noted of the same alias; a missing target is added as a stub.
+
+        An article under the alias's key that was never loaded is merged into the target: links to it lead there.
+        One that was loaded stays an article, and the alias is left out: take it away first (`remove_articles`).
+
+        Raises:
+            GraphError: nothing was written.
+        """
+
+    def remove_articles(self, keys: Collection[str]) -> None:
+        """Take away the sections, categories and outgoing links of articles whose page is gone.
+
+        One that others link to stays, as known only from links; one that nobody links to goes, with its aliases, and
+        so do articles that were known only from its links.
+
+        Raises:
+            GraphError: nothing was written.
+        """
+
+    def revisions(self, keys: Collection[str]) -> dict[str, str]:
+        """The revision of each of these articles that is loaded."""
+
     def counts(self) -> GraphCounts:
         """How much the graph holds."""
 
+    def find(self, title_key: str) -> Neighbor | None:
+        """The article of this canonical title, or the one that it is an alias of, at distance 0."""
+
+    def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
+        """Articles within `depth` links, nearest first, then by canonical title; each once, without the article itself.
+
+        `title_key` is an article's, not an alias's.
+        """
+
     def search(self, vector: Vector, *, limit: int) -> list[SearchHit]:
         """The sections nearest to `vector` by cosine, best first; ties by title and position."""
+
+    def search_words(self, words: Sequence[str], *, limit: int) -> list[SearchHit]:
+        """The sections that hold the most of these casefolded words, best first; ties by title and position."""
+
+    def nodes(self) -> Iterator[GraphNode]:
+        """Every node, articles first, in a fixed order, without holding all of them in memory."""
+
+    def edges(self) -> Iterator[GraphEdge]:
+        """Every edge, in a fixed order, without holding all of them in memory."""
 
     def dump(self) -> list[str]:
         """Every node and edge, one line each, sorted: equal graphs have equal dumps.

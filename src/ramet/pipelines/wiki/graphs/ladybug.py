@@ -1,96 +1,96 @@
-"""The graph in LadybugDB, an embedded database in one file that is asked in Cypher."""
+"""The graph in LadybugDB, an embedded database in one file that is asked in Cypher.
+
+What a batch costs must not grow with the graph. So a statement either names one key, or unwinds rows and matches
+each node in a `MATCH` of its own: `MATCH (a), (b)` would pair every row with the whole table, and a `MERGE` of
+nodes reads all of it.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from ramet.pipelines.wiki.embedding.base import Vector
-from ramet.pipelines.wiki.errors import GraphError, GraphMismatch
-from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphCounts, GraphLink, SearchHit, vector_digest
+from ramet.pipelines.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, GraphAlias, GraphLink
 from ramet.pipelines.wiki.graphs.ladybug_file import LadybugFile
-
-SCHEMA_VERSION = 1
+from ramet.pipelines.wiki.graphs.ladybug_reading import LadybugReading
+from ramet.pipelines.wiki.graphs.schema import check_model, check_schema, foreign_file, new_info, no_graph
+from ramet.pipelines.wiki.graphs.walking import resolved
 
 LINKS_PER_TRANSACTION = 2_000
 
 _SCHEMA = (
     "CREATE NODE TABLE GraphInfo(name STRING PRIMARY KEY, value STRING)",
     "CREATE NODE TABLE Article(title_key STRING PRIMARY KEY, title STRING, expansion_depth INT64, "
-    "description STRING, loaded BOOLEAN)",
+    "description STRING, loaded BOOLEAN, revision STRING, url STRING)",
     "CREATE NODE TABLE Section(section_key STRING PRIMARY KEY, position INT64, heading STRING, level INT64, "
-    "text STRING, embedding FLOAT[{dimension}])",
+    "text STRING{embedding})",
     "CREATE NODE TABLE Category(name STRING PRIMARY KEY)",
+    "CREATE NODE TABLE Alias(alias_key STRING PRIMARY KEY, title STRING)",
     "CREATE REL TABLE HAS_SECTION(FROM Article TO Section)",
     "CREATE REL TABLE IN_CATEGORY(FROM Article TO Category)",
     "CREATE REL TABLE LINKS_TO(FROM Article TO Article)",
+    "CREATE REL TABLE ALIAS_OF(FROM Alias TO Article)",
 )
 _CREATE_INFO = "UNWIND $rows AS row CREATE (:GraphInfo {name: row.name, value: row.value})"
 _TABLES = "CALL show_tables() RETURN name"
 _INFO = "MATCH (i:GraphInfo) RETURN i.name, i.value"
 
-_MERGE_ARTICLES = """
-    UNWIND $rows AS row MERGE (a:Article {title_key: row.title_key})
-    ON CREATE SET a.title = row.title, a.description = row.description, a.loaded = true,
-        a.expansion_depth = row.depth
-    ON MATCH SET a.title = row.title, a.description = row.description, a.loaded = true,
-        a.expansion_depth = CASE WHEN row.depth < a.expansion_depth THEN row.depth
-            ELSE a.expansion_depth END"""
-_DELETE_SECTIONS = """
-    UNWIND $rows AS row MATCH (:Article {title_key: row.title_key})-[:HAS_SECTION]->(s:Section)
-    DETACH DELETE s"""
-_DELETE_MEMBERSHIPS = """
-    UNWIND $rows AS row MATCH (:Article {title_key: row.title_key})-[edge:IN_CATEGORY]->(:Category)
-    DELETE edge"""
+_STATES = """
+    UNWIND $keys AS key MATCH (a:Article {title_key: key}) RETURN a.title_key, a.loaded, a.expansion_depth"""
+_CREATE_ARTICLES = """
+    UNWIND $rows AS row CREATE (:Article {title_key: row.title_key, title: row.title, expansion_depth: row.depth,
+        description: row.description, loaded: row.loaded, revision: row.revision, url: row.url})"""
+_SET_ARTICLES = """
+    UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key})
+    SET a.title = row.title, a.expansion_depth = row.depth, a.description = row.description, a.loaded = row.loaded,
+        a.revision = row.revision, a.url = row.url"""
+_FORGET_ARTICLE = """
+    MATCH (a:Article {title_key: $key}) SET a.loaded = false, a.description = '', a.revision = '', a.url = ''"""
+_DELETE_ARTICLE = "MATCH (a:Article {title_key: $key}) DETACH DELETE a"
 _CREATE_SECTIONS = """
     UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key})
     CREATE (a)-[:HAS_SECTION]->(:Section {section_key: row.section_key, position: row.position,
-        heading: row.heading, level: row.level, text: row.text, embedding: row.embedding})"""
-_MERGE_CATEGORIES = "UNWIND $rows AS row MERGE (:Category {name: row.name})"
-_MERGE_MEMBERSHIPS = """
-    UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key}), (c:Category {name: row.name})
-    MERGE (a)-[:IN_CATEGORY]->(c)"""
-_MERGE_TARGETS = """
-    UNWIND $rows AS row MERGE (a:Article {title_key: row.target_key})
-    ON CREATE SET a.title = row.target_title, a.expansion_depth = row.target_depth, a.description = '',
-        a.loaded = false"""
+        heading: row.heading, level: row.level, text: row.text%s})"""
+_DELETE_SECTIONS = "MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section) DETACH DELETE s"
+
+_CATEGORIES = "UNWIND $keys AS key MATCH (c:Category {name: key}) RETURN c.name"
+_CATEGORIES_OF = "MATCH (:Article {title_key: $key})-[:IN_CATEGORY]->(c:Category) RETURN c.name"
+_CREATE_CATEGORIES = "UNWIND $rows AS row CREATE (:Category {name: row.name})"
+_CREATE_MEMBERSHIPS = """
+    UNWIND $rows AS row MATCH (a:Article {title_key: row.title_key}) MATCH (c:Category {name: row.name})
+    CREATE (a)-[:IN_CATEGORY]->(c)"""
+_DELETE_MEMBERSHIPS = "MATCH (:Article {title_key: $key})-[edge:IN_CATEGORY]->(:Category) DELETE edge"
+_A_MEMBER = "MATCH (a:Article)-[:IN_CATEGORY]->(:Category {name: $key}) RETURN a.title_key LIMIT 1"
+_DELETE_CATEGORY = "MATCH (c:Category {name: $key}) DETACH DELETE c"
+
 _MERGE_LINKS = """
-    UNWIND $rows AS row MATCH (a:Article {title_key: row.source_key}), (b:Article {title_key: row.target_key})
+    UNWIND $rows AS row MATCH (a:Article {title_key: row.source_key}) MATCH (b:Article {title_key: row.target_key})
     MERGE (a)-[:LINKS_TO]->(b)"""
+_DELETE_LINKS = "MATCH (:Article {title_key: $key})-[edge:LINKS_TO]->(:Article) DELETE edge"
+_TARGETS = "MATCH (:Article {title_key: $key})-[:LINKS_TO]->(b:Article) RETURN b.title_key"
+_SOURCES = "MATCH (:Article {title_key: $key})<-[:LINKS_TO]-(b:Article) RETURN b.title_key"
+_A_SOURCE = f"{_SOURCES} LIMIT 1"
 
-_SEARCH = """
-    MATCH (a:Article)-[:HAS_SECTION]->(s:Section)
-    RETURN array_cosine_similarity(s.embedding, CAST($vector AS FLOAT[{dimension}])) AS score,
-        a.title_key, a.title, a.expansion_depth, s.heading, s.text
-    ORDER BY score DESC, a.title_key, s.position LIMIT $limit"""
-_COUNTS = {
-    "articles": "MATCH (a:Article) WHERE a.loaded RETURN count(*)",
-    "discovered": "MATCH (a:Article) WHERE NOT a.loaded RETURN count(*)",
-    "sections": "MATCH (s:Section) RETURN count(*)",
-    "categories": "MATCH (c:Category) RETURN count(*)",
-    "links": "MATCH (:Article)-[edge:LINKS_TO]->(:Article) RETURN count(*)",
-}
-_DUMPS = {
-    "Article": "MATCH (a:Article) RETURN a.title_key, a.title, a.expansion_depth, a.description, a.loaded",
-    "Category": "MATCH (c:Category) RETURN c.name",
-    "HAS_SECTION": "MATCH (a:Article)-[:HAS_SECTION]->(s:Section) RETURN a.title_key, s.section_key",
-    "IN_CATEGORY": "MATCH (a:Article)-[:IN_CATEGORY]->(c:Category) RETURN a.title_key, c.name",
-    "LINKS_TO": "MATCH (a:Article)-[:LINKS_TO]->(b:Article) RETURN a.title_key, b.title_key",
-}
-_DUMP_SECTIONS = "MATCH (s:Section) RETURN s.section_key, s.position, s.heading, s.level, s.text, s.embedding"
+_ALIASES = "UNWIND $keys AS key MATCH (x:Alias {alias_key: key}) RETURN x.alias_key"
+_ALIAS_LEADS_TO = "MATCH (:Alias {alias_key: $key})-[:ALIAS_OF]->(a:Article) RETURN a.title_key"
+_ALIASES_OF = "MATCH (x:Alias)-[:ALIAS_OF]->(:Article {title_key: $key}) RETURN x.alias_key, x.title"
+_CREATE_ALIASES = """
+    UNWIND $rows AS row MATCH (a:Article {title_key: row.target_key})
+    CREATE (:Alias {alias_key: row.alias_key, title: row.title})-[:ALIAS_OF]->(a)"""
+_DELETE_ALIAS = "MATCH (x:Alias {alias_key: $key}) DETACH DELETE x"
 
 
-class LadybugGraph:
+class _State(NamedTuple):
+    """What is known of an article before it is written."""
+
+    loaded: bool
+    expansion_depth: int
+
+
+class LadybugGraph(LadybugReading):
     """A `GraphStore` in a LadybugDB file, from `open_writer` or `open_reader`; a context manager."""
-
-    def __init__(self, file: LadybugFile, info: Mapping[str, str]) -> None:
-        """Wrap an open file whose GraphInfo is `info`."""
-        self._file = file
-        self.model_id = info["embedding_model"]
-        self.dimension = int(info["embedding_dimension"])
 
     @classmethod
     def open_writer(cls, path: Path, *, model_id: str, dimension: int) -> LadybugGraph:
@@ -101,15 +101,10 @@ class LadybugGraph:
             GraphMismatch: its vectors come from another model, or its schema from another version.
             GraphError: the file cannot be opened or is no such graph.
         """
-        wanted = {
-            "schema_version": str(SCHEMA_VERSION),
-            "embedding_model": model_id,
-            "embedding_dimension": str(dimension),
-        }
         file = LadybugFile(path, read_only=False)
         try:
             if not file.read(_TABLES):
-                _create_schema(file, wanted)
+                _create_schema(file, new_info(model_id=model_id, dimension=dimension))
             info = _read_info(file)
             check_model(path, info, model_id=model_id, dimension=dimension)
             return cls(file, info)
@@ -127,7 +122,7 @@ class LadybugGraph:
             GraphError: there is no graph, or it cannot be read.
         """
         if not path.exists():
-            raise GraphError(f"there is no graph at {path} yet; make one with `ramet wiki expand`")
+            raise no_graph(path)
         file = LadybugFile(path, read_only=True)
         try:
             return cls(file, _read_info(file))
@@ -137,48 +132,61 @@ class LadybugGraph:
 
     def load_articles(self, batch: Sequence[EmbeddedArticle]) -> None:
         """See `GraphStore.load_articles`."""
-        articles = [_article_row(item) for item in batch]
-        sections = [row for item in batch for row in _section_rows(item)]
-        memberships = [
-            {"title_key": item.article.key, "name": name} for item in batch for name in item.article.categories
-        ]
         with self._file.transaction():
-            self._file.write(_MERGE_ARTICLES, articles)
-            self._file.write(_DELETE_SECTIONS, articles)
-            self._file.write(_DELETE_MEMBERSHIPS, articles)
-            self._file.write(_CREATE_SECTIONS, sections)
-            self._file.write(_MERGE_CATEGORIES, memberships)
-            self._file.write(_MERGE_MEMBERSHIPS, memberships)
+            states = self._states(item.article.key for item in batch)
+            rows = [_article_row(item, states.get(item.article.key)) for item in batch]
+            self._file.write(_CREATE_ARTICLES, [row for row in rows if row["title_key"] not in states])
+            self._file.write(_SET_ARTICLES, [row for row in rows if row["title_key"] in states])
+            self._delete_aliases(item.article.key for item in batch)
+            left = self._delete_contents(key for key, state in states.items() if state.loaded)
+            self._create_sections(batch)
+            self._create_memberships(batch)
+            self._delete_empty_categories(left)
 
     def add_links(self, links: Sequence[GraphLink]) -> None:
         """See `GraphStore.add_links`."""
         for start in range(0, len(links), LINKS_PER_TRANSACTION):
-            rows = [_link_row(link) for link in links[start : start + LINKS_PER_TRANSACTION]]
             with self._file.transaction():
-                self._file.write(_MERGE_TARGETS, rows)
-                self._file.write(_MERGE_LINKS, rows)
+                self._draw(links[start : start + LINKS_PER_TRANSACTION])
 
-    def counts(self) -> GraphCounts:
-        """See `GraphStore.counts`."""
-        return GraphCounts(**{name: self._file.read(query)[0][0] for name, query in _COUNTS.items()})
+    def replace_links(self, source_keys: Collection[str], links: Sequence[GraphLink]) -> None:
+        """See `GraphStore.replace_links`."""
+        with self._file.transaction():
+            targets = self._delete_links(source_keys)
+            self._draw(links)
+            self._delete_unlinked(targets)
 
-    def search(self, vector: Vector, *, limit: int) -> list[SearchHit]:
-        """See `GraphStore.search`."""
-        assert len(vector) == self.dimension
-        query = _SEARCH.format(dimension=self.dimension)
-        return [SearchHit(*row) for row in self._file.read(query, {"vector": vector, "limit": limit})]
+    def add_aliases(self, aliases: Sequence[GraphAlias]) -> None:
+        """See `GraphStore.add_aliases`."""
+        leads = resolved(aliases)
+        with self._file.transaction():
+            states = self._states([*leads, *(target for _, target in leads.values())])
+            leads = {key: lead for key, lead in leads.items() if not (key in states and states[key].loaded)}
+            targets = dict.fromkeys(target for _, target in leads.values())
+            self._delete_aliases([*leads, *targets])
+            stubs: dict[str, dict[str, Any]] = {}
+            for key, (_, target) in sorted(leads.items()):
+                if target not in states:
+                    depth = states[key].expansion_depth if key in states else DEPTH_UNKNOWN
+                    known = stubs.setdefault(target, _stub_row(target, target, depth))
+                    known["depth"] = _nearer(known["depth"], depth)
+            self._file.write(_CREATE_ARTICLES, list(stubs.values()))
+            rows = [{"alias_key": key, "title": title, "target_key": target} for key, (title, target) in leads.items()]
+            self._file.write(_CREATE_ALIASES, rows)
+            for key, (_, target) in leads.items():
+                if key in states:
+                    self._merge(key, target)
 
-    def dump(self) -> list[str]:
-        """See `GraphStore.dump`."""
-        lines = [_line(name, row) for name, query in _DUMPS.items() for row in self._file.read(query)]
-        lines += [
-            _line("Section", [*values, vector_digest(vector)]) for *values, vector in self._file.read(_DUMP_SECTIONS)
-        ]
-        return sorted(lines)
-
-    def close(self) -> None:
-        """See `GraphStore.close`."""
-        self._file.close()
+    def remove_articles(self, keys: Collection[str]) -> None:
+        """See `GraphStore.remove_articles`."""
+        with self._file.transaction():
+            known = list(self._states(keys))
+            left = self._delete_contents(known)
+            targets = self._delete_links(known)
+            for key in known:
+                self._file.read(_FORGET_ARTICLE, {"key": key})
+            self._delete_empty_categories(left)
+            self._delete_unlinked([*known, *targets])
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -190,51 +198,142 @@ class LadybugGraph:
         """Close."""
         self.close()
 
+    def _states(self, keys: Iterable[str]) -> dict[str, _State]:
+        """What is known of each of these articles; nothing of those that the graph does not have."""
+        wanted = list(dict.fromkeys(keys))
+        rows = self._file.read(_STATES, {"keys": wanted}) if wanted else []
+        return {key: _State(loaded, depth) for key, loaded, depth in rows}
 
-def check_model(path: Path, info: Mapping[str, str], *, model_id: str, dimension: int) -> None:
-    """Refuse vectors of one model in, or against, a graph of another.
+    def _draw(self, links: Sequence[GraphLink]) -> None:
+        aliases = self._existing_aliases(link.target_key for link in links)
+        leads = {key: self._file.read(_ALIAS_LEADS_TO, {"key": key})[0][0] for key in aliases}
+        drawn = {(link.source_key, leads.get(link.target_key, link.target_key)): link for link in reversed(links)}
+        states = self._states(target for _, target in drawn)
+        stubs = {
+            target: _stub_row(target, link.target_title, link.target_depth)
+            for (_, target), link in drawn.items()
+            if target not in states
+        }
+        self._file.write(_CREATE_ARTICLES, list(stubs.values()))
+        rows = [{"source_key": source, "target_key": target} for source, target in drawn if source != target]
+        self._file.write(_MERGE_LINKS, rows)
 
-    Raises:
-        GraphMismatch: `info`, of the graph at `path`, names another model or another number of dimensions.
-    """
-    if (info["embedding_model"], info["embedding_dimension"]) != (model_id, str(dimension)):
-        raise GraphMismatch(
-            f"{path} holds vectors of {info['embedding_model']} ({info['embedding_dimension']} numbers), not "
-            f"of {model_id} ({dimension}), and they cannot be compared; use that model or another graph file"
-        )
+    def _merge(self, key: str, target: str) -> None:
+        """Let what leads to the article `key`, which was never loaded, lead to `target`; then forget it."""
+        sources = [source for (source,) in self._file.read(_SOURCES, {"key": key}) if source != target]
+        self._file.write(_MERGE_LINKS, [{"source_key": source, "target_key": target} for source in sources])
+        aliases = self._file.read(_ALIASES_OF, {"key": key})
+        for alias, _ in aliases:
+            self._file.read(_DELETE_ALIAS, {"key": alias})
+        rows = [{"alias_key": alias, "title": title, "target_key": target} for alias, title in aliases]
+        self._file.write(_CREATE_ALIASES, rows)
+        self._file.read(_DELETE_ARTICLE, {"key": key})
+
+    def _create_sections(self, batch: Sequence[EmbeddedArticle]) -> None:
+        statement = _CREATE_SECTIONS % (", embedding: row.embedding" if self.dimension else "")
+        self._file.write(statement, [row for item in batch for row in _section_rows(item)])
+
+    def _create_memberships(self, batch: Sequence[EmbeddedArticle]) -> None:
+        rows = [
+            {"title_key": item.article.key, "name": name}
+            for item in batch
+            for name in dict.fromkeys(item.article.categories)
+        ]
+        names = list(dict.fromkeys(row["name"] for row in rows))
+        known = {name for (name,) in self._file.read(_CATEGORIES, {"keys": names})} if names else set()
+        self._file.write(_CREATE_CATEGORIES, [{"name": name} for name in names if name not in known])
+        self._file.write(_CREATE_MEMBERSHIPS, rows)
+
+    def _delete_contents(self, keys: Iterable[str]) -> set[str]:
+        """Take away the sections and categories of these articles; the categories that they were in."""
+        left: set[str] = set()
+        for key in keys:
+            self._file.read(_DELETE_SECTIONS, {"key": key})
+            left.update(name for (name,) in self._file.read(_CATEGORIES_OF, {"key": key}))
+            self._file.read(_DELETE_MEMBERSHIPS, {"key": key})
+        return left
+
+    def _delete_empty_categories(self, names: Iterable[str]) -> None:
+        for name in names:
+            if not self._file.read(_A_MEMBER, {"key": name}):
+                self._file.read(_DELETE_CATEGORY, {"key": name})
+
+    def _delete_links(self, source_keys: Iterable[str]) -> list[str]:
+        """Take away the links that leave these articles; where they led."""
+        targets: dict[str, None] = {}
+        for key in source_keys:
+            targets.update(dict.fromkeys(target for (target,) in self._file.read(_TARGETS, {"key": key})))
+            self._file.read(_DELETE_LINKS, {"key": key})
+        return list(targets)
+
+    def _delete_unlinked(self, keys: Iterable[str]) -> None:
+        """Forget those of these articles that are not loaded and that nobody links to, with their aliases."""
+        for key, state in self._states(keys).items():
+            if not state.loaded and not self._file.read(_A_SOURCE, {"key": key}):
+                for alias, _ in self._file.read(_ALIASES_OF, {"key": key}):
+                    self._file.read(_DELETE_ALIAS, {"key": alias})
+                self._file.read(_DELETE_ARTICLE, {"key": key})
+
+    def _existing_aliases(self, keys: Iterable[str]) -> list[str]:
+        wanted = list(dict.fromkeys(keys))
+        return [key for (key,) in self._file.read(_ALIASES, {"keys": wanted})] if wanted else []
+
+    def _delete_aliases(self, keys: Iterable[str]) -> None:
+        for key in self._existing_aliases(keys):
+            self._file.read(_DELETE_ALIAS, {"key": key})
 
 
 def _create_schema(file: LadybugFile, info: Mapping[str, str]) -> None:
+    dimension = int(info["embedding_dimension"])
+    embedding = f", embedding FLOAT[{dimension}]" if dimension else ""
     # In one transaction: a graph has all of its tables and says whose vectors it holds, or is empty.
     with file.transaction():
         for statement in _SCHEMA:
-            file.write(statement.format(dimension=info["embedding_dimension"]))
+            file.write(statement.format(embedding=embedding))
         file.write(_CREATE_INFO, [{"name": name, "value": value} for name, value in info.items()])
 
 
 def _read_info(file: LadybugFile) -> dict[str, str]:
     if ["GraphInfo"] not in file.read(_TABLES):
-        raise GraphError(f"{file.path} is not a graph of `ramet wiki`; give another file")
+        raise foreign_file(file.path)
     info: dict[str, str] = dict(file.read(_INFO))
-    if info.get("schema_version") != str(SCHEMA_VERSION):
-        raise GraphMismatch(
-            f"{file.path} has graph schema {info.get('schema_version')}, this release reads "
-            f"{SCHEMA_VERSION}; use the release that made it, or another graph file"
-        )
+    check_schema(file.path, info)
     return info
 
 
-def _article_row(item: EmbeddedArticle) -> dict[str, Any]:
+def _nearer(known: int, depth: int) -> int:
+    """The smaller of two depths, of which either may be unknown."""
+    return max(known, depth) if DEPTH_UNKNOWN in (known, depth) else min(known, depth)
+
+
+def _article_row(item: EmbeddedArticle, state: _State | None) -> dict[str, Any]:
+    article = item.article
     return {
-        "title_key": item.article.key,
-        "title": item.article.title,
-        "description": item.article.description,
-        "depth": item.expansion_depth,
+        "title_key": article.key,
+        "title": article.title,
+        "depth": item.expansion_depth if state is None else _nearer(state.expansion_depth, item.expansion_depth),
+        "description": article.description,
+        "loaded": True,
+        "revision": article.revision,
+        "url": article.url,
+    }
+
+
+def _stub_row(key: str, title: str, depth: int) -> dict[str, Any]:
+    """An article that is known only from links or aliases."""
+    return {
+        "title_key": key,
+        "title": title,
+        "depth": depth,
+        "description": "",
+        "loaded": False,
+        "revision": "",
+        "url": "",
     }
 
 
 def _section_rows(item: EmbeddedArticle) -> list[dict[str, Any]]:
-    return [
+    rows = [
         {
             "title_key": item.article.key,
             "section_key": f"{item.article.key}#{position}",
@@ -242,20 +341,10 @@ def _section_rows(item: EmbeddedArticle) -> list[dict[str, Any]]:
             "heading": section.heading,
             "level": section.level,
             "text": section.text,
-            "embedding": vector,
         }
-        for position, (section, vector) in enumerate(zip(item.article.sections, item.vectors, strict=True))
+        for position, section in enumerate(item.article.sections)
     ]
-
-
-def _link_row(link: GraphLink) -> dict[str, Any]:
-    return {
-        "source_key": link.source_key,
-        "target_key": link.target_key,
-        "target_title": link.target_title,
-        "target_depth": link.target_depth,
-    }
-
-
-def _line(label: str, values: Sequence[object]) -> str:
-    return f"{label} {json.dumps(list(values), ensure_ascii=False)}"
+    if item.vectors:
+        for row, vector in zip(rows, item.vectors, strict=True):
+            row["embedding"] = vector
+    return rows

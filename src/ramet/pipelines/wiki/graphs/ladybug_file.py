@@ -10,15 +10,14 @@ reader.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ramet.pipelines.wiki.errors import GraphBusy, GraphError, import_extra, one_line
+from ramet.pipelines.wiki.errors import GraphError, import_extra, one_line
+from ramet.pipelines.wiki.graphs.locks import GraphLocks
 
 BUFFER_POOL_BYTES = 256 * 1024 * 1024
 """Memory for pages, in bytes; the database's own default is most of the machine's."""
@@ -46,7 +45,7 @@ class LadybugFile:
         self._turn = threading.RLock()
         self._closed = False
         ladybug = import_extra("ladybug")
-        self._locks = _FileLocks.shared(path) if read_only else _FileLocks.exclusive(path)
+        self._locks = GraphLocks.shared(path) if read_only else GraphLocks.exclusive(path)
         try:
             self._database = _open_for_reading(ladybug, path) if read_only else _open(ladybug, path)
             self._connection = ladybug.Connection(self._database)
@@ -144,83 +143,6 @@ class LadybugFile:
                 raise GraphError(f"{self.path} could not be written: {one_line(error)}") from error
 
 
-class _FileLocks:
-    """The locks of one open graph: a writer's two, or a reader's one."""
-
-    def __init__(self, writer: int | None, readers: int | None) -> None:
-        self._writer = writer
-        self._readers = readers
-
-    @classmethod
-    def exclusive(cls, path: Path) -> _FileLocks:
-        """Become the writer of `path`, or raise GraphBusy at once."""
-        writer = lock_alone(path, "writer")
-        try:
-            return cls(writer, os.open(f"{path}.readers", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
-        except OSError as error:
-            os.close(writer)
-            raise GraphError(f"cannot write beside {path}: {one_line(error.strerror or error)}") from error
-
-    @classmethod
-    def shared(cls, path: Path) -> _FileLocks:
-        """Keep checkpoints of `path` away, waiting for one that is under way (under a second)."""
-        try:
-            readers = os.open(f"{path}.readers", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError:
-            # Where no lock file can be made there is no writer either, as on a medium that only reads.
-            return cls(None, None)
-        fcntl.flock(readers, fcntl.LOCK_SH)
-        return cls(None, readers)
-
-    @contextmanager
-    def without_readers(self) -> Iterator[bool]:
-        """Keep readers out meanwhile; False if there are some."""
-        assert self._readers is not None
-        try:
-            fcntl.flock(self._readers, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            fcntl.flock(self._readers, fcntl.LOCK_UN)
-
-    def release(self) -> None:
-        for lock in (self._writer, self._readers):
-            if lock is not None:
-                os.close(lock)
-        self._writer = self._readers = None
-
-
-def lock_alone(path: Path, purpose: str) -> int:
-    """Take the lock `FILE.purpose` of the graph at `path`; close what is returned to free it.
-
-    Raises:
-        GraphBusy: another process holds it.
-        GraphError: the lock file cannot be made.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = os.open(f"{path}.{purpose}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.truncate(lock, 0)
-            os.write(lock, str(os.getpid()).encode())
-            return lock
-        except BlockingIOError as error:
-            process = os.pread(lock, 20, 0).decode() or "unknown"
-            os.close(lock)
-            raise GraphBusy(
-                f"process {process} is writing to {path}, and a graph admits one writer; wait for it to end, or stop it"
-            ) from error
-        except BaseException:
-            os.close(lock)
-            raise
-    except OSError as error:
-        raise GraphError(f"cannot write beside {path}: {one_line(error.strerror or error)}") from error
-
-
 def _open(ladybug: Any, path: Path, **options: Any) -> Any:
     return ladybug.Database(
         str(path),
@@ -240,7 +162,7 @@ def _open_for_reading(ladybug: Any, path: Path) -> Any:
         if "read-write mode" not in str(error):
             raise
     # A writer was killed in the middle of a checkpoint. Only a writer can finish it.
-    locks = _FileLocks.exclusive(path)
+    locks = GraphLocks.exclusive(path)
     try:
         _open(ladybug, path).close()
     finally:

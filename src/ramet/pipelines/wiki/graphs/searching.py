@@ -9,7 +9,8 @@ from ramet.pipelines.wiki.embedding.base import Embedder
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.embedding.opening import open_embedder
 from ramet.pipelines.wiki.graphs.base import SearchHit
-from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph, check_model
+from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
+from ramet.pipelines.wiki.graphs.schema import check_model
 
 
 class Found(NamedTuple):
