@@ -8,6 +8,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ramet import Permanent, Transient
+
+WIKI_EXTRA = "'ramet[wiki]'"
+"""The extra that installs what the pipeline needs by default, as a shell is told."""
+
 
 class WikiError(Exception):
     """Something a user can put right. The message is one line and says how."""
@@ -16,7 +21,7 @@ class WikiError(Exception):
 
 
 class ExtraMissing(WikiError):
-    """A package of the extra `[wiki]` is not installed."""
+    """A package that is needed for what was asked is not installed."""
 
 
 class DatasetError(WikiError):
@@ -51,13 +56,24 @@ class GraphMismatch(GraphError):
     """The graph was built with another embedding model or by another version; vectors are never mixed."""
 
 
+class EmbedderError(WikiError, Permanent):
+    """An embedder is named wrongly, refused us, or answered what cannot be used; trying again gives the same.
+
+    The fault is the setting's and not the article's: mend it, then revive what failed.
+    """
+
+
+class EmbedderBusy(Transient, WikiError):
+    """An endpoint for embeddings could not be reached, or failed on its side; trying again can help."""
+
+
 def one_line(text: object) -> str:
     """Fold a message that spans lines, as a driver's may, into one."""
     return " ".join(str(text).split())
 
 
-def import_extra(module: str) -> Any:
-    """Import `module`, which the extra `[wiki]` installs, when it is first needed.
+def import_extra(module: str, package: str = WIKI_EXTRA) -> Any:
+    """Import `module` when it is first needed; `package` is what installs it, as pip is told.
 
     Typed `Any` because most of these packages ship no types.
 
@@ -70,5 +86,5 @@ def import_extra(module: str) -> Any:
         if error.name != module.partition(".")[0]:
             raise
         raise ExtraMissing(
-            f"the wiki pipeline needs the package '{module}': install it with `pip install 'ramet[wiki]'`"
+            f"the wiki pipeline needs the package '{module}': install it with `pip install {package}`"
         ) from error

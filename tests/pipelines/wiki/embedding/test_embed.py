@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,6 @@ from ramet.pipelines.wiki.embedding import minilm as embed
 from ramet.pipelines.wiki.embedding.base import Embedder, section_text
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.embedding.minilm import MiniLmEmbedder
-from ramet.pipelines.wiki.embedding.opening import open_embedder
 from ramet.pipelines.wiki.errors import DatasetError
 from ramet.pipelines.wiki.sources import dataset
 
@@ -63,11 +62,6 @@ def test_texts_that_share_words_are_nearer() -> None:
     assert cosine(near, far) < 0.3
 
 
-def test_without_a_model_nothing_is_fetched(tmp_path: Path) -> None:
-    assert isinstance(open_embedder(semantic=False, data_dir=tmp_path), HashingEmbedder)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_section_is_embedded_with_its_place() -> None:
     article = article_from_text("Tarn", "lead\n== Harbour ==\nA pier.")
     texts = [section_text(article, section) for section in article.sections]
@@ -80,6 +74,26 @@ def test_the_model_makes_unit_vectors_of_each_text_alone(minilm: MiniLmEmbedder)
     assert [len(vector) for vector in vectors] == [embedder.dimension] * len(TEXTS)
     assert all(math.isclose(math.hypot(*vector), 1.0, abs_tol=1e-5) for vector in vectors)
     assert [embedder.embed([text])[0] for text in reversed(TEXTS)] == vectors[::-1]
+
+
+def test_the_model_computes_a_text_the_same_whatever_is_computed_with_it(minilm: MiniLmEmbedder) -> None:
+    words = "on the island a lamp was lit by the keeper who came from beyond the sound every evening".split()
+    texts = [" ".join(words[: 1 + position % len(words)]) for position in range(60)] + TEXTS
+    alone = [minilm.embed([text])[0] for text in texts]
+    for order in (texts, texts[::-1]):
+        together = minilm.embed(order)
+        for text, vector in zip(order, together, strict=True):
+            assert vector == pytest.approx(alone[texts.index(text)], abs=1e-5)
+
+
+def test_the_model_can_be_asked_by_many_threads_at_once(minilm: MiniLmEmbedder) -> None:
+    expected = minilm.embed(TEXTS)
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(minilm.embed, [TEXTS] * 8)) == [expected] * 8
+
+
+def test_no_text_is_no_vector(minilm: MiniLmEmbedder) -> None:
+    assert minilm.embed([]) == []
 
 
 def test_the_model_ranks_by_meaning(minilm: MiniLmEmbedder) -> None:

@@ -2,17 +2,90 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
+from typing import overload
 
 from ramet.pipelines.wiki.embedding.base import Embedder
+from ramet.pipelines.wiki.embedding.endpoint import EndpointEmbedder
+from ramet.pipelines.wiki.embedding.endpoint_spec import key_for, read_endpoint
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
-from ramet.pipelines.wiki.embedding.minilm import MiniLmEmbedder
+from ramet.pipelines.wiki.embedding.minilm import PACKAGES, MiniLmEmbedder
+from ramet.pipelines.wiki.embedding.sentence import PACKAGE, SentenceEmbedder
+from ramet.pipelines.wiki.errors import WIKI_EXTRA, EmbedderError, ExtraMissing
+
+DEFAULT = "onnx"
+SENTENCE = "sentence-transformers"
+ENDPOINT = "openai"
+HASHING = "hashing"
+NONE = "none"
+FORMS = f"{DEFAULT}, {SENTENCE}:MODEL, {ENDPOINT}:MODEL@BASE_URL, {HASHING} or {NONE}"
 
 
-def open_embedder(*, semantic: bool, data_dir: Path) -> Embedder:
-    """The default model, or the stand-in when no model is wanted.
+@overload
+def open_embedder(spec: str, data_dir: Path) -> Embedder | None: ...
+@overload
+def open_embedder(*, semantic: bool, data_dir: Path) -> Embedder: ...
+def open_embedder(spec: str = DEFAULT, data_dir: Path = Path(), *, semantic: bool | None = None) -> Embedder | None:
+    """Open the embedder that `spec` names; None if it names none.
+
+    Args:
+        spec: `onnx`: the default model. `sentence-transformers:MODEL` or `sentence-transformers:MODEL@REVISION`.
+            `openai:MODEL@BASE_URL`, with `?dimensions=NUMBER` or without: an endpoint that is asked for one vector
+            here. `hashing`: the stand-in without a model. `none`: sections get no vectors.
+        data_dir: where what is fetched is kept.
+        semantic: the default model or the stand-in, instead of `spec`.
 
     Raises:
-        ExtraMissing, DatasetError: as `MiniLmEmbedder`.
+        EmbedderError: there is no such embedder, or an endpoint refuses us.
+        EmbedderBusy: an endpoint cannot be reached just now.
+        ramet.RetryAfter: an endpoint names the time to come back.
+        ExtraMissing, DatasetError: as `MiniLmEmbedder` and `SentenceEmbedder`.
     """
-    return MiniLmEmbedder(data_dir) if semantic else HashingEmbedder()
+    if semantic is not None:
+        spec = DEFAULT if semantic else HASHING
+    kind, rest = _split(spec)
+    match kind:
+        case "onnx":
+            return MiniLmEmbedder(data_dir)
+        case "sentence-transformers":
+            return SentenceEmbedder(rest)
+        case "openai":
+            return EndpointEmbedder(read_endpoint(rest))
+        case "hashing":
+            return HashingEmbedder()
+        case _:
+            return None
+
+
+def check_embedder(spec: str) -> None:
+    """Check whether `spec` can be opened, without loading, fetching or asking anything.
+
+    Raises:
+        EmbedderError: it names no embedder.
+        ExtraMissing: a package that it needs is not installed; the message says what installs it.
+    """
+    kind, rest = _split(spec)
+    if kind == DEFAULT:
+        _check_packages(PACKAGES, WIKI_EXTRA)
+    elif kind == SENTENCE:
+        _check_packages(("sentence_transformers",), PACKAGE)
+    elif kind == ENDPOINT:
+        key_for(read_endpoint(rest))
+        _check_packages(("httpx",), WIKI_EXTRA)
+
+
+def _split(spec: str) -> tuple[str, str]:
+    kind, colon, rest = spec.partition(":")
+    if kind in (DEFAULT, HASHING, NONE) and not colon:
+        return kind, ""
+    if kind in (SENTENCE, ENDPOINT) and rest:
+        return kind, rest
+    # What was given is not repeated: an address in it may hold a secret.
+    raise EmbedderError(f"no such embedder; it is one of {FORMS}")
+
+
+def _check_packages(modules: tuple[str, ...], package: str) -> None:
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    if missing:
+        raise ExtraMissing(f"missing for this embedder: {', '.join(missing)}; run `pip install {package}`")
