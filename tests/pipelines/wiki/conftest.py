@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from ramet.pipelines.wiki.embedding.base import section_text
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.graphs.base import EmbeddedArticle
 from ramet.pipelines.wiki.sources.article_set import ArticleSet
+from tests.pipelines.wiki import mediawiki as real
 
 TEXTS = {
     "Ollo Island": "Ollo Island lies east of the Sound of Brae and is known for its lighthouse.\n"
@@ -61,6 +62,39 @@ def embedded(embedder: HashingEmbedder) -> Callable[[Sequence[Article], int], li
 def graph_path(tmp_path: Path) -> Path:
     pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
     return tmp_path / "graphs" / "archipelago.lbug"
+
+
+@pytest.fixture(scope="session")
+def built_wiki(pytestconfig: pytest.Config) -> Path:
+    """A MediaWiki that does not run yet; kept with what pytest remembers, for as long as it is still the same."""
+    if real.missing():
+        pytest.skip(real.missing())
+    cache = pytestconfig.cache
+    assert cache is not None, "pytest's cache is switched off"
+    return real.built_once(cache.mkdir("mediawiki") / real.fingerprint())
+
+
+@pytest.fixture(scope="session")
+def running_wiki(built_wiki: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[real.MediaWiki]:
+    """One MediaWiki for all tests of this process; they leave its pages as they are."""
+    with real.MediaWiki(built_wiki, tmp_path_factory.mktemp("mediawiki") / "wiki") as running:
+        yield running
+
+
+@pytest.fixture
+def mediawiki(running_wiki: real.MediaWiki) -> Iterator[real.MediaWiki]:
+    """The running MediaWiki, without faults and with nothing asked yet."""
+    running_wiki.faults()
+    running_wiki.forget()
+    yield running_wiki
+    running_wiki.faults()
+
+
+@pytest.fixture
+def mediawiki_to_edit(built_wiki: Path, tmp_path: Path) -> Iterator[real.MediaWiki]:
+    """A MediaWiki of the test's own."""
+    with real.MediaWiki(built_wiki, tmp_path / "wiki") as running:
+        yield running
 
 
 def make_articles() -> list[Article]:

@@ -1,0 +1,177 @@
+"""What every request to a host passes: at most so many at once and a smallest gap, over all workers on a database.
+
+A wiki counts what comes from one operator, not from one process. The slots of a host are rows; each is held under a
+lease, so one whose holder was killed comes back by itself. Statements are in the part of SQL that SQLite and PostgreSQL
+share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol
+
+from ramet import ClaimLost, Ran, Statement, TransactionRefused
+
+if TYPE_CHECKING:
+    from ramet import Client
+
+SLOTS = 3
+"""Requests to one host at once: what wikis ask of clients."""
+LEASE_SECONDS = 90.0
+"""How long a slot is held for a holder that says nothing: a request takes a third of it at most."""
+LOOK_SECONDS = (0.02, 0.5)
+"""Between two looks for a free slot: at first, and at most. What is really waited is half of it or more."""
+
+DEFINITIONS = (
+    """
+    CREATE TABLE IF NOT EXISTS wiki_hosts (
+        host    TEXT NOT NULL PRIMARY KEY,
+        next_at DOUBLE PRECISION NOT NULL
+    )""",
+    """
+    CREATE TABLE IF NOT EXISTS wiki_host_slots (
+        host   TEXT NOT NULL,
+        slot   INTEGER NOT NULL,
+        holder TEXT NOT NULL,
+        until  DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (host, slot)
+    )""",
+)
+"""Of the gate's tables. Times are Unix seconds."""
+
+ADD_HOST = "INSERT INTO wiki_hosts (host, next_at) VALUES (?, 0) ON CONFLICT (host) DO NOTHING"
+ADD_SLOT = """
+    INSERT INTO wiki_host_slots (host, slot, holder, until) VALUES (?, ?, '', 0)
+    ON CONFLICT (host, slot) DO NOTHING"""
+TAKE = """
+    UPDATE wiki_host_slots SET holder = ?, until = ?
+    WHERE host = ? AND until <= ? AND slot = (
+        SELECT MIN(slot) FROM wiki_host_slots WHERE host = ? AND until <= ? AND slot < ?)"""
+"""(holder, until, host, now, host, now, slots): two that want the same slot at once: the second changes no row."""
+PACE = """
+    UPDATE wiki_hosts SET next_at = CASE WHEN next_at > ? THEN next_at ELSE ? END + ?
+    WHERE host = ? AND EXISTS (SELECT 1 FROM wiki_host_slots WHERE host = ? AND holder = ?)
+    RETURNING next_at"""
+"""(now, now, gap, host, host, holder): the end of the gap after this request; no row without a slot."""
+GIVE_BACK = "UPDATE wiki_host_slots SET holder = '', until = 0 WHERE host = ? AND holder = ?"
+"""(host, holder)"""
+
+Transaction = Callable[[Sequence[Statement]], Awaitable[Sequence[Ran]]]
+"""Runs statements now, all or none: `ctx.transaction` of a handler."""
+
+
+_transaction: ContextVar[Transaction] = ContextVar("wiki_gate_transaction")
+
+
+@contextmanager
+def through(transaction: Transaction) -> Iterator[None]:
+    """Requests made inside, by this asyncio task or those it starts, pass a `SharedGate` with this transaction.
+
+    A source is shared by many tasks of the engine, and each writes under a claim of its own.
+    """
+    token = _transaction.set(transaction)
+    try:
+        yield
+    finally:
+        _transaction.reset(token)
+
+
+class Gate(Protocol):
+    """Lets requests to a host through."""
+
+    def request(self) -> AbstractAsyncContextManager[None]:
+        """Entered when a request may begin, left when its answer is there."""
+        ...
+
+
+class OpenGate:
+    """A gate of this process alone, for a program that is the only one."""
+
+    def __init__(self, requests_per_second: float | None = None, *, slots: int = SLOTS) -> None:
+        """At most `slots` at once, and begun at most `requests_per_second` times a second; None: as fast as it goes."""
+        self._slots = asyncio.Semaphore(slots)
+        self._gap = 0.0 if requests_per_second is None else 1 / requests_per_second
+        self._next_at = 0.0
+
+    @asynccontextmanager
+    async def request(self) -> AsyncIterator[None]:
+        """See `Gate.request`."""
+        async with self._slots:
+            now = asyncio.get_running_loop().time()
+            starts_at = max(now, self._next_at)
+            self._next_at = starts_at + self._gap
+            if starts_at > now:
+                await asyncio.sleep(starts_at - now)
+            yield
+
+
+class SharedGate:
+    """A gate for all workers on a database. Its requests are made within `through`."""
+
+    def __init__(
+        self,
+        client: Client,
+        host: str,
+        *,
+        requests_per_second: float | None = None,
+        slots: int = SLOTS,
+        rng: random.Random | None = None,
+    ) -> None:
+        """Guard `host` by the clock of the client's database; the limits as of `OpenGate`, but over all processes."""
+        self._host = host
+        self._clock = client.clock
+        self._gap = 0.0 if requests_per_second is None else 1 / requests_per_second
+        self._slots = slots
+        self._rng = rng or random.Random()
+        self._known = False
+
+    @asynccontextmanager
+    async def request(self) -> AsyncIterator[None]:
+        """See `Gate.request`.
+
+        Raises:
+            LookupError: it is not within `through`.
+            ClaimLost: the claim of the handler whose transaction it is was lost.
+        """
+        transaction = _transaction.get()
+        holder = uuid.uuid4().hex
+        try:
+            await self._wait_for_turn(transaction, holder)
+            yield
+        finally:
+            # A handler that lost its claim can write no more: the slot comes back with its lease.
+            with suppress(ClaimLost, TransactionRefused):
+                await transaction([Statement(GIVE_BACK, (self._host, holder))])
+
+    async def _wait_for_turn(self, transaction: Transaction, holder: str) -> None:
+        if not self._known:
+            slots = [Statement(ADD_SLOT, (self._host, slot)) for slot in range(self._slots)]
+            await transaction([Statement(ADD_HOST, (self._host,)), *slots])
+            self._known = True
+        shortest, longest = LOOK_SECONDS
+        pause = shortest
+        while (starts_in := await self._take(transaction, holder)) is None:
+            await self._clock.sleep(pause * self._rng.uniform(0.5, 1.0))
+            pause = min(2 * pause, longest)
+        if starts_in > 0:
+            await self._clock.sleep(starts_in)
+
+    async def _take(self, transaction: Transaction, holder: str) -> float | None:
+        """In how many seconds the request may begin; None: all slots are taken."""
+        now = self._clock.now()
+        # Those who hold the other slots may begin before this one.
+        until = now + LEASE_SECONDS + self._slots * self._gap
+        _, paced = await transaction(
+            [
+                Statement(TAKE, (holder, until, self._host, now, self._host, now, self._slots)),
+                Statement(PACE, (now, now, self._gap, self._host, self._host, holder)),
+            ]
+        )
+        if not paced.rows:
+            return None
+        return float(paced.rows[0][0]) - self._gap - now

@@ -1,0 +1,232 @@
+"""A guarded HTTP client: what is fetched is hostile until it was measured.
+
+One request here is one answer or one error; trying again is the caller's. An answer's time, its size once decoded, its
+type, its redirects and the addresses behind its host's name are all bounded. Proxies and credentials that environment
+variables name are not used, since a proxy would connect to addresses that nobody looked at, and no cookies are kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
+
+import idna
+
+from ramet import Transient
+from ramet.pipelines.wiki.errors import SourceError, import_extra, one_line
+from ramet.pipelines.wiki.sources.addresses import GuardedBackend, Resolve, host_and_port, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 30.0
+"""From asking to the last byte, redirects included: two of these fit into the time of a call."""
+ANSWER_BYTES_MAX = 16 * 1024 * 1024
+"""Of one answer, decoded. MediaWiki itself stops at half of it."""
+REDIRECTS_MAX = 3
+CONNECTIONS_MAX = 3
+QUERY_BYTES_MAX = 2_000
+"""Longer parameters go into the body of a POST: servers and caches refuse long addresses."""
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+class WebRefused(SourceError):
+    """The server answered with what is not taken, whatever it was asked for: another host, another type, a ring."""
+
+
+class AnswerTooLarge(WebRefused):
+    """The answer is larger than `ANSWER_BYTES_MAX`."""
+
+
+class ServerTrouble(Transient):
+    """No answer came, or half of one, or one that speaks of an error of the server's own."""
+
+
+class Unreachable(ServerTrouble):
+    """There was no connection: what was asked for had no part in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server answered, whatever its status.
+
+    Attributes:
+        url: the address that answered, after redirects.
+        status: HTTP's.
+        headers: by lower-case name; of a repeated one, the last.
+        body: decoded.
+    """
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def media_type(self) -> str:
+        """The content type without parameters, such as `application/json`; empty if none is stated."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class WebClient:
+    """Asks servers over HTTP/1.1, at most `CONNECTIONS_MAX` at once. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        *,
+        user_agent: str,
+        private: bool = False,
+        answer_seconds: float = ANSWER_SECONDS,
+        answer_bytes_max: int = ANSWER_BYTES_MAX,
+        resolver: Resolve = resolve,
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            user_agent: sent with every request; one line of printable ASCII.
+            private: whether addresses of this machine and its network are allowed.
+            answer_seconds: the most that one request may take.
+            answer_bytes_max: the most that one answer may have, decoded.
+            resolver: asks for the addresses of a host.
+        """
+        if not user_agent.isascii() or not user_agent.isprintable():
+            raise SourceError("the user agent has a character that no header may have: use plain ASCII")
+        self._core = import_extra("httpcore2")
+        self._pool = self._core.AsyncConnectionPool(
+            max_connections=CONNECTIONS_MAX,
+            keepalive_expiry=30.0,
+            network_backend=GuardedBackend(private=private, resolver=resolver),
+        )
+        self._user_agent = user_agent
+        self._answer_seconds = answer_seconds
+        self._answer_bytes_max = answer_bytes_max
+
+    async def get(self, url: str, parameters: Mapping[str, str] | None = None, *, accept: str = "*/*") -> Answer:
+        """Ask for `url`; parameters that would make a long address are posted, for servers that take them either way.
+
+        Raises:
+            WebRefused: a redirect to elsewhere or without end, an answer too large or in an unknown encoding.
+            AddressRefused, NameUnknown: see `GuardedBackend`.
+            ServerTrouble: no whole answer came in time.
+            Transient: the name could not be looked up just now.
+        """
+        try:
+            async with asyncio.timeout(self._answer_seconds):
+                return await self._follow(plain_url(url), urlencode(parameters or {}), accept)
+        except TimeoutError:
+            raise ServerTrouble(f"{_host(url)} gave no whole answer in {self._answer_seconds:g} s") from None
+
+    async def close(self) -> None:
+        """Close the connections; further calls do nothing."""
+        await self._pool.aclose()
+
+    async def _follow(self, url: str, query: str, accept: str) -> Answer:
+        posted = len(query) > QUERY_BYTES_MAX
+        here = f"{url}?{query}" if query and not posted else url
+        for _ in range(REDIRECTS_MAX + 1):
+            answer = await self._ask(here, query if posted else "", accept)
+            if answer.status not in _REDIRECTS:
+                return answer
+            here = _redirected(here, answer.headers.get("location", ""))
+        raise WebRefused(f"{_host(url)} redirects more than {REDIRECTS_MAX} times: give the address that it ends at")
+
+    async def _ask(self, url: str, body: str, accept: str) -> Answer:
+        headers = {"Host": _host(url), "User-Agent": self._user_agent, "Accept": accept, "Accept-Encoding": "gzip"}
+        if body:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        wait = {"connect": CONNECT_SECONDS, "read": self._answer_seconds, "write": self._answer_seconds}
+        async with (
+            self._translated(url),
+            self._pool.stream(
+                "POST" if body else "GET",
+                url,
+                headers=list(headers.items()),
+                content=body.encode() if body else None,
+                extensions={"timeout": wait},
+            ) as response,
+        ):
+            stated = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+            return Answer(url, response.status, stated, await self._read(url, stated, response))
+
+    @asynccontextmanager
+    async def _translated(self, url: str) -> AsyncIterator[None]:
+        """The client's errors in the words of this module."""
+        core = self._core
+        try:
+            yield
+        except (core.ConnectError, core.ConnectTimeout) as error:
+            raise Unreachable(f"{_host(url)} cannot be reached: {_reason(error)}") from None
+        except (core.NetworkError, core.TimeoutException) as error:
+            raise ServerTrouble(f"{_host(url)} broke off: {_reason(error)}") from None
+        except core.ProtocolError as error:
+            raise ServerTrouble(f"{_host(url)} does not speak proper HTTP: {_reason(error)}") from None
+
+    async def _read(self, url: str, headers: Mapping[str, str], response: Any) -> bytes:
+        """The body, decoded, of at most `answer_bytes_max` bytes; what is beyond is never held in memory."""
+        encoding = headers.get("content-encoding", "").strip().lower()
+        if encoding not in ("", "identity", "gzip", "x-gzip"):
+            raise WebRefused(f"{_host(url)} answers in the encoding {encoding[:40]!a}, which was not asked for")
+        unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding.endswith("gzip") else None
+        body = bytearray()
+        received = 0
+        try:
+            async with aclosing(response.aiter_stream()) as chunks:
+                async for chunk in chunks:
+                    received += len(chunk)
+                    # One byte more than there is room for shows that there is more.
+                    room = self._answer_bytes_max - len(body) + 1
+                    body += unpacking.decompress(chunk, room) if unpacking else chunk[:room]
+                    if len(body) > self._answer_bytes_max:
+                        raise AnswerTooLarge(f"{_host(url)} answers with more than {self._answer_bytes_max:,} bytes")
+        except zlib.error as error:
+            raise ServerTrouble(f"{_host(url)} answers with broken gzip: {error}") from None
+        if unpacking is not None and received and not unpacking.eof:
+            raise ServerTrouble(f"{_host(url)} broke off in the middle of its answer")
+        return bytes(body)
+
+
+def _redirected(url: str, location: str) -> str:
+    """Where an answer from `url` sends to: the same host and port, or from http to https of the same host."""
+    if not location:
+        raise WebRefused(f"{_host(url)} redirects to nowhere")
+    target = plain_url(urljoin(url, location))
+    (host, port), (to_host, to_port) = host_and_port(url), host_and_port(target)
+    schemes = urlsplit(url).scheme, urlsplit(target).scheme
+    upgraded = schemes == ("http", "https") and (port, to_port) == (80, 443)
+    if host != to_host or not (upgraded or (schemes[0] == schemes[1] and port == to_port)):
+        raise WebRefused(f"{_host(url)} redirects to {target[:200]!a}: if that is the same wiki, give its address")
+    return target
+
+
+def plain_url(url: str) -> str:
+    """An http or https URL in ASCII, without its fragment; the host's name by IDNA.
+
+    Raises:
+        SourceError: it is no such URL, or has a user name or password in it.
+    """
+    host_and_port(url)
+    parts = urlsplit(url)
+    authority = parts.netloc.lower()
+    if not authority.isascii():
+        name, colon, port = authority.partition(":")
+        try:
+            authority = idna.encode(name, uts46=True).decode() + colon + port
+        except idna.IDNAError as error:
+            raise SourceError(f"{name!a} is no host name: {error}") from None
+    safe = "%/:=&?~+!$,;'@()*[]|"
+    return urlunsplit((parts.scheme, authority, quote(parts.path or "/", safe=safe), quote(parts.query, safe=safe), ""))
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc
+
+
+def _reason(error: Exception) -> str:
+    return one_line(error) or type(error).__name__
