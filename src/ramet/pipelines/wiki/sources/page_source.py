@@ -42,7 +42,8 @@ class PageFileSource:
     """A dump, or a file of articles; an `ArticleSource`.
 
     Links that a plain text does not state are the titles of other pages that it mentions. Finding these takes all
-    titles in memory, about 1 kB each; the matcher is built when first needed, once per process.
+    titles in memory, up to 50 bytes for each of their characters; the matcher is built when first needed, once per
+    process.
     """
 
     resource = ""
