@@ -58,12 +58,6 @@ def embedded(embedder: HashingEmbedder) -> Callable[[Sequence[Article], int], li
     return embed
 
 
-@pytest.fixture
-def graph_path(tmp_path: Path) -> Path:
-    pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
-    return tmp_path / "graphs" / "archipelago.lbug"
-
-
 @pytest.fixture(scope="session")
 def built_wiki(pytestconfig: pytest.Config) -> Path:
     """A MediaWiki that does not run yet; kept with what pytest remembers, for as long as it is still the same."""

@@ -1,42 +1,25 @@
-"""The graph: writes can be repeated, one writer, readers beside it, models never mixed."""
+"""The graph: writes can be repeated, a batch is written whole or not at all, search is exact."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from ramet.pipelines.wiki.articles import Article, article_from_text
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
-from ramet.pipelines.wiki.errors import GraphBusy, GraphError, GraphMismatch
-from ramet.pipelines.wiki.graphs import ladybug as graph_ladybug
-from ramet.pipelines.wiki.graphs import ladybug_file, schema
+from ramet.pipelines.wiki.errors import GraphError
+from ramet.pipelines.wiki.graphs import ladybug, sqlite
 from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphCounts, GraphLink, vector_digest
-from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
+from ramet.pipelines.wiki.graphs.opening import Graph
 
 Embed = Callable[[Sequence[Article], int], list[EmbeddedArticle]]
 
 
-def open_writer(path: Path, embedder: HashingEmbedder) -> LadybugGraph:
-    return LadybugGraph.open_writer(path, model_id=embedder.model_id, dimension=embedder.dimension)
-
-
-def openings(path: Path, embedder: HashingEmbedder) -> list[Callable[[], LadybugGraph]]:
-    """Both ways to open a graph."""
-    return [lambda: open_writer(path, embedder), lambda: LadybugGraph.open_reader(path)]
-
-
-@pytest.fixture
-def graph(graph_path: Path, embedder: HashingEmbedder) -> Iterator[LadybugGraph]:
-    with open_writer(graph_path, embedder) as graph:
-        yield graph
-
-
 def test_a_loaded_article_has_its_sections_and_categories(
-    graph: LadybugGraph, embedded: Embed, articles: list[Article]
+    graph: Graph, embedded: Embed, articles: list[Article]
 ) -> None:
     graph.load_articles(embedded(articles[:1], 0))
     assert graph.counts() == GraphCounts(articles=1, discovered=0, sections=3, categories=2, links=0, aliases=0)
@@ -49,7 +32,7 @@ def test_a_loaded_article_has_its_sections_and_categories(
 
 
 def test_writing_again_changes_nothing_in_whatever_order_and_batches(
-    graph: LadybugGraph, embedded: Embed, articles: list[Article]
+    graph: Graph, embedded: Embed, articles: list[Article]
 ) -> None:
     links = [GraphLink("Ollo Island", "Tarn", "Tarn", 1), GraphLink("Tarn", "Oil", "Oil", 1)]
     graph.load_articles(embedded(articles, 1))
@@ -64,7 +47,7 @@ def test_writing_again_changes_nothing_in_whatever_order_and_batches(
     assert graph.dump() == once
 
 
-def test_an_article_that_changed_replaces_what_it_had(graph: LadybugGraph, embedded: Embed) -> None:
+def test_an_article_that_changed_replaces_what_it_had(graph: Graph, embedded: Embed) -> None:
     graph.load_articles(embedded([article_from_text("Tarn", "a\n== H ==\nb", categories=["Old", "Both"])], 1))
     graph.load_articles(embedded([article_from_text("tarn", "c", categories=["Both"])], 1))
     lines = graph.dump()
@@ -73,9 +56,7 @@ def test_an_article_that_changed_replaces_what_it_had(graph: LadybugGraph, embed
     assert 'Article ["Tarn", "tarn", 1, "", "", "", true]' in lines
 
 
-def test_a_link_adds_its_target_until_that_is_loaded(
-    graph: LadybugGraph, embedded: Embed, articles: list[Article]
-) -> None:
+def test_a_link_adds_its_target_until_that_is_loaded(graph: Graph, embedded: Embed, articles: list[Article]) -> None:
     island, tarn = articles[0], articles[2]
     graph.load_articles(embedded([island], 0))
     graph.add_links([GraphLink(island.key, tarn.key, "tarn?", 1)])
@@ -87,23 +68,24 @@ def test_a_link_adds_its_target_until_that_is_loaded(
     assert 'Article ["Ollo Island", "Ollo Island", 0, "", "", "", true]' in graph.dump()
 
 
-def test_depth_never_grows(graph: LadybugGraph, embedded: Embed, articles: list[Article]) -> None:
+def test_depth_never_grows(graph: Graph, embedded: Embed, articles: list[Article]) -> None:
     for depth in (3, 1, 2):
         graph.load_articles(embedded(articles[:1], depth))
     assert 'Article ["Ollo Island", "Ollo Island", 1, "", "", "", true]' in graph.dump()
 
 
 def test_links_are_drawn_in_transactions_of_bounded_size(
-    graph: LadybugGraph, embedded: Embed, articles: list[Article], monkeypatch: pytest.MonkeyPatch
+    graph: Graph, embedded: Embed, articles: list[Article], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(graph_ladybug, "LINKS_PER_TRANSACTION", 4)
+    for module in (ladybug, sqlite):
+        monkeypatch.setattr(module, "LINKS_PER_TRANSACTION", 4)
     graph.load_articles(embedded(articles, 0))
     pairs = [(a.key, b) for a in articles for b in articles if a is not b]
     graph.add_links([GraphLink(source, target.key, target.title, 1) for source, target in pairs])
     assert graph.counts().links == len(pairs) == 30
 
 
-def test_a_batch_that_fails_leaves_nothing(graph: LadybugGraph, embedded: Embed, articles: list[Article]) -> None:
+def test_a_batch_that_fails_leaves_nothing(graph: Graph, embedded: Embed, articles: list[Article]) -> None:
     before = graph.dump()
     good, bad = embedded(articles[:2], 0)
     short = EmbeddedArticle(bad.article, 0, tuple(vector[:-1] for vector in bad.vectors))
@@ -116,7 +98,7 @@ def test_a_batch_that_fails_leaves_nothing(graph: LadybugGraph, embedded: Embed,
 
 
 def test_search_ranks_by_exact_cosine(
-    graph: LadybugGraph, embedded: Embed, articles: list[Article], embedder: HashingEmbedder
+    graph: Graph, embedded: Embed, articles: list[Article], embedder: HashingEmbedder
 ) -> None:
     items = embedded(articles, 2)
     graph.load_articles(items)
@@ -134,119 +116,11 @@ def test_search_ranks_by_exact_cosine(
     assert (hits[0].expansion_depth, hits[0].heading) == (2, "")
 
 
-def test_text_of_any_kind_comes_back_as_it_went_in(graph: LadybugGraph, embedded: Embed) -> None:
+def test_text_of_any_kind_comes_back_as_it_went_in(graph: Graph, embedded: Embed) -> None:
     title = 'O\'Brien "x" \\ $rows {a: 1} ünï 漢字 🏝'
     graph.load_articles(embedded([article_from_text(title, title, categories=[title])], 0))
     (hit,) = graph.search([1.0] + [0.0] * 15, limit=10)
     assert (hit.title, hit.text) == (title, title)
-
-
-def test_a_graph_outlives_its_process_whole(
-    graph_path: Path, embedder: HashingEmbedder, embedded: Embed, articles: list[Article]
-) -> None:
-    with open_writer(graph_path, embedder) as graph:
-        graph.load_articles(embedded(articles, 0))
-        dump = graph.dump()
-    graph.close()
-    with LadybugGraph.open_reader(graph_path) as reader:
-        assert reader.dump() == dump
-        assert (reader.model_id, reader.dimension) == (embedder.model_id, embedder.dimension)
-    with open_writer(graph_path, embedder) as graph:
-        assert graph.dump() == dump
-
-
-def test_vectors_of_two_models_are_never_mixed(graph_path: Path, embedder: HashingEmbedder) -> None:
-    open_writer(graph_path, embedder).close()
-    for model_id, dimension in (("other", embedder.dimension), (embedder.model_id, 17)):
-        with pytest.raises(GraphMismatch, match="use that model or another graph file"):
-            LadybugGraph.open_writer(graph_path, model_id=model_id, dimension=dimension)
-    open_writer(graph_path, embedder).close()
-
-
-def test_a_graph_of_another_schema_is_refused(
-    graph_path: Path, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    open_writer(graph_path, embedder).close()
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 3)
-    for opening in openings(graph_path, embedder):
-        with pytest.raises(GraphMismatch, match="has graph schema 2, this release reads 3"):
-            opening()
-
-
-def test_a_second_writer_is_refused_at_once_and_told_by_whom(
-    graph: LadybugGraph, graph_path: Path, embedder: HashingEmbedder
-) -> None:
-    with pytest.raises(GraphBusy, match=r"process \d+ is writing to .*; wait for it to end, or stop it"):
-        open_writer(graph_path, embedder)
-    # A reader that comes and goes within the process must not take the writer's lock along.
-    LadybugGraph.open_reader(graph_path).close()
-    with pytest.raises(GraphBusy):
-        open_writer(graph_path, embedder)
-    graph.close()
-    open_writer(graph_path, embedder).close()
-
-
-def test_a_reader_keeps_its_snapshot_while_the_writer_goes_on(
-    graph: LadybugGraph,
-    graph_path: Path,
-    embedded: Embed,
-    articles: list[Article],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(ladybug_file, "LOG_BYTES_MAX", 0)
-    log = graph_path.with_name(graph_path.name + ".wal")
-    graph.load_articles(embedded(articles[:1], 0))
-    assert not log.exists()
-    with LadybugGraph.open_reader(graph_path) as reader:
-        graph.load_articles(embedded(articles, 0))
-        assert reader.counts().articles == 1
-        with LadybugGraph.open_reader(graph_path) as later:
-            assert later.counts().articles == len(articles)
-        # The log cannot be folded in under a reader's feet; it is when the reader has gone.
-        assert log.exists()
-    graph.load_articles(embedded(articles, 0))
-    assert not log.exists()
-
-
-def test_closing_beside_a_reader_leaves_the_log_to_the_next_writer(
-    graph_path: Path, embedder: HashingEmbedder, embedded: Embed, articles: list[Article]
-) -> None:
-    with open_writer(graph_path, embedder) as graph:
-        graph.load_articles(embedded(articles[:1], 0))
-        reader = LadybugGraph.open_reader(graph_path)
-    with reader:
-        assert graph_path.with_name(graph_path.name + ".wal").exists()
-        assert reader.counts().articles == 1
-    with open_writer(graph_path, embedder) as graph:
-        assert graph.counts().articles == 1
-
-
-def test_opening_what_is_no_graph_says_so_in_one_line(graph_path: Path, embedder: HashingEmbedder) -> None:
-    with pytest.raises(GraphError, match="make one with `ramet wiki expand`"):
-        LadybugGraph.open_reader(graph_path)
-    graph_path.parent.mkdir()
-    graph_path.write_text("not a database\n" * 1_000)
-    for opening in openings(graph_path, embedder):
-        with pytest.raises(GraphError, match="cannot open") as refused:
-            opening()
-        assert "\n" not in str(refused.value)
-    with pytest.raises(GraphError, match="cannot write beside"):
-        open_writer(graph_path / "below.lbug", embedder)
-
-
-def test_another_programs_database_is_not_touched(graph_path: Path, embedder: HashingEmbedder) -> None:
-    ladybug = pytest.importorskip("ladybug")
-    graph_path.parent.mkdir()
-    database = ladybug.Database(str(graph_path), buffer_pool_size=64 * 1024 * 1024)
-    connection = ladybug.Connection(database)
-    connection.execute("CREATE NODE TABLE Person(name STRING PRIMARY KEY)").close()
-    connection.close()
-    database.close()
-    before = graph_path.read_bytes()
-    for opening in openings(graph_path, embedder):
-        with pytest.raises(GraphError, match="is not a graph of `ramet wiki`"):
-            opening()
-    assert graph_path.read_bytes() == before
 
 
 def test_equal_vectors_have_equal_digests_and_noise_does_not_count() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
-from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
+from ramet.pipelines.wiki.graphs.opening import open_graph_reader, open_graph_writer
 
 ARTICLES = 60
 MODEL = HashingEmbedder(16)
@@ -25,12 +25,12 @@ from ramet.pipelines.wiki.articles import article_from_text
 from ramet.pipelines.wiki.embedding.base import section_text
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphLink
-from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
+from ramet.pipelines.wiki.graphs.opening import open_graph_writer
 
 path, count, log_bytes_max = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 ladybug_file.LOG_BYTES_MAX = log_bytes_max
 model = HashingEmbedder(16)
-with LadybugGraph.open_writer(path, model_id=model.model_id, dimension=model.dimension) as graph:
+with open_graph_writer(path, model_id=model.model_id, dimension=model.dimension) as graph:
     for start in range(0, count, 3):
         numbers = range(start, start + 3)
         articles = [
@@ -62,7 +62,7 @@ def run_writer(path: Path, *, kill_after: int | None = None, log_bytes_max: int 
 
 def check_whole(path: Path, acknowledged: set[int]) -> None:
     """Every acknowledged article is there; every article there has both sections and its category."""
-    with LadybugGraph.open_reader(path) as graph:
+    with open_graph_reader(path) as graph:
         lines = graph.dump()
     loaded = {int(line.split('"')[1][1:]) for line in lines if line.startswith("Article") and "true" in line}
     assert acknowledged <= loaded
@@ -72,17 +72,22 @@ def check_whole(path: Path, acknowledged: set[int]) -> None:
     assert acknowledged <= linked <= loaded
 
 
-@pytest.mark.parametrize("log_bytes_max", [1 << 24, 0], ids=["log", "checkpoint-each-time"])
-def test_a_graph_survives_kill_nine_and_ends_as_if_undisturbed(tmp_path: Path, log_bytes_max: int) -> None:
-    pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
-    calm, shaken = tmp_path / "calm.lbug", tmp_path / "shaken.lbug"
+@pytest.mark.parametrize(
+    ("suffix", "log_bytes_max"),
+    [("lbug", 1 << 24), ("lbug", 0), ("sqlite", 1 << 24)],
+    ids=["ladybug-log", "ladybug-checkpoint-each-time", "sqlite"],
+)
+def test_a_graph_survives_kill_nine_and_ends_as_if_undisturbed(tmp_path: Path, suffix: str, log_bytes_max: int) -> None:
+    if suffix == "lbug":
+        pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
+    calm, shaken = tmp_path / f"calm.{suffix}", tmp_path / f"shaken.{suffix}"
     run_writer(calm)
     chance = random.Random(log_bytes_max)
     for _ in range(4):
         acknowledged = run_writer(shaken, kill_after=chance.randrange(1, ARTICLES - 3), log_bytes_max=log_bytes_max)
         check_whole(shaken, acknowledged)
     assert run_writer(shaken, log_bytes_max=log_bytes_max) == set(range(ARTICLES))
-    with LadybugGraph.open_reader(calm) as undisturbed, LadybugGraph.open_reader(shaken) as disturbed:
+    with open_graph_reader(calm) as undisturbed, open_graph_reader(shaken) as disturbed:
         assert disturbed.dump() == undisturbed.dump()
 
 
@@ -94,5 +99,5 @@ def test_a_reader_completes_a_checkpoint_whose_writer_was_killed(tmp_path: Path)
     log = path.with_name(path.name + ".wal")
     log.rename(log.with_name(log.name + ".checkpoint"))
     check_whole(path, acknowledged)
-    with LadybugGraph.open_writer(path, model_id=MODEL.model_id, dimension=MODEL.dimension) as graph:
+    with open_graph_writer(path, model_id=MODEL.model_id, dimension=MODEL.dimension) as graph:
         assert graph.counts().articles >= len(acknowledged)

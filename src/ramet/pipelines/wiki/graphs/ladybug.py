@@ -16,7 +16,7 @@ from ramet.pipelines.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, Gra
 from ramet.pipelines.wiki.graphs.ladybug_file import LadybugFile
 from ramet.pipelines.wiki.graphs.ladybug_reading import LadybugReading
 from ramet.pipelines.wiki.graphs.schema import check_model, check_schema, foreign_file, new_info, no_graph
-from ramet.pipelines.wiki.graphs.walking import resolved
+from ramet.pipelines.wiki.graphs.walking import nearer, resolved
 
 LINKS_PER_TRANSACTION = 2_000
 
@@ -169,7 +169,7 @@ class LadybugGraph(LadybugReading):
                 if target not in states:
                     depth = states[key].expansion_depth if key in states else DEPTH_UNKNOWN
                     known = stubs.setdefault(target, _stub_row(target, target, depth))
-                    known["depth"] = _nearer(known["depth"], depth)
+                    known["depth"] = nearer(known["depth"], depth)
             self._file.write(_CREATE_ARTICLES, list(stubs.values()))
             rows = [{"alias_key": key, "title": title, "target_key": target} for key, (title, target) in leads.items()]
             self._file.write(_CREATE_ALIASES, rows)
@@ -301,17 +301,12 @@ def _read_info(file: LadybugFile) -> dict[str, str]:
     return info
 
 
-def _nearer(known: int, depth: int) -> int:
-    """The smaller of two depths, of which either may be unknown."""
-    return max(known, depth) if DEPTH_UNKNOWN in (known, depth) else min(known, depth)
-
-
 def _article_row(item: EmbeddedArticle, state: _State | None) -> dict[str, Any]:
     article = item.article
     return {
         "title_key": article.key,
         "title": article.title,
-        "depth": item.expansion_depth if state is None else _nearer(state.expansion_depth, item.expansion_depth),
+        "depth": item.expansion_depth if state is None else nearer(state.expansion_depth, item.expansion_depth),
         "description": article.description,
         "loaded": True,
         "revision": article.revision,

@@ -24,8 +24,8 @@ from ramet.pipelines.wiki.graphs.ladybug_file import LadybugFile
 from ramet.pipelines.wiki.graphs.walking import walk
 from ramet.pipelines.wiki.graphs.words import best_of
 
-PAGE_ARTICLES = 500
-"""Articles that an export looks at together."""
+PAGE_ROWS = 500
+"""Rows that an export fetches together."""
 
 _SEARCH = """
     MATCH (a:Article)-[:HAS_SECTION]->(s:Section)
@@ -163,7 +163,7 @@ class LadybugReading:
     def _pages(self, query: str) -> Iterator[Any]:
         """The rows of a query that goes on `$after` a key, which is the first column."""
         after = ""
-        while rows := self._file.read(query, {"after": after, "limit": PAGE_ARTICLES}):
+        while rows := self._file.read(query, {"after": after, "limit": PAGE_ROWS}):
             yield from rows
             after = rows[-1][0]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ramet.pipelines.wiki.graphs.base import Direction, GraphAlias
+from ramet.pipelines.wiki.graphs.base import DEPTH_UNKNOWN, Direction, GraphAlias
 
 _WAYS = {
     Direction.OUT: (Direction.OUT,),
@@ -54,3 +54,8 @@ def resolved(aliases: Sequence[GraphAlias]) -> dict[str, tuple[str, str]]:
         if target not in walked:
             leads[key] = (alias.alias_title, target)
     return leads
+
+
+def nearer(known: int, depth: int) -> int:
+    """The smaller of two depths, of which either may be unknown."""
+    return max(known, depth) if DEPTH_UNKNOWN in (known, depth) else min(known, depth)
