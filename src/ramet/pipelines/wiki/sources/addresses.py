@@ -12,7 +12,7 @@ import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from ramet import Transient
 from ramet.pipelines.wiki.errors import SourceError, import_extra
@@ -120,6 +120,14 @@ def host_and_port(url: str) -> tuple[str, int]:
     if parts.username is not None or parts.password is not None:
         raise SourceError(f"the address of {host} has a user name or password in it: leave them out")
     return host, port or (443 if parts.scheme == "https" else 80)
+
+
+def joined(url: str, reference: str) -> str:
+    """Where `reference` leads from `url`; empty if it is so broken that it leads nowhere."""
+    try:
+        return urljoin(url, reference)
+    except ValueError:
+        return ""
 
 
 class GuardedBackend:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from ramet.pipelines.wiki.errors import SourceError
-from ramet.pipelines.wiki.sources.addresses import AddressRefused, NameUnknown, host_and_port
+from ramet.pipelines.wiki.sources.addresses import AddressRefused, NameUnknown, host_and_port, joined
 from ramet.pipelines.wiki.sources.mediawiki_calls import ApiCalls
 from ramet.pipelines.wiki.sources.mediawiki_site import SITE_PARAMETERS
 from ramet.pipelines.wiki.sources.web import WebClient, plain_url
@@ -74,7 +74,7 @@ def _stated(page: str, url: str) -> Iterator[str]:
         named = _HREF.search(link)
         if not _EDIT_URI.search(link) or named is None:
             continue
-        endpoint = urljoin(url, html.unescape(named[1])).partition("?")[0]
+        endpoint = joined(url, html.unescape(named[1])).partition("?")[0]
         try:
             same = host_and_port(endpoint)[0] == host_and_port(url)[0]
         except SourceError:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urljoin, urlsplit
 
 import ramet
 from ramet.pipelines.wiki.errors import SourceError, WikiError
+from ramet.pipelines.wiki.sources.addresses import joined
 from ramet.pipelines.wiki.sources.mediawiki_calls import records
 from ramet.pipelines.wiki.wikitext.site import Site
 
@@ -112,8 +112,8 @@ def attribution_of(query: Mapping[str, Any]) -> str:
 
 def web_address(address: str, endpoint: str) -> str:
     """An address that the wiki states, made whole; empty if it is none of the web."""
-    whole = urljoin(endpoint, address) if address else ""
-    return whole if urlsplit(whole).scheme in ("http", "https") else ""
+    whole = joined(endpoint, address) if address else ""
+    return whole if whole.startswith(("http://", "https://")) else ""
 
 
 def _add_namespace(namespaces: dict[str, int], name: Any, number: Any) -> None:

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 import idna
 
 from ramet import Transient
 from ramet.pipelines.wiki.errors import SourceError, import_extra, one_line
-from ramet.pipelines.wiki.sources.addresses import GuardedBackend, Resolve, host_and_port, resolve
+from ramet.pipelines.wiki.sources.addresses import GuardedBackend, Resolve, host_and_port, joined, resolve
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -196,7 +196,7 @@ def _redirected(url: str, location: str) -> str:
     """Where an answer from `url` sends to: the same host and port, or from http to https of the same host."""
     if not location:
         raise WebRefused(f"{_host(url)} redirects to nowhere")
-    target = plain_url(urljoin(url, location))
+    target = plain_url(joined(url, location))
     (host, port), (to_host, to_port) = host_and_port(url), host_and_port(target)
     schemes = urlsplit(url).scheme, urlsplit(target).scheme
     upgraded = schemes == ("http", "https") and (port, to_port) == (80, 443)
