@@ -165,6 +165,10 @@ WRONG = {
     "namespace": (WIKI + b'{"title": "B", "ns": "0", "wikitext": ""}', "line 2: 'ns' must be a whole number"),
     "revision": (WIKI + b'{"title": "B", "revid": true, "wikitext": ""}', "line 2: 'revid' must be a whole number"),
     "no wiki's title": (WIKI + b'{"title": "A[b]", "wikitext": ""}', "line 2: not a title"),
+    "article of a namespace": (
+        WIKI + b'{"title": "Talk:B", "ns": 0, "wikitext": ""}',
+        "line 2: not a title: 'Talk:B' is said to be an article's, but 'talk:' is namespace 1",
+    ),
     "wiki's twins": (WIKI + b'{"title": "a", "wikitext": ""}', "line 2: its title is that of line 1 too"),
 }
 

@@ -21,8 +21,10 @@ UNFOLDED_TIMES_MAX = 200
 UNFOLDED_FREE_BYTES = 64 * 1024 * 1024
 """Bytes that may be unfolded before the ratio counts."""
 
-LINE_BYTES_MAX = 256 * 1024 * 1024
+LINE_BYTES_MAX = 160_000_000
 """Bytes of one line of JSON, at most: a text of 50 MB with every character escaped."""
+
+_PIECE_BYTES = 1024 * 1024
 
 _FOREIGN = {
     b"7z\xbc\xaf\x27\x1c": "7-Zip",
@@ -65,11 +67,20 @@ class PackedFile:
             SourceError: as `read`, and for a line that is too long.
         """
         number = 0
-        while line := self._bounded(lambda: self._stream.readline(LINE_BYTES_MAX)):
+        while line := self._line(number + 1):
             number += 1
-            if len(line) == LINE_BYTES_MAX:
-                raise SourceError(f"{self.path}, line {number}: longer than {LINE_BYTES_MAX:,} bytes; split it")
             yield number, line
+
+    def _line(self, number: int) -> bytes:
+        # In pieces, so that one that unfolds without end is found out before it fills the memory.
+        pieces = [self._bounded(lambda: self._stream.readline(_PIECE_BYTES))]
+        size = len(pieces[0])
+        while pieces[-1] and not pieces[-1].endswith(b"\n"):
+            pieces.append(self._bounded(lambda: self._stream.readline(_PIECE_BYTES)))
+            size += len(pieces[-1])
+            if size > LINE_BYTES_MAX:
+                raise SourceError(f"{self.path}, line {number}: longer than {LINE_BYTES_MAX:,} bytes; split it")
+        return b"".join(pieces)
 
     def _bounded(self, read: Callable[[], bytes]) -> bytes:
         try:

@@ -62,16 +62,16 @@ class SiteNotes:
         Raises:
             InvalidKey: it is no title.
         """
-        prefix, colon, _ = title.partition(":")
-        if self._guessing and number and colon and self.site.namespaces.get(prefix.casefold()) is None:
-            self.site = replace(self.site, namespaces={**self.site.namespaces, prefix.casefold(): number})
+        written, colon, rest = title.partition(":")
+        prefix = " ".join(written.replace("_", " ").split()).casefold()
+        if self._guessing and number and colon and prefix not in self.site.namespaces:
+            self.site = replace(self.site, namespaces={**self.site.namespaces, prefix: number})
         read = read_title(title, self.site)
         if number is None or read.namespace == number:
             return read
         if number == 0:
-            # Its prefix is a namespace's elsewhere; here it is a part of an article's title.
-            return read_title(title, replace(self.site, namespaces={}))
-        return replace(read_title(title.partition(":")[2] or title, self.site), namespace=number)
+            raise InvalidKey(f"{title!r} is said to be an article's, but '{prefix}:' is namespace {read.namespace}")
+        return replace(read_title(rest or title, self.site), namespace=number)
 
     def note(self, title: WikiTitle, text: str, stated_redirect: str | None) -> None:
         """Take note of a page."""
