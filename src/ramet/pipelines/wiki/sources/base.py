@@ -57,8 +57,8 @@ class ArticleSource(Protocol):
             Transient: nothing could be had just now.
         """
 
-    async def revisions(self, titles: Sequence[str]) -> Mapping[str, str | Refusal]:
-        """The present revision of each of at most `TITLES_MAX` titles, without their texts.
+    async def revisions(self, titles: Sequence[str]) -> Mapping[str, str | Refusal | Exception]:
+        """The present revision of each of at most `TITLES_MAX` titles, without their texts; exceptions as in `pages`.
 
         A title that has become a redirect is refused with NOT_FOUND here: its article is another one now.
 

@@ -1,4 +1,4 @@
-"""Opening the source that a person named: the bundled set, or a file."""
+"""Opening the source that a person named: the bundled set, a MediaWiki, or a file."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ramet.pipelines.wiki.sources import dataset
 from ramet.pipelines.wiki.sources.base import ArticleSource, SourceOptions
 from ramet.pipelines.wiki.sources.dump import open_dump
 from ramet.pipelines.wiki.sources.json_lines import open_json_lines
+from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
 from ramet.pipelines.wiki.sources.packed import Progress, unpacked
 from ramet.pipelines.wiki.sources.page_file import Origin, PageRecord, PageWriter, open_page_file
 from ramet.pipelines.wiki.sources.page_source import ATTRIBUTION, PLAIN, PageFileSource
@@ -31,19 +32,25 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def open_source(
     spec: str, data_dir: Path, options: SourceOptions | None = None, *, progress: Progress | None = None
 ) -> ArticleSource:
-    """Open `wheel`, the address of a MediaWiki, an XML dump, or a file of JSON Lines.
+    """Open `wheel`, a MediaWiki by the address of its `api.php` or a page, an XML dump, or a file of JSON Lines.
 
-    A file's content tells which of the two it is, and its first bytes whether it is packed. It is read once into
-    `data_dir`, which may take a while; `progress` is called with a line now and then.
+    A MediaWiki is asked nothing yet. A file's content tells which of the two it is, and its first bytes whether it is
+    packed. It is read once into `data_dir`, which may take a while; `progress` is called with a line now and then.
 
     Raises:
         DatasetError: the bundled set cannot be had.
-        SourceError: it cannot be opened; the message says why.
+        ExtraMissing: the extra `[wiki]`, which asks a MediaWiki, is not installed.
+        WikiError: it cannot be opened, or not like this; the message says why.
     """
     if spec in (WHEEL, BUNDLED):
         return open_bundled(data_dir)
+    if spec.lower().startswith(("https://", "http://")):
+        return MediaWikiSource(spec, options or SourceOptions())
     path = Path(spec)
-    Origin.of_file(path)
+    if not path.exists():
+        raise SourceError(
+            f"there is no source '{spec}': give a file, the address of a wiki with its https://, or '{WHEEL}'"
+        )
     if _begins_with(path) == b"<":
         return open_dump(path, data_dir, progress)
     return open_json_lines(path, data_dir, progress)
