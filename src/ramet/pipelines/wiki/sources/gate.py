@@ -92,8 +92,15 @@ class Gate(Protocol):
 class OpenGate:
     """A gate of this process alone, for a program that is the only one."""
 
-    def __init__(self, requests_per_second: float | None = None, *, slots: int = SLOTS) -> None:
+    def __init__(
+        self,
+        requests_per_second: float | None = None,
+        *,
+        slots: int = SLOTS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         """At most `slots` at once, and begun at most `requests_per_second` times a second; None: as fast as it goes."""
+        self._sleep = sleep
         self._slots = asyncio.Semaphore(slots)
         self._gap = 0.0 if requests_per_second is None else 1 / requests_per_second
         self._next_at = 0.0
@@ -106,7 +113,7 @@ class OpenGate:
             starts_at = max(now, self._next_at)
             self._next_at = starts_at + self._gap
             if starts_at > now:
-                await asyncio.sleep(starts_at - now)
+                await self._sleep(starts_at - now)
             yield
 
 
