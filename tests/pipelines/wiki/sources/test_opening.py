@@ -11,7 +11,7 @@ from ramet.pipelines.wiki.pages import Markup, Page
 from ramet.pipelines.wiki.sources import dataset
 from ramet.pipelines.wiki.sources.base import SourceOptions
 from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
-from ramet.pipelines.wiki.sources.opening import open_source
+from ramet.pipelines.wiki.sources.opening import open_source, source_state
 from tests.pipelines.wiki.sources.exports import export, json_lines, page
 
 
@@ -42,6 +42,15 @@ def test_what_is_nothing_is_refused_with_what_could_be_given(tmp_path: Path, spe
     with pytest.raises(SourceError) as refused:
         open_source(spec or str(tmp_path / "x"), tmp_path)
     assert "give a file, the address of a wiki with its https://, or 'wheel'" in str(refused.value)
+
+
+def test_the_state_of_a_source_changes_with_its_file_alone(tmp_path: Path) -> None:
+    path = export(tmp_path / "isles.xml", [page("Ollo", "text")])
+    before = source_state(str(path))
+    assert before == source_state(str(path)) != ""
+    export(path, [page("Ollo", "another text")])
+    assert source_state(str(path)) != before
+    assert {source_state(spec) for spec in ("wheel", "https://isles.example", "none.xml")} == {""}
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,3 +85,35 @@ def test_any_text_can_be_taken_note_of(text: str, namespace: int) -> None:
         assert not hidden
     if namespace == 14 and text == "__HIDDENCAT__":
         assert hidden
+
+
+HOSTILE = [
+    "{{",
+    "}}",
+    "{{a}}",
+    "<nowiki>",
+    "<nowiki ",
+    "<!--",
+    "<noinclude>",
+    "[[a:",
+    "[[ a:b.png",
+    "#redirect [[",
+    " ",
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_repetition_is_looked_through_again_and_again(tmp_path: Path, piece: str) -> None:
+    """Where it was, this would take hours; pytest's own limit ends it."""
+    file = SqliteFile(tmp_path / "x", failure=SourceError)
+    notes = SiteNotes(PageWriter(file), Site("x"))
+    for namespace in (0, 10, 14):
+        notes.note(WikiTitle(namespace, "T"), piece * (1_000_000 // len(piece)), None)
+    file.close()
+
+
+def test_the_namespaces_that_titles_tell_of_have_an_end(tmp_path: Path) -> None:
+    path = tmp_path / "pages.jsonl"
+    path.write_text("".join(json.dumps({"title": f"N{i}:x", "ns": 100, "wikitext": ""}) + "\n" for i in range(2_000)))
+    with pytest.raises(SourceError, match="the name of yet another namespace, after 1,000"):
+        open_json_lines(path, tmp_path)

@@ -44,7 +44,7 @@ def open_source(
     """
     if spec in (WHEEL, BUNDLED):
         return open_bundled(data_dir)
-    if spec.lower().startswith(("https://", "http://")):
+    if _is_address(spec):
         return MediaWikiSource(spec, options or SourceOptions())
     path = Path(spec)
     if not path.exists():
@@ -54,6 +54,16 @@ def open_source(
     if _begins_with(path) == b"<":
         return open_dump(path, data_dir, progress)
     return open_json_lines(path, data_dir, progress)
+
+
+def source_state(spec: str) -> str:
+    """What becomes another when a file that is a source changes; empty for a wiki, the bundled set and a missing file.
+
+    An open source answers from what it read, so whoever keeps one open opens it anew when this has changed.
+    """
+    if spec in (WHEEL, BUNDLED) or _is_address(spec) or not Path(spec).is_file():
+        return ""
+    return Origin.of_file(Path(spec)).state
 
 
 def open_bundled(data_dir: Path) -> PageFileSource:
@@ -79,6 +89,10 @@ def open_bundled(data_dir: Path) -> PageFileSource:
         return Site(BUNDLED)
 
     return PageFileSource(BUNDLED, open_page_file(origin, data_dir, fill))
+
+
+def _is_address(spec: str) -> bool:
+    return spec.lower().startswith(("https://", "http://"))
 
 
 def _begins_with(path: Path) -> bytes:

@@ -22,7 +22,7 @@ UNFOLDED_FREE_BYTES = 64 * 1024 * 1024
 """Bytes that may be unfolded before the ratio counts."""
 
 LINE_BYTES_MAX = 160_000_000
-"""Bytes of one line of JSON, at most: a text of 50 MB with every character escaped."""
+"""Bytes of one line of JSON, at most. A page that fits into it is refused by itself if it is too large."""
 
 _PIECE_BYTES = 1024 * 1024
 

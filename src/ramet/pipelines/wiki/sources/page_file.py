@@ -32,8 +32,8 @@ from ramet.pipelines.wiki.wikitext.site import Site
 FORMAT = "1"
 """Version of the tables, and of what is read out of a source; another one makes every page file anew."""
 
-TEXT_BYTES_MAX = 50_000_000
-"""Bytes of one page's text, at most; of a longer one only the refusal is kept."""
+TEXT_BYTES_MAX = 4_000_000
+"""Bytes of one page's text, at most, twice what MediaWiki allows; of a longer one only the refusal is kept."""
 
 _ROWS_TOGETHER = 200
 _COMPRESSION = 1

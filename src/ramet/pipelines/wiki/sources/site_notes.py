@@ -20,11 +20,18 @@ FILES = 6
 PREFIXES_MAX = 10_000
 """Prefixes of links that are watched for being the files', at most."""
 
+NAMESPACES_MAX = 1_000
+"""Namespaces that titles may tell of, at most; the largest wikis have a hundred names for theirs."""
+
+USES_MAX = 1_000
+"""Templates of one template or category page that are noted, at most."""
+
 _DISAMBIGUATION = re.compile(r"__DISAMBIG__", re.IGNORECASE)
 _HIDDEN = re.compile(r"__HIDDENCAT__", re.IGNORECASE)
-_NOT_READ = re.compile(r"<!--.*?(?:-->|\Z)|<(nowiki|pre)\b[^>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_NOT_INCLUDED = re.compile(r"<noinclude\b[^>]*>.*?(?:</noinclude\s*>|\Z)", re.IGNORECASE | re.DOTALL)
-_ONLY_INCLUDED = re.compile(r"<includeonly\b[^>]*>.*?(?:</includeonly\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+# All of these take what is not closed to the end: looking for the end of each such again would take for ever.
+_NOT_READ = re.compile(r"<!--.*?(?:-->|\Z)|<(nowiki|pre)\b[^<>]{0,200}>.*?(?:</\1 ?>|\Z)", re.IGNORECASE | re.DOTALL)
+_NOT_INCLUDED = re.compile(r"<noinclude\b[^<>]{0,200}>.*?(?:</noinclude ?>|\Z)", re.IGNORECASE | re.DOTALL)
+_ONLY_INCLUDED = re.compile(r"<includeonly\b[^<>]{0,200}>.*?(?:</includeonly ?>|\Z)", re.IGNORECASE | re.DOTALL)
 _BRACES = re.compile(r"\{\{|\}\}")
 _TEMPLATE_NAME = re.compile(r"[^|{}<>\[\]#]{1,255}")
 _PREFIXED_LINK = re.compile(r"\[\[ ?([^\[\]|:#<>{}\n]{1,40}):([^\[\]|\n]{1,260})")
@@ -65,6 +72,8 @@ class SiteNotes:
         written, colon, rest = title.partition(":")
         prefix = " ".join(written.replace("_", " ").split()).casefold()
         if self._guessing and number and colon and prefix not in self.site.namespaces:
+            if len(self.site.namespaces) >= NAMESPACES_MAX:
+                raise InvalidKey(f"{title!r} begins with the name of yet another namespace, after {NAMESPACES_MAX:,}")
             self.site = replace(self.site, namespaces={**self.site.namespaces, prefix: number})
         read = read_title(title, self.site)
         if number is None or read.namespace == number:
@@ -140,7 +149,7 @@ class SiteNotes:
         )
 
     def _note_links(self, text: str) -> None:
-        for prefix, rest in _PREFIXED_LINK.findall(text):
+        for prefix, rest in (link.groups() for link in _PREFIXED_LINK.finditer(text)):
             folded = prefix.strip().casefold()
             seen = self._prefixes.get(folded)
             if seen is None:
@@ -150,14 +159,16 @@ class SiteNotes:
             seen[0 if rest.rstrip().lower().endswith(_MEDIA) else 1] += 1
 
     def _transcluded(self, text: str) -> _Transcluded:
-        outside, names = [], []
+        outside: list[str] = []
+        names: dict[str, None] = {}
         depth = at = 0
         for brace in _BRACES.finditer(text):
             if brace[0] == "{{":
                 if depth == 0:
                     outside.append(text[at : brace.start()])
-                    if named := _TEMPLATE_NAME.match(text, brace.end()):
-                        names.append(named[0])
+                    named = _TEMPLATE_NAME.match(text, brace.end())
+                    if named and len(names) < USES_MAX:
+                        names[named[0]] = None
                 depth += 1
             elif depth:
                 depth -= 1
