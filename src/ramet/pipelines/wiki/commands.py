@@ -7,76 +7,25 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from rich.live import Live
-from rich.text import Text
 
 from ramet import Client
-from ramet.pipelines.wiki import demonstration, terminal
+from ramet.pipelines.wiki import asking, demonstration, terminal
 from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.expanding import CONCURRENCY, LOOK_SECONDS
 from ramet.pipelines.wiki.graphs.base import GraphCounts
-from ramet.pipelines.wiki.graphs.searching import search_graph
+from ramet.pipelines.wiki.options import ask, data_option, database_option, json_option
 from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, Run, RunSettings, find_run, list_runs
 from ramet.pipelines.wiki.sources.article_set import BUNDLED
-from ramet.pipelines.wiki.sources.dataset import default_data_dir
 from ramet.pipelines.wiki.status import RunStatus, graph_counts, status_of
-from ramet.pipelines.wiki.tasks import app
 from ramet.pipelines.wiki.working import Wanted, work
 
-DATABASE = "wiki.db"
 GRAPH = "wiki.lbug"
 WATCH_SECONDS = 0.5
-
-Answer = TypeVar("Answer")
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def _database(command: Command) -> Command:
-    return click.option(
-        "--db",
-        "database",
-        envvar="RAMET_DB",
-        default=DATABASE,
-        show_default=True,
-        show_envvar=True,
-        metavar="DATABASE",
-        help="A file, or postgresql://user:password@host:port/database (with a password better in RAMET_DB).",
-    )(command)
-
-
-def _data(command: Command) -> Command:
-    return click.option(
-        "--data",
-        "data_dir",
-        type=click.Path(file_okay=False, path_type=Path),
-        default=default_data_dir,
-        show_default="~/.cache/ramet",
-        metavar="DIR",
-        help="Where fetched packages are kept.",
-    )(command)
-
-
-def _json(command: Command) -> Command:
-    return click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")(command)
-
-
-def _ask(database: str, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
-    """Run a coroutine with a client of a database that must exist.
-
-    Raises:
-        StoreError: there is none, or it cannot be used.
-    """
-
-    async def ask() -> Answer:
-        async with app.client(database, create=False) as client:
-            return await question(client)
-
-    return asyncio.run(ask())
 
 
 @click.group(short_help="Expand articles into a graph of linked ones.")
@@ -109,9 +58,9 @@ def wiki() -> None:
 )
 @click.option("--no-model", is_flag=True, help="Do not embed by meaning: quick, and search finds shared words only.")
 @click.option("--concurrency", type=click.IntRange(1, 1_000), default=CONCURRENCY, show_default=True, hidden=True)
-@_data
-@_database
-@_json
+@data_option
+@database_option
+@json_option
 def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: Path, **options: Any) -> None:
     """Load the SEED articles and what they link to, level by level, until --max-articles or --max-depth.
 
@@ -134,8 +83,8 @@ def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: P
 @wiki.command(short_help="How far a run is.")
 @click.argument("run", required=False)
 @click.option("--watch", is_flag=True, help="Refresh until it has ended, or Ctrl-C.")
-@_database
-@_json
+@database_option
+@json_option
 def status(run: str | None, watch: bool, database: str, as_json: bool) -> None:
     """How far a run is (the newest, if none is named): articles by depth and state, rate, failures, refused links."""
 
@@ -158,7 +107,7 @@ def status(run: str | None, watch: bool, database: str, as_json: bool) -> None:
             )
 
     try:
-        _ask(database, show)
+        ask(database, show)
     except KeyboardInterrupt:
         click.get_current_context().exit(0)
 
@@ -192,29 +141,8 @@ def _counts(status: RunStatus) -> GraphCounts | None:
         raise
 
 
-@wiki.command(short_help="Find sections by meaning.")
-@click.argument("text")
-@click.option("--limit", type=click.IntRange(1, 1_000), default=5, show_default=True, help="Results, at most.")
-@click.option("--graph", type=click.Path(dir_okay=False, path_type=Path), help="A graph file instead of a run's.")
-@_data
-@_database
-@_json
-def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options: Any) -> None:
-    """Find the sections nearest to TEXT by meaning, in the graph of the newest run. Works while it grows."""
-    if graph is None:
-        graph = Path(_ask(options["database"], find_run).settings.graph)
-    found = search_graph(graph, text, limit=limit, data_dir=data_dir)
-    if options["as_json"]:
-        for hit in found.hits:
-            terminal.emit(dataclasses.asdict(hit))
-        return
-    out = terminal.console()
-    for line in terminal.show_hits(found.hits, out.width):
-        out.print(line)
-    if not found.hits:
-        click.echo("the graph is empty yet")
-    if not found.semantic:
-        out.print(Text("this graph was made without a model: results share words with the text, not meaning", "yellow"))
+for command in (asking.search, asking.neighbors, asking.export):
+    wiki.add_command(command)
 
 
 @wiki.command(short_help="See it: 500 articles in a minute.")
@@ -226,7 +154,7 @@ def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options:
     help="Where the graph is kept, and without --db the database.",
 )
 @click.option("--db", "database", metavar="DATABASE", help="A database elsewhere, such as postgresql://... .")
-@_data
+@data_option
 def demo(folder: Path, database: str | None, data_dir: Path) -> None:
     """Expand "Alan Turing" and "Ada Lovelace" to 500 articles, and show what can be done with them."""
     click.get_current_context().exit(demonstration.demonstrate(folder, data_dir, database))

@@ -89,8 +89,9 @@ async def _show(client: Client, out: Console, status: RunStatus, wanted: Wanted)
     async for line in _explained(client, status.run.tracking_id):
         out.print(line)
     _title(out, f"Nearest in meaning to “{QUESTION}”")
-    for line in terminal.show_hits(search_graph(graph, QUESTION, limit=3, data_dir=data_dir).hits, out.width):
-        out.print(line)
+    for number, hit in enumerate(search_graph(graph, QUESTION, limit=3, data_dir=data_dir).hits, start=1):
+        for line in terminal.show_hit(hit, f"{number}. ", out.width):
+            out.print(line)
 
 
 async def _explained(client: Client, tracking_id: str) -> AsyncIterator[Text]:

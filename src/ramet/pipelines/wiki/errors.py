@@ -44,6 +44,10 @@ class ArticleNotFound(WikiError):
     """The source has no article of this title. Permanent: no retry can help (DESIGN §6)."""
 
 
+class NotInGraph(WikiError):
+    """The graph has no article of this title, under whatever name."""
+
+
 class GraphError(WikiError):
     """The graph file is missing, unreadable, or not a graph of this pipeline."""
 

@@ -276,14 +276,16 @@ def _reasons(reasons: dict[str, int], meaning: dict[str, str]) -> Table:
     return table
 
 
-def show_hits(hits: Sequence[SearchHit], width: int) -> Iterable[Text]:
-    """Search results: where, how near, and how the section begins."""
-    for number, hit in enumerate(hits, start=1):
-        place = f"{plain(hit.title)} § {plain(hit.heading)}" if hit.heading else plain(hit.title)
-        yield Text.assemble(f"{number}. ", (place, "bold"), (f"  {hit.score:.2f} · {_far(hit.expansion_depth)}", "dim"))
-        beginning = Text("   " + plain(" ".join(hit.text.split()))[: 3 * width])
-        beginning.truncate(min(width, 160), overflow="ellipsis")
-        yield beginning
+def show_hit(hit: SearchHit, mark: str, width: int, *, url: str = "") -> Iterable[Text]:
+    """A search result behind its mark: where, how near, how the section begins, and where it is read."""
+    place = f"{plain(hit.title)} § {plain(hit.heading)}" if hit.heading else plain(hit.title)
+    yield Text.assemble(mark, (place, "bold"), (f"  {hit.score:.2f} · {_far(hit.expansion_depth)}", "dim"))
+    indent = " " * len(mark)
+    beginning = Text(indent + plain(" ".join(hit.text.split()))[: 3 * width])
+    beginning.truncate(min(width, 160), overflow="ellipsis")
+    yield beginning
+    if url:
+        yield Text(indent + plain(url), style="dim")
 
 
 def _far(depth: int) -> str:

@@ -222,11 +222,20 @@ class GraphStore(Protocol):
         `title_key` is an article's, not an alias's.
         """
 
-    def search(self, vector: Vector, *, limit: int) -> list[SearchHit]:
-        """The sections nearest to `vector` by cosine, best first; ties by title and position."""
+    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
+        """The sections nearest to `vector` by cosine, best first; ties by title and position.
 
-    def search_words(self, words: Sequence[str], *, limit: int) -> list[SearchHit]:
-        """The sections that hold the most of these casefolded words, best first; ties by title and position."""
+        `among` are the canonical titles of the articles to look into; None: all.
+        """
+
+    def search_words(
+        self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None
+    ) -> list[SearchHit]:
+        """The sections that hold the most of these casefolded words, best first; ties by title and position.
+
+        A section holds the words of its article's title, its heading and its text; one that holds none is left out.
+        `among` is as for `search`.
+        """
 
     def nodes(self) -> Iterator[GraphNode]:
         """Every node, articles first, in a fixed order, without holding all of them in memory."""

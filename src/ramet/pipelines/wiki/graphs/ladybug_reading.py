@@ -28,7 +28,7 @@ PAGE_ROWS = 500
 """Rows that an export fetches together."""
 
 _SEARCH = """
-    MATCH (a:Article)-[:HAS_SECTION]->(s:Section)
+    MATCH (a:Article{article})-[:HAS_SECTION]->(s:Section)
     RETURN array_cosine_similarity(s.embedding, CAST($vector AS FLOAT[{dimension}])) AS score,
         a.title_key, a.title, a.expansion_depth, s.heading, s.text, a.url
     ORDER BY score DESC, a.title_key, s.position LIMIT $limit"""
@@ -61,10 +61,10 @@ _ADJACENT = {
     Direction.IN: "MATCH (:Article {title_key: $key})<-[:LINKS_TO]-(b:Article) RETURN b.title_key",
 }
 
-_PAGE_OF_ARTICLES = """
-    MATCH (a:Article) WHERE a.title_key > $after
-    RETURN a.title_key, a.title, a.expansion_depth, a.description, a.loaded, a.revision, a.url
-    ORDER BY a.title_key LIMIT $limit"""
+_WHOLE_ARTICLE = "a.title_key, a.title, a.expansion_depth, a.description, a.loaded, a.revision, a.url"
+_ONE_ARTICLE = f"MATCH (a:Article {{title_key: $key}}) RETURN {_WHOLE_ARTICLE}"
+_PAGE_OF_ARTICLES = f"""
+    MATCH (a:Article) WHERE a.title_key > $after RETURN {_WHOLE_ARTICLE} ORDER BY a.title_key LIMIT $limit"""
 _PAGE_OF_CATEGORIES = "MATCH (c:Category) WHERE c.name > $after RETURN c.name ORDER BY c.name LIMIT $limit"
 _PAGE_OF_ALIASES = """
     MATCH (x:Alias)-[:ALIAS_OF]->(a:Article) WHERE x.alias_key > $after
@@ -109,19 +109,31 @@ class LadybugReading:
         found = walk(title_key, adjacent, direction=direction, depth=depth, limit=limit)
         return [Neighbor(distance, *self._file.read(_ARTICLE, {"key": key})[0]) for distance, key in found]
 
-    def search(self, vector: Vector, *, limit: int) -> list[SearchHit]:
+    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
         """See `GraphStore.search`."""
         assert len(vector) == self.dimension > 0
-        query = _SEARCH.format(dimension=self.dimension)
-        return [SearchHit(*row) for row in self._file.read(query, {"vector": vector, "limit": limit})]
+        parameters: dict[str, Any] = {"vector": vector, "limit": limit}
+        if among is None:
+            query = _SEARCH.format(article="", dimension=self.dimension)
+            return [SearchHit(*row) for row in self._file.read(query, parameters)]
+        query = _SEARCH.format(article=" {title_key: $key}", dimension=self.dimension)
+        rows = [row for key in sorted(set(among)) for row in self._file.read(query, {**parameters, "key": key})]
+        # Sorting keeps equals in order: by title, and within one as they came.
+        return [SearchHit(*row) for row in sorted(rows, key=lambda row: -row[0])[:limit]]
 
-    def search_words(self, words: Sequence[str], *, limit: int) -> list[SearchHit]:
+    def search_words(
+        self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None
+    ) -> list[SearchHit]:
         """See `GraphStore.search_words`."""
-        return best_of(self._sections(), words, limit=limit)
+        return best_of(self._sections(among), words, limit=limit)
 
-    def _sections(self) -> Iterator[SearchHit]:
-        """Every section, by title and position."""
-        for key, title, depth, _, loaded, _, url in self._pages(_PAGE_OF_ARTICLES):
+    def _sections(self, among: Collection[str] | None) -> Iterator[SearchHit]:
+        """The sections of these articles, or of all, by title and position."""
+        if among is None:
+            articles = self._pages(_PAGE_OF_ARTICLES)
+        else:
+            articles = (row for key in sorted(set(among)) for row in self._file.read(_ONE_ARTICLE, {"key": key}))
+        for key, title, depth, _, loaded, _, url in articles:
             if loaded:
                 for _, heading, _, text in self._file.read(_SECTIONS_OF, {"key": key}):
                     yield SearchHit(0.0, key, title, depth, heading, text, url)

@@ -42,6 +42,9 @@ _ADJACENT = {
         WHERE near.title_key = ?""",
 }
 _VECTORS = "SELECT section, embedding FROM vectors"
+_VECTORS_AMONG = """
+    SELECT section, embedding FROM json_each(?) JOIN articles ON title_key = value
+    JOIN sections ON article = articles.id JOIN vectors ON section = sections.id"""
 _PLACES = """
     SELECT sections.id, title_key, position FROM json_each(?)
     JOIN sections ON sections.id = value JOIN articles ON articles.id = article"""
@@ -55,6 +58,10 @@ _ARTICLES = """
 _SECTIONS = """
     SELECT title_key, position, heading, level, text, title, expansion_depth, url, sections.id
     FROM articles CROSS JOIN sections ON article = articles.id ORDER BY title_key, position"""
+_SECTIONS_AMONG = """
+    SELECT title_key, position, heading, level, text, title, expansion_depth, url, sections.id
+    FROM json_each(?) JOIN articles ON title_key = value JOIN sections ON article = articles.id
+    ORDER BY title_key, position"""
 _CATEGORIES = "SELECT name FROM categories ORDER BY name"
 _ALIASES = """
     SELECT alias_key, aliases.title, title_key FROM aliases JOIN articles ON articles.id = article
@@ -102,20 +109,23 @@ class SqliteReading:
         found = walk(title_key, adjacent, direction=direction, depth=depth, limit=limit)
         return [_neighbor(distance, self._file.rows(_ARTICLE, [key])[0]) for distance, key in found]
 
-    def search(self, vector: Vector, *, limit: int) -> list[SearchHit]:
+    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
         """See `GraphStore.search`."""
         assert len(vector) == self.dimension > 0
-        vectors = ((number, data) for number, data in self._file.stream(_VECTORS))
-        cosines = nearest(vector, vectors, limit=limit)
+        rows = self._file.stream(_VECTORS) if among is None else self._file.stream(_VECTORS_AMONG, [_listed(among)])
+        cosines = nearest(vector, ((number, data) for number, data in rows), limit=limit)
         places = self._file.rows(_PLACES, [json.dumps(list(cosines))])
         ranked = sorted((-cosines[number], key, position, number) for number, key, position in places)
         return [SearchHit(-less, *self._file.rows(_HIT, [number])[0]) for less, _, _, number in ranked[:limit]]
 
-    def search_words(self, words: Sequence[str], *, limit: int) -> list[SearchHit]:
+    def search_words(
+        self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None
+    ) -> list[SearchHit]:
         """See `GraphStore.search_words`."""
+        rows = self._file.stream(_SECTIONS) if among is None else self._file.stream(_SECTIONS_AMONG, [_listed(among)])
         sections = (
             SearchHit(0.0, key, title, depth, heading, text, url)
-            for key, _, heading, _, text, title, depth, url, _ in self._file.stream(_SECTIONS)
+            for key, _, heading, _, text, title, depth, url, _ in rows
         )
         return best_of(sections, words, limit=limit)
 
@@ -177,3 +187,7 @@ class SqliteReading:
 def _neighbor(distance: int, row: Row) -> Neighbor:
     key, title, depth, loaded, url = row
     return Neighbor(distance, key, title, depth, bool(loaded), url)
+
+
+def _listed(keys: Collection[str]) -> str:
+    return json.dumps(sorted(set(keys)))
