@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import ssl
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
@@ -36,7 +37,8 @@ Play = Callable[[Request, asyncio.StreamWriter], Awaitable[None]]
 class Hostile:
     """The server. What it does is `play`, which a test sets."""
 
-    def __init__(self, play: Play | None = None) -> None:
+    def __init__(self, play: Play | None = None, *, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self.play: Play = play or answers({})
         self.requests: list[Request] = []
         self.port = 0
@@ -54,7 +56,7 @@ class Hostile:
         return f"{self.address}api.php"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, HOST, 0)
+        self._server = await asyncio.start_server(self._serve, HOST, 0, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

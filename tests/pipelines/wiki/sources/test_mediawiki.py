@@ -90,6 +90,8 @@ async def test_a_title_leads_to_its_page_in_whatever_spelling(
         (" #here", Reason.INVALID_TITLE, "empty"),
         (":", Reason.INVALID_TITLE, "empty"),
         ("Tab\tand\x00nul", Reason.INVALID_TITLE, "character"),
+        ("No \uffff character", Reason.INVALID_TITLE, "character"),
+        ("Half \ud800 a pair", Reason.INVALID_TITLE, "character"),
         ("Round A", Reason.REDIRECT_LOOP, "'Round A' -> 'Round B' -> 'Round A'"),
         ("Own tail", Reason.REDIRECT_LOOP, "'Own tail' -> 'Own tail'"),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from ramet import RetryAfter, Transient
 from ramet.pipelines.wiki.errors import SourceError, WikiError
 from ramet.pipelines.wiki.pages import Page, Reason, Refusal
+from ramet.pipelines.wiki.sources import mediawiki_calls
 from ramet.pipelines.wiki.sources.base import SourceOptions
 from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
 from ramet.pipelines.wiki.sources.mediawiki_calls import retry_after_seconds
@@ -286,6 +288,32 @@ async def test_a_server_that_is_gone_is_not_asked_for_parts(wiki: Wiki) -> None:
     await server.__aexit__(None, None, None)
     with pytest.raises(Transient, match="cannot be reached"):
         await source.pages(list(TEXTS))
+
+
+async def test_a_call_ends_after_its_time_however_many_tries_are_left(
+    wiki: Wiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted, source, _ = wiki
+    monkeypatch.setattr(mediawiki_calls, "CALL_SECONDS", 1e-6)
+    scripted.script = [answers("ill", 500)] * 10
+    with pytest.raises(Transient):
+        await source.pages(["One"])
+    assert len(scripted.calls) <= 1
+
+
+async def test_waiting_for_a_turn_takes_nothing_from_the_time_of_a_call(
+    wiki: Wiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SlowGate:
+        @asynccontextmanager
+        async def request(self) -> AsyncIterator[None]:
+            await asyncio.sleep(2.0)
+            yield
+
+    _, source, _ = wiki
+    monkeypatch.setattr(mediawiki_calls, "CALL_SECONDS", 1.5)
+    source.gate = SlowGate()
+    assert isinstance((await source.pages(["One"]))["One"], Page)
 
 
 @pytest.mark.parametrize("host", ["en.wikipedia.org", "WWW.Wikidata.ORG", "de.m.wiktionary.org.", "api.wikimedia.org"])

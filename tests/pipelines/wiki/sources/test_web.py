@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import shutil
 import socket
+import ssl
+import subprocess
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -249,6 +253,43 @@ def test_a_user_agent_cannot_break_out_of_its_header(agent: str) -> None:
         WebClient(user_agent=agent)
 
 
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate for `wiki.example` that nobody has signed, with its key in the same file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed (Debian: apt-get install openssl)")
+    path = tmp_path / "wiki.pem"
+    subject = ["-subj", "/CN=wiki.example", "-addext", "subjectAltName=DNS:wiki.example"]
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
+    subprocess.run(
+        [*made, "-keyout", str(path), "-out", str(tmp_path / "certificate")], check=True, capture_output=True
+    )
+    path.write_text(path.read_text() + (tmp_path / "certificate").read_text())
+    return path
+
+
+async def test_a_certificate_is_checked_for_the_name_that_was_asked_for(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def here(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    async with Hostile(tls=context) as server:
+        stranger = WebClient(user_agent="tests", private=True, resolver=here)
+        with pytest.raises(Unreachable, match=r"(?i)certificate"):
+            await stranger.get(f"https://wiki.example:{server.port}/")
+        await stranger.close()
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        friend = WebClient(user_agent="tests", private=True, resolver=here)
+        assert (await friend.get(f"https://wiki.example:{server.port}/")).status == 200
+        with pytest.raises(Unreachable, match=r"(?i)certificate"):
+            await friend.get(f"https://other.example:{server.port}/")
+        await friend.close()
+        assert len(server.requests) == 1
+
+
 @pytest.mark.parametrize(
     ("url", "plain"),
     [
@@ -262,8 +303,18 @@ def test_an_address_is_written_in_ascii(url: str, plain: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["wiki.example", "ftp://wiki.example/", "https://", "https://a:b@wiki.example/", "http://x:99999/"]
+    "url",
+    [
+        "wiki.example",
+        "ftp://wiki.example/",
+        "https://",
+        "https://a:secret@wiki.example/",
+        "ftp://a:secret@wiki.example/",
+        "a:secret@wiki.example",
+        "http://x:99999/",
+    ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError) as raised:
         plain_url(url)
+    assert "secret" not in str(raised.value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
@@ -26,6 +27,9 @@ _THIS_NETWORK = ipaddress.IPv4Network("0.0.0.0/8")
 _PLATFORM = frozenset({ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("fd00:ec2::254")})
 """Where clouds serve a machine's metadata and secrets, beside the link-local addresses."""
 _UNKNOWN_NAME = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
+
+_CREDENTIALS = re.compile(r"[^/]*@")
+"""What may be a user name and password, and is never shown."""
 
 
 class AddressRefused(SourceError):
@@ -116,7 +120,8 @@ def host_and_port(url: str) -> tuple[str, int]:
     except ValueError:
         host, port, parts = None, None, urlsplit("")
     if parts.scheme not in ("http", "https") or not host:
-        raise SourceError(f"{url[:200]!a} is no address: give one that begins with https:// and names a host")
+        shown = _CREDENTIALS.sub("", url)[:200]
+        raise SourceError(f"{shown!a} is no address: give one that begins with https:// and names a host")
     if parts.username is not None or parts.password is not None:
         raise SourceError(f"the address of {host} has a user name or password in it: leave them out")
     return host, port or (443 if parts.scheme == "https" else 80)

@@ -134,6 +134,8 @@ class SharedGate:
         self._clock = client.clock
         self._gap = 0.0 if requests_per_second is None else 1 / requests_per_second
         self._slots = slots
+        # Of this process only so many look for a slot; hundreds of others would look in vain all the time.
+        self._in_line = asyncio.Semaphore(slots)
         self._rng = rng or random.Random()
         self._known = False
 
@@ -147,13 +149,14 @@ class SharedGate:
         """
         transaction = _transaction.get()
         holder = uuid.uuid4().hex
-        try:
-            await self._wait_for_turn(transaction, holder)
-            yield
-        finally:
-            # A handler that lost its claim can write no more: the slot comes back with its lease.
-            with suppress(ClaimLost, TransactionRefused):
-                await transaction([Statement(GIVE_BACK, (self._host, holder))])
+        async with self._in_line:
+            try:
+                await self._wait_for_turn(transaction, holder)
+                yield
+            finally:
+                # A handler that lost its claim can write no more: the slot comes back with its lease.
+                with suppress(ClaimLost, TransactionRefused):
+                    await transaction([Statement(GIVE_BACK, (self._host, holder))])
 
     async def _wait_for_turn(self, transaction: Transaction, holder: str) -> None:
         if not self._known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,13 @@ from ramet.pipelines.wiki.wikitext.titles import TITLE_BYTES_MAX, read_title
 PAGE_BYTES_MAX = 4 * 1024 * 1024
 """Of one page's wikitext; twice what MediaWiki lets anybody write."""
 DESCRIPTION_LENGTH_MAX = 500
+
+_REFUSED = re.compile(
+    "[|\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffd"
+    + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+    + "]"
+)
+"""The bar parts titles in a call; the others a wiki drops or replaces, so that its answer would name another title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,7 @@ def title_to_send(title: str) -> str | Refusal:
     text = " ".join(unicodedata.normalize("NFC", title.partition("#")[0]).replace("_", " ").split())
     if not text.strip(":"):
         return Refusal(Reason.INVALID_TITLE, f"{shown} is empty")
-    if "|" in text or any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
+    if _REFUSED.search(text):
         return Refusal(Reason.INVALID_TITLE, f"{shown} has a character that no title may have")
     if len(text.encode()) > TITLE_BYTES_MAX:
         return Refusal(Reason.INVALID_TITLE, f"{shown} is over {TITLE_BYTES_MAX} bytes long")

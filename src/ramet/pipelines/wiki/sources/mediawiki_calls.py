@@ -29,7 +29,7 @@ BUSY_SECONDS = 5.0
 """How long a server that is too busy and names no time is left alone; doubled each time that it says so again."""
 ROUNDS_MAX = 500
 """Of one continued query. 50 pages with 5,000 links each take as many."""
-QUERY_BYTES_MAX = 64 * 1024 * 1024
+QUERY_BYTES_MAX = 32 * 1024 * 1024
 """Of all answers to one continued query together."""
 
 TRANSIENT_CODES = ("readonly", "internal_api_error", "unknownerror", "srv-", "dberror", "timeout")
@@ -88,33 +88,40 @@ class ApiCalls:
         raise AnswerTooLarge(f"{self._host} continues an answer more than {ROUNDS_MAX} times")
 
     async def ask(self, parameters: Mapping[str, str], *, tries: int = TRIES_MAX) -> tuple[dict[str, Any], int]:
-        """One answer and its bytes; at most `tries` requests within `CALL_SECONDS`.
+        """One answer and its bytes; at most `tries` requests within `CALL_SECONDS`, the waits for one's turn apart.
 
         Raises:
             RetryAfter, ServerTrouble, AnswerTooLarge, SourceError: see the module.
         """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + CALL_SECONDS
         sent = {**parameters, "format": "json", "formatversion": "2", "maxlag": "5"}
         first, longest = PAUSE_SECONDS
-        number = 1
-        while True:
-            try:
-                async with asyncio.timeout_at(deadline), self.gate.request():
-                    answer = await self._web.get(self.endpoint, sent, accept="application/json")
-                data = self._judged(answer)
-                self._busy_count = 0
-                # Where it redirects, the next call goes to the end of that at once.
-                self.endpoint = answer.url.partition("?")[0]
-                return data, len(answer.body)
-            except TimeoutError:
-                raise ServerTrouble(f"{self._host} gave no answer in {CALL_SECONDS:g} s") from None
-            except ServerTrouble:
-                pause = self._rng.uniform(0.0, min(longest, first * 2 ** (number - 1)))
-                if number >= tries or loop.time() + pause >= deadline:
-                    raise
+        left = CALL_SECONDS
+        loop = asyncio.get_running_loop()
+        for number in range(1, tries + 1):
+            # Waiting for one's turn is no fault of the server, and costs the call none of its time.
+            async with self.gate.request():
+                began = loop.time()
+                try:
+                    return await self._ask_once(sent, left)
+                except ServerTrouble:
+                    pause = self._rng.uniform(0.0, min(longest, first * 2 ** (number - 1)))
+                    left -= loop.time() - began + pause
+                    if number == tries or left <= 0:
+                        raise
             await self._sleep(pause)
-            number += 1
+        raise AssertionError("a call has at least one try")
+
+    async def _ask_once(self, sent: Mapping[str, str], seconds: float) -> tuple[dict[str, Any], int]:
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await self._web.get(self.endpoint, sent, accept="application/json")
+        except TimeoutError:
+            raise ServerTrouble(f"{self._host} gave no answer in {CALL_SECONDS:g} s") from None
+        data = self._judged(answer)
+        self._busy_count = 0
+        # Where it redirects, the next call goes to the end of that at once.
+        self.endpoint = answer.url.partition("?")[0]
+        return data, len(answer.body)
 
     def _judged(self, answer: Answer) -> dict[str, Any]:
         """What it says, if it is an answer to the question."""
