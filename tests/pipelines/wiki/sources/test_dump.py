@@ -17,7 +17,7 @@ from ramet.pipelines.wiki.sources.page_source import PageFileSource
 from tests.pipelines.wiki.sources.exports import HEAD, HEADLESS, TAIL, Revision, export, page
 
 ISLES = [
-    page("Ollo", "An isle. [[Brae]] [[Genus:Isles]]"),
+    page("Ollo", "An isle. [[Brae]] [[Genus:Isles]] [[Imago:Ollo.png|thumb]]"),
     page("Brae", Revision("old", 5, "2020-01-01T00:00:00Z"), Revision("new", 6, "2021-01-01T00:00:00Z")),
     page("Tarn & Wick", "'''Tarn''' <br> &amp;"),
     page("Ollo isle", "#REDIRECT [[Ollo#Coast]]", redirect="Ollo"),
@@ -141,7 +141,7 @@ async def test_the_site_is_what_the_dump_and_its_pages_tell(isles: PageFileSourc
     site = await isles.site()
     assert site.name == "Isles"
     assert {site.namespaces[name] for name in ("genus", "category")} == {14}
-    assert site.namespaces["pictura"] == site.namespaces["file"] == 6
+    assert {site.namespaces[name] for name in ("pictura", "file", "imago")} == {6}
     assert site.disambiguation_templates == {"Split", "Names", "Dab"}
     assert site.hidden_categories == {"Isles", "Odd"}
     assert {"de", "wikt"} <= site.interwiki

@@ -1,7 +1,7 @@
 """What the pages of a file tell of their wiki while they stream by: namespaces, disambiguation, hidden categories.
 
-A dump states its namespaces, a file of JSON Lines does not; neither says which pages are disambiguations and which
-categories are hidden, nor which prefixes lead to other wikis.
+A dump states its namespaces, but by one name each, and a file of JSON Lines does not; neither says which pages are
+disambiguations and which categories are hidden, nor which prefixes lead to other wikis.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class SiteNotes:
             self._note_template(title.text, text, stated_redirect)
         elif title.namespace == CATEGORIES:
             self._note_category(title.text, text)
-        elif title.namespace == 0 and self._guessing:
+        elif title.namespace == 0:
             self._note_links(text)
 
     def redirect(self, text: str, stated: str | None) -> str | None:
@@ -149,6 +149,7 @@ class SiteNotes:
         )
 
     def _note_links(self, text: str) -> None:
+        # A dump states the namespaces' names but not their other names, such as the one that files had before.
         for prefix, rest in (link.groups() for link in _PREFIXED_LINK.finditer(text)):
             folded = prefix.strip().casefold()
             seen = self._prefixes.get(folded)
