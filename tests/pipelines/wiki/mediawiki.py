@@ -199,6 +199,10 @@ class MediaWiki:
         """Write a page. Leaves a job waiting where other pages show it."""
         _php(self._folder, "edit.php", "--user", "Admin", title, said=text)
 
+    def dump(self) -> str:
+        """All pages with all their revisions, as MediaWiki's own script exports them."""
+        return _php(self._folder, "dumpBackup.php", "--full", "--quiet")
+
     def query(self, words: str) -> Any:
         """The API's answer to a GET, as JSON."""
         connection = http.client.HTTPConnection(HOST, self.port, timeout=60)
