@@ -16,7 +16,10 @@ ENGLISH = Site(
 LATGALIAN = Site(
     name="Latgalian",
     namespaces=CANONICAL_NAMESPACES
-    | {"diskuseja": 1, "vikipedeja": 4, "fails": 6, "attels": 6, "taiss": 10, "kategoreja": 14, "seviškuo": -1},
-    interwiki=frozenset({"en", "lv", "ru"}),
+    | {"diskuseja": 1, "vikipedeja": 4, "fails": 6, "attēls": 6, "taiss": 10, "kategoreja": 14, "seviškuo": -1},
+    interwiki=frozenset(
+        "ar be bg bn commons cs da de en es et fi fiu-vro fr he hu id is it ja ko lt lv m nl no pl pt ro ru sk sl sr sv"
+        " bat-smg tr uk vi w zh".split()
+    ),
 )
 DICTIONARY = Site(name="Dictionary", namespaces=CANONICAL_NAMESPACES, capital_first=False)

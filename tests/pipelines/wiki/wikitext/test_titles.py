@@ -64,7 +64,7 @@ def test_prefixes_are_the_wikis_own() -> None:
     assert read_title("KATEGOREJA:latgola", LATGALIAN) == WikiTitle(14, "Latgola")
     assert read_title("Category:latgola", LATGALIAN) == WikiTitle(14, "Latgola")
     assert read_title("Portal:x", LATGALIAN) == WikiTitle(0, "Portal:x")
-    assert read_title("fr:x", LATGALIAN) == WikiTitle(0, "Fr:x")
+    assert read_title("xx:x", LATGALIAN) == WikiTitle(0, "Xx:x")
     assert namespace_number("user_Talk ", LATGALIAN) == 3
     assert namespace_number("nothing", LATGALIAN) is None
     assert read_title("Talk:X", Site("a file that states no namespaces")).namespace == 1
