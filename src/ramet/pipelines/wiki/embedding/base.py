@@ -9,6 +9,11 @@ from ramet.pipelines.wiki.articles import Article, Section
 
 Vector = list[float]
 
+PLACE_WEIGHT = 3
+"""How often a section's place is said. A vector is a mean over words, and said once, the place drowns in the text:
+sections of one article are then mistaken for each other. Said three times, they are told apart, and what the text says
+is found as before (tests/pipelines/wiki/embedding/test_worth.py)."""
+
 
 class Embedder(Protocol):
     """Makes unit vectors of texts, each depending on its text alone and not on what is embedded with it."""
@@ -25,6 +30,6 @@ class Embedder(Protocol):
 
 
 def section_text(article: Article, section: Section) -> str:
-    """What stands for a section in the vector space: where it belongs, then what it says."""
+    """What stands for a section in the vector space: where it belongs, `PLACE_WEIGHT` times, then what it says."""
     place = f"{article.title}: {section.heading}" if section.heading else article.title
-    return f"{place}\n{section.text}"
+    return f"{place}\n" * PLACE_WEIGHT + section.text

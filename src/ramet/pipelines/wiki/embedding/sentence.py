@@ -74,8 +74,8 @@ def _hub_commit(name: str, revision: str | None) -> str:
     """The commit that was loaded, as the hub's cache on this machine has it; else the revision asked for."""
     hub = import_extra("huggingface_hub", PACKAGE)
     # The library looks for a bare name among the models of its own organisation.
-    for repository in (name, f"{PACKAGE}/{name}"):
-        found = hub.try_to_load_from_cache(repository, "config.json", revision=revision) if "/" in repository else None
-        if isinstance(found, str):
-            return Path(found).parent.name[:12]
+    repository = name if "/" in name else f"{PACKAGE}/{name}"
+    found = hub.try_to_load_from_cache(repository, "config.json", revision=revision)
+    if isinstance(found, str):
+        return Path(found).parent.name[:12]
     return revision or "main"
