@@ -97,9 +97,9 @@ async def test_every_section_gets_its_own_vector(
     assert items["Blank"].vectors == ()
     expected = embedder.embed(
         [
-            "Ollo Island\n" + articles[0].lead,
-            "Ollo Island: Climate\nWindy, with fog in spring.",
-            "Ollo Island: Harbour\nA stone pier, rebuilt twice.",
+            "Ollo Island\n" * 3 + articles[0].lead,
+            "Ollo Island: Climate\n" * 3 + "Windy, with fog in spring.",
+            "Ollo Island: Harbour\n" * 3 + "A stone pier, rebuilt twice.",
         ]
     )
     assert list(items["Ollo Island"].vectors) == expected
