@@ -136,3 +136,21 @@ def test_options_that_make_no_sense_are_refused_with_what_to_give(options: dict[
 
     with pytest.raises(ValueError, match=why):
         App().task("k", **options)(handler)  # type: ignore[arg-type]
+
+
+async def test_so_many_processes_of_their_own_as_the_app_says_and_no_more(
+    client: Client, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "processes", 1)
+    meetings = [another(meeting, f"m{n}") for n in range(4)]
+    for item in meetings:
+        item.put("easy")
+    submitted = await client.submit_many([("alone", item) for item in meetings])
+    await worked_off(app, client, target=TARGET, concurrency=4)
+    results = [(await get(client, item.id)).result for item in submitted]
+    assert len({result["pid"] for result in results}) == 1
+
+
+def test_an_app_keeps_at_least_one_process() -> None:
+    with pytest.raises(ValueError, match="processes is 0"):
+        App(processes=0)

@@ -62,14 +62,23 @@ class _Call:
 class Alone:
     """All such processes of a worker."""
 
-    def __init__(self, plan: ChildPlan, registry: Registry, clock: Clock, rng: random.Random, concurrency: int) -> None:
+    def __init__(
+        self,
+        plan: ChildPlan,
+        registry: Registry,
+        clock: Clock,
+        rng: random.Random,
+        *,
+        concurrency: int,
+        processes: int | None = None,
+    ) -> None:
         self._plan = plan
         self._registry = registry
         self._clock = clock
         self._rng = rng
         self._supervisor: Supervisor | None = None
         self._probation = _Lane(max(PROBATION_MIN, concurrency // PROBATION_SHARE))
-        self._processes = _Lane(concurrency)
+        self._processes = _Lane(min(concurrency, processes or concurrency))
         own = [kind for kind in registry.kinds if kind.how.process]
         self._own_process = frozenset(kind.name for kind in own)
         self._in_company = frozenset(kind.name for kind in registry.kinds if not kind.how.probation)

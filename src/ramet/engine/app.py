@@ -33,6 +33,8 @@ class App(FlowApp):
         limits: bounds of every lineage and task, unless a kind or a submit gives stricter ones.
         tables: ``CREATE TABLE IF NOT EXISTS`` statements of your own tables, run when a database is opened.
         breadth: queues in which tasks closer to their root run first. What is created from now on follows it.
+        processes: how many processes of their own a worker keeps for kinds with ``process=True``, at most; None for as
+            many as it runs handlers. For work that keeps a processor busy, as many as there are processors.
     """
 
     def __init__(
@@ -41,8 +43,12 @@ class App(FlowApp):
         limits: Limits = BALANCED,
         tables: Sequence[str] = (),
         breadth: Sequence[str] = (),
+        processes: int | None = None,
     ) -> None:
         super().__init__()
+        if processes is not None and processes < 1:
+            raise ValueError(f"processes is {processes}: give at least 1, or None")
+        self.processes = processes
         self.limits = limits
         self.registry = Registry(limits, frozenset(breadth))
         self.tables = tuple(tables)

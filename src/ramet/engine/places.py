@@ -31,4 +31,4 @@ def place(
         return InProcess(app, client, concurrency=concurrency, lease_seconds=lease_seconds, rng=rng, clock=clock)
     store, live = client.store, app.registry.live
     plan = ChildPlan(target, store.address, lease_seconds, worker, store.slots_folder, live, store.ahead_seconds)
-    return Pool(app.registry, plan, concurrency, rng)
+    return Pool(app.registry, plan, concurrency, rng, processes=app.processes)

@@ -48,6 +48,8 @@ class Pool:
         concurrency: int,
         rng: random.Random,
         clock: Clock | None = None,
+        *,
+        processes: int | None = None,
     ) -> None:
         self._registry = registry
         self._plan = plan
@@ -62,7 +64,7 @@ class Pool:
         """Where a handler was told to stop, and when."""
         self._waiting: list[Work] = []
         """Claimed while there was no process to take them."""
-        self._alone = Alone(plan, registry, self._clock, self._rng, concurrency)
+        self._alone = Alone(plan, registry, self._clock, self._rng, concurrency=concurrency, processes=processes)
         self._draining = False
         self._deaths, self._died_at = 0, 0.0
         self._renewing: asyncio.Task[None] | None = None

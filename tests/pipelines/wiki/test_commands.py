@@ -35,7 +35,7 @@ class Place:
         return CliRunner().invoke(main, ["wiki", *words, "--db", str(self.database)])
 
     def expand(self, *words: str, world: Path, graph: Path | None = None) -> Result:
-        quick = ("--max-articles", "20", "--max-depth", "2", "--no-model")
+        quick = ("--max-articles", "20", "--max-depth", "2", "--embed", "hashing")
         return self.run("expand", "--source", str(world), "--graph", str(graph or self.graph), *quick, *words)
 
     def left(self) -> set[str]:
@@ -141,15 +141,17 @@ def test_search_finds_words_and_says_that_it_knows_no_meaning(expanded: tuple[Pl
 def test_titles_cannot_steer_a_terminal(expanded: tuple[Place, Path, str]) -> None:
     result = expanded[0].run("search", "evil town", "--limit", "1")
     assert MARKUP in result.output
-    assert r"An \x1b[31mevil\x07 \u202etown." in result.output
+    assert r"An [31mevil \u202etown." in result.output
     assert not {"\x1b", "\x07", "\u202e"} & set(result.output)
 
 
-def test_a_depth_limit_of_none_and_a_new_cap_are_another_run(place: Place, world: Path) -> None:
-    options = ("--max-depth", "0")
-    first = lines_of(place.expand(*SEEDS, "--json", *options, world=world))[-1]
-    second = lines_of(place.expand(*SEEDS, "--json", *options, "--max-articles", "21", world=world))[-1]
-    assert first["run"] != second["run"]
+def test_larger_limits_go_on_with_the_run_and_other_seeds_are_another(place: Place, world: Path) -> None:
+    first = lines_of(place.expand(*SEEDS, "--json", "--max-depth", "0", world=world))[-1]
+    second = lines_of(place.expand(*SEEDS, "--json", "--max-depth", "1", world=world))[-1]
+    assert (first["run"], first["articles"]) == (second["run"], 2)
+    assert second["articles"] > 2
+    other = lines_of(place.expand(SEEDS[0], "--json", "--max-depth", "0", world=world))[-1]
+    assert other["run"] != first["run"]
     assert "1 other run" in place.run("status").output
     assert lines_of(place.run("status", first["run"], "--json"))[0]["run"] == first["run"]
 
@@ -170,7 +172,7 @@ def test_a_seed_is_found_without_regard_to_case_and_given_twice_it_is_one(place:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "cannot read"), ("{}", "must be a text"), ("[", "not JSON"), ("", "holds no article")],
+    [(None, "there is no source"), ("{}", "must be a text"), ("[", "not JSON"), ("", "holds no article")],
 )
 def test_a_file_that_is_no_source_is_refused(place: Place, text: str | None, said: str) -> None:
     path = place.folder / "mine.jsonl"

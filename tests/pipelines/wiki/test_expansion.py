@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,29 +11,16 @@ from typing import Any
 import pytest
 
 from ramet import Client, TaskState, Worker
-from ramet.pipelines.wiki import expansions, tasks
-from ramet.pipelines.wiki.expanding import prepare
-from ramet.pipelines.wiki.runs import ARTICLE, LEVEL, find_run
+from ramet.pipelines.wiki import leveling, tasks
+from ramet.pipelines.wiki.expanding import prepare, submit
+from ramet.pipelines.wiki.pipeline import app
+from ramet.pipelines.wiki.runs import ARTICLE, FETCH, LEVEL, find_run
 from ramet.pipelines.wiki.status import status_of
 from ramet.pipelines.wiki.tables import WikiState
-from ramet.pipelines.wiki.tasks import app
-from tests.pipelines.wiki.worlds import (
-    SEEDS,
-    expand_in_process,
-    settings_for,
-    submit,
-    what_is_left,
-    write_world,
-)
+from tests.pipelines.wiki.worlds import SEEDS, expand_in_process, settings_for, what_is_left, write_world
 
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
 pytest.importorskip("ahocorasick", reason="the extra [wiki] is not installed")
-
-
-@pytest.fixture(autouse=True)
-def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Levels look again as soon as the engine lets them."""
-    monkeypatch.setattr(tasks, "SNOOZE_SECONDS", (1.0, 1.0))
 
 
 @pytest.fixture
@@ -43,8 +31,6 @@ def world(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     """The world's expansion, one article at a time."""
-    import asyncio
-
     folder = tmp_path_factory.mktemp("undisturbed")
     world = write_world(folder / "world.jsonl", articles=60)
     asyncio.run(expand_in_process(folder, settings_for(folder, world), concurrency=1))
@@ -59,13 +45,13 @@ async def test_the_result_does_not_depend_on_how_many_work_at_once(
 
 
 def test_the_cap_is_reached_exactly_and_every_link_is_accounted_for(undisturbed: dict[str, list[Any]]) -> None:
-    articles = [row for row in undisturbed["tasks"] if row[0] == ARTICLE]
+    articles = [row for row in undisturbed["tasks"] if row[0] == FETCH]
     assert len(articles) == len(undisturbed["articles"]) == 40
-    refused = sum(row[3] for row in undisturbed["blocks"] if row[0] == ARTICLE)
-    refused += sum(row[3] for row in undisturbed["block counts"] if row[1] == ARTICLE)
+    refused = sum(row[3] for row in undisturbed["blocks"] if row[0] in (ARTICLE, FETCH))
+    refused += sum(row[3] for row in undisturbed["block counts"] if row[1] in (ARTICLE, FETCH))
     assert refused + len(articles) - len(SEEDS) == len(undisturbed["links"])
     reasons = {row[2] for row in undisturbed["blocks"]}
-    assert {"budget", "done", "in_flight", "cycle"} <= reasons
+    assert {"budget", "done", "in_flight"} <= reasons
 
 
 def test_every_article_has_the_depth_of_its_shortest_way_from_a_seed(undisturbed: dict[str, list[Any]]) -> None:
@@ -96,7 +82,7 @@ async def test_links_beyond_the_last_level_are_refused_by_depth(tmp_path: Path, 
     left = what_is_left(tmp_path)
     assert max(row[2] for row in left["articles"]) == 1
     assert [row[1] for row in left["tasks"] if row[0] == LEVEL] == ["level-0", "level-1"]
-    assert {row[2] for row in left["blocks"] if row[4] == "level-1"} == {"cycle", "depth", "done"}
+    assert {row[2] for row in left["blocks"] if row[4] == "level-1"} == {"depth", "done"}
 
 
 async def test_seeds_alone_can_be_loaded(tmp_path: Path, world: Path) -> None:
@@ -126,8 +112,8 @@ def break_once(owner: Any, step: str, monkeypatch: pytest.MonkeyPatch, *, after:
 async def test_steps_that_fail_once_change_nothing(
     tmp_path: Path, undisturbed: dict[str, list[Any]], monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
-    steps: list[tuple[Any, str]] = [(expansions.Writing, "load"), (expansions.Writing, "add_links")]
-    steps += [(tasks, name) for name in ("_children", "_known", "_record_failures", "_level_to_come")]
+    steps: list[tuple[Any, str]] = [(tasks, name) for name in ("_fetched", "_articles", "_load", "_record")]
+    steps += [(leveling, name) for name in ("_prepare", "_open_next", "_offer_round", "_settle_failures", "_draw")]
     called = [break_once(owner, step, monkeypatch, after=after) for owner, step in steps]
     world = write_world(tmp_path / "world.jsonl", articles=60)
     await expand_in_process(tmp_path, settings_for(tmp_path, world))
@@ -135,20 +121,45 @@ async def test_steps_that_fail_once_change_nothing(
     assert what_is_left(tmp_path) == undisturbed
 
 
-async def test_an_article_that_a_person_revives_later_is_loaded_and_linked(tmp_path: Path, world: Path) -> None:
+async def test_an_article_that_a_person_revives_later_is_loaded_and_drawn_by_the_next_pass(
+    tmp_path: Path, world: Path
+) -> None:
     settings = settings_for(tmp_path, world)
-    tracking_id = await expand_in_process(tmp_path, settings)
+    run_id = await expand_in_process(tmp_path, settings)
     with world.open("a", encoding="utf-8") as lines:
         lines.write("\n" + json.dumps({"title": "Hole 0", "text": "A well.", "links": ["Place 000", "Nowhere"]}))
     async with app.client(tmp_path / "wiki.db") as client:
-        [hole] = (await client.tasks(tracking_id=tracking_id, states=[TaskState.FAILED])).tasks
+        [hole] = (await client.tasks(tracking_id=run_id, states=[TaskState.FAILED])).tasks
         assert await client.revive([hole.id], by="test") == [hole.id]
-        await Worker(app, client, until_ended=tracking_id).run()
+        await Worker(app, client, until_ended=run_id).run()
+        assert (await status_of(client, await find_run(client))).states[WikiState.LOADED] == 1
+    await expand_in_process(tmp_path, settings)
+    async with app.client(tmp_path / "wiki.db") as client:
         status = await status_of(client, await find_run(client))
     assert status.states[WikiState.PROCESSED] == status.articles == 40
     assert status.failures == {}
     graph = what_is_left(tmp_path)["graph"]
     assert [line for line in graph if line.startswith('LINKS_TO ["Hole 0"')] == ['LINKS_TO ["Hole 0", "Place 000"]']
+
+
+@pytest.mark.parametrize("steps", [[(10, 3)], [(12, 1), (12, 3)], [(5, 1), (20, 2), (33, 3)]])
+async def test_going_on_with_larger_limits_ends_where_they_would_have_led_at_once(
+    tmp_path: Path, world: Path, undisturbed: dict[str, list[Any]], steps: list[tuple[int, int]]
+) -> None:
+    for max_articles, max_depth in [*steps, (40, 3)]:
+        await expand_in_process(tmp_path, settings_for(tmp_path, world, max_articles=max_articles, max_depth=max_depth))
+    left = what_is_left(tmp_path)
+    assert {name: left[name] for name in ("graph", "articles", "links")} == {
+        name: undisturbed[name] for name in ("graph", "articles", "links")
+    }
+
+
+async def test_a_run_with_nothing_left_to_do_is_left_alone(tmp_path: Path, world: Path) -> None:
+    settings = settings_for(tmp_path, world)
+    await expand_in_process(tmp_path, settings)
+    before = what_is_left(tmp_path)
+    await expand_in_process(tmp_path, settings)
+    assert what_is_left(tmp_path) == before
 
 
 async def test_two_runs_can_share_a_graph(tmp_path: Path, world: Path) -> None:
@@ -164,11 +175,11 @@ async def test_two_runs_can_share_a_graph(tmp_path: Path, world: Path) -> None:
 async def test_submitting_the_same_run_again_changes_nothing(tmp_path: Path, world: Path) -> None:
     prepared = await prepare(SEEDS, settings_for(tmp_path, world))
     again = await prepare(tuple(reversed(SEEDS)), settings_for(tmp_path, world))
-    assert again == prepared
+    assert (again.run_id, again.titles) == (prepared.run_id, prepared.titles)
     async with app.client(tmp_path / "wiki.db") as client:
         for _ in range(2):
             await submit(client, prepared)
-        assert await count(client, prepared.run.tracking_id) == len(SEEDS)
+        assert await count(client, prepared.run_id) == len(SEEDS) + 1
 
 
 async def count(client: Client, tracking_id: str) -> int:

@@ -21,6 +21,7 @@ from ramet.cli import main
 from ramet.pipelines.wiki.errors import DatasetError
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 from ramet.pipelines.wiki.sources import dataset
+from ramet.pipelines.wiki.sources.article_set import BUNDLED
 from tests.pipelines.wiki.worlds import SEEDS, what_is_left, write_world
 
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
@@ -29,7 +30,7 @@ pytest.importorskip("ahocorasick", reason="the extra [wiki] is not installed")
 KILLS = 10
 TICK_SECONDS = 0.002
 """Between two looks at the database, while waiting for the process to end."""
-QUICK = ("--no-model", "--max-depth", "2")
+QUICK = ("--embed", "hashing", "--max-depth", "2")
 PROGRESS = """
     SELECT COUNT(*) + COUNT(loaded_at) + COUNT(processed_at) + (SELECT COUNT(*) FROM wiki_links) FROM wiki_articles"""
 
@@ -114,7 +115,7 @@ def test_sixty_articles_killed_ten_times_end_in_the_same_graph(tmp_path: Path) -
     calm, killed = tmp_path / "calm", tmp_path / "killed"
     for folder in (calm, killed):
         folder.mkdir()
-    more = ("--no-model", "--concurrency", "4")
+    more = ("--embed", "hashing", "--concurrency", "4")
     finish(command(calm, world, 60, *more))
     arguments = command(killed, world, 60, *more)
     assert kill_and_resume(arguments, killed, moments_until(progress(calm), KILLS, seed=20)) > KILLS // 2
@@ -153,13 +154,13 @@ def test_status_and_search_work_beside_a_running_expansion(tmp_path: Path) -> No
         assert result.exit_code == 0, result.output
         return result.stdout
 
-    with running(command(tmp_path, world, 60, "--no-model")) as process:
-        wait_for_progress(process, tmp_path, 20)
+    with running(command(tmp_path, world, 60, "--embed", "hashing")) as process:
+        wait_for_progress(process, tmp_path, 60)
         told = json.loads(ask("status"))
         hits = ask("search", "houses").splitlines()
         output = process.communicate(timeout=120)[0]
     assert process.returncode == 0, output
-    assert (told["state"], told["graph_holds"]["articles"] > 0, len(hits)) == ("running", True, 5)
+    assert (told["state"], told["graph_holds"]["articles"] > 0, len(hits) > 0) == ("running", True, True)
     assert json.loads(ask("status"))["articles"] == 60
 
 
@@ -190,7 +191,7 @@ def test_five_hundred_real_articles_killed_ten_times_end_in_the_same_graph(tmp_p
     calm, killed = tmp_path / "calm", tmp_path / "killed"
     for folder in (calm, killed):
         folder.mkdir()
-    arguments = [[word for word in command(folder, "wheel", 500) if word not in SEEDS] for folder in (calm, killed)]
+    arguments = [[word for word in command(folder, BUNDLED, 500) if word not in SEEDS] for folder in (calm, killed)]
     for words in arguments:
         words += ["Alan Turing", "Ada Lovelace"]
     finish(arguments[0])

@@ -1,71 +1,62 @@
-"""What a level asks for: exactly the cap, in one order, whatever order the links were recorded in."""
+"""What a level asks for: exactly what there is room for, and every link is offered, drawn from afar, or too deep."""
 
 from __future__ import annotations
 
-import random
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.pipelines.wiki import levels
-from ramet.pipelines.wiki.levels import LevelPlan, Link, plan_level
+from ramet.pipelines.wiki.levels import Link, Planner, Seen, beyond, offered, within
 
 KEYS = st.sampled_from("abcdefghij")
 LINKS = st.lists(st.builds(Link, st.integers(0, 2), KEYS, st.integers(0, 5), KEYS, st.just("title")), max_size=30)
-KNOWN = st.frozensets(KEYS, max_size=5)
+SEEN = st.builds(
+    lambda here, elsewhere: Seen(here, elsewhere - here),
+    st.frozensets(KEYS, max_size=4),
+    st.frozensets(KEYS, max_size=4),
+)
 
 
-CASES = st.tuples(st.integers(0, 4), LINKS, KNOWN, st.integers(1, 12), st.integers(0, 4))
-Case = tuple[int, list[Link], frozenset[str], int, int]
+@given(LINKS, SEEN, st.integers(-1, 6))
+def test_a_guard_with_the_planned_budget_grants_exactly_what_was_planned(
+    links: list[Link], seen: Seen, room: int
+) -> None:
+    planner = Planner(seen, room)
+    planner.add(sorted(links))
+    plan = planner.plan
+    budget = plan.grants if plan.binds else len(links)
+    there = set(seen.here)
+    for link in offered(sorted(links), seen):
+        if link.target_key not in there and len(there) - len(seen.here) < budget:
+            there.add(link.target_key)
+    assert len(there) - len(seen.here) == plan.grants <= max(0, room)
 
 
-def plan(case: Case) -> LevelPlan:
-    level, links, known, cap, depth = case
-    return plan_level(level, links, known, max_articles=max(cap, len(known)), max_depth=depth)
+@given(LINKS, SEEN, st.integers(0, 6))
+def test_the_plan_does_not_depend_on_how_the_links_come(links: list[Link], seen: Seen, room: int) -> None:
+    whole, parts = Planner(seen, room), Planner(seen, room)
+    whole.add(links)
+    for link in reversed(links):
+        if parts.add([link]):
+            break
+    assert parts.plan == whole.plan
 
 
-@given(CASES, st.randoms(use_true_random=False))
-def test_the_plan_does_not_depend_on_the_order_of_recording(case: Case, rng: random.Random) -> None:
-    level, links, known, cap, depth = case
-    assert plan((level, rng.sample(links, len(links)), known, cap, depth)) == plan(case)
+@given(LINKS, SEEN)
+def test_every_link_but_those_to_titles_from_elsewhere_is_offered_once(links: list[Link], seen: Seen) -> None:
+    wanted = sorted(link for link in links if link.target_key not in seen.elsewhere)
+    assert sorted(offered(links, seen)) == wanted
+    assert sorted(within(links, seen) + beyond(links, seen)) == wanted
 
 
-@given(CASES)
-def test_every_link_is_offered_once(case: Case) -> None:
-    offered = [link for part in plan(case).rounds for link in part.links]
-    assert sorted(offered) == sorted(case[1])
+def test_on_the_last_level_what_is_here_is_a_duplicate_and_what_nobody_has_is_too_deep() -> None:
+    links = [Link(1, "a", place, key, key) for place, key in enumerate(["new", "here", "elsewhere"])]
+    seen = Seen({"here"}, {"elsewhere"})
+    assert [link.target_key for link in within(links, seen)] == ["here"]
+    assert [link.target_key for link in beyond(links, seen)] == ["new"]
 
 
-@given(CASES)
-def test_a_guard_with_the_lowered_budget_grants_exactly_what_was_planned(case: Case) -> None:
-    level, links, known, cap, _ = case
-    cap, depth = max(cap, len(known)), 9
-    planned = plan((level, links, known, cap, depth))
-    tasks, there = len(known) + level + 1 + planned.next_level, set(known)
-    max_tasks = cap + depth + 1 if planned.max_tasks is None else planned.max_tasks
-    for part in planned.rounds:
-        for link in part.links:
-            if link.target_key not in there and tasks < max_tasks:
-                there.add(link.target_key)
-                tasks += 1
-    assert len(there) - len(known) == planned.grants
-    assert len(there) <= cap
-    assert planned.next_level == (planned.grants > 0)
-
-
-def test_the_last_level_offers_known_articles_first_and_the_rest_as_too_deep() -> None:
-    links = [Link(1, "a", 0, "new", "New"), Link(1, "a", 1, "b", "B"), Link(1, "b", 0, "a", "A")]
-    planned = plan_level(1, links, {"a", "b"}, max_articles=9, max_depth=1)
-    assert [(part.beyond, [link.target_key for link in part.links]) for part in planned.rounds] == [
-        (False, ["b", "a"]),
-        (True, ["new"]),
-    ]
-    assert not planned.next_level
-
-
-def test_a_large_level_is_offered_in_several_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "OFFERS_PER_ROUND_MAX", 2)
-    links = [Link(0, "a", position, f"t{position}", "T") for position in range(5)]
-    planned = plan_level(0, links, {"a"}, max_articles=9, max_depth=3)
-    assert [len(part.links) for part in planned.rounds] == [2, 2, 1]
+def test_planning_stops_as_soon_as_the_room_is_known_to_be_too_small() -> None:
+    planner = Planner(Seen(set(), set()), 2)
+    assert not planner.add([Link(0, "a", 0, "b", "B"), Link(0, "a", 1, "b", "B"), Link(0, "a", 2, "c", "C")])
+    assert planner.add([Link(0, "a", 3, "d", "D")])
+    assert (planner.plan.grants, planner.plan.binds) == (2, True)

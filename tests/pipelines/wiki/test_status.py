@@ -11,34 +11,36 @@ from rich.console import Console
 
 from ramet import Client
 from ramet.model import events as ev
-from ramet.pipelines.wiki import tables, tasks
-from ramet.pipelines.wiki.runs import ARTICLE, QUEUE, ArticlePayload, Run, RunSettings, limits_of
+from ramet.pipelines.wiki import tables
+from ramet.pipelines.wiki.expanding import Prepared
+from ramet.pipelines.wiki.expanding import submit as submit_run
+from ramet.pipelines.wiki.pipeline import app
+from ramet.pipelines.wiki.runs import FETCH, FETCHING, Run, RunSettings, find_run
 from ramet.pipelines.wiki.status import status_of
 from ramet.pipelines.wiki.tables import WikiState
-from ramet.pipelines.wiki.tasks import app
 from ramet.pipelines.wiki.terminal import show_status
 from ramet.store.base import Claimed, ClaimRequest, Settlement, Write
 
-SETTINGS = RunSettings(source="x", data_dir="x", graph="x", semantic=False, max_articles=9, max_depth=2)
-RUN = Run("wiki-test", ("A", "B", "C", "D"), SETTINGS)
-DISCOVER = [Write(tables.DISCOVER, (RUN.tracking_id, title, title, 0, None)) for title in RUN.seeds]
+SETTINGS = RunSettings(source="x", data_dir="x", graph="x", embedder="none", max_articles=9, max_depth=2)
+SEEDS = ("A", "B", "C", "D")
+NAME = "wiki-test"
 
 
-async def submit(client: Client) -> None:
-    await client.submit_many(
-        [(tasks.article, ArticlePayload(title=title, run=SETTINGS)) for title in RUN.seeds],
-        one_lineage=True,
-        tracking_id=RUN.tracking_id,
-        limits=limits_of(SETTINGS),
-    )
+async def submit(client: Client) -> Run:
+    assert await submit_run(client, Prepared(NAME, SETTINGS, SEEDS, "", "", None))
+    return await find_run(client)
 
 
 async def claim(client: Client, limit: int) -> list[Claimed]:
-    return await client.store.claim(ClaimRequest("test", [QUEUE], [ARTICLE], limit, 60.0))
+    return await client.store.claim(ClaimRequest("test", [FETCHING], [FETCH], limit, 60.0))
+
+
+def discover(title: str) -> Write:
+    return Write(tables.DISCOVER, (NAME, title, title, 0, None, NAME))
 
 
 def load(title: str, at: float) -> Write:
-    return Write(tables.LOAD, (RUN.tracking_id, title, title, 0, 0, at))
+    return Write(tables.LOAD, (title, "1", 0, at, NAME, title))
 
 
 async def settle(client: Client, claimed: Claimed, event: Any, *writes: Write) -> None:
@@ -49,44 +51,43 @@ async def settle(client: Client, claimed: Claimed, event: Any, *writes: Write) -
 
 async def test_every_article_is_in_exactly_one_state_and_the_right_one(tmp_path: Path) -> None:
     async with app.client(tmp_path / "wiki.db") as client:
-        await submit(client)
-        assert (await status_of(client, RUN)).articles == 0
+        run = await submit(client)
+        assert (await status_of(client, run)).articles == 0
         a, b, c = await claim(client, 3)
-        await settle(client, a, ev.Checkpoint(a.standing.fence, 60.0, tasks.LOADED), *DISCOVER, load("A", time.time()))
-        await settle(client, b, ev.Fail(b.standing.fence, "not_found: x has no article 'B'"))
-        status = await status_of(client, RUN)
+        await settle(client, a, ev.Checkpoint(a.standing.fence, 60.0), *map(discover, SEEDS), load("A", time.time()))
+        failed = Write(tables.FAIL, ("not_found: x has no article 'B'", NAME, "B"))
+        await settle(client, b, ev.Fail(b.standing.fence, "not_found: x has no article 'B'"), failed)
+        status = await status_of(client, run)
         assert {state: count for state, count in status.depths[0].items() if count} == {
             WikiState.LOADED: 1,
             WikiState.FAILED: 1,
-            WikiState.CLAIMED: 1,
-            WikiState.DISCOVERED: 1,
+            WikiState.CLAIMED: 2,
         }
         assert (status.articles, status.loaded, status.ended, status.expected) == (4, 1, 2, 9)
         assert status.failures == {"not_found": 1}
         await settle(client, c, ev.Error(c.standing.fence, "OSError: disk", "transient", "f", 1.0))
-        assert (await status_of(client, RUN)).states[WikiState.DISCOVERED] == 2
+        assert (await status_of(client, run)).states[WikiState.DISCOVERED] == 1
 
 
 async def test_the_rate_and_the_time_left_come_from_what_was_loaded_lately(tmp_path: Path) -> None:
     now = time.time()
     async with app.client(tmp_path / "wiki.db") as client:
-        await submit(client)
+        run = await submit(client)
         a, b, c = await claim(client, 3)
-        await settle(client, a, ev.Complete(a.standing.fence), load("A", now - 900))
-        assert (await status_of(client, RUN, now=now)).articles_per_second is None
-        await settle(client, b, ev.Complete(b.standing.fence), load("B", now - 4))
-        await settle(client, c, ev.Complete(c.standing.fence), load("C", now - 2))
-        status = await status_of(client, RUN, now=now)
+        await settle(client, a, ev.Fail(a.standing.fence, "x"), discover("A"), load("A", now - 900))
+        assert (await status_of(client, run, now=now)).articles_per_second is None
+        await settle(client, b, ev.Fail(b.standing.fence, "x"), discover("B"), load("B", now - 4))
+        await settle(client, c, ev.Fail(c.standing.fence, "x"), discover("C"), load("C", now - 2))
+        status = await status_of(client, run, now=now)
     assert status.articles_per_second == 0.5
     assert status.eta_seconds == (9 - 3) / 0.5
 
 
 async def test_a_run_on_which_nobody_works_says_how_to_continue(tmp_path: Path) -> None:
     async with app.client(tmp_path / "wiki.db") as client:
-        await submit(client)
-        status = await status_of(client, RUN)
+        status = await status_of(client, await submit(client))
     out = Console(file=io.StringIO(), width=80)
     out.print(show_status(status, str(tmp_path / "wiki.db"), None))
     shown = out.file.getvalue()  # type: ignore[attr-defined]
     assert "ramet wiki expand A B C D" in shown
-    assert "--max-articles 9 --max-depth 2 --no-model" in " ".join(shown.split())
+    assert "--embed none --max-articles 9 --max-depth 2" in " ".join(shown.split())

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from ramet import Worker
-from ramet.pipelines.wiki.expanding import Prepared, prepare
-from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
-from ramet.pipelines.wiki.runs import RunSettings, limits_of
-from ramet.pipelines.wiki.tasks import app, article
+from ramet.pipelines.wiki.expanding import go_on, prepare, submit
+from ramet.pipelines.wiki.graphs.opening import open_graph_reader
+from ramet.pipelines.wiki.pipeline import app
+from ramet.pipelines.wiki.runs import RunSettings, find_run
+from ramet.pipelines.wiki.tasks import expansions
 
 SEEDS = ("Place 000", "Place 001")
 
@@ -41,12 +43,14 @@ def write_world(path: Path, *, articles: int, seed: int = 7, holes: int = 2) -> 
     return path
 
 
-def settings_for(folder: Path, world: Path, *, max_articles: int = 40, max_depth: int = 3) -> RunSettings:
+def settings_for(
+    folder: Path, world: Path, *, max_articles: int = 40, max_depth: int = 3, graph: str = "wiki.lbug"
+) -> RunSettings:
     return RunSettings(
         source=str(world),
         data_dir=str(folder / "data"),
-        graph=str(folder / "wiki.lbug"),
-        semantic=False,
+        graph=str(folder / graph),
+        embedder="hashing",
         max_articles=max_articles,
         max_depth=max_depth,
     )
@@ -59,28 +63,24 @@ class Impatient(random.Random):
         return 0.0
 
 
-async def expand_in_process(folder: Path, settings: RunSettings, *, concurrency: int = 16) -> str:
-    """Expand SEEDS into `folder`, handlers in this process; the run's tracking_id."""
-    prepared = await prepare(SEEDS, settings)
+async def expand_in_process(
+    folder: Path, settings: RunSettings, *, concurrency: int = 16, seeds: Sequence[str] = SEEDS
+) -> str:
+    """Expand `seeds` into `folder`, or go on with what is there, handlers in this process; the run's name."""
+    prepared = await prepare(seeds, settings)
     async with app.client(folder / "wiki.db") as client:
-        await submit(client, prepared)
-        worker = Worker(app, client, concurrency=concurrency, until_ended=prepared.run.tracking_id, rng=Impatient())
+        if not await submit(client, prepared):
+            await go_on(client, await find_run(client, prepared.run_id), prepared)
+        newest = (await find_run(client, prepared.run_id)).newest.tracking_id
+        worker = Worker(app, client, concurrency=concurrency, until_ended=newest, rng=Impatient())
         await worker.run()
-    return prepared.run.tracking_id
-
-
-async def submit(client: Any, prepared: Prepared) -> None:
-    await client.submit_many(
-        [(article, payload) for payload in prepared.payloads],
-        one_lineage=True,
-        tracking_id=prepared.run.tracking_id,
-        limits=limits_of(prepared.run.settings),
-    )
+    expansions.close()
+    return prepared.run_id
 
 
 QUESTIONS = {
-    "articles": "SELECT title_key, title, expansion_depth, wiki_state, discovered_from, links_count, error "
-    "FROM wiki_articles ORDER BY title_key",
+    "articles": "SELECT title_key, title, expansion_depth, wiki_state, discovered_from, links_count, error, alias_of, "
+    "own_task FROM wiki_articles ORDER BY title_key",
     "links": "SELECT source_key, position, target_key, target_title FROM wiki_links ORDER BY source_key, position",
     "tasks": "SELECT t.kind, t.key, t.state, t.spawn_depth, p.key FROM ramet_tasks t "
     "LEFT JOIN ramet_tasks p ON p.id = t.parent_id ORDER BY t.kind, t.key",
@@ -95,9 +95,18 @@ QUESTIONS = {
 
 def what_is_left(folder: Path) -> dict[str, list[Any]]:
     """Everything about the run in `folder` that must not depend on timing: graph, domain rows, tasks and blocks."""
-    with LadybugGraph.open_reader(folder / "wiki.lbug") as graph:
-        left: dict[str, list[Any]] = {"graph": graph.dump()}
+    left: dict[str, list[Any]] = {"graph": graph_of(folder)}
     with closing(sqlite3.connect(folder / "wiki.db")) as database:
         for name, query in QUESTIONS.items():
             left[name] = database.execute(query).fetchall()
     return left
+
+
+def graph_of(folder: Path) -> list[str]:
+    """Every node and edge of the graph in `folder`."""
+    [path] = [path for path in (folder / "wiki.lbug", folder / "wiki.sqlite") if path.exists()]
+    graph = open_graph_reader(path)
+    try:
+        return graph.dump()
+    finally:
+        graph.close()

@@ -19,13 +19,16 @@ from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.expanding import CONCURRENCY, LOOK_SECONDS
 from ramet.pipelines.wiki.graphs.base import GraphCounts
 from ramet.pipelines.wiki.options import ask, data_option, database_option, json_option
-from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, Run, RunSettings, find_run, list_runs
+from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings, find_run, list_runs
+from ramet.pipelines.wiki.sources.addresses import is_private_host
 from ramet.pipelines.wiki.sources.article_set import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_counts, status_of
 from ramet.pipelines.wiki.working import Wanted, work
 
 GRAPH = "wiki.lbug"
 WATCH_SECONDS = 0.5
+CHOSEN = ("links", "disambiguation", "user_agent", "requests_per_second", "max_articles", "max_depth", "max_links")
+"""Options of `expand` that are settings of a run by the same name."""
 
 
 @click.group(short_help="Expand articles into a graph of linked ones.")
@@ -44,19 +47,53 @@ def wiki() -> None:
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
 @click.option(
     "--source",
-    default="wheel",
-    show_default=True,
-    metavar="wheel|FILE.jsonl",
-    help='The bundled set of 10,033 articles, or a file with one {"title", "text"} object a line.',
+    default=BUNDLED,
+    show_default="the bundled set",
+    metavar="URL|FILE",
+    help="A MediaWiki (its address or api.php), a dump (.xml, .xml.bz2), a file with one article a line (.jsonl), "
+    "or the bundled set of 10,033 articles.",
 )
-@click.option("--max-articles", type=click.IntRange(min=1), default=MAX_ARTICLES, show_default=True, help="The cap.")
+@click.option(
+    "--max-articles", type=click.IntRange(min=1), default=MAX_ARTICLES, show_default=True, help="Titles looked up."
+)
 @click.option(
     "--max-depth", type=click.IntRange(0, 100), default=MAX_DEPTH, show_default=True, help="Links from a seed, at most."
 )
 @click.option(
+    "--max-links", type=click.IntRange(min=1), default=MAX_LINKS, show_default=True, help="Links of one page, at most."
+)
+@click.option(
+    "--links",
+    type=click.Choice(["body", "all"]),
+    default="body",
+    show_default=True,
+    help="Links of a page's own text, or those that templates bring in as well.",
+)
+@click.option(
+    "--disambiguation",
+    type=click.Choice(["fail", "links"]),
+    default="fail",
+    show_default=True,
+    help="A page that only lists meanings fails, or its links are followed.",
+)
+@click.option(
+    "--contact", "user_agent", default="", metavar="E-MAIL|URL", help="How the wiki's operators can reach you."
+)
+@click.option(
+    "--requests-per-second", type=click.FloatRange(min=0, min_open=True), help="To the wiki, over all workers; at most."
+)
+@click.option(
     "--graph", type=click.Path(dir_okay=False, path_type=Path), default=GRAPH, show_default=True, help="The graph file."
 )
-@click.option("--no-model", is_flag=True, help="Do not embed by meaning: quick, and search finds shared words only.")
+@click.option(
+    "--embed",
+    "embedder",
+    default="onnx",
+    show_default=True,
+    metavar="MODEL",
+    help="onnx, sentence-transformers:NAME, openai:NAME@URL, hashing (no model: finds shared words only), or none.",
+)
+@click.option("--no-embed", is_flag=True, help="No vectors: the same as --embed none.")
 @click.option("--concurrency", type=click.IntRange(1, 1_000), default=CONCURRENCY, show_default=True, hidden=True)
 @data_option
 @database_option
@@ -64,16 +101,17 @@ def wiki() -> None:
 def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: Path, **options: Any) -> None:
     """Load the SEED articles and what they link to, level by level, until --max-articles or --max-depth.
 
-    The same command again continues where it stopped, whatever stopped it, and does nothing once it has finished.
-    The first Ctrl-C ends after what is in hand, a second at once.
+    The same command again continues where it stopped, whatever stopped it; once it has finished, larger limits go on
+    from there. The first Ctrl-C ends after what is in hand, a second at once.
     """
+    by_address = "://" in source
     settings = RunSettings(
-        source=BUNDLED if source in ("wheel", BUNDLED) else str(Path(source).absolute()),
+        source=source if source == BUNDLED or by_address else str(Path(source).absolute()),
         data_dir=str(data_dir.absolute()),
         graph=str(graph.absolute()),
-        semantic=not options["no_model"],
-        max_articles=options["max_articles"],
-        max_depth=options["max_depth"],
+        embedder="none" if options["no_embed"] else options["embedder"],
+        private=by_address and asyncio.run(is_private_host(source)),
+        **{name: options[name] for name in CHOSEN},
     )
     wanted = Wanted(seeds, settings, options["database"], options["concurrency"], options["as_json"])
     _, code = asyncio.run(work(wanted))

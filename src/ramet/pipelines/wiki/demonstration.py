@@ -14,14 +14,14 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Block, Client
-from ramet.pipelines.wiki import tables, terminal
+from ramet.pipelines.wiki import questions, terminal
 from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.graphs.searching import search_graph
-from ramet.pipelines.wiki.runs import ARTICLE, MAX_ARTICLES, MAX_DEPTH, RunSettings
+from ramet.pipelines.wiki.pipeline import app
+from ramet.pipelines.wiki.runs import ARTICLE, FETCH, MAX_ARTICLES, MAX_DEPTH, RunSettings, run_of
 from ramet.pipelines.wiki.sources import dataset
 from ramet.pipelines.wiki.sources.article_set import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_counts
-from ramet.pipelines.wiki.tasks import app
 from ramet.pipelines.wiki.working import Wanted, work
 
 SEEDS = ("Alan Turing", "Ada Lovelace")
@@ -47,7 +47,6 @@ def demonstrate(folder: Path, data_dir: Path, database: str | None = None) -> in
         source=BUNDLED,
         data_dir=str(data_dir.absolute()),
         graph=str((folder / "wiki.lbug").absolute()),
-        semantic=True,
         max_articles=MAX_ARTICLES,
         max_depth=MAX_DEPTH,
     )
@@ -82,11 +81,11 @@ async def _show(client: Client, out: Console, status: RunStatus, wanted: Wanted)
     _title(out, "Where it stands")
     out.print(terminal.show_status(status, client.place, graph_counts(graph)))
     _title(out, "Who led to whom (a part)")
-    rows = await client.read(tables.ARTICLES, (status.run.tracking_id,))
+    rows = await client.read(questions.ARTICLES, (status.run.run_id,))
     for tree in terminal.discovery_tree(rows, width=3, depth=2):
         out.print(tree)
     _title(out, "Two refused spawns, explained")
-    async for line in _explained(client, status.run.tracking_id):
+    async for line in _explained(client, status.run.run_id):
         out.print(line)
     _title(out, f"Nearest in meaning to “{QUESTION}”")
     for number, hit in enumerate(search_graph(graph, QUESTION, limit=3, data_dir=data_dir).hits, start=1):
@@ -110,7 +109,7 @@ async def _explained(client: Client, tracking_id: str) -> AsyncIterator[Text]:
 
 async def _told(client: Client, block: Block) -> list[str]:
     """What a reason means, what the guard saw, and which articles link there."""
-    rows = await client.read(tables.LINKS_TO, (block.tracking_id, block.key, LINKING_SHOWN + 1))
+    rows = await client.read(questions.LINKS_TO, (run_of(block.tracking_id), block.key, LINKING_SHOWN + 1))
     linking = [key for (key,) in rows]
     more = " and others" if len(linking) > LINKING_SHOWN else ""
     return [
@@ -122,7 +121,7 @@ async def _told(client: Client, block: Block) -> list[str]:
 
 def _next_steps(out: Console, status: RunStatus, place: str) -> None:
     _title(out, "Try next")
-    run, here = status.run.tracking_id, Path(sys.executable).parent
+    run, here = status.run.run_id, Path(sys.executable).parent
     by_address = "://" in place
     commands = [f"export RAMET_DB={shlex.quote(place)}" + ("   # with its password" if by_address else "")]
     other = Path(status.run.settings.graph).with_name("curie.lbug")
@@ -130,7 +129,7 @@ def _next_steps(out: Console, status: RunStatus, place: str) -> None:
         commands.append(f'export PATH={shlex.quote(str(here))}:"$PATH"')
     commands += [
         'ramet wiki search "women in mathematics"',
-        f"ramet explain {ARTICLE} Computer",
+        f"ramet explain {FETCH} Computer",
         f"ramet blocks {run} --reason budget",
         f"ramet tree {run}",
         f'ramet wiki expand "Marie Curie" --graph {shlex.quote(os.path.relpath(other))}',

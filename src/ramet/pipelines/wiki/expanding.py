@@ -16,23 +16,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ramet import Client, Worker
-from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
-from ramet.pipelines.wiki.embedding.minilm import MiniLmEmbedder
-from ramet.pipelines.wiki.errors import GraphBusy, UnknownSeed, WikiError, import_extra
-from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
+from ramet import Client, LineageState, Worker
+from ramet.pipelines.wiki import questions
+from ramet.pipelines.wiki.embedding.base import Embedder
+from ramet.pipelines.wiki.embedding.opening import check_embedder, open_embedder
+from ramet.pipelines.wiki.errors import GraphBusy, UnknownSeed, WikiError
+from ramet.pipelines.wiki.expansions import source_options
+from ramet.pipelines.wiki.graphs.base import NO_MODEL
 from ramet.pipelines.wiki.graphs.locks import lock_alone
-from ramet.pipelines.wiki.runs import ArticlePayload, Run, RunSettings, find_run, limits_of, tracking_id_of
-from ramet.pipelines.wiki.sources import dataset
-from ramet.pipelines.wiki.sources.article_set import ArticleSet, open_source
+from ramet.pipelines.wiki.graphs.opening import open_graph_writer
+from ramet.pipelines.wiki.pipeline import TARGET, app
+from ramet.pipelines.wiki.runs import (
+    ARTICLE,
+    LEVEL,
+    ArticlePayload,
+    LevelPayload,
+    Run,
+    RunSettings,
+    find_run,
+    limits_of,
+    run_id_of,
+)
+from ramet.pipelines.wiki.sources.base import ArticleSource
+from ramet.pipelines.wiki.sources.opening import open_source
 from ramet.pipelines.wiki.status import RunStatus, status_of
-from ramet.pipelines.wiki.tasks import app, article
+from ramet.pipelines.wiki.wikitext.titles import key_of
 
-TARGET = "ramet.pipelines.wiki.tasks:app"
 CONCURRENCY = 32
-"""Articles in hand at once: as many as one batch of the loader."""
+"""Handlers at once."""
 LOOK_SECONDS = 0.25
 """Between two looks at how far the run is."""
+LOOK_SHARE = 30.0
+"""The pause after a look is at least so many times as long as the look took."""
 ORPHAN_SECONDS = 5.0
 """How long the handlers of a killed worker may take to end."""
 
@@ -57,9 +72,13 @@ class View(Protocol):
 class Prepared:
     """A run that can be started: nothing has been written yet."""
 
-    run: Run
-    payloads: tuple[ArticlePayload, ...]
+    run_id: str
+    settings: RunSettings
+    titles: tuple[str, ...]
+    """Of the seeds, as they are displayed, in the order of their keys."""
+    resource: str
     attribution: str
+    embedder: Embedder | None
 
 
 async def prepare(seeds: Sequence[str], settings: RunSettings) -> Prepared:
@@ -67,37 +86,40 @@ async def prepare(seeds: Sequence[str], settings: RunSettings) -> Prepared:
 
     Raises:
         UnknownSeed: the source has no such article; names the nearest titles.
-        DatasetError, SourceError, ExtraMissing: something that the run needs is not there.
+        WikiError: something that the run needs is not there.
     """
-    for module in ("ladybug", "ahocorasick", *(("numpy", "onnxruntime", "tokenizers") if settings.semantic else ())):
-        import_extra(module)
-    source = open_source(settings.source, Path(settings.data_dir))
-    titles = await _resolve(source, seeds)
+    check_embedder(settings.embedder)
+    data_dir = Path(settings.data_dir)
+    source = await asyncio.to_thread(open_source, settings.source, data_dir, source_options(settings))
+    try:
+        titles = await _resolve(source, seeds)
+        name, attribution = source.resource, source.attribution
+    finally:
+        await source.close()
     if len(titles) > settings.max_articles:
         raise WikiError(f"{len(titles)} seeds are more than --max-articles {settings.max_articles}: raise it")
-    if settings.semantic:
-        dataset.fetch(dataset.MINILM_TOKENIZER, Path(settings.data_dir))
+    embedder = await asyncio.to_thread(open_embedder, settings.embedder, data_dir)
     keys = sorted(titles)
-    payloads = [ArticlePayload(title=titles[key], run=settings, opens=number == 0) for number, key in enumerate(keys)]
-    run = Run(tracking_id_of(keys, settings), tuple(titles[key] for key in keys), settings)
-    return Prepared(run, tuple(payloads), source.attribution)
+    return Prepared(
+        run_id_of(keys, settings), settings, tuple(titles[key] for key in keys), name, attribution, embedder
+    )
 
 
-async def _resolve(source: ArticleSet, seeds: Sequence[str]) -> dict[str, str]:
+async def _resolve(source: ArticleSource, seeds: Sequence[str]) -> dict[str, str]:
     """Display titles of the seeds by key."""
-    titles = {}
+    titles, site = {}, await source.site()
     for seed in seeds:
-        key = await source.resolve(seed)
-        if key is None:
-            near = " or ".join(f"'{title}'" for title in source.suggest(seed))
+        title = await source.resolve(seed)
+        if title is None:
+            near = " or ".join(f"'{title}'" for title in await source.suggest(seed))
             hint = f"did you mean {near}?" if near else "give a title as the source spells it"
             raise UnknownSeed(f"no article '{seed}' in {source.name}: {hint}")
-        titles[key] = (await source.get(key)).title
+        titles[key_of(title, site)] = title
     return titles
 
 
 @asynccontextmanager
-async def graph_for_us(settings: RunSettings) -> AsyncIterator[None]:
+async def graph_for_us(settings: RunSettings, embedder: Embedder | None) -> AsyncIterator[None]:
     """Be the only expansion on a graph, which is free, or not there yet, and of the run's model.
 
     Raises:
@@ -105,12 +127,11 @@ async def graph_for_us(settings: RunSettings) -> AsyncIterator[None]:
         GraphMismatch, GraphError: it is no graph for this run.
     """
     path = Path(settings.graph)
-    model = MiniLmEmbedder if settings.semantic else HashingEmbedder()
     # A run holds this lock from its first to its last moment; its handlers hold the graph's own only while they live.
     lock = lock_alone(path, "expanding")
     try:
         give_up_at = time.monotonic() + ORPHAN_SECONDS
-        while not _fits(path, model.model_id, model.dimension):
+        while not _fits(path, embedder):
             if time.monotonic() >= give_up_at:
                 os.close(lock_alone(path, "writer"))  # Raises, naming the process that holds it.
             await asyncio.sleep(LOOK_SECONDS)
@@ -119,11 +140,12 @@ async def graph_for_us(settings: RunSettings) -> AsyncIterator[None]:
         os.close(lock)
 
 
-def _fits(path: Path, model_id: str, dimension: int) -> bool:
+def _fits(path: Path, embedder: Embedder | None) -> bool:
     """Whether a graph can be written: it is not there yet, or free and of this model. False while another writes it."""
     if path.exists():
+        model_id, dimension = (NO_MODEL, 0) if embedder is None else (embedder.model_id, embedder.dimension)
         try:
-            LadybugGraph.open_writer(path, model_id=model_id, dimension=dimension).close()
+            open_graph_writer(path, model_id=model_id, dimension=dimension).close()
         except GraphBusy:
             return False
     return True
@@ -132,29 +154,63 @@ def _fits(path: Path, model_id: str, dimension: int) -> bool:
 async def expand(
     client: Client, prepared: Prepared, view: View, *, concurrency: int = CONCURRENCY
 ) -> tuple[RunStatus, int]:
-    """Submit the run, unless it is there already, and work on it until it has ended.
+    """Submit the run, or go on with it, and work on it until it has ended.
 
     Returns:
         Its status, and the signal that stopped the work before the end (0 when none did).
     """
-    run = prepared.run
-    submitted = await client.submit_many(
-        [(article, payload) for payload in prepared.payloads],
-        one_lineage=True,
-        tracking_id=run.tracking_id,
-        limits=limits_of(run.settings),
-    )
-    run = await find_run(client, run.tracking_id)
-    status = await status_of(client, run)
-    view.begin(status, resumed=not submitted[0].created)
+    resumed = not await submit(client, prepared)
+    run = await find_run(client, prepared.run_id)
+    # What is live ends under the limits that it began with; larger ones are another pass.
+    passes = 1 + int(resumed and run.newest.ended_at is None)
+    view.begin(await status_of(client, run), resumed=resumed)
+    stopped = 0
     try:
-        if not status.live:
-            return status, 0
-        worker = Worker(app, client, target=TARGET, concurrency=concurrency, until_ended=run.tracking_id)
-        stopped = await _work(client, run, worker, view)
+        for _ in range(passes):
+            if run.newest.ended_at is not None and not await go_on(client, run, prepared):
+                break
+            run = await find_run(client, prepared.run_id)
+            worker = Worker(app, client, target=TARGET, concurrency=concurrency, until_ended=run.newest.tracking_id)
+            stopped = await _work(client, run, worker, view)
+            run = await find_run(client, prepared.run_id)
+            if stopped or run.newest.ended_at is None:
+                break
         return await status_of(client, run), stopped
     finally:
         view.close()
+
+
+async def submit(client: Client, prepared: Prepared) -> bool:
+    """Submit the first pass of a run, whole or not at all; False when it is there already."""
+    first = LevelPayload(level=0, run=prepared.settings, seeds=prepared.titles)
+    seeds = [(ARTICLE, ArticlePayload(title=title, resource=prepared.resource)) for title in prepared.titles]
+    submitted = await client.submit_many(
+        [*seeds, (LEVEL, first)],
+        one_lineage=True,
+        tracking_id=prepared.run_id,
+        limits=limits_of(prepared.settings),
+    )
+    return submitted[0].created
+
+
+async def go_on(client: Client, run: Run, prepared: Prepared) -> bool:
+    """Begin another pass of a run that has ended, if there is anything to do under these settings."""
+    if run.newest.state == LineageState.CANCELLED:
+        return False
+    [(looked_up,)] = await client.read(questions.LOOKED_UP, (run.run_id,))
+    unfinished = await client.read(questions.UNFINISHED, (run.run_id,))
+    if not unfinished:
+        if looked_up >= prepared.settings.max_articles:
+            return False
+        if not await client.read(questions.FRONTIER, (run.run_id, prepared.settings.max_depth)):
+            return False
+    submitted = await client.submit_many(
+        [(LEVEL, LevelPayload(level=0, run=prepared.settings, seeds=run.seeds))],
+        one_lineage=True,
+        tracking_id=run.next_tracking_id,
+        limits=limits_of(prepared.settings, looked_up=looked_up),
+    )
+    return submitted[0].created
 
 
 async def _work(client: Client, run: Run, worker: Worker, view: View) -> int:
@@ -190,6 +246,10 @@ async def _work(client: Client, run: Run, worker: Worker, view: View) -> int:
 
 
 async def _watch(client: Client, run: Run, view: View) -> None:
+    pause = LOOK_SECONDS
     while True:
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(pause)
+        began_at = time.monotonic()
         view.look(await status_of(client, run))
+        # A large run takes a while to count; looking must not take more than a fraction of the work.
+        pause = max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - began_at))

@@ -1,116 +1,118 @@
-"""What the handlers of a run share in their process: its source of articles, its graph and the loader.
+"""What the handlers of a run share in their process: its source, its embedder and its graph.
 
 All of it is opened when first needed and kept until the process ends in good order. After a crash nothing is closed;
-the graph bears that.
+sources and graphs bear that.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from ramet.pipelines.wiki.articles import Article
+from ramet.pipelines.wiki.embedding.base import Embedder
 from ramet.pipelines.wiki.embedding.opening import open_embedder
-from ramet.pipelines.wiki.graphs.base import GraphLink, GraphStore
-from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
-from ramet.pipelines.wiki.loader import Loader
-from ramet.pipelines.wiki.runs import RunSettings, find_run
-from ramet.pipelines.wiki.sources.article_set import ArticleSet, open_source
+from ramet.pipelines.wiki.errors import RunNotFound
+from ramet.pipelines.wiki.graphs.base import NO_MODEL, GraphStore
+from ramet.pipelines.wiki.graphs.opening import open_graph_writer
+from ramet.pipelines.wiki.runs import RunSettings, settings_of
+from ramet.pipelines.wiki.sources.base import ArticleSource, SourceOptions
+from ramet.pipelines.wiki.sources.gate import SharedGate
+from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
+from ramet.pipelines.wiki.sources.opening import open_source
 
 if TYPE_CHECKING:
     from ramet import Client
 
-LOOK_AGAIN_SHARE = 0.8
-"""Of a long estimate: what is left is estimated again then. Waiting too long would cost more than looking again."""
-SETTLING_SECONDS = 0.25
-"""From the last article in the graph to the last task that has ended."""
+Key = TypeVar("Key")
+Thing = TypeVar("Thing")
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """A graph that this process writes, with the loader in front of it."""
-
-    graph: GraphStore
-    loader: Loader
-
-    async def load(self, article: Article, expansion_depth: int) -> None:
-        """See `Loader.load`."""
-        await self.loader.load(article, expansion_depth)
-
-    def seconds_for(self, articles: int) -> float:
-        """How long to wait for so many to be loaded."""
-        seconds = articles * self.loader.seconds_per_article
-        return max(SETTLING_SECONDS + min(seconds, 1.0), LOOK_AGAIN_SHARE * seconds)
-
-    async def add_links(self, links: Sequence[GraphLink]) -> None:
-        """See `GraphStore.add_links`."""
-        await asyncio.to_thread(self.graph.add_links, links)
-
-
-@dataclass(frozen=True, slots=True)
-class Expansion:
-    """One run, opened."""
-
-    settings: RunSettings
-    source: ArticleSet
-    writing: Writing
+def source_options(settings: RunSettings) -> SourceOptions:
+    """How a run's source is to be asked."""
+    return SourceOptions(
+        user_agent=settings.user_agent,
+        links=settings.links,
+        requests_per_second=settings.requests_per_second,
+        private=settings.private,
+    )
 
 
 class Expansions:
-    """The opened runs of a process. Runs on the same graph share its one writer."""
+    """What is open in a process. Runs on the same graph share its one writer."""
 
     def __init__(self) -> None:
-        self._opening = threading.Lock()
-        self._by_run: dict[str, Expansion] = {}
-        self._sources: dict[tuple[str, str], ArticleSet] = {}
-        self._writing: dict[tuple[str, bool], Writing] = {}
-        self._closing = ExitStack()
+        self._settings: dict[str, RunSettings] = {}
+        self._sources: dict[RunSettings, ArticleSource] = {}
+        self._embedders: dict[tuple[str, str], Embedder | None] = {}
+        self._graphs: dict[tuple[str, str], GraphStore] = {}
+        self._opening: asyncio.Lock | None = None
 
-    async def of(self, client: Client, tracking_id: str) -> Expansion:
-        """The run of this name, opened if it is not yet.
+    async def settings(self, client: Client, tracking_id: str) -> RunSettings:
+        """What the pass of this lineage was asked to do.
 
         Raises:
-            WikiError: its source, its model or its graph cannot be opened; `GraphBusy` if another process writes it.
+            RunNotFound: its first task is not there (a person deleted it, or it is no pass of ours).
         """
-        found = self._by_run.get(tracking_id)
+        found = self._settings.get(tracking_id)
         if found is None:
-            run = await find_run(client, tracking_id)
-            found = await asyncio.to_thread(self._open, tracking_id, run.settings)
+            first = await settings_of(client, tracking_id)
+            if first is None or first.run is None:
+                raise RunNotFound(f"the lineage {tracking_id} has no first task with the settings of a wiki run")
+            found = self._settings[tracking_id] = first.run
         return found
 
+    async def source(self, client: Client, settings: RunSettings) -> ArticleSource:
+        """Where the articles of a run come from.
+
+        Raises:
+            WikiError: it cannot be opened on this machine.
+        """
+        return await self._once(self._sources, settings, lambda: self._open_source(client, settings))
+
+    async def embedder(self, settings: RunSettings) -> Embedder | None:
+        """What makes the vectors of a run; None when it wants none.
+
+        Raises:
+            WikiError: a package or a model of it is not there.
+        """
+        name = (settings.embedder, settings.data_dir)
+        return await self._once(self._embedders, name, lambda: open_embedder(*name[:1], Path(name[1])))
+
+    async def graph(self, settings: RunSettings) -> GraphStore:
+        """The graph of a run, for writing.
+
+        Raises:
+            GraphBusy: another process writes it.
+            WikiError: it cannot be opened.
+        """
+        embedder = await self.embedder(settings)
+        model_id, dimension = (NO_MODEL, 0) if embedder is None else (embedder.model_id, embedder.dimension)
+        path = Path(settings.graph)
+        return await self._once(
+            self._graphs,
+            (settings.graph, model_id),
+            lambda: open_graph_writer(path, model_id=model_id, dimension=dimension),
+        )
+
     def close(self) -> None:
-        """Load what is waiting and close everything. What comes later opens anew."""
-        with self._opening:
-            closing, self._closing = self._closing, ExitStack()
-            self._by_run, self._sources, self._writing = {}, {}, {}
-            closing.close()
+        """Close the graphs, which are files that others wait for. What comes later opens anew."""
+        graphs, self._graphs = self._graphs, {}
+        self._settings, self._sources, self._embedders = {}, {}, {}
+        for graph in graphs.values():
+            graph.close()
 
-    def _open(self, tracking_id: str, settings: RunSettings) -> Expansion:
-        with self._opening:
-            if tracking_id not in self._by_run:
-                self._by_run[tracking_id] = Expansion(settings, self._source(settings), self._writer(settings))
-            return self._by_run[tracking_id]
+    def _open_source(self, client: Client, settings: RunSettings) -> ArticleSource:
+        source = open_source(settings.source, Path(settings.data_dir), source_options(settings))
+        if isinstance(source, MediaWikiSource):
+            source.gate = SharedGate(client, source.resource, requests_per_second=settings.requests_per_second)
+        return source
 
-    def _source(self, settings: RunSettings) -> ArticleSet:
-        name = (settings.source, settings.data_dir)
-        if name not in self._sources:
-            self._sources[name] = open_source(settings.source, Path(settings.data_dir))
-        return self._sources[name]
-
-    def _writer(self, settings: RunSettings) -> Writing:
-        name = (settings.graph, settings.semantic)
-        if name not in self._writing:
-            embedder = open_embedder(semantic=settings.semantic, data_dir=Path(settings.data_dir))
-            graph = LadybugGraph.open_writer(
-                Path(settings.graph), model_id=embedder.model_id, dimension=embedder.dimension
-            )
-            self._closing.callback(graph.close)
-            loader = Loader(graph, embedder)
-            self._closing.callback(loader.close)
-            self._writing[name] = Writing(graph, loader)
-        return self._writing[name]
+    async def _once(self, opened: dict[Key, Thing], key: Key, make: Callable[[], Thing]) -> Thing:
+        if key not in opened:
+            self._opening = self._opening or asyncio.Lock()
+            async with self._opening:
+                if key not in opened:
+                    opened[key] = await asyncio.to_thread(make)
+        return opened[key]

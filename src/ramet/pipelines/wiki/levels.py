@@ -7,7 +7,7 @@ cap, and the reason of every refusal do not depend on which article happened to 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 OFFERS_PER_ROUND_MAX = 20_000
@@ -25,53 +25,58 @@ class Link(NamedTuple):
     target_title: str
 
 
-class Round(NamedTuple):
-    """Links that are offered in one transaction."""
+class Seen(NamedTuple):
+    """The titles that a run knows before a level offers anything."""
 
-    links: Sequence[Link]
-    beyond: bool
-    """True when they lead beyond the last level: the guard is to refuse them by depth."""
+    here: Collection[str]
+    """Keys of those whose task is in this pass: the guard refuses them, and says why."""
+    elsewhere: Collection[str]
+    """Keys of those that an earlier pass looked up, or that are known through a redirect: they are not offered."""
 
 
 class LevelPlan(NamedTuple):
     """What a level asks for."""
 
-    rounds: tuple[Round, ...]
-    next_level: bool
-    """Whether a further level follows: exactly when this one adds articles."""
     grants: int
-    """How many articles it will add."""
-    max_tasks: int | None
-    """What to lower the lineage's `max_tasks` to, so that the cap on articles holds exactly; None: leave it."""
+    """How many titles it will add; a further level follows exactly when there are any."""
+    binds: bool
+    """Whether the cap leaves titles out."""
 
 
-def plan_level(
-    level: int, links: Iterable[Link], known: Collection[str], *, max_articles: int, max_depth: int
-) -> LevelPlan:
-    """Plan a level.
+class Planner:
+    """Counts the titles that a level would add, until they are more than there is room for."""
 
-    Args:
-        level: its number, 0 for the seeds'.
-        links: of its articles.
-        known: keys of the run's articles before this level offers anything.
-        max_articles: the run's cap.
-        max_depth: the last level's number.
-    """
-    ordered = sorted(links)
-    if level >= max_depth:
-        # The known first: a link between articles is a duplicate, not one too deep.
-        within = [link for link in ordered if link.target_key in known]
-        beyond = [link for link in ordered if link.target_key not in known]
-        return LevelPlan((*_rounds(within, beyond=False), *_rounds(beyond, beyond=True)), False, 0, None)
-    candidates = {link.target_key for link in ordered if link.target_key not in known}
-    grants = max(0, min(len(candidates), max_articles - len(known)))
-    binds = len(candidates) > grants
-    levels = level + 1 + int(grants > 0)
-    return LevelPlan(_rounds(ordered, beyond=False), grants > 0, grants, max_articles + levels if binds else None)
+    def __init__(self, seen: Seen, room: int) -> None:
+        """`room`: titles that the run may still look up."""
+        self._seen = seen
+        self._room = max(0, room)
+        self._wanted: set[str] = set()
+
+    def add(self, links: Iterable[Link]) -> bool:
+        """Look at some of the level's links; True when no more need be looked at."""
+        for link in links:
+            if link.target_key not in self._seen.here and link.target_key not in self._seen.elsewhere:
+                self._wanted.add(link.target_key)
+                if len(self._wanted) > self._room:
+                    return True
+        return False
+
+    @property
+    def plan(self) -> LevelPlan:
+        """What follows from the links that were looked at."""
+        return LevelPlan(min(len(self._wanted), self._room), len(self._wanted) > self._room)
 
 
-def _rounds(links: Sequence[Link], *, beyond: bool) -> tuple[Round, ...]:
-    return tuple(
-        Round(links[start : start + OFFERS_PER_ROUND_MAX], beyond)
-        for start in range(0, len(links), OFFERS_PER_ROUND_MAX)
-    )
+def offered(links: Iterable[Link], seen: Seen) -> tuple[Link, ...]:
+    """Those of a level's links that are offered to the guard, which grants or refuses each with a reason."""
+    return tuple(link for link in links if link.target_key not in seen.elsewhere)
+
+
+def within(links: Iterable[Link], seen: Seen) -> tuple[Link, ...]:
+    """Those of the last level's links that lead to titles of this pass: they are duplicates, not too deep."""
+    return tuple(link for link in links if link.target_key in seen.here)
+
+
+def beyond(links: Iterable[Link], seen: Seen) -> tuple[Link, ...]:
+    """Those of the last level's links that lead to titles nobody has looked up: the guard refuses them by depth."""
+    return tuple(link for link in offered(links, seen) if link.target_key not in seen.here)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ramet import Client, LineageState, Task, TaskState
-from ramet.pipelines.wiki import tables
+from ramet.pipelines.wiki import questions
 from ramet.pipelines.wiki.graphs.base import GraphCounts
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
-from ramet.pipelines.wiki.runs import ARTICLE, LEVEL, ArticlePayload, Run
+from ramet.pipelines.wiki.runs import ARTICLE, FETCH, LEVEL, ArticlePayload, Run
 from ramet.pipelines.wiki.tables import WikiState
 
 RATE_SECONDS = 15.0
@@ -70,8 +70,8 @@ class RunStatus:
 
     @property
     def ended(self) -> int:
-        """How many need no loading any more: those in the graph and the failed."""
-        return self.loaded + self.states[WikiState.FAILED]
+        """How many need no loading any more: those in the graph, the failed, redirects and what a person took out."""
+        return self.articles - self.states[WikiState.DISCOVERED] - self.states[WikiState.CLAIMED]
 
     @property
     def expected(self) -> int:
@@ -86,7 +86,7 @@ class RunStatus:
     def as_json(self) -> dict[str, Any]:
         """For machines."""
         return {
-            "run": self.run.tracking_id,
+            "run": self.run.run_id,
             "state": self.state,
             "seeds": list(self.run.seeds),
             "source": self.run.settings.source,
@@ -110,58 +110,49 @@ class RunStatus:
 async def status_of(client: Client, run: Run, *, now: float | None = None) -> RunStatus:
     """The status of a run. Works beside a running expansion; a handful of indexed reads."""
     now = time.time() if now is None else now
-    lineage = await client.lineage(run.tracking_id)
-    assert lineage is not None, "a run is found by its lineage"
-    bad: list[Task] = []
-    if lineage.failed or lineage.cancelled or lineage.skipped or lineage.filtered:
-        bad = [task async for task in client.all_tasks(tracking_id=run.tracking_id, states=ENDED_BADLY)]
-    page = await client.tasks(
-        tracking_id=run.tracking_id, kind=ARTICLE, states=[TaskState.PROCESSING], limit=CLAIMED_MAX
-    )
-    claimed = list(page.tasks)
-    rows = await client.read(tables.DISTRIBUTION, (run.tracking_id,))
-    depths = _project(rows, claimed, [task for task in bad if task.kind == ARTICLE])
-    totals = await client.block_totals(run.tracking_id)
+    newest = run.newest.tracking_id
+    lineage = await client.lineage(newest)
+    assert lineage is not None, "a run is found by its lineages"
+    fetching = await client.tasks(tracking_id=newest, kind=FETCH, states=[TaskState.PROCESSING], limit=CLAIMED_MAX)
+    rows = await client.read(questions.DISTRIBUTION, (run.run_id,))
+    failures = Counter(reason_of(error) for *_, error in await client.read(questions.FAILURES, (run.run_id,)))
+    levels = await client.tasks(tracking_id=newest, kind=LEVEL, states=ENDED_BADLY)
+    failures.update(f"{reason_of(task.error or task.reason or task.state)} ({task.key})" for task in levels.tasks)
+    blocks: Counter[str] = Counter()
+    for one in run.passes:
+        for (kind, reason), count in (await client.block_totals(one.tracking_id)).items():
+            if kind in (ARTICLE, FETCH):
+                blocks[reason] += count
     status = RunStatus(
         run,
         lineage.state,
-        depths,
-        (lineage.ended_at or now) - lineage.created_at,
+        _project(rows, Counter(_depth(task) for task in fetching.tasks)),
+        (lineage.ended_at or now) - run.passes[0].created_at,
         None,
         None,
-        dict(Counter(_reason(task) for task in bad).most_common()),
-        {reason: count for (kind, reason), count in totals.items() if kind == ARTICLE},
+        dict(failures.most_common()),
+        dict(blocks),
     )
     return await _with_rate(client, status, now)
 
 
 async def _with_rate(client: Client, status: RunStatus, now: float) -> RunStatus:
-    [(count, first, last)] = await client.read(tables.LOADED_SINCE, (status.run.tracking_id, now - RATE_SECONDS))
+    [(count, first, last)] = await client.read(questions.LOADED_SINCE, (status.run.run_id, now - RATE_SECONDS))
     if not status.live or count < 2 or last - first < RATE_SPAN_SECONDS:
         return status
     rate = (count - 1) / (last - first)
     return replace(status, articles_per_second=rate, eta_seconds=(status.expected - status.ended) / rate)
 
 
-def _project(rows: list[tuple[Any, ...]], claimed: list[Task], bad: list[Task]) -> dict[int, dict[WikiState, int]]:
-    """Settled states by depth, corrected by what the engine knows of articles that have not settled anything yet."""
-    settled: dict[int, Counter[WikiState]] = {}
-    for depth, state, count in rows:
-        settled.setdefault(depth, Counter())[WikiState(state)] += count
-    busy = Counter(_depth(task) for task in claimed if task.stage != "loaded")
-    failed = Counter(_depth(task) for task in bad if task.stage != "loaded")
-    depths = {}
-    for depth in sorted({*settled, *busy, *failed}):
-        states = settled.get(depth, Counter())
-        not_loaded = states[WikiState.DISCOVERED] + states[WikiState.FAILED]
-        not_loaded = max(not_loaded, busy[depth] + failed[depth])
-        depths[depth] = {
-            WikiState.DISCOVERED: not_loaded - busy[depth] - failed[depth],
-            WikiState.CLAIMED: busy[depth],
-            WikiState.LOADED: states[WikiState.LOADED],
-            WikiState.PROCESSED: states[WikiState.PROCESSED],
-            WikiState.FAILED: failed[depth],
-        }
+def _project(rows: list[tuple[Any, ...]], fetching: Counter[int]) -> dict[int, dict[WikiState, int]]:
+    """Settled states by depth; of what is only discovered, some is being fetched."""
+    depths: dict[int, dict[WikiState, int]] = {}
+    for depth, state, count in sorted(rows):
+        depths.setdefault(depth, dict.fromkeys(WikiState, 0))[WikiState(state)] += count
+    for depth, states in depths.items():
+        busy = min(fetching[depth], states[WikiState.DISCOVERED])
+        states[WikiState.DISCOVERED] -= busy
+        states[WikiState.CLAIMED] += busy
     return depths
 
 
@@ -169,13 +160,9 @@ def _depth(task: Task) -> int:
     return ArticlePayload.model_validate(task.payload).depth
 
 
-def _reason(task: Task) -> str:
-    """What a failure is counted under: what the handler said, or the error's name."""
-    said = task.reason or task.state.value
-    if said.startswith(("permanent_error", "attempts_exhausted", "repeated_error")) and task.error:
-        said = task.error
-    reason = said.partition(":")[0]
-    return f"{reason} ({task.key})" if task.kind == LEVEL else reason
+def reason_of(error: str | None) -> str:
+    """What a failure is counted under: what a stage said, or the error's name."""
+    return (error or "unknown").partition(":")[0]
 
 
 def graph_counts(path: Path) -> GraphCounts | None:

@@ -3,7 +3,7 @@
 The definitions and statements are in the part of SQL that SQLite and PostgreSQL share; `?` stands for a
 parameter. Each write can be repeated without effect, and is made through `ctx.write`, so that it commits with
 the settlement of the task that made it or not at all. `wiki_state` is the last state that was *settled*: that
-an article is claimed is read from its task. Databases sort text differently, so where an order decides
+a title is being fetched is read from its task. Databases sort text differently, so where an order decides
 something it is made in Python.
 """
 
@@ -13,124 +13,184 @@ from enum import StrEnum
 
 
 class WikiState(StrEnum):
-    """The states of an article as people see them, in their order."""
+    """The states of a title as people see them, in their order."""
 
     DISCOVERED = "discovered"
     """Known from a link or given as a seed; its task is pending."""
     CLAIMED = "claimed"
-    """Its task is processing. Never stored: a projection of the task's state."""
+    """In work. Its task has been claimed, or its page is here and on its way through the stages."""
     LOADED = "loaded"
-    """In the graph, with sections, vectors and categories; its links are recorded but not offered yet."""
+    """In the graph, with sections, vectors and categories; its links are recorded but not drawn yet."""
     PROCESSED = "processed"
     """Its links have been offered to the spawn guard and drawn in the graph."""
     FAILED = "failed"
     """It could not be loaded; `error` says why."""
+    ALIAS = "alias"
+    """It redirects to the article `alias_of`."""
+    EXCLUDED = "excluded"
+    """A person took it out for good."""
 
 
 DEFINITIONS = (
     """
     CREATE TABLE IF NOT EXISTS wiki_articles (
-        tracking_id     TEXT NOT NULL,
+        run_id          TEXT NOT NULL,
         title_key       TEXT NOT NULL,
         title           TEXT NOT NULL,
         expansion_depth INTEGER NOT NULL,
         wiki_state      TEXT NOT NULL,
         discovered_from TEXT,
+        own_task        INTEGER NOT NULL,
+        found_in        TEXT NOT NULL,
+        offered_in      TEXT,
+        drawn_in        TEXT,
+        alias_of        TEXT,
+        revision        TEXT,
         links_count     INTEGER,
         loaded_at       DOUBLE PRECISION,
         processed_at    DOUBLE PRECISION,
         error           TEXT,
-        PRIMARY KEY (tracking_id, title_key)
+        PRIMARY KEY (run_id, title_key)
     )""",
     """
     CREATE INDEX IF NOT EXISTS wiki_articles_level
-        ON wiki_articles (tracking_id, expansion_depth, wiki_state)""",
+        ON wiki_articles (run_id, expansion_depth, wiki_state)""",
+    """
+    CREATE INDEX IF NOT EXISTS wiki_articles_loaded
+        ON wiki_articles (run_id, loaded_at)""",
     """
     CREATE TABLE IF NOT EXISTS wiki_links (
-        tracking_id  TEXT NOT NULL,
+        run_id       TEXT NOT NULL,
         source_key   TEXT NOT NULL,
         position     INTEGER NOT NULL,
         target_key   TEXT NOT NULL,
         target_title TEXT NOT NULL,
-        PRIMARY KEY (tracking_id, source_key, position)
+        PRIMARY KEY (run_id, source_key, position)
+    )""",
+    """
+    CREATE TABLE IF NOT EXISTS wiki_pages (
+        run_id    TEXT NOT NULL,
+        title_key TEXT NOT NULL,
+        content   BYTEA NOT NULL,
+        PRIMARY KEY (run_id, title_key)
+    )""",
+    """
+    CREATE TABLE IF NOT EXISTS wiki_rules (
+        run_id  TEXT PRIMARY KEY,
+        content TEXT NOT NULL
     )""",
 )
-"""Run in this order, any number of times. Times are Unix seconds; REAL would keep too few digits on
-PostgreSQL."""
+"""Run in this order, any number of times. Times are Unix seconds; REAL would keep too few digits on PostgreSQL, and
+BYTEA is what PostgreSQL calls bytes: SQLite keeps them under any name.
+
+`own_task`: 1 for a title that a task was made for, 0 for one known only through a redirect. `found_in`, `offered_in`,
+`drawn_in`: the passes (tracking ids) in which it was first seen, in which its links were last offered to the guard, and
+last drawn. `wiki_pages` carries a page from one stage to the next, and is empty when a run has ended. `wiki_rules` says
+how its pages are read."""
 
 DISCOVER = """
-    INSERT INTO wiki_articles (tracking_id, title_key, title, expansion_depth, wiki_state, discovered_from)
-    VALUES (?, ?, ?, ?, 'discovered', ?)
-    ON CONFLICT (tracking_id, title_key) DO UPDATE SET
+    INSERT INTO wiki_articles
+        (run_id, title_key, title, expansion_depth, wiki_state, discovered_from, own_task, found_in)
+    VALUES (?, ?, ?, ?, 'discovered', ?, 1, ?)
+    ON CONFLICT (run_id, title_key) DO UPDATE SET
+        own_task = 1, discovered_from = excluded.discovered_from, expansion_depth = excluded.expansion_depth
+    WHERE wiki_articles.own_task = 0 OR excluded.expansion_depth < wiki_articles.expansion_depth"""
+"""(run_id, title_key, title, expansion_depth, discovered_from, found_in): a title that has a task of its own. The
+nearest to a seed counts."""
+
+FIND = """
+    INSERT INTO wiki_articles
+        (run_id, title_key, title, expansion_depth, wiki_state, discovered_from, own_task, found_in)
+    VALUES (?, ?, ?, ?, 'discovered', ?, 0, ?)
+    ON CONFLICT (run_id, title_key) DO UPDATE SET
         discovered_from = excluded.discovered_from, expansion_depth = excluded.expansion_depth
-    WHERE excluded.expansion_depth < wiki_articles.expansion_depth"""
-"""(tracking_id, title_key, title, expansion_depth, discovered_from): a first sight, or nearer to a seed."""
+    WHERE wiki_articles.own_task = 0 AND (excluded.expansion_depth < wiki_articles.expansion_depth
+        OR (excluded.expansion_depth = wiki_articles.expansion_depth
+            AND excluded.discovered_from < wiki_articles.discovered_from))"""
+"""(run_id, title_key, title, expansion_depth, discovered_from, found_in): an article that a redirect leads to, found
+from the redirect; of several, the nearest to a seed and then the first by key counts."""
+
+ALIAS = """
+    UPDATE wiki_articles SET wiki_state = 'alias', alias_of = ?, error = NULL, drawn_in = NULL
+    WHERE run_id = ? AND title_key = ? AND wiki_state <> 'excluded'"""
+"""(alias_of, run_id, title_key): a title that is there redirects to that article."""
+
+CLAIM = """
+    UPDATE wiki_articles SET wiki_state = 'claimed', error = NULL
+    WHERE run_id = ? AND title_key = ? AND wiki_state IN ('discovered', 'failed')"""
+"""(run_id, title_key): its page is here."""
 
 LOAD = """
-    INSERT INTO wiki_articles
-        (tracking_id, title_key, title, expansion_depth, wiki_state, links_count, loaded_at)
-    VALUES (?, ?, ?, ?, 'loaded', ?, ?)
-    ON CONFLICT (tracking_id, title_key) DO UPDATE SET
-        title = excluded.title, links_count = excluded.links_count, error = NULL,
-        wiki_state = CASE WHEN wiki_articles.wiki_state = 'processed' THEN 'processed' ELSE 'loaded' END,
-        loaded_at = COALESCE(wiki_articles.loaded_at, excluded.loaded_at)"""
-"""(tracking_id, title_key, title, expansion_depth, links_count, loaded_at): the graph has it."""
+    UPDATE wiki_articles SET
+        title = ?, revision = ?, links_count = ?, error = NULL, alias_of = NULL,
+        wiki_state = CASE WHEN wiki_state IN ('processed', 'excluded') THEN wiki_state ELSE 'loaded' END,
+        loaded_at = COALESCE(loaded_at, ?)
+    WHERE run_id = ? AND title_key = ?"""
+"""(title, revision, links_count, loaded_at, run_id, title_key): the graph has it."""
+
+OFFER = "UPDATE wiki_articles SET offered_in = ? WHERE run_id = ? AND title_key = ?"
+"""(tracking_id, run_id, title_key): its links were offered to the guard in that pass."""
 
 PROCESS = """
-    UPDATE wiki_articles SET wiki_state = 'processed', processed_at = ?
-    WHERE tracking_id = ? AND title_key = ? AND wiki_state = 'loaded'"""
-"""(processed_at, tracking_id, title_key): its links were offered; only a loaded article can be processed."""
+    UPDATE wiki_articles SET
+        wiki_state = CASE WHEN wiki_state = 'loaded' THEN 'processed' ELSE wiki_state END,
+        processed_at = COALESCE(processed_at, ?), drawn_in = ?
+    WHERE run_id = ? AND title_key = ? AND wiki_state IN ('loaded', 'processed', 'alias')"""
+"""(processed_at, tracking_id, run_id, title_key): its links were offered and drawn; only a loaded article can be
+processed. Of an alias: the graph knows it."""
+
+REDRAW = "UPDATE wiki_articles SET drawn_in = NULL WHERE run_id = ? AND title_key = ?"
+"""(run_id, title_key): what the graph has of its links is not what it links to now."""
+
+DRAW = "UPDATE wiki_articles SET drawn_in = ? WHERE run_id = ? AND title_key = ?"
+"""(tracking_id, run_id, title_key): the graph has been told."""
 
 FAIL = """
-    INSERT INTO wiki_articles (tracking_id, title_key, title, expansion_depth, wiki_state, error)
-    VALUES (?, ?, ?, ?, 'failed', ?)
-    ON CONFLICT (tracking_id, title_key) DO UPDATE SET wiki_state = 'failed', error = excluded.error
-    WHERE wiki_articles.wiki_state IN ('discovered', 'failed')"""
-"""(tracking_id, title_key, title, expansion_depth, error): never loaded, and why. What is loaded stays so."""
+    UPDATE wiki_articles SET wiki_state = 'failed', error = ?
+    WHERE run_id = ? AND title_key = ? AND wiki_state IN ('discovered', 'claimed', 'failed')"""
+"""(error, run_id, title_key): never loaded, and why. What is loaded stays so."""
 
-RECORD_LINK = """
-    INSERT INTO wiki_links (tracking_id, source_key, position, target_key, target_title)
-    VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (tracking_id, source_key, position) DO UPDATE SET
-        target_key = excluded.target_key, target_title = excluded.target_title"""
-"""(tracking_id, source_key, position, target_key, target_title): a link by its place, from 0."""
+VANISH = """
+    UPDATE wiki_articles SET wiki_state = 'failed', error = ?, revision = NULL, drawn_in = NULL
+    WHERE run_id = ? AND title_key = ? AND wiki_state IN ('loaded', 'processed', 'failed')"""
+"""(error, run_id, title_key): its source has it no more, and why."""
 
-FORGET_LINKS = "DELETE FROM wiki_links WHERE tracking_id = ? AND source_key = ? AND position >= ?"
-"""(tracking_id, source_key, links_count): drop what an earlier version linked to beyond."""
+EXCLUDE = """
+    UPDATE wiki_articles SET wiki_state = 'excluded', error = ?
+    WHERE run_id = ? AND title_key = ? AND wiki_state IN ('discovered', 'claimed', 'failed', 'excluded')"""
+"""(error, run_id, title_key): a person took it out, and why."""
 
-ARTICLES = """
-    SELECT title_key, title, expansion_depth, wiki_state, discovered_from, error
-    FROM wiki_articles WHERE tracking_id = ?"""
-"""(tracking_id): all articles of a run, unordered."""
+REDISCOVER = """
+    UPDATE wiki_articles SET wiki_state = 'discovered', error = NULL
+    WHERE run_id = ? AND title_key = ? AND wiki_state IN ('failed', 'excluded')"""
+"""(run_id, title_key): a person wants it tried again."""
 
-WAITING = """
-    SELECT title_key FROM wiki_articles
-    WHERE tracking_id = ? AND expansion_depth <= ? AND wiki_state = 'loaded'"""
-"""(tracking_id, expansion_depth): loaded articles down to that depth whose links were not offered yet, unordered."""
+LINKS_PER_STATEMENT = 200
+FORGET_LINKS = "DELETE FROM wiki_links WHERE run_id = ? AND source_key = ? AND position >= ?"
+"""(run_id, source_key, links_count): drop what an earlier version linked to beyond."""
 
-WAITING_LINKS = """
-    SELECT wiki_articles.expansion_depth, wiki_links.source_key, wiki_links.position, wiki_links.target_key,
-        wiki_links.target_title
-    FROM wiki_links JOIN wiki_articles
-        ON wiki_articles.tracking_id = wiki_links.tracking_id
-        AND wiki_articles.title_key = wiki_links.source_key
-    WHERE wiki_links.tracking_id = ? AND wiki_articles.expansion_depth <= ?
-        AND wiki_articles.wiki_state = 'loaded'"""
-"""(tracking_id, expansion_depth): the links of those articles, unordered."""
 
-LINKS_FROM = "SELECT target_key FROM wiki_links WHERE tracking_id = ? AND source_key = ?"
-"""(tracking_id, source_key): what one article links to, unordered."""
+def record_links(count: int) -> str:
+    """The statement that records `count` links, each (run_id, source_key, position, target_key, target_title)."""
+    assert 0 < count <= LINKS_PER_STATEMENT
+    rows = ", ".join(["(?, ?, ?, ?, ?)"] * count)
+    return f"""
+    INSERT INTO wiki_links (run_id, source_key, position, target_key, target_title) VALUES {rows}
+    ON CONFLICT (run_id, source_key, position) DO UPDATE SET
+        target_key = excluded.target_key, target_title = excluded.target_title"""  # noqa: S608 -- only placeholders
 
-LINKS_TO = """
-    SELECT source_key FROM wiki_links WHERE tracking_id = ? AND target_key = ? ORDER BY source_key LIMIT ?"""
-"""(tracking_id, target_key, limit): which articles link to one, by key. Looks at every link."""
 
-DISTRIBUTION = """
-    SELECT expansion_depth, wiki_state, COUNT(*) FROM wiki_articles
-    WHERE tracking_id = ? GROUP BY expansion_depth, wiki_state"""
-"""(tracking_id): how many articles are in each settled state at each depth, unordered."""
-
-LOADED_SINCE = (
-    "SELECT COUNT(*), MIN(loaded_at), MAX(loaded_at) FROM wiki_articles WHERE tracking_id = ? AND loaded_at > ?"
-)
-"""(tracking_id, since): how many articles were loaded since then, the first of them, the last of them."""
+PUT_PAGE = """
+    INSERT INTO wiki_pages (run_id, title_key, content) VALUES (?, ?, ?)
+    ON CONFLICT (run_id, title_key) DO UPDATE SET content = excluded.content"""
+"""(run_id, title_key, content): what the next stage of a title's task needs."""
+PAGE = "SELECT content FROM wiki_pages WHERE run_id = ? AND title_key = ?"
+"""(run_id, title_key)"""
+DROP_PAGE = "DELETE FROM wiki_pages WHERE run_id = ? AND title_key = ?"
+"""(run_id, title_key)"""
+PUT_RULES = """
+    INSERT INTO wiki_rules (run_id, content) VALUES (?, ?)
+    ON CONFLICT (run_id) DO UPDATE SET content = excluded.content"""
+"""(run_id, content): how the pages of a run are read, as JSON."""
+RULES = "SELECT content FROM wiki_rules WHERE run_id = ?"
+"""(run_id)"""

@@ -1,228 +1,305 @@
-"""The pipeline's kinds of tasks.
+"""The task of an article, in four stages: fetch, parse, embed, load.
 
-`wiki.article` loads one article and records its links. `wiki.level` waits until all articles of its level have ended,
-then offers their links to the spawn guard, draws those that lead to articles of the run, and so closes the level. The
-graph is written before the state, and every step can be repeated without effect: wherever a process dies, running
-again completes what was begun.
+Each stage is a task of its own in a queue of its own, so that each can have workers of its own, on machines of its
+own; what one hands to the next goes through the database (`wiki_pages`). Only the last writes the graph, and only one
+process does. The graph is written before the state, and every step can be repeated without effect: wherever a process
+dies, running again completes what was begun.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
-from ramet import App, Context, InvalidKey, Limits, Outcome, TaskState, title_key
-from ramet.pipelines.wiki import tables
-from ramet.pipelines.wiki.errors import ArticleNotFound, GraphBusy, one_line
-from ramet.pipelines.wiki.expansions import SETTLING_SECONDS, Expansion, Expansions
-from ramet.pipelines.wiki.graphs.base import GraphLink
-from ramet.pipelines.wiki.levels import LevelPlan, Link, plan_level
-from ramet.pipelines.wiki.runs import ARTICLE, LEVEL, QUEUE, RUN_SECONDS, ArticlePayload, LevelPayload
+from ramet import App, BatchContext, Context, Limits, Outcome, SyncContext, title_key
+from ramet.pipelines.wiki import questions, tables
+from ramet.pipelines.wiki.articles import Article
+from ramet.pipelines.wiki.embedding.base import section_text
+from ramet.pipelines.wiki.errors import GraphBusy, GraphError, WikiError
+from ramet.pipelines.wiki.expansions import Expansions
+from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphStore
+from ramet.pipelines.wiki.packing import PackedArticle, pack_article, pack_page, unpack_article, unpack_page
+from ramet.pipelines.wiki.pages import Page, Refusal
+from ramet.pipelines.wiki.rules import Rules, options_of, rules_json, rules_of
+from ramet.pipelines.wiki.runs import (
+    ARTICLE,
+    EMBEDDING,
+    FETCHING,
+    LOADING,
+    PARSING,
+    QUEUES,
+    RUN_SECONDS,
+    ArticlePayload,
+    run_of,
+)
+from ramet.pipelines.wiki.sources import gate
+from ramet.pipelines.wiki.sources.base import TITLES_MAX
+from ramet.pipelines.wiki.tables import WikiState
+from ramet.pipelines.wiki.wikitext.parsing import parse_page
+from ramet.pipelines.wiki.wikitext.titles import key_of
 
 LIMITS = Limits(task_seconds=None, lineage_seconds=RUN_SECONDS)
 ARTICLE_ATTEMPTS = 3
-LEVEL_ATTEMPTS = 10
-"""A level that cannot read or draw (a full disk, say) tries for about a quarter of an hour."""
-
-OPENED, LOADED = "opened", "loaded"
-OFFERING, OFFERED = "offering", "offered"
-LIVE = (TaskState.PENDING, TaskState.PROCESSING)
-ENDED_BADLY = (TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED, TaskState.FILTERED)
-
-NOT_FOUND = "not_found"
-"""Why an article fails that its source does not have; trying again cannot help."""
-SNOOZE_SECONDS = (1.0, 30.0)
-"""Shortest and longest wait of a level for its articles."""
+FETCH_SECONDS = 0.02
+"""How long the first title of a call waits for others."""
+PARSE_SECONDS = 20.0
+"""A page that takes longer is not parsable. The longest real ones take one."""
+PARSE_BYTES_MAX = 1024**3
+EMBED_BATCH = 16
+LOAD_BATCH = 100
 BUSY_SECONDS = 5.0
 """How long to wait for a graph that another process writes."""
-COUNTED_MAX = 1_000
-
-app = App(limits=LIMITS, tables=tables.DEFINITIONS, breadth=[QUEUE])
+NOT_HERE_SECONDS = 60.0
+"""How long to wait when this machine lacks what a stage needs: another may have it."""
+ALIAS = "alias"
+"""Why the task of a redirect is skipped when the article that it leads to has a task of its own."""
+app = App(
+    limits=LIMITS,
+    tables=(*tables.DEFINITIONS, *gate.DEFINITIONS),
+    breadth=QUEUES,
+    processes=os.cpu_count() or 1,
+)
 expansions = Expansions()
 app.at_end(expansions.close)
 
-
-class Known(NamedTuple):
-    """An article of the run."""
-
-    title: str
-    expansion_depth: int
-
-
-@app.task(
+article = app.pipeline(
     ARTICLE,
+    task_per_stage=True,
     key=lambda payload: title_key(payload.title),
-    queue=QUEUE,
     limits=replace(LIMITS, max_attempts=ARTICLE_ATTEMPTS),
-    probation=False,  # a graph admits one writer, and the common process is it
 )
-async def article(ctx: Context, payload: ArticlePayload) -> Outcome | None:
-    """Load an article into the graph, and record its links."""
-    if ctx.stage is None and payload.depth == 0:
-        ctx.write(tables.DISCOVER, (ctx.tracking_id, ctx.key, payload.title, 0, None))
-        if payload.opens:
-            ctx.spawn(level, LevelPayload(level=0), delay_seconds=SETTLING_SECONDS)
-        await ctx.checkpoint(OPENED)
-    if ctx.stage != LOADED:
+
+_rules: dict[str, Rules] = {}
+"""Of the passes that this process has met. They never change within one."""
+
+
+@article.stage(
+    queue=FETCHING, batch=TITLES_MAX, batch_seconds=FETCH_SECONDS, resource=lambda payload: payload.resource or None
+)
+async def fetch(batch: BatchContext, payloads: list[ArticlePayload]) -> list[Any]:
+    """Get the pages of up to 50 titles in one call of their source."""
+    results: list[Any] = [None] * len(batch)
+    for places in _by_run(batch):
+        members = [(batch[place], payloads[place]) for place in places]
         try:
-            run = await expansions.of(ctx.client, ctx.tracking_id)
-            await _load(ctx, payload, run)
-        except GraphBusy as error:
-            return ctx.snooze(BUSY_SECONDS, str(error))
-        except (ArticleNotFound, InvalidKey) as error:
-            reason = f"{NOT_FOUND}: {one_line(error)}"
-            _announce(ctx, payload)
-            ctx.write(tables.FAIL, (ctx.tracking_id, ctx.key, payload.title, payload.depth, reason))
-            return ctx.fail(reason)
-    if not await _level_to_come(ctx):
-        await _close_late(ctx)
+            found = await _fetch(members)
+        except WikiError as error:
+            found = [ctx.snooze(wait_for(error), str(error)) for ctx, _ in members]
+        for place, result in zip(places, found, strict=True):
+            results[place] = result
+    return results
+
+
+async def _fetch(members: Sequence[tuple[Context, ArticlePayload]]) -> list[Any]:
+    first = members[0][0]
+    settings = await expansions.settings(first.client, first.tracking_id)
+    source = await expansions.source(first.client, settings)
+    with gate.through(first.transaction):
+        pages = await source.pages([payload.title for _, payload in members])
+        if first.tracking_id not in _rules:
+            _rules[first.tracking_id] = rules = Rules(await source.site(), options_of(settings))
+            for ctx, _ in members:  # Any of them may be the first to end well.
+                ctx.write(tables.PUT_RULES, (run_of(ctx.tracking_id), rules_json(rules)))
+    return [await _fetched(ctx, payload, pages[payload.title]) for ctx, payload in members]
+
+
+async def _fetched(ctx: Context, payload: ArticlePayload, found: Page | Refusal | Exception) -> Any:
+    """What becomes of a title: its page goes on to be parsed, it is another's alias, or it ends here."""
+    if isinstance(found, Exception):
+        return found
+    run_id = run_of(ctx.tracking_id)
+    if not payload.refresh:
+        seen = (run_id, ctx.key, payload.title, payload.depth, payload.discovered_from, ctx.tracking_id)
+        ctx.write(tables.DISCOVER, seen)
+    if isinstance(found, Refusal):
+        return _refuse(ctx, payload, ctx.key, found)
+    if found.key != ctx.key:
+        known = await _note_aliases(ctx, payload, found)
+        if known:
+            return ctx.skip(f"{ALIAS}: of {found.title}")
+    ctx.write(tables.CLAIM, (run_id, found.key))
+    ctx.write(tables.PUT_PAGE, (run_id, ctx.key, pack_page(found)))
+    return {"article": found.key}
+
+
+async def _note_aliases(ctx: Context, payload: ArticlePayload, page: Page) -> bool:
+    """Note the redirects that led to a page, and the page. True when a task of the page's own loads it, or has."""
+    run_id, found_in = run_of(ctx.tracking_id), ctx.tracking_id
+    site = _rules[ctx.tracking_id].site
+    rows = await ctx.read(questions.ARTICLE, (run_id, page.key))
+    for title in page.aliases:
+        key = key_of(title, site)
+        if key == page.key:
+            continue
+        if key != ctx.key:
+            ctx.write(tables.FIND, (run_id, key, title, payload.depth, ctx.key, found_in))
+        ctx.write(tables.ALIAS, (page.key, run_id, key))
+    if ctx.key not in {key_of(title, site) for title in page.aliases}:
+        ctx.write(tables.ALIAS, (page.key, run_id, ctx.key))
+    ctx.write(tables.FIND, (run_id, page.key, page.title, payload.depth, ctx.key, found_in))
+    states = [(state, own_task) for _, _, _, state, own_task, *_ in rows]
+    if payload.refresh:
+        ctx.write(tables.FORGET_LINKS, (run_id, ctx.key, 0))
+    return any(
+        state in (WikiState.LOADED, WikiState.PROCESSED)
+        or (own_task and state in (WikiState.DISCOVERED, WikiState.CLAIMED))
+        for state, own_task in states
+    )
+
+
+def _refuse(ctx: Context | SyncContext, payload: ArticlePayload, key: str, refusal: Refusal) -> Outcome:
+    """End a task for good, with the reason in the row of its article."""
+    run_id = run_of(ctx.tracking_id)
+    ctx.write(tables.VANISH if payload.refresh else tables.FAIL, (str(refusal), run_id, key))
+    if payload.refresh:
+        ctx.write(tables.FORGET_LINKS, (run_id, key, 0))
+    ctx.write(tables.DROP_PAGE, (run_id, ctx.key))
+    return ctx.fail(str(refusal))
+
+
+@article.stage(
+    queue=PARSING,
+    process=True,
+    memory_bytes_max=PARSE_BYTES_MAX,
+    # What brings the parser down, or takes it too long, does so every time. A killed worker costs no attempt.
+    limits=replace(LIMITS, max_attempts=1, invocation_seconds=PARSE_SECONDS),
+)
+def parse(ctx: SyncContext, payload: ArticlePayload) -> Outcome | None:
+    """Read a page, in a process of its own: its text is whatever somebody wrote."""
+    run_id, key = run_of(ctx.tracking_id), ctx.state["fetch"]["article"]
+    if ctx.tracking_id not in _rules:
+        [(content,)] = ctx.read(tables.RULES, (run_id,))
+        _rules[ctx.tracking_id] = rules_of(content)
+    [(packed,)] = ctx.read(tables.PAGE, (run_id, ctx.key))
+    rules = _rules[ctx.tracking_id]
+    found = parse_page(unpack_page(bytes(packed)), rules.site, rules.options)
+    if isinstance(found, Refusal):
+        return _refuse(ctx, payload, key, found)
+    ctx.write(tables.PUT_PAGE, (run_id, ctx.key, pack_article(found)))
     return None
 
 
-async def _load(ctx: Context, payload: ArticlePayload, run: Expansion) -> None:
-    found = await run.source.get(payload.title)
-    links = run.source.links(found)
-    await run.writing.load(found, payload.depth)
-    _announce(ctx, payload)
-    ctx.write(tables.LOAD, (ctx.tracking_id, ctx.key, found.title, payload.depth, len(links), time.time()))
-    for position, title in enumerate(links):
-        ctx.write(tables.RECORD_LINK, (ctx.tracking_id, ctx.key, position, title_key(title), title))
-    ctx.write(tables.FORGET_LINKS, (ctx.tracking_id, ctx.key, len(links)))
-    await ctx.checkpoint(LOADED)
+@article.stage(queue=EMBEDDING, batch=EMBED_BATCH, batch_seconds=0.05)
+async def embed(batch: BatchContext, payloads: list[ArticlePayload]) -> list[Any]:
+    """Make the vectors of up to 16 articles at once."""
+    results: list[Any] = [None] * len(batch)
+    for places in _by_run(batch):
+        members = [batch[place] for place in places]
+        try:
+            await _embed(members)
+        except WikiError as error:
+            for place in places:
+                results[place] = batch[place].snooze(wait_for(error), str(error))
+    return results
 
 
-def _announce(ctx: Context, payload: ArticlePayload) -> None:
-    """Its level announces an article too, but may come later: who comes first writes the same."""
-    ctx.write(tables.DISCOVER, (ctx.tracking_id, ctx.key, payload.title, payload.depth, payload.discovered_from))
+async def _embed(members: Sequence[Context]) -> None:
+    first = members[0]
+    embedder = await expansions.embedder(await expansions.settings(first.client, first.tracking_id))
+    if embedder is None:
+        return
+    packed = await _articles(members)
+    texts = [section_text(found.article, section) for found in packed for section in found.article.sections]
+    vectors = iter(await asyncio.to_thread(embedder.embed, texts))
+    for ctx, found in zip(members, packed, strict=True):
+        own = [next(vectors) for _ in found.article.sections]
+        ctx.write(tables.PUT_PAGE, (run_of(ctx.tracking_id), ctx.key, pack_article(found.article, own)))
 
 
-async def _level_to_come(ctx: Context) -> bool:
-    """Whether a level will offer this article's links. Always, unless a person revived it after the last level."""
-    page = await ctx.client.tasks(tracking_id=ctx.tracking_id, kind=LEVEL, states=LIVE, limit=1)
-    return bool(page.tasks)
-
-
-async def _close_late(ctx: Context) -> None:
-    """Draw the links of an article that came after the last level; it discovers nothing any more."""
-    run = await expansions.of(ctx.client, ctx.tracking_id)
-    known = await _known(ctx)
-    rows = await ctx.client.read(tables.LINKS_FROM, (ctx.tracking_id, ctx.key))
-    await run.writing.add_links(_to_draw(((ctx.key, target) for (target,) in rows), known))
-    ctx.write(tables.PROCESS, (time.time(), ctx.tracking_id, ctx.key))
-
-
-@app.task(
-    LEVEL,
-    key=lambda payload: f"level-{payload.level}",
-    queue=QUEUE,
-    limits=replace(LIMITS, max_attempts=LEVEL_ATTEMPTS),
-    probation=False,
+@article.stage(
+    queue=LOADING,
+    batch=LOAD_BATCH,
+    batch_seconds=0.05,
+    probation=False,  # a graph admits one writer, and the common process is it
 )
-async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
-    """Close a level: offer the links of its articles, draw those between articles, and open the next level."""
-    try:
-        run = await expansions.of(ctx.client, ctx.tracking_id)
-    except GraphBusy as error:
-        return ctx.snooze(BUSY_SECONDS, str(error))
-    if ctx.stage is None:
-        seconds = await _seconds_to_wait(ctx, payload, run)
-        if seconds:
-            return ctx.snooze(seconds, f"level {payload.level} is still being loaded")
-    where = (ctx.tracking_id, payload.level)
-    # Read first: an article that a person revives just now is left to whoever finds its links.
-    waiting = {key for (key,) in await ctx.client.read(tables.WAITING, where)}
-    links = [Link(*row) for row in await ctx.client.read(tables.WAITING_LINKS, where)]
-    links = sorted(link for link in links if link.source_key in waiting)
-    if ctx.stage != OFFERED:
-        await _offer(ctx, payload, run, links)
-    known = await _known(ctx)
-    await run.writing.add_links(_to_draw(((link.source_key, link.target_key) for link in links), known))
-    now = time.time()
-    for key in sorted(waiting):
-        ctx.write(tables.PROCESS, (now, ctx.tracking_id, key))
-    return {"articles": len(waiting), "links": len(links), "known": len(known)}
+async def load(batch: BatchContext, payloads: list[ArticlePayload]) -> list[Any]:
+    """Put up to 100 articles into the graph in one transaction, and record their links."""
+    results: list[Any] = [None] * len(batch)
+    for places in _by_run(batch):
+        members = [batch[place] for place in places]
+        try:
+            found: list[Any] = list(await _load(members, [payloads[place] for place in places]))
+        except WikiError as error:
+            found = [ctx.snooze(wait_for(error), str(error)) for ctx in members]
+        for place, result in zip(places, found, strict=True):
+            results[place] = result
+    return results
 
 
-async def _seconds_to_wait(ctx: Context, payload: LevelPayload, run: Expansion) -> float:
-    """0 when no article of the run and no earlier level is live, else how long the live ones will probably take."""
-    shortest, longest = SNOOZE_SECONDS
-    page = await ctx.client.tasks(tracking_id=ctx.tracking_id, kind=ARTICLE, states=LIVE, limit=COUNTED_MAX)
-    if page.tasks:
-        due_at = min((task.available_at or 0.0) for task in page.tasks)
-        seconds = max(run.writing.seconds_for(len(page.tasks)), due_at - time.time())
-        return min(max(seconds, shortest), longest)
-    # An earlier level that was interrupted may have offered, but not closed, its articles.
-    levels = await ctx.client.tasks(tracking_id=ctx.tracking_id, kind=LEVEL, states=LIVE, limit=COUNTED_MAX)
-    earlier = [task for task in levels.tasks if LevelPayload.model_validate(task.payload).level < payload.level]
-    return shortest if earlier else 0.0
-
-
-async def _offer(ctx: Context, payload: LevelPayload, run: Expansion, links: list[Link]) -> None:
-    """Offer all links, round by round; after a crash, the rounds that are left."""
-    granted = await _children(ctx)
-    known = await _known(ctx)
-    plan = plan_level(
-        payload.level,
-        links,
-        known.keys() - granted.keys(),
-        max_articles=run.settings.max_articles,
-        max_depth=run.settings.max_depth,
-    )
-    offered = int(ctx.state.get("rounds", 0))
-    for number, part in enumerate(plan.rounds[offered:], start=offered):
-        if number == 0:
-            _open_next(ctx, payload, run, plan)
-        if part.beyond:
-            ctx.lower(max_spawn_depth=ctx.spawn_depth)
-        for link in part.links:
-            found = ArticlePayload(
-                title=link.target_title, depth=link.source_depth + 1, discovered_from=link.source_key
-            )
-            ctx.spawn(article, found)
-        await ctx.checkpoint(OFFERING, state={"rounds": number + 1})
-    for key, found in (await _children(ctx)).items():
-        ctx.write(tables.DISCOVER, (ctx.tracking_id, key, found.title, found.depth, found.discovered_from))
-    await _record_failures(ctx)
-    await ctx.checkpoint(OFFERED)
-
-
-def _open_next(ctx: Context, payload: LevelPayload, run: Expansion, plan: LevelPlan) -> None:
-    """The next level goes before its articles, so that no budget can strand them."""
-    if plan.max_tasks is not None:
-        ctx.lower(max_tasks=plan.max_tasks)
-    if plan.next_level:
-        seconds = min(run.writing.seconds_for(plan.grants), SNOOZE_SECONDS[1])
-        ctx.spawn(level, LevelPayload(level=payload.level + 1), delay_seconds=seconds)
-
-
-async def _children(ctx: Context) -> dict[str, ArticlePayload]:
-    """The articles that this level was granted, by key."""
-    tasks = ctx.client.all_tasks(parent_id=ctx.id, kind=ARTICLE)
-    return {task.key: ArticlePayload.model_validate(task.payload) async for task in tasks}
-
-
-async def _record_failures(ctx: Context) -> None:
-    """Articles whose last attempt ended in an exception or from outside could not say so themselves."""
-    for task in [
-        task async for task in ctx.client.all_tasks(tracking_id=ctx.tracking_id, kind=ARTICLE, states=ENDED_BADLY)
-    ]:
-        failed = ArticlePayload.model_validate(task.payload)
-        error = task.error or task.reason or task.state.value
-        ctx.write(tables.FAIL, (ctx.tracking_id, task.key, failed.title, failed.depth, error))
-
-
-async def _known(ctx: Context) -> dict[str, Known]:
-    """All articles of the run, by key."""
-    rows = await ctx.client.read(tables.ARTICLES, (ctx.tracking_id,))
-    return {key: Known(title, depth) for key, title, depth, *_ in rows}
-
-
-def _to_draw(links: Iterable[tuple[str, str]], known: dict[str, Known]) -> list[GraphLink]:
-    """Those of (source, target) whose target is an article of the run."""
-    return [
-        GraphLink(source, target, known[target].title, known[target].expansion_depth)
-        for source, target in links
-        if target in known
+async def _load(members: Sequence[Context], payloads: Sequence[ArticlePayload]) -> list[Exception | None]:
+    first = members[0]
+    graph = await expansions.graph(await expansions.settings(first.client, first.tracking_id))
+    packed = await _articles(members)
+    embedded = [
+        EmbeddedArticle(found.article, payload.depth, found.vectors)
+        for found, payload in zip(packed, payloads, strict=True)
     ]
+    results = await asyncio.to_thread(_load_all, graph, embedded)
+    now = time.time()
+    for ctx, payload, found, result in zip(members, payloads, packed, results, strict=True):
+        if result is None:
+            await _record(ctx, found.article, now)
+            if payload.refresh:
+                ctx.write(tables.REDRAW, (run_of(ctx.tracking_id), found.article.key))
+    return results
+
+
+def _load_all(graph: GraphStore, articles: Sequence[EmbeddedArticle]) -> list[Exception | None]:
+    """Load a batch; if that fails, each article alone, so that an error reaches the one that caused it."""
+    # Redirects to one article, loaded at the same time, hand it in more than once.
+    by_key: dict[str, EmbeddedArticle] = {}
+    for item in sorted(articles, key=lambda item: item.expansion_depth):
+        by_key.setdefault(item.article.key, item)
+    try:
+        graph.load_articles(list(by_key.values()))
+    except GraphError as error:
+        if len(by_key) == 1:
+            return [error] * len(articles)
+        return [_load_all(graph, [item])[0] for item in articles]
+    return [None] * len(articles)
+
+
+async def _record(ctx: Context, found: Article, now: float) -> None:
+    """The rows of a loaded article, which commit with its task."""
+    run_id, key = run_of(ctx.tracking_id), found.key
+    links, site = found.links or (), (await _rules_of(ctx)).site
+    rows = [(run_id, key, place, key_of(title, site), title) for place, title in enumerate(links)]
+    for start in range(0, len(rows), tables.LINKS_PER_STATEMENT):
+        some = rows[start : start + tables.LINKS_PER_STATEMENT]
+        ctx.write(tables.record_links(len(some)), [value for row in some for value in row])
+    ctx.write(tables.FORGET_LINKS, (run_id, key, len(links)))
+    ctx.write(tables.LOAD, (found.title, found.revision, len(links), now, run_id, key))
+    ctx.write(tables.DROP_PAGE, (run_id, ctx.key))
+
+
+async def _rules_of(ctx: Context) -> Rules:
+    if ctx.tracking_id not in _rules:
+        [(content,)] = await ctx.read(tables.RULES, (run_of(ctx.tracking_id),))
+        _rules[ctx.tracking_id] = rules_of(content)
+    return _rules[ctx.tracking_id]
+
+
+async def _articles(members: Sequence[Context]) -> list[PackedArticle]:
+    """What the stage before has left for each of these tasks of one run."""
+    run_id = run_of(members[0].tracking_id)
+    keys = [ctx.key for ctx in members]
+    rows = await members[0].client.read(questions.pages_of(len(keys)), (run_id, *keys))
+    packed = {key: bytes(content) for key, content in rows}
+    return [unpack_article(packed[key]) for key in keys]
+
+
+def wait_for(error: WikiError) -> float:
+    """Seconds to wait when a run's source, model or graph cannot be opened here and now."""
+    return BUSY_SECONDS if isinstance(error, GraphBusy) else NOT_HERE_SECONDS
+
+
+def _by_run(batch: BatchContext) -> Iterator[list[int]]:
+    """The places of a batch's tasks, run by run."""
+    places: dict[str, list[int]] = {}
+    for place, ctx in enumerate(batch):
+        places.setdefault(ctx.tracking_id, []).append(place)
+    yield from places.values()

@@ -22,8 +22,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from ramet.pipelines.wiki.command_line import command_of
 from ramet.pipelines.wiki.graphs.base import GraphCounts, SearchHit
-from ramet.pipelines.wiki.runs import command_of
 from ramet.pipelines.wiki.status import RunStatus
 from ramet.pipelines.wiki.tables import WikiState
 
@@ -37,10 +37,11 @@ STYLES = {
     WikiState.LOADED: "yellow",
     WikiState.PROCESSED: "green",
     WikiState.FAILED: "red",
+    WikiState.ALIAS: "dim",
+    WikiState.EXCLUDED: "dim",
 }
 RUN_STYLES = {"running": "blue", "finished": "green", "failed": "red", "cancelled": "yellow", "paused": "yellow"}
 BLOCKS_MEAN = {
-    "cycle": "it leads back to the seed that it all grew from",
     "in_flight": "another link of the same level came first",
     "done": "the run has that article already",
     "budget": "the run has as many articles as it may have",
@@ -156,7 +157,7 @@ class LineView:
         """See `View`."""
         if status.live:
             verb = "continuing" if resumed else "expanding"
-            click.echo(f"{verb} {status.run.tracking_id}: {plain(', '.join(status.run.seeds))}")
+            click.echo(f"{verb} {status.run.run_id}: {plain(', '.join(status.run.seeds))}")
         else:
             click.echo(_over(status))
 
@@ -217,7 +218,7 @@ def show_status(status: RunStatus, database: str | None, graph: GraphCounts | No
         f" · {counted(status.articles, 'article')} of at most {run.settings.max_articles:,}",
         f" · {span(status.elapsed_seconds)}",
     )  # fmt: skip
-    place = f"run {run.tracking_id} · graph {plain(_short(run.settings.graph))}"
+    place = f"run {run.run_id} · graph {plain(_short(run.settings.graph))}"
     parts: list[RenderableType] = [head, Text(place, style="dim"), Text(), _by_depth(status)]
     if graph is not None:
         parts += [Text(), Text(_graph_line(graph))]
@@ -293,9 +294,9 @@ def _far(depth: int) -> str:
 
 
 def discovery_tree(rows: Sequence[tuple[Any, ...]], *, width: int, depth: int) -> Iterable[Tree]:
-    """A part of how articles were found, from the rows of `tables.ARTICLES`: a tree per seed."""
+    """A part of how articles were found, from the rows of `questions.ARTICLES`: a tree per seed."""
     children: dict[str | None, list[tuple[str, str]]] = {}
-    for key, title, _, _, source, _ in sorted(rows, key=lambda row: (row[2], row[0])):
+    for key, title, *_, source, _ in sorted(rows, key=lambda row: (row[2], row[0])):
         children.setdefault(source, []).append((key, title))
 
     def grow(branch: Tree, key: str, levels: int) -> None:

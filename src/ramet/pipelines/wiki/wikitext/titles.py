@@ -96,6 +96,15 @@ def read_title(raw: str, site: Site) -> WikiTitle:
     return WikiTitle(namespace, text, fragment)
 
 
+def key_of(title: str, site: Site) -> str:
+    """The canonical title of an article of this wiki, from the title as it is displayed.
+
+    Raises:
+        ramet.model.keys.InvalidKey: no article can have this title.
+    """
+    return _canonical(title, site)
+
+
 def redirect_target(text: str, site: Site) -> WikiTitle | None:
     """The title that a page's wikitext redirects to; None if it is no redirect, or one that MediaWiki would not follow.
 

@@ -1,0 +1,45 @@
+"""The command line that continues a run, for people to copy."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings
+from ramet.pipelines.wiki.sources.article_set import BUNDLED
+
+
+def command_of(run: Run, database: str) -> str:
+    """The command line that continues a run."""
+    settings = run.settings
+    words = ["ramet", "wiki", "expand", *run.seeds, *database_words(database), "--graph", _short(settings.graph)]
+    if settings.source != BUNDLED:
+        words += ["--source", settings.source if "://" in settings.source else _short(settings.source)]
+    default = RunSettings(source="", data_dir="", graph="")
+    told = (
+        ("--embed", settings.embedder, default.embedder),
+        ("--links", settings.links, default.links),
+        ("--disambiguation", settings.disambiguation, default.disambiguation),
+        ("--contact", settings.user_agent, default.user_agent),
+        ("--max-articles", settings.max_articles, MAX_ARTICLES),
+        ("--max-depth", settings.max_depth, MAX_DEPTH),
+        ("--max-links", settings.max_links, MAX_LINKS),
+        ("--requests-per-second", settings.requests_per_second, None),
+    )
+    for option, value, usual in told:
+        if value != usual:
+            words += [option, str(value)]
+    return shlex.join(words)
+
+
+def database_words(place: str) -> list[str]:
+    """Name a database in a command; one on a server is named in the environment, together with its password."""
+    return ["--db", place] if "://" not in place else []
+
+
+def _short(path: str) -> str:
+    """Relative to the current folder, where it lies below it."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path

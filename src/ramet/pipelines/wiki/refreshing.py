@@ -1,0 +1,171 @@
+"""A pass that brings a run up to date: it compares revisions with the source and loads again only what changed.
+
+It looks nothing up that the run does not have; what changed articles newly link to is left for the next `expand`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from pydantic import BaseModel
+
+from ramet import Client, Context, Limits, Outcome
+from ramet.pipelines.wiki import questions, tables
+from ramet.pipelines.wiki.errors import WikiError
+from ramet.pipelines.wiki.graphs.base import GraphAlias, GraphStore
+from ramet.pipelines.wiki.leveling import LEVEL_ATTEMPTS, SOURCES_PER_READ, all_ended, known_titles, to_draw
+from ramet.pipelines.wiki.runs import (
+    ARTICLE,
+    FETCHING,
+    LOADING,
+    REFRESH,
+    RUN_SECONDS,
+    STAGES,
+    ArticlePayload,
+    LevelPayload,
+    Run,
+    run_of,
+)
+from ramet.pipelines.wiki.sources import gate
+from ramet.pipelines.wiki.sources.base import TITLES_MAX
+from ramet.pipelines.wiki.tasks import LIMITS, app, expansions, wait_for
+
+COMPARE = "wiki.compare"
+REDRAW = "wiki.redraw"
+COMPARE_ATTEMPTS = 6
+
+
+class ComparePayload(BaseModel):
+    """Which articles a `wiki.compare` task compares with their source."""
+
+    number: int
+    keys: tuple[str, ...]
+    """Canonical titles, at most 50."""
+    resource: str = ""
+
+
+async def begin_refresh(client: Client, run: Run) -> str:
+    """Submit a pass that refreshes a run; its tracking id. Asked for twice, it is begun once.
+
+    Raises:
+        WikiError: the run is still being worked on.
+    """
+    if run.newest.ended_at is None:
+        raise WikiError(f"{run.run_id} has not ended yet: let `ramet wiki expand` finish it, then refresh it")
+    loaded = len(await client.read(questions.LOADED, (run.run_id,)))
+    limits = Limits(
+        max_tasks=(len(STAGES) + 1) * loaded + 10,
+        max_fan_out=loaded + 10,
+        max_spawn_depth=3,
+        lineage_seconds=RUN_SECONDS,
+    )
+    [submitted] = await client.submit_many(
+        [(REFRESH, LevelPayload(level=0, run=run.settings, seeds=run.seeds))],
+        one_lineage=True,
+        tracking_id=run.next_tracking_id,
+        limits=limits,
+    )
+    return submitted.tracking_id
+
+
+@app.task(REFRESH, key=lambda payload: "refresh", queue=LOADING, probation=False)
+async def refresh(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
+    """Ask for a comparison of every loaded article, 50 at a time, and for the drawing afterwards."""
+    settings = await expansions.settings(ctx.client, ctx.tracking_id)
+    try:
+        source = await expansions.source(ctx.client, settings)
+    except WikiError as error:
+        return ctx.snooze(wait_for(error), str(error))
+    keys = sorted(key for (key,) in await ctx.read(questions.LOADED, (run_of(ctx.tracking_id),)))
+    for number, start in enumerate(range(0, len(keys), TITLES_MAX)):
+        some = ComparePayload(number=number, keys=tuple(keys[start : start + TITLES_MAX]), resource=source.resource)
+        ctx.spawn(compare, some)
+    ctx.spawn(redraw, LevelPayload(level=0))
+    return {"articles": len(keys)}
+
+
+@app.task(
+    COMPARE,
+    key=lambda payload: f"compare-{payload.number}",
+    queue=FETCHING,
+    resource=lambda payload: payload.resource or None,
+    limits=replace(LIMITS, max_attempts=COMPARE_ATTEMPTS),
+)
+async def compare(ctx: Context, payload: ComparePayload) -> Outcome | dict[str, int]:
+    """Compare the revisions of some articles with the source's; what differs is fetched again."""
+    try:
+        source = await expansions.source(ctx.client, await expansions.settings(ctx.client, ctx.tracking_id))
+    except WikiError as error:
+        return ctx.snooze(wait_for(error), str(error))
+    run_id = run_of(ctx.tracking_id)
+    rows = await ctx.read(questions.revisions_of(len(payload.keys)), (run_id, *payload.keys))
+    with gate.through(ctx.transaction):
+        found = await source.revisions([title for _, title, *_ in rows])
+    changed = 0
+    for key, title, depth, revision, discovered_from in sorted(rows):
+        if found[title] != revision:
+            changed += 1
+            again = ArticlePayload(
+                title=title, depth=depth, discovered_from=discovered_from, resource=payload.resource, refresh=True
+            )
+            ctx.spawn(ARTICLE, again, key=key)
+    return {"compared": len(rows), "changed": changed}
+
+
+@app.task(
+    REDRAW,
+    key=lambda payload: "redraw",
+    queue=LOADING,
+    limits=replace(LIMITS, max_attempts=LEVEL_ATTEMPTS, invocation_seconds=RUN_SECONDS),
+    probation=False,
+)
+async def redraw(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
+    """Draw what changed: the links of what was loaded again, new redirects, and nothing of what is gone."""
+    if ctx.stage is None and not await all_ended(ctx):
+        return ctx.snooze(1.0, "articles are still being loaded")
+    try:
+        graph = await expansions.graph(await expansions.settings(ctx.client, ctx.tracking_id))
+    except WikiError as error:
+        return ctx.snooze(wait_for(error), str(error))
+    gone = sorted(key for (key,) in await ctx.read(questions.VANISHED, (run_of(ctx.tracking_id),)))
+    await _in_parts(ctx, gone, graph.remove_articles)
+    aliases = sorted(await ctx.read(questions.NEW_ALIASES, (run_of(ctx.tracking_id),)))
+    await asyncio.to_thread(graph.add_aliases, [GraphAlias(*row) for row in aliases])
+    for key, *_ in aliases:
+        _drawn(ctx, key)
+    changed = sorted(key for (key,) in await ctx.read(questions.UNDRAWN, (run_of(ctx.tracking_id),)))
+    links = await _draw(ctx, graph, changed)
+    return {"changed": len(changed), "links": links, "gone": len(gone), "redirects": len(aliases)}
+
+
+async def _in_parts(ctx: Context, keys: Sequence[str], remove: Callable[[Sequence[str]], None]) -> None:
+    for start in range(0, len(keys), SOURCES_PER_READ):
+        some = keys[start : start + SOURCES_PER_READ]
+        await asyncio.to_thread(remove, some)
+        for key in some:
+            _drawn(ctx, key)
+        await ctx.checkpoint("drawing")
+
+
+async def _draw(ctx: Context, graph: GraphStore, keys: Sequence[str]) -> int:
+    run_id, drawn = run_of(ctx.tracking_id), 0
+    known = await known_titles(ctx)
+    for start in range(0, len(keys), SOURCES_PER_READ):
+        some = keys[start : start + SOURCES_PER_READ]
+        recorded = await ctx.read(questions.links_of(len(some)), (run_id, *some))
+        links = to_draw(((source, target) for source, _, target, _ in sorted(recorded)), known)
+        await asyncio.to_thread(graph.replace_links, some, links)
+        drawn += len(links)
+        for key in some:
+            _drawn(ctx, key)
+        await ctx.checkpoint("drawing")
+    return drawn
+
+
+def _drawn(ctx: Context, key: str) -> None:
+    run_id = run_of(ctx.tracking_id)
+    ctx.write(tables.DRAW, (ctx.tracking_id, run_id, key))
+    ctx.write(tables.PROCESS, (time.time(), ctx.tracking_id, run_id, key))
