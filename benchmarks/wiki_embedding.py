@@ -55,7 +55,7 @@ def expand(asked: argparse.Namespace, folder: Path, articles: int) -> tuple[list
         "--max-articles", str(articles), *(["--embed", asked.embed] if asked.embed != DEFAULT else []),
         *shlex.split(asked.options),
     ]  # fmt: skip
-    status, samples = run(command, log)
+    status, samples, _ = run(command, log)
     if status:
         sys.exit(f"{shlex.join(command)} ended with {status}:\n{log.read_text(errors='replace')[-3_000:]}")
     texts = texts_of(graph)

@@ -20,8 +20,10 @@ import sys
 import tempfile
 import time
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import nullcontext
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +33,8 @@ from benchmarks.worlds import World, title_of, write
 
 PARTS = 10
 LOOK_SECONDS = 0.25
+SHARE_OF_LEVEL = 0.05
+"""A level with fewer of the articles says nothing about what one costs."""
 EXPAND = (sys.executable, "-m", "ramet.cli", "wiki", "expand")
 
 
@@ -72,7 +76,8 @@ class Meter:
     def __init__(self, pid: int) -> None:
         self._root = psutil.Process(pid)
         self._spent: dict[tuple[int, float], float] = {}
-        self._known: dict[int, psutil.Process] = {}
+        self.peaks: dict[str, int] = {}
+        """The most bytes of each process by itself."""
 
     def look(self) -> Sample:
         """Now. What a process used that has ended since the last look is what it had used then."""
@@ -83,9 +88,12 @@ class Meter:
                 with process.oneshot():
                     times = process.cpu_times()
                     self._spent[process.pid, process.create_time()] = times.user + times.system
-                    memory += process.memory_info().rss
+                    own = process.memory_info().rss
+                    name = f"{process.pid}: {' '.join(process.cmdline()[1:4])}"
             except psutil.NoSuchProcess:
                 continue
+            memory += own
+            self.peaks[name] = max(own, self.peaks.get(name, 0))
         return Sample(time.time(), sum(self._spent.values()), memory, len(processes))
 
     def _processes(self) -> Sequence[psutil.Process]:
@@ -95,8 +103,8 @@ class Meter:
             return []
 
 
-def run(command: Sequence[str], log: Path) -> tuple[int, list[Sample]]:
-    """Run a command to its end, looking at it all the time; its exit status, and what was seen."""
+def run(command: Sequence[str], log: Path) -> tuple[int, list[Sample], dict[str, int]]:
+    """Run a command to its end, looking at it all the time; its exit status, what was seen, and each process's peak."""
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
     meter = Meter(process.pid)
@@ -112,15 +120,16 @@ def run(command: Sequence[str], log: Path) -> tuple[int, list[Sample]]:
             process.terminate()
             process.wait()
     samples.append(samples[-1]._replace(at=time.time()))
-    return process.returncode, samples
+    return process.returncode, samples, meter.peaks
 
 
-def loaded_at(database: Path) -> list[float]:
-    """When each article was loaded, in that order."""
+def loaded_at(database: Path) -> list[tuple[float, int]]:
+    """When each article was loaded and how many links it is from the seed, in that order."""
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     try:
-        rows = connection.execute("SELECT loaded_at FROM wiki_articles WHERE loaded_at IS NOT NULL ORDER BY 1")
-        return [at for (at,) in rows]
+        return connection.execute(
+            "SELECT loaded_at, expansion_depth FROM wiki_articles WHERE loaded_at IS NOT NULL ORDER BY 1, 2"
+        ).fetchall()
     finally:
         connection.close()
 
@@ -129,13 +138,33 @@ def parts(loaded: Sequence[float], samples: Sequence[Sample], *, number: int = P
     """The run in parts of as many articles each; the first from the start of the command, the last to its end."""
     marks = [samples[0].at, *(loaded[len(loaded) * at // number - 1] for at in range(1, number)), samples[-1].at]
     counts = [len(loaded) * (at + 1) // number - len(loaded) * at // number for at in range(number)]
+    return _between(marks, counts, samples)
+
+
+def levels(loaded: Sequence[tuple[float, int]], samples: Sequence[Sample]) -> list[Part]:
+    """The run level by level, each from its first article until the first of the next.
+
+    The links of a level are offered when it has ended, and drawn while the next is loaded: that belongs to it, and is
+    not spread evenly over the tenths of a run.
+    """
+    first: dict[int, float] = {}
+    counts: dict[int, int] = defaultdict(int)
+    for at, depth in loaded:
+        first.setdefault(depth, at)
+        counts[depth] += 1
+    depths = sorted(counts)
+    marks = [samples[0].at, *(first[depth] for depth in depths[1:]), samples[-1].at]
+    return _between(marks, [counts[depth] for depth in depths], samples)
+
+
+def _between(marks: Sequence[float], counts: Sequence[int], samples: Sequence[Sample]) -> list[Part]:
     spent = [_spent_until(samples, mark) for mark in marks]
     return [
         Part(
-            counts[at], marks[at + 1] - marks[at], spent[at + 1] - spent[at],
-            max((s.rss_bytes for s in samples if marks[at] <= s.at <= marks[at + 1]), default=0),
+            count, end - begin, spent[at + 1] - spent[at],
+            max((sample.rss_bytes for sample in samples if begin <= sample.at <= end), default=0),
         )
-        for at in range(number)
+        for at, (count, (begin, end)) in enumerate(zip(counts, pairwise(marks), strict=True))
     ]  # fmt: skip
 
 
@@ -147,10 +176,10 @@ def _spent_until(samples: Sequence[Sample], moment: float) -> float:
     return a.cpu_seconds + min(max(share, 0.0), 1.0) * (b.cpu_seconds - a.cpu_seconds)
 
 
-def report(loaded: Sequence[float], samples: Sequence[Sample]) -> dict[str, Any]:
+def report(loaded: Sequence[tuple[float, int]], samples: Sequence[Sample], peaks: dict[str, int]) -> dict[str, Any]:
     """Everything that was measured."""
-    rows = parts(loaded, samples)
-    first, last = rows[0], rows[-1]
+    tenths, by_level = parts([at for at, _ in loaded], samples), levels(loaded, samples)
+    large = [level for level in by_level if level.articles >= len(loaded) * SHARE_OF_LEVEL]
     seconds = samples[-1].at - samples[0].at
     return {
         "articles": len(loaded),
@@ -159,20 +188,34 @@ def report(loaded: Sequence[float], samples: Sequence[Sample]) -> dict[str, Any]
         "cpu_seconds": round(samples[-1].cpu_seconds, 1),
         "cpu_ms_per_article": round(samples[-1].cpu_seconds / len(loaded) * 1e3, 3),
         "peak_rss_mb": round(max(sample.rss_bytes for sample in samples) / 1e6, 1),
-        "processes": max(sample.processes for sample in samples),
-        "last_to_first_cpu": round(last.cpu_seconds / last.articles / (first.cpu_seconds / first.articles), 2),
-        "last_to_first_wall": round(last.seconds / last.articles / (first.seconds / first.articles), 2),
-        "parts": [row.shown() for row in rows],
+        "peak_rss_mb_of_each": {name: round(most / 1e6, 1) for name, most in sorted(peaks.items())},
+        "last_to_first_tenth_cpu": _ratio(tenths),
+        "last_to_first_large_level_cpu": _ratio(large),
+        "tenths": [row.shown() for row in tenths],
+        "levels": [row.shown() for row in by_level],
     }
+
+
+def _ratio(rows: Sequence[Part]) -> float:
+    """Processor time an article, of the last to the first."""
+    first, last = rows[0], rows[-1]
+    return round(last.cpu_seconds / last.articles / (first.cpu_seconds / first.articles), 2)
 
 
 def table(found: dict[str, Any]) -> str:
     """The report for people."""
-    names = list(found["parts"][0])
-    lines = ["part  " + "  ".join(f"{name:>19}" for name in names)]
-    for at, row in enumerate(found["parts"], 1):
-        lines.append(f"{at:>4}  " + "  ".join(f"{row[name]:>19,}" for name in names))
-    return "\n".join([*lines, *(f"{name}: {value:,}" for name, value in found.items() if name != "parts")])
+    lines: list[str] = []
+    for name in ("tenths", "levels"):
+        columns = list(found[name][0])
+        lines += [f"{name:>6}  " + "  ".join(f"{column:>19}" for column in columns)]
+        for at, row in enumerate(found[name]):
+            lines.append(f"{at:>6}  " + "  ".join(f"{row[column]:>19,}" for column in columns))
+    for name, value in found.items():
+        if isinstance(value, dict):
+            lines += [f"{name}, {key}: {each:,}" for key, each in value.items()]
+        elif not isinstance(value, list):
+            lines.append(f"{name}: {value:,}")
+    return "\n".join(lines)
 
 
 def measure(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -190,10 +233,11 @@ def measure(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
         *EXPAND, asked.seed, "--source", str(world), "--db", str(database), "--graph", str(folder / asked.graph),
         "--max-articles", str(asked.articles), "--max-depth", "40", *shlex.split(asked.options),
     ]  # fmt: skip
-    status, samples = run(command, log)
+    status, samples, peaks = run(command, log)
+    (folder / "samples.json").write_text(json.dumps({"samples": samples, "peaks": peaks}), encoding="utf-8")
     if status:
         sys.exit(f"{shlex.join(command)} ended with {status}:\n{log.read_text(errors='replace')[-3_000:]}")
-    return report(loaded_at(database), samples)
+    return report(loaded_at(database), samples, peaks)
 
 
 def main() -> None:
