@@ -13,7 +13,7 @@ import pytest
 
 from ramet.pipelines.wiki.errors import SourceError
 from ramet.pipelines.wiki.pages import Markup
-from ramet.pipelines.wiki.sources import page_file
+from ramet.pipelines.wiki.sources import page_file, page_source
 from ramet.pipelines.wiki.sources.dump import open_dump
 from ramet.pipelines.wiki.sources.page_file import Origin, PageRecord, PageWriter, open_page_file
 from ramet.pipelines.wiki.wikitext.site import Site
@@ -144,7 +144,7 @@ def test_of_several_that_open_a_source_one_reads_and_the_others_wait(tmp_path: P
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from ramet.pipelines.wiki.sources import page_file
+from ramet.pipelines.wiki.sources import page_file, page_source
 from ramet.pipelines.wiki.sources.dump import open_dump
 
 def die(*_):
@@ -173,3 +173,10 @@ def test_another_version_of_the_tables_is_another_file(tmp_path: Path, monkeypat
     monkeypatch.setattr(page_file, "FORMAT", "none")
     assert ORIGIN.file_name() != before
     assert os.sep not in before
+
+
+async def test_the_nearest_titles_are_suggested_out_of_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_source, "_LOOKED_AT_MAX", 100)
+    source = open_dump(export(tmp_path / "isles.xml", [page(f"Isle {number}", "x") for number in range(500)]), tmp_path)
+    assert (await source.suggest("Ilse 77"))[0] == "Isle 77"
+    assert await source.suggest("isle") == ("Isle 0", "Isle 1", "Isle 2")

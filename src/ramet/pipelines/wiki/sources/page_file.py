@@ -248,16 +248,15 @@ class PageFile:
         return [title for (title,) in rows]
 
     def titles_near(self, folded: str, *, limit: int) -> list[str]:
-        """Display titles of about the length of `folded`; of big files only those that begin alike."""
-        about = (len(folded) // 2, len(folded) * 2)
-        sql = "SELECT title FROM pages WHERE length(folded) BETWEEN ? AND ?"
+        """Display titles, those of about the length of `folded` first; of big files only those that begin alike."""
+        sql, bounds = "SELECT title FROM pages", []
         if len(self) > limit and folded:
-            rows = self._file.rows(
-                f"{sql} AND folded >= ? AND folded < ? LIMIT ?",
-                (*about, folded[0], chr(min(ord(folded[0]) + 1, 0x10FFFF)), limit),
-            )
-        else:
-            rows = self._file.rows(f"{sql} LIMIT ?", (*about, limit))
+            sql += " WHERE folded >= ? AND folded < ?"
+            bounds = [folded[0], chr(min(ord(folded[0]) + 1, 0x10FFFF))]
+        rows = self._file.rows(
+            f"{sql} ORDER BY abs(length(folded) - ?), folded LIMIT ?",  # the values are bound
+            (*bounds, len(folded), limit),
+        )
         return [title for (title,) in rows]
 
     def close(self) -> None:
