@@ -86,3 +86,12 @@ def test_a_sqlite_file_is_known_by_its_first_bytes(tmp_path: Path) -> None:
     path.unlink()
     opened(path).close()
     assert looks_like_sqlite(path)
+
+
+def test_a_full_disk_is_told_with_what_to_do(tmp_path: Path) -> None:
+    file = opened(tmp_path / "numbers.sqlite")
+    file.rows("PRAGMA max_page_count = 4")
+    with pytest.raises(GraphError, match="disk is full: free some space and run again"), file.transaction():
+        file.run_many("INSERT INTO numbers VALUES (?)", ((number,) for number in range(10_000)))
+    assert file.rows("SELECT count(*) FROM numbers") == [(0,)]
+    file.close()

@@ -121,7 +121,8 @@ class SqliteFile:
             self._connection.close()
 
     def _fail(self, error: Exception) -> NoReturn:
-        raise self._failure(f"{self.path}: {one_line(error)}") from error
+        remedy = ": free some space and run again" if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL" else ""
+        raise self._failure(f"{self.path}: {one_line(error)}{remedy}") from error
 
 
 def looks_like_sqlite(path: Path) -> bool:

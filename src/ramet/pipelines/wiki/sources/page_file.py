@@ -16,7 +16,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -281,10 +281,10 @@ def open_page_file(
         with _lock(folder / f"{origin.place_name()}.lock", origin, progress):
             if (present := _present(path)) is not None:
                 return present
+            # What a process that was killed has left is nobody's: whoever writes has the lock.
+            _forget(folder.glob(f".{origin.place_name()}-*.part"))
             _make(path, fill)
-            for old in folder.glob(f"{origin.place_name()}-*.sqlite"):
-                if old != path:
-                    old.unlink(missing_ok=True)
+            _forget(old for old in folder.glob(f"{origin.place_name()}-*.sqlite") if old != path)
     except OSError as error:
         raise SourceError(
             f"cannot write to the data directory {data_dir}: {one_line(error)}; choose another with --data DIR"
@@ -302,9 +302,13 @@ def _present(path: Path) -> PageFile | None:
         return None
 
 
+def _forget(files: Iterable[Path]) -> None:
+    for file in list(files):
+        file.unlink(missing_ok=True)
+
+
 def _make(path: Path, fill: Callable[[PageWriter], Site]) -> None:
     part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
     try:
         # What a crash leaves is thrown away, so nothing need be logged or forced to disk before it is whole.
         pragmas: dict[str, str | int] = {"journal_mode": "MEMORY", "synchronous": "OFF", "cache_size": -32_768}
