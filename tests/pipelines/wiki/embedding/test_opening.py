@@ -36,7 +36,7 @@ def test_what_needs_no_package_can_always_be_opened(spec: str, monkeypatch: pyte
     [
         ("onnx", r"missing for this embedder: numpy, onnxruntime, .*; run `pip install 'ramet\[wiki\]'`"),
         ("sentence-transformers:all-MiniLM-L6-v2", "run `pip install sentence-transformers`"),
-        (OPENAI, r"httpx; run `pip install 'ramet\[wiki\]'`"),
+        (OPENAI, r"httpx2; run `pip install 'ramet\[wiki\]'`"),
     ],
 )
 def test_a_missing_package_is_told_with_what_installs_it(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import email.utils
 import json
 import random
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -71,9 +70,9 @@ class Caller:
         )
         self._wait = wait
         self._clock = clock
-        self._httpx = import_extra("httpx")
-        # Making one reads the certificates of the machine, which takes longer than a call.
-        self._tls = ssl.create_default_context()
+        self._httpx = import_extra("httpx2")
+        # What this machine trusts is read once: reading it can take longer than a call.
+        self._tls = self._httpx.create_ssl_context()
         self._busy_in_a_row = 0
 
     def post(self, body: Mapping[str, object]) -> Any:

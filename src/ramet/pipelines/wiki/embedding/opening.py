@@ -72,7 +72,7 @@ def check_embedder(spec: str) -> None:
         _check_packages(("sentence_transformers",), PACKAGE)
     elif kind == ENDPOINT:
         key_for(read_endpoint(rest))
-        _check_packages(("httpx",), WIKI_EXTRA)
+        _check_packages(("httpx2",), WIKI_EXTRA)
 
 
 def _split(spec: str) -> tuple[str, str]:
