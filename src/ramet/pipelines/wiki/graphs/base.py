@@ -154,8 +154,10 @@ class GraphStore(Protocol):
     """Which model its vectors come from; fixed when the graph is made."""
     dimension: int
     """Length of its vectors; 0 for a graph without vectors, whose `model_id` is `NO_MODEL`."""
-    vector_index: str
-    """How vectors are searched: `hnsw`, `exact`, or `none` for a graph without vectors."""
+
+    @property
+    def vector_index(self) -> str:
+        """How vectors are searched: `hnsw`, `exact`, or `none` for a graph without vectors."""
 
     def load_articles(self, batch: Sequence[EmbeddedArticle]) -> None:
         """Put articles into the graph in one transaction, replacing sections and categories they had.
@@ -205,6 +207,16 @@ class GraphStore(Protocol):
 
         Raises:
             GraphError: nothing was written.
+        """
+
+    def build_vector_index(self) -> None:
+        """Make an index of the vectors, when a run ends; later writes keep it up.
+
+        Does nothing where the database has none, or the graph is small, or has it already. A writer that is killed
+        meanwhile leaves the graph as it was.
+
+        Raises:
+            GraphError: the graph has no index now.
         """
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:

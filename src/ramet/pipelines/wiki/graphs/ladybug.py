@@ -12,9 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, GraphAlias, GraphLink
 from ramet.pipelines.wiki.graphs.ladybug_file import LadybugFile
 from ramet.pipelines.wiki.graphs.ladybug_reading import LadybugReading
+from ramet.pipelines.wiki.graphs.ladybug_vectors import EXTENSION_PATH, create_index, worth_an_index
 from ramet.pipelines.wiki.graphs.schema import check_model, check_schema, foreign_file, new_info, no_graph
 from ramet.pipelines.wiki.graphs.walking import nearer, resolved
 
@@ -107,7 +109,13 @@ class LadybugGraph(LadybugReading):
                 _create_schema(file, new_info(model_id=model_id, dimension=dimension))
             info = _read_info(file)
             check_model(path, info, model_id=model_id, dimension=dimension)
-            return cls(file, info)
+            graph = cls(file, info)
+            if graph._indexed and not graph._extended:
+                raise GraphError(
+                    f"{path} has a vector index, and this LadybugDB cannot keep it up: install its extension VECTOR, "
+                    f"or name its file in {EXTENSION_PATH}"
+                )
+            return graph
         except BaseException:
             file.close()
             raise
@@ -187,6 +195,12 @@ class LadybugGraph(LadybugReading):
                 self._file.read(_FORGET_ARTICLE, {"key": key})
             self._delete_empty_categories(left)
             self._delete_unlinked([*known, *targets])
+
+    def build_vector_index(self) -> None:
+        """See `GraphStore.build_vector_index`."""
+        if self._extended and not self._indexed and worth_an_index(self._file):
+            create_index(self._file)
+            self._indexed = True
 
     def __enter__(self) -> Self:
         """Return itself."""

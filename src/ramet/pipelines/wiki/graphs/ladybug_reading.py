@@ -21,6 +21,7 @@ from ramet.pipelines.wiki.graphs.base import (
     vector_digest,
 )
 from ramet.pipelines.wiki.graphs.ladybug_file import LadybugFile
+from ramet.pipelines.wiki.graphs.ladybug_vectors import candidates, has_index, load_extension
 from ramet.pipelines.wiki.graphs.walking import walk
 from ramet.pipelines.wiki.graphs.words import best_of
 
@@ -28,9 +29,9 @@ PAGE_ROWS = 500
 """Rows that an export fetches together."""
 
 _SEARCH = """
-    MATCH (a:Article{article})-[:HAS_SECTION]->(s:Section)
+    MATCH (a:Article{article})-[:HAS_SECTION]->(s:Section{section})
     RETURN array_cosine_similarity(s.embedding, CAST($vector AS FLOAT[{dimension}])) AS score,
-        a.title_key, a.title, a.expansion_depth, s.heading, s.text, a.url
+        a.title_key, a.title, a.expansion_depth, s.heading, s.text, a.url, s.position
     ORDER BY score DESC, a.title_key, s.position LIMIT $limit"""
 _COUNTS = {
     "articles": "MATCH (a:Article) WHERE a.loaded RETURN count(*)",
@@ -83,7 +84,15 @@ class LadybugReading:
         self._file = file
         self.model_id = info["embedding_model"]
         self.dimension = int(info["embedding_dimension"])
-        self.vector_index = "exact" if self.dimension else "none"
+        self._extended = self.dimension > 0 and load_extension(file)
+        self._indexed = self.dimension > 0 and has_index(file)
+
+    @property
+    def vector_index(self) -> str:
+        """See `GraphStore.vector_index`."""
+        if not self.dimension:
+            return "none"
+        return "hnsw" if self._extended and self._indexed else "exact"
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """See `GraphStore.revisions`."""
@@ -112,14 +121,23 @@ class LadybugReading:
     def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
         """See `GraphStore.search`."""
         assert len(vector) == self.dimension > 0
-        parameters: dict[str, Any] = {"vector": vector, "limit": limit}
-        if among is None:
-            query = _SEARCH.format(article="", dimension=self.dimension)
-            return [SearchHit(*row) for row in self._file.read(query, parameters)]
-        query = _SEARCH.format(article=" {title_key: $key}", dimension=self.dimension)
-        rows = [row for key in sorted(set(among)) for row in self._file.read(query, {**parameters, "key": key})]
-        # Sorting keeps equals in order: by title, and within one as they came.
-        return [SearchHit(*row) for row in sorted(rows, key=lambda row: -row[0])[:limit]]
+        if among is not None:
+            return self._ranked(vector, "title_key", among, limit)
+        if self.vector_index == "hnsw":
+            near = candidates(self._file, vector, limit=limit)
+            if len(hits := self._ranked(vector, "section_key", near, limit)) == limit:
+                return hits
+        query = _SEARCH.format(article="", section="", dimension=self.dimension)
+        return [SearchHit(*row[:-1]) for row in self._file.read(query, {"vector": vector, "limit": limit})]
+
+    def _ranked(self, vector: Vector, by: str, keys: Collection[str], limit: int) -> list[SearchHit]:
+        """The nearest sections of those that have one of these keys, or whose articles have."""
+        named = {"title_key": "", "section_key": "", by: f" {{{by}: $key}}"}
+        query = _SEARCH.format(article=named["title_key"], section=named["section_key"], dimension=self.dimension)
+        parameters = {"vector": vector, "limit": limit}
+        rows = [row for key in sorted(set(keys)) for row in self._file.read(query, {**parameters, "key": key})]
+        rows.sort(key=lambda row: (-row[0], row[1], row[-1]))
+        return [SearchHit(*row[:-1]) for row in rows[:limit]]
 
     def search_words(
         self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None

@@ -212,6 +212,9 @@ class SqliteGraph(SqliteReading):
             self._file.run_many(_DELETE_EMPTY, left)
             self._file.run_many(_DELETE_UNLINKED, [*((number,) for number in numbers), *targets])
 
+    def build_vector_index(self) -> None:
+        """See `GraphStore.build_vector_index`: vectors in SQLite are looked at one and all."""
+
     def close(self) -> None:
         """See `GraphStore.close`."""
         super().close()
