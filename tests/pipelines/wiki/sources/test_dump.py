@@ -147,6 +147,12 @@ async def test_the_site_is_what_the_dump_and_its_pages_tell(isles: PageFileSourc
     assert {"de", "wikt"} <= site.interwiki
 
 
+def test_it_says_whose_texts_these_are_as_far_as_it_knows(isles: PageFileSource, tmp_path: Path) -> None:
+    where = "Isles (https://isles.example/wiki/Main_Page)"
+    assert isles.attribution == f"{where}: its contributors; a dump does not state the licence"
+    assert open_dump(export(tmp_path / "a.xml", ISLES, head=HEADLESS), tmp_path).attribution == ""
+
+
 async def test_a_dump_without_a_head_tells_its_namespaces_by_its_pages(tmp_path: Path) -> None:
     pages = [
         page("Ollo", "[[Pictura:Coast.JPG|thumb]] [[Nota:Coast]]"),

@@ -15,7 +15,7 @@ from ramet.pipelines.wiki.pages import Markup, Reason, Refusal
 from ramet.pipelines.wiki.sources.dump_elements import DumpElements, DumpPage, NotADump
 from ramet.pipelines.wiki.sources.packed import PackedFile, Progress, unpacked
 from ramet.pipelines.wiki.sources.page_file import TEXT_BYTES_MAX, Origin, PageRecord, PageWriter, open_page_file
-from ramet.pipelines.wiki.sources.page_source import PageFileSource
+from ramet.pipelines.wiki.sources.page_source import ATTRIBUTION, PageFileSource
 from ramet.pipelines.wiki.sources.progress import Shares
 from ramet.pipelines.wiki.sources.site_notes import SiteNotes
 from ramet.pipelines.wiki.wikitext.site import Site
@@ -90,6 +90,7 @@ class _DumpReader:
         self._shares.done(self._pages, left_out=self._left_out)
         for first, second in self._writer.sort():
             raise AssertionError(f"pages {first} and {second} have no revision")
+        self._writer.state(ATTRIBUTION, self._elements.attribution)
         assert self._notes is not None
         return self._notes.finish()
 

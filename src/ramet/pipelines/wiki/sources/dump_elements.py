@@ -116,6 +116,14 @@ class DumpElements:
             article_url=_article_url(self._base),
         )
 
+    @property
+    def attribution(self) -> str:
+        """Whose texts these are, as far as the export's head tells; empty if there is none."""
+        where = f" ({self._base})" if _is_address(self._base) else ""
+        return (
+            f"{self._site_name}{where}: its contributors; a dump does not state the licence" if self._site_name else ""
+        )
+
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         self.events += 1
         path = f"{self._paths[-1]}/{name}"
@@ -230,9 +238,13 @@ def _whole(value: str) -> int:
     return int(digits)
 
 
+def _is_address(base: str) -> bool:
+    return base.startswith(("https://", "http://"))
+
+
 def _article_url(base: str) -> str:
     """Where articles are read, told by where the main page is, which is all that an export states."""
-    if not base.startswith(("https://", "http://")):
+    if not _is_address(base):
         return ""
     start, script, _ = base.partition("index.php?title=")
     if script:

@@ -29,7 +29,7 @@ from ramet.pipelines.wiki.sources.packed import Progress
 from ramet.pipelines.wiki.sqlite_file import Row, SqliteFile
 from ramet.pipelines.wiki.wikitext.site import Site
 
-FORMAT = "1"
+FORMAT = "2"
 """Version of the tables, and of what is read out of a source; another one makes every page file anew."""
 
 TEXT_BYTES_MAX = 4_000_000
