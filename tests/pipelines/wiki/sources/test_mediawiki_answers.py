@@ -12,7 +12,7 @@ import pytest
 from ramet import RetryAfter, Transient
 from ramet.pipelines.wiki.errors import SourceError, WikiError
 from ramet.pipelines.wiki.pages import Page, Reason, Refusal
-from ramet.pipelines.wiki.sources import mediawiki_calls
+from ramet.pipelines.wiki.sources import mediawiki, mediawiki_calls
 from ramet.pipelines.wiki.sources.base import SourceOptions
 from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
 from ramet.pipelines.wiki.sources.mediawiki_calls import retry_after_seconds
@@ -116,6 +116,32 @@ async def test_an_answer_that_is_continued_for_ever_ends(wiki: Wiki) -> None:
     with pytest.raises(Transient, match="continued before"):
         await source.pages(["One"])
     assert len(server.requests) < 10
+
+
+async def test_a_page_that_is_continued_in_ever_new_parts_is_refused_alone(
+    wiki: Wiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Endless(FakeWiki):
+        def answer(self, titles: list[str]) -> Any:
+            parts = {"continue": {"plcontinue": str(len(self.calls)), "continue": "||"}} if "Two" in titles else {}
+            return {**super().answer(titles), **parts}
+
+    monkeypatch.setattr(mediawiki_calls, "ROUNDS_MAX", 5)
+    _, source, server = wiki
+    server.play = Endless(TEXTS)
+    found = await source.pages(list(TEXTS))
+    refused = {title: page.reason for title, page in found.items() if isinstance(page, Refusal)}
+    assert refused == {"Two": Reason.TOO_LARGE}
+    assert sum(isinstance(page, Page) for page in found.values()) == 3
+
+
+async def test_a_batch_that_takes_too_long_is_not_divided_further(wiki: Wiki, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted, source, _ = wiki
+    monkeypatch.setattr(mediawiki, "BATCH_SECONDS", 0.0)
+    scripted.script = [answers("ill", 500)] * 100
+    with pytest.raises(Transient):
+        await source.pages(list(TEXTS))
+    assert all(len(call) == len(TEXTS) for call in scripted.calls)
 
 
 async def test_a_page_of_fifty_megabytes_is_refused_and_its_neighbours_are_not(wiki: Wiki) -> None:
