@@ -3,49 +3,18 @@
 from __future__ import annotations
 
 import bz2
-import json
 import re
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ramet.pipelines.wiki.pages import Page, Reason, Refusal
 from ramet.pipelines.wiki.sources.base import TITLES_MAX, ArticleSource
 from ramet.pipelines.wiki.sources.opening import open_source
-from tests.pipelines.wiki.sources.exports import HEADLESS, Revision, export, page
-
-CORPUS = Path(__file__).parents[4].parent / "shared" / "wiki-corpus" / "ltgwiki.jsonl"
+from tests.pipelines.wiki.small_wikipedia import CORPUS, REDIRECT, as_export, follow, records, texts
+from tests.pipelines.wiki.sources.exports import HEADLESS
 
 pytestmark = pytest.mark.skipif(not CORPUS.is_file(), reason="the shared wiki corpus is not beside this repository")
-
-HEAD = (
-    "<mediawiki><siteinfo><sitename>Vikipedeja</sitename><base>https://ltg.wikipedia.example/wiki/Suoku_puslopa</base>"
-    '<case>first-letter</case><namespaces><namespace key="0"/><namespace key="4">Vikipedeja</namespace>'
-    '<namespace key="6">Fails</namespace><namespace key="10">Taiss</namespace>'
-    '<namespace key="14">Kategoreja</namespace></namespaces></siteinfo>'
-)
-
-REDIRECT = re.compile(r"#redirect\s*\[\[([^\]|#]+)", re.IGNORECASE)
-
-
-@cache
-def records() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
-
-
-def as_export(path: Path, *, head: str) -> Path:
-    pages = (
-        page(
-            record["title"],
-            Revision(record["wikitext"], record["revid"], record["timestamp"]),
-            namespace=record["ns"],
-            redirect=record["redirect"] or "",
-        )
-        for record in records()
-    )
-    return export(path, pages, head=head)
 
 
 async def everything(source: ArticleSource) -> dict[str, Page | Refusal]:
@@ -84,7 +53,7 @@ async def test_by_json_lines_by_a_dump_and_by_a_packed_dump_it_is_the_same(tmp_p
 
 async def test_what_a_dump_states_of_its_wiki_settles_what_titles_alone_cannot(tmp_path: Path) -> None:
     lines = await everything(open_source(str(CORPUS), tmp_path))
-    dump = await everything(open_source(str(as_export(tmp_path / "isles.xml", head=HEAD)), tmp_path))
+    dump = await everything(open_source(str(as_export(tmp_path / "isles.xml")), tmp_path))
     differing = {title for title, answer in dump.items() if kind(answer) != kind(lines[title])}
     to_project = {
         record["title"]
@@ -102,16 +71,15 @@ def kind(answer: Page | Refusal) -> str | tuple[str, ...]:
 
 @pytest.mark.parametrize("form", ["JSON Lines", "dump"])
 async def test_every_article_and_alias_is_as_counted(tmp_path: Path, form: str) -> None:
-    path = CORPUS if form == "JSON Lines" else as_export(tmp_path / "isles.xml", head=HEAD)
+    path = CORPUS if form == "JSON Lines" else as_export(tmp_path / "isles.xml")
     found = await everything(open_source(str(path), tmp_path))
-    texts = {record["title"]: record["wikitext"] for record in records() if record["ns"] == 0}
-    articles = {title for title, text in texts.items() if not REDIRECT.match(text)}
+    articles = {title for title, text in texts().items() if not REDIRECT.match(text)}
     assert len(articles) == 903
     for title in articles:
         answer = found[title]
         assert isinstance(answer, Page)
-        assert (answer.title, answer.text, answer.aliases) == (title, texts[title], ())
-    ends = {title: follow(title, texts) for title in texts.keys() - articles}
+        assert (answer.title, answer.text, answer.aliases) == (title, texts()[title], ())
+    ends = {title: follow(title) for title in texts().keys() - articles}
     for title, chain in ends.items():
         answer = found[title]
         if chain[-1] in articles:
@@ -123,12 +91,3 @@ async def test_every_article_and_alias_is_as_counted(tmp_path: Path, form: str) 
     assert sum(chain[-1] in articles for chain in ends.values()) == 141
     others = [record["title"] for record in records() if record["ns"] != 0]
     assert {kind(found[title]) for title in others} == {Reason.NOT_AN_ARTICLE}
-
-
-def follow(title: str, texts: dict[str, str]) -> list[str]:
-    """The titles from a redirect to what it leads to, as a simple reader finds them."""
-    chain = [title]
-    while (redirect := REDIRECT.match(texts.get(chain[-1], ""))) and len(chain) < 10:
-        target = " ".join(redirect[1].replace("_", " ").split())
-        chain.append(target[:1].upper() + target[1:])
-    return chain

@@ -13,7 +13,8 @@ from ramet.pipelines.wiki.articles import Article
 from ramet.pipelines.wiki.pages import Page
 from ramet.pipelines.wiki.sources.opening import open_source
 from ramet.pipelines.wiki.wikitext.parsing import ParseOptions, parse_page
-from tests.pipelines.wiki.sources.test_small_wikipedia import CORPUS, HEAD, as_export, everything
+from tests.pipelines.wiki.small_wikipedia import CORPUS, as_export
+from tests.pipelines.wiki.sources.test_small_wikipedia import everything
 
 pytestmark = pytest.mark.skipif(not CORPUS.is_file(), reason="the shared wiki corpus is not beside this repository")
 
@@ -47,9 +48,7 @@ def capital(text: str) -> str:
 
 @pytest.mark.parametrize("form", ["JSON Lines", "dump"])
 async def test_every_link_and_category_is_as_counted(tmp_path: Path, form: str) -> None:
-    source = open_source(
-        str(CORPUS if form == "JSON Lines" else as_export(tmp_path / "isles.xml", head=HEAD)), tmp_path
-    )
+    source = open_source(str(CORPUS if form == "JSON Lines" else as_export(tmp_path / "isles.xml")), tmp_path)
     site = await source.site()
     found = {title: page for title, page in (await everything(source)).items() if isinstance(page, Page)}
     articles = {title: page for title, page in found.items() if not page.aliases}
