@@ -6,11 +6,16 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ramet.model.keys import InvalidKey, title_key
+from ramet.pipelines.wiki.wikitext.plain_text import SCHEMES
 from ramet.pipelines.wiki.wikitext.site import CATEGORIES, Site
 from ramet.pipelines.wiki.wikitext.titles import WikiTitle, read_title
 
-# A link's text ends at the first `]]` and has no other link in it; possessive, so that no text is gone through twice.
-_LINK = re.compile(r"\[\[([^\[\]{}|<>\n\x02-\x05]++)(?:\|(?:[^\[\]]|\[(?!\[)|\](?!\]))*+)?\]\]")
+# Brackets count in pairs, and what begins like an address makes no link. A link's text ends at the first `]]` and has
+# no other link in it. Possessive, so that no text is gone through twice.
+_LINK = re.compile(
+    rf"(?<!\[)(?:\[\[)++(?! *+(?:{SCHEMES}))"
+    r"([^\[\]{}|<>\n\x02-\x05]++)(?:\|(?:[^\[\]]|\[(?!\[)|\](?!\]))*+)?\]\]"
+)
 
 
 def titles_linked(text: str, site: Site) -> Iterator[tuple[WikiTitle, bool]]:

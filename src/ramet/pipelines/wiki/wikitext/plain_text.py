@@ -9,11 +9,12 @@ from ramet.pipelines.wiki.wikitext.marks import CELL, GONE
 
 _QUOTES = re.compile(r"('{2,})")
 _BOLD_LINE = re.compile(r"^.*'''.*$", re.MULTILINE)
-_SCHEMES = (
-    "(?:https?|ftps?|sftp|gopher|irc|ircs|nntp|telnet|git|svn|ssh|worldwind|mms|redis):)?//"
+SCHEMES = (
+    "(?:(?:https?|ftps?|sftp|gopher|irc|ircs|nntp|telnet|git|svn|ssh|worldwind|mms|redis):)?//"
     "|(?:mailto|news|urn|geo|magnet|tel|sip|sips|sms|xmpp|bitcoin|matrix):"
 )
-_EXTERNAL_LINK = re.compile(rf"\[(?:(?:{_SCHEMES})[^\s\[\]<>\"]++[ \u00a0]*([^\[\]\n]*+)\]", re.IGNORECASE)
+"""How an external link begins, as a pattern."""
+_EXTERNAL_LINK = re.compile(rf"\[(?:{SCHEMES})[^\s\[\]<>\"]++[ \u00a0]*([^\[\]\n]*+)\]", re.IGNORECASE)
 _BREAKS = (
     "address blockquote br caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section table tr ul".split()
 )

@@ -40,6 +40,7 @@ CANONICAL_NAMESPACES = {
 _BLANKS = re.compile(r"[ _\u00a0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _DIRECTION_MARKS = re.compile(r"[\u200e\u200f\u202a-\u202e]+")
 _REFUSED = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffd<>\[\]{|}]")
+_REPLACED = re.compile("\ufffd")
 _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}|&[0-9A-Za-z\x80-\U0010ffff]+;")
 _REDIRECT_LINK = re.compile(r"\[\[([^\n]*?)(?:\|[^\n]*?)?\]\]")
 _REDIRECT_LINK_LENGTH_MAX = 4_096
@@ -84,7 +85,7 @@ def read_title(raw: str, site: Site) -> WikiTitle:
     namespace, interwiki, text = _prefixes(text, site)
     text, _, fragment = text.partition("#")
     text = text.rstrip()
-    _check(text, raw)
+    _check(text, fragment, raw)
     if interwiki:
         return WikiTitle(ARTICLES, text, fragment, interwiki)
     if text:
@@ -160,8 +161,8 @@ def _refuse_talk_of_another(text: str, site: Site) -> None:
         raise InvalidKey(f"the title {_shown(text)} has two namespaces: name the talk page of that namespace")
 
 
-def _check(text: str, raw: str) -> None:
-    refused = _REFUSED.search(text) or _ESCAPED.search(text)
+def _check(text: str, fragment: str, raw: str) -> None:
+    refused = _REFUSED.search(text) or _ESCAPED.search(text) or _REPLACED.search(fragment)
     if refused:
         raise InvalidKey(f"the title {_shown(raw)} has {refused[0]!a}, which no title may have: remove it")
     if text.startswith(":"):
