@@ -97,6 +97,18 @@ def test_a_batch_that_fails_leaves_nothing(graph: Graph, embedded: Embed, articl
     assert graph.counts().articles == 2
 
 
+def test_articles_of_any_size_are_loaded_in_bounded_memory(
+    graph: Graph, embedded: Embed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ladybug, "BYTES_PER_TRANSACTION", 100)
+    monkeypatch.setattr(ladybug, "BYTES_PER_STATEMENT", 50)
+    pages = [article_from_text(key, "\n".join(f"== H{n} ==\n{'text ' * n}" for n in range(1, 9))) for key in "ABC"]
+    graph.load_articles(embedded(pages, 0))
+    graph.load_articles(embedded(pages[1:], 0))
+    assert (graph.counts().articles, graph.counts().sections) == (3, 24)
+    assert [hit.heading for hit in graph.search_words(["text"], limit=3)] == ["H1", "H2", "H3"]
+
+
 def test_search_ranks_by_exact_cosine(
     graph: Graph, embedded: Embed, articles: list[Article], embedder: HashingEmbedder
 ) -> None:

@@ -160,13 +160,15 @@ class GraphStore(Protocol):
         """How vectors are searched: `hnsw`, `exact`, or `none` for a graph without vectors."""
 
     def load_articles(self, batch: Sequence[EmbeddedArticle]) -> None:
-        """Put articles into the graph in one transaction, replacing sections and categories they had.
+        """Put articles into the graph, replacing sections and categories they had.
+
+        In one transaction, or in several where the articles are very large; each article as a whole.
 
         Each key at most once in a batch. An article's depth never grows: of two, the smaller stays. A key that was
         an alias's becomes the article's.
 
         Raises:
-            GraphError: nothing of the batch was written.
+            GraphError: nothing was written of the transaction that failed.
         """
 
     def add_links(self, links: Sequence[GraphLink]) -> None:

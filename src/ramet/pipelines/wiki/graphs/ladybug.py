@@ -10,17 +10,33 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, GraphAlias, GraphLink
 from ramet.pipelines.wiki.graphs.ladybug_file import LadybugFile
 from ramet.pipelines.wiki.graphs.ladybug_reading import LadybugReading
+from ramet.pipelines.wiki.graphs.ladybug_rows import (
+    State,
+    article_bytes,
+    article_row,
+    cut,
+    row_bytes,
+    section_rows,
+    stub_row,
+)
 from ramet.pipelines.wiki.graphs.ladybug_vectors import EXTENSION_PATH, create_index, worth_an_index
 from ramet.pipelines.wiki.graphs.schema import check_model, check_schema, foreign_file, new_info, no_graph
 from ramet.pipelines.wiki.graphs.walking import nearer, resolved
 
 LINKS_PER_TRANSACTION = 2_000
+
+BYTES_PER_TRANSACTION = 16 * 1024 * 1024
+"""Text and vectors that one transaction writes, about and at most, in bytes: it must find room in memory several times.
+A single article may be larger."""
+
+BYTES_PER_STATEMENT = 1024 * 1024
+"""Of which so much is handed over at once: what a statement unwinds it holds twice, and is slower the more it is."""
 
 _SCHEMA = (
     "CREATE NODE TABLE GraphInfo(name STRING PRIMARY KEY, value STRING)",
@@ -84,13 +100,6 @@ _CREATE_ALIASES = """
 _DELETE_ALIAS = "MATCH (x:Alias {alias_key: $key}) DETACH DELETE x"
 
 
-class _State(NamedTuple):
-    """What is known of an article before it is written."""
-
-    loaded: bool
-    expansion_depth: int
-
-
 class LadybugGraph(LadybugReading):
     """A `GraphStore` in a LadybugDB file, from `open_writer` or `open_reader`; a context manager."""
 
@@ -140,16 +149,20 @@ class LadybugGraph(LadybugReading):
 
     def load_articles(self, batch: Sequence[EmbeddedArticle]) -> None:
         """See `GraphStore.load_articles`."""
-        with self._file.transaction():
-            states = self._states(item.article.key for item in batch)
-            rows = [_article_row(item, states.get(item.article.key)) for item in batch]
-            self._file.write(_CREATE_ARTICLES, [row for row in rows if row["title_key"] not in states])
-            self._file.write(_SET_ARTICLES, [row for row in rows if row["title_key"] in states])
-            self._delete_aliases(item.article.key for item in batch)
-            left = self._delete_contents(key for key, state in states.items() if state.loaded)
-            self._create_sections(batch)
-            self._create_memberships(batch)
-            self._delete_empty_categories(left)
+        for part in cut(batch, article_bytes, BYTES_PER_TRANSACTION):
+            with self._file.transaction():
+                self._load(part)
+
+    def _load(self, batch: Sequence[EmbeddedArticle]) -> None:
+        states = self._states(item.article.key for item in batch)
+        rows = [article_row(item, states.get(item.article.key)) for item in batch]
+        self._file.write(_CREATE_ARTICLES, [row for row in rows if row["title_key"] not in states])
+        self._file.write(_SET_ARTICLES, [row for row in rows if row["title_key"] in states])
+        self._delete_aliases(item.article.key for item in batch)
+        left = self._delete_contents(key for key, state in states.items() if state.loaded)
+        self._create_sections(batch)
+        self._create_memberships(batch)
+        self._delete_empty_categories(left)
 
     def add_links(self, links: Sequence[GraphLink]) -> None:
         """See `GraphStore.add_links`."""
@@ -176,7 +189,7 @@ class LadybugGraph(LadybugReading):
             for key, (_, target) in sorted(leads.items()):
                 if target not in states:
                     depth = states[key].expansion_depth if key in states else DEPTH_UNKNOWN
-                    known = stubs.setdefault(target, _stub_row(target, target, depth))
+                    known = stubs.setdefault(target, stub_row(target, target, depth))
                     known["depth"] = nearer(known["depth"], depth)
             self._file.write(_CREATE_ARTICLES, list(stubs.values()))
             rows = [{"alias_key": key, "title": title, "target_key": target} for key, (title, target) in leads.items()]
@@ -212,11 +225,11 @@ class LadybugGraph(LadybugReading):
         """Close."""
         self.close()
 
-    def _states(self, keys: Iterable[str]) -> dict[str, _State]:
+    def _states(self, keys: Iterable[str]) -> dict[str, State]:
         """What is known of each of these articles; nothing of those that the graph does not have."""
         wanted = list(dict.fromkeys(keys))
         rows = self._file.read(_STATES, {"keys": wanted}) if wanted else []
-        return {key: _State(loaded, depth) for key, loaded, depth in rows}
+        return {key: State(loaded, depth) for key, loaded, depth in rows}
 
     def _draw(self, links: Sequence[GraphLink]) -> None:
         aliases = self._existing_aliases(link.target_key for link in links)
@@ -224,7 +237,7 @@ class LadybugGraph(LadybugReading):
         drawn = {(link.source_key, leads.get(link.target_key, link.target_key)): link for link in reversed(links)}
         states = self._states(target for _, target in drawn)
         stubs = {
-            target: _stub_row(target, link.target_title, link.target_depth)
+            target: stub_row(target, link.target_title, link.target_depth)
             for (_, target), link in drawn.items()
             if target not in states
         }
@@ -245,7 +258,8 @@ class LadybugGraph(LadybugReading):
 
     def _create_sections(self, batch: Sequence[EmbeddedArticle]) -> None:
         statement = _CREATE_SECTIONS % (", embedding: row.embedding" if self.dimension else "")
-        self._file.write(statement, [row for item in batch for row in _section_rows(item)])
+        for rows in cut([row for item in batch for row in section_rows(item)], row_bytes, BYTES_PER_STATEMENT):
+            self._file.write(statement, rows)
 
     def _create_memberships(self, batch: Sequence[EmbeddedArticle]) -> None:
         rows = [
@@ -313,47 +327,3 @@ def _read_info(file: LadybugFile) -> dict[str, str]:
     info: dict[str, str] = dict(file.read(_INFO))
     check_schema(file.path, info)
     return info
-
-
-def _article_row(item: EmbeddedArticle, state: _State | None) -> dict[str, Any]:
-    article = item.article
-    return {
-        "title_key": article.key,
-        "title": article.title,
-        "depth": item.expansion_depth if state is None else nearer(state.expansion_depth, item.expansion_depth),
-        "description": article.description,
-        "loaded": True,
-        "revision": article.revision,
-        "url": article.url,
-    }
-
-
-def _stub_row(key: str, title: str, depth: int) -> dict[str, Any]:
-    """An article that is known only from links or aliases."""
-    return {
-        "title_key": key,
-        "title": title,
-        "depth": depth,
-        "description": "",
-        "loaded": False,
-        "revision": "",
-        "url": "",
-    }
-
-
-def _section_rows(item: EmbeddedArticle) -> list[dict[str, Any]]:
-    rows = [
-        {
-            "title_key": item.article.key,
-            "section_key": f"{item.article.key}#{position}",
-            "position": position,
-            "heading": section.heading,
-            "level": section.level,
-            "text": section.text,
-        }
-        for position, section in enumerate(item.article.sections)
-    ]
-    if item.vectors:
-        for row, vector in zip(rows, item.vectors, strict=True):
-            row["embedding"] = vector
-    return rows
