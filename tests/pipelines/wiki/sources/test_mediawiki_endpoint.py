@@ -9,6 +9,7 @@ import pytest
 
 from ramet import RetryAfter
 from ramet.pipelines.wiki.errors import SourceError
+from ramet.pipelines.wiki.sources.addresses import AddressRefused
 from ramet.pipelines.wiki.sources.base import SourceOptions
 from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
 from tests.pipelines.wiki.hostile import FakeWiki, Hostile, Play, Request, answers, sends_to
@@ -103,6 +104,26 @@ async def test_a_page_cannot_send_it_elsewhere(server: Hostile, link: str) -> No
     server.play = routed({"/Main": page(link)})
     with pytest.raises(SourceError, match=r"no MediaWiki API was found.*api\.php"):
         await endpoint(f"{server.address}Main")
+
+
+@pytest.mark.parametrize(
+    ("address", "private"),
+    [
+        ("http://127.0.0.1:1/api.php", False),
+        ("http://localhost:1/wiki/Main_Page", False),
+        ("http://0x7f.1:1/api.php", False),
+        ("http://[::ffff:10.0.0.1]/api.php", False),
+        ("http://169.254.169.254/latest/meta-data/", True),
+        ("http://[::ffff:a9fe:a9fe]/api.php", True),
+        ("http://0.0.0.0:1/api.php", True),
+    ],
+)
+async def test_no_request_goes_where_no_wiki_may_be(address: str, private: bool) -> None:
+    source = MediaWikiSource(address, SourceOptions(private=private))
+    for ask in (source.site(), source.pages(["One"]), source.resolve("One")):
+        with pytest.raises(AddressRefused, match="nothing is fetched there"):
+            await ask
+    await source.close()
 
 
 @pytest.mark.parametrize(

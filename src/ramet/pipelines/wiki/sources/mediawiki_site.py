@@ -23,6 +23,7 @@ WIKIMEDIA_DOMAINS = frozenset(
     {
         "mediawiki.org",
         "toolforge.org",
+        "w.wiki",
         "wikibooks.org",
         "wikidata.org",
         "wikifunctions.org",
