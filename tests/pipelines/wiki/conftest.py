@@ -11,7 +11,6 @@ from ramet.pipelines.wiki.articles import Article, article_from_text
 from ramet.pipelines.wiki.embedding.base import section_text
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.graphs.base import EmbeddedArticle
-from ramet.pipelines.wiki.sources.article_set import ArticleSet
 from tests.pipelines.wiki import mediawiki as real
 
 TEXTS = {
@@ -24,11 +23,6 @@ TEXTS = {
     "Oil": "Oil does not mix with water.",
 }
 CATEGORIES = {"Ollo Island": ["Islands", "Places"], "Tarn": ["Places"], "Lamp": ["Things"], "Oil": ["Things"]}
-
-
-@pytest.fixture
-def archipelago() -> ArticleSet:
-    return ArticleSet("archipelago", make_articles())
 
 
 @pytest.fixture

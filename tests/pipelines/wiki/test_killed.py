@@ -21,7 +21,7 @@ from ramet.cli import main
 from ramet.pipelines.wiki.errors import DatasetError
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 from ramet.pipelines.wiki.sources import dataset
-from ramet.pipelines.wiki.sources.article_set import BUNDLED
+from ramet.pipelines.wiki.sources.opening import BUNDLED
 from tests.pipelines.wiki.worlds import SEEDS, what_is_left, write_world
 
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")

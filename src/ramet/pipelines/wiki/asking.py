@@ -14,12 +14,14 @@ from rich.text import Text
 
 from ramet.model.keys import InvalidKey, title_key
 from ramet.pipelines.wiki import terminal
+from ramet.pipelines.wiki.embedding.opening import NONE
 from ramet.pipelines.wiki.errors import NotInGraph
 from ramet.pipelines.wiki.graphs.base import Direction, GraphStore, Neighbor, SearchHit
 from ramet.pipelines.wiki.graphs.exporting import Exported, ExportFormat, export_file, export_stream
 from ramet.pipelines.wiki.graphs.opening import open_graph_reader
 from ramet.pipelines.wiki.graphs.searching import Found, search_graph, section_url
-from ramet.pipelines.wiki.options import data_option, database_option, graph_of, graph_option, json_option
+from ramet.pipelines.wiki.options import ask, data_option, database_option, graph_of, graph_option, json_option
+from ramet.pipelines.wiki.runs import find_run
 
 DEPTH_MAX = 100
 STANDARD_OUTPUT = "-"
@@ -36,15 +38,25 @@ STANDARD_OUTPUT = "-"
     help="With each result, the N nearest of the articles that its article links to.",
 )
 @click.option("--words", "by_words", is_flag=True, help="Find words as they are written, not meaning.")
+@click.option("--embed", "embedder", metavar="MODEL", help="With --graph: the model, as `expand` takes it.")
 @graph_option
 @data_option
 @database_option
 @json_option
 def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options: Any) -> None:
     """Find the sections nearest to TEXT by meaning, in the graph of the newest run. Works while it grows."""
-    place = graph_of(graph, options["database"])
+    embedder = options["embedder"]
+    if graph is None:
+        settings = ask(options["database"], find_run).settings
+        graph, embedder = Path(settings.graph), embedder or settings.embedder
     found = search_graph(
-        place, text, limit=limit, data_dir=data_dir, follow=options["follow"], by_words=options["by_words"]
+        graph,
+        text,
+        limit=limit,
+        data_dir=data_dir,
+        follow=options["follow"],
+        by_words=options["by_words"],
+        embedder=None if embedder == NONE else embedder,
     )
     if options["as_json"]:
         for hit, followed in zip(found.hits, found.followed, strict=True):

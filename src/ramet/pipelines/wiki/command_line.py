@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings
-from ramet.pipelines.wiki.sources.article_set import BUNDLED
+from ramet.pipelines.wiki.sources.opening import BUNDLED
 
 
 def command_of(run: Run, database: str) -> str:

@@ -21,7 +21,7 @@ from ramet.pipelines.wiki.graphs.base import GraphCounts
 from ramet.pipelines.wiki.options import ask, data_option, database_option, json_option
 from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings, find_run, list_runs
 from ramet.pipelines.wiki.sources.addresses import is_private_host
-from ramet.pipelines.wiki.sources.article_set import BUNDLED
+from ramet.pipelines.wiki.sources.opening import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_counts, status_of
 from ramet.pipelines.wiki.working import Wanted, work
 

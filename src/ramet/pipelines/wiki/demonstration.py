@@ -18,9 +18,9 @@ from ramet.pipelines.wiki import questions, terminal
 from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.graphs.searching import search_graph
 from ramet.pipelines.wiki.pipeline import app
-from ramet.pipelines.wiki.runs import ARTICLE, FETCH, MAX_ARTICLES, MAX_DEPTH, RunSettings, run_of
+from ramet.pipelines.wiki.runs import FETCH, MAX_ARTICLES, MAX_DEPTH, RunSettings, run_of
 from ramet.pipelines.wiki.sources import dataset
-from ramet.pipelines.wiki.sources.article_set import BUNDLED
+from ramet.pipelines.wiki.sources.opening import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_counts
 from ramet.pipelines.wiki.working import Wanted, work
 
@@ -96,7 +96,7 @@ async def _show(client: Client, out: Console, status: RunStatus, wanted: Wanted)
 async def _explained(client: Client, tracking_id: str) -> AsyncIterator[Text]:
     """One stored block of each of the reasons, in words."""
     for reason in EXPLAINED:
-        blocks = await client.blocks(tracking_id, kind=ARTICLE, reason=reason)
+        blocks = await client.blocks(tracking_id, kind=FETCH, reason=reason)
         if not blocks:
             continue
         telling = [block for block in blocks if len(block.key) >= TELLING_CHARACTERS] or blocks

@@ -20,7 +20,7 @@ from ramet.pipelines.wiki.runs import RunSettings, settings_of
 from ramet.pipelines.wiki.sources.base import ArticleSource, SourceOptions
 from ramet.pipelines.wiki.sources.gate import SharedGate
 from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
-from ramet.pipelines.wiki.sources.opening import open_source
+from ramet.pipelines.wiki.sources.opening import open_source, source_state
 
 if TYPE_CHECKING:
     from ramet import Client
@@ -44,7 +44,7 @@ class Expansions:
 
     def __init__(self) -> None:
         self._settings: dict[str, RunSettings] = {}
-        self._sources: dict[RunSettings, ArticleSource] = {}
+        self._sources: dict[tuple[RunSettings, str], ArticleSource] = {}
         self._embedders: dict[tuple[str, str], Embedder | None] = {}
         self._graphs: dict[tuple[str, str], GraphStore] = {}
         self._opening: asyncio.Lock | None = None
@@ -64,12 +64,13 @@ class Expansions:
         return found
 
     async def source(self, client: Client, settings: RunSettings) -> ArticleSource:
-        """Where the articles of a run come from.
+        """Where the articles of a run come from; a file that changed is read anew.
 
         Raises:
             WikiError: it cannot be opened on this machine.
         """
-        return await self._once(self._sources, settings, lambda: self._open_source(client, settings))
+        state = await asyncio.to_thread(source_state, settings.source)
+        return await self._once(self._sources, (settings, state), lambda: self._open_source(client, settings))
 
     async def embedder(self, settings: RunSettings) -> Embedder | None:
         """What makes the vectors of a run; None when it wants none.
@@ -78,7 +79,9 @@ class Expansions:
             WikiError: a package or a model of it is not there.
         """
         name = (settings.embedder, settings.data_dir)
-        return await self._once(self._embedders, name, lambda: open_embedder(*name[:1], Path(name[1])))
+        return await self._once(
+            self._embedders, name, lambda: open_embedder(settings.embedder, Path(settings.data_dir))
+        )
 
     async def graph(self, settings: RunSettings) -> GraphStore:
         """The graph of a run, for writing.

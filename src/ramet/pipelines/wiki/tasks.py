@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ramet import App, BatchContext, Context, Limits, Outcome, SyncContext, title_key
+from ramet import App, BatchContext, Context, Limits, Outcome, RetryAfter, SyncContext, title_key
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.articles import Article
 from ramet.pipelines.wiki.embedding.base import section_text
@@ -191,6 +191,8 @@ async def embed(batch: BatchContext, payloads: list[ArticlePayload]) -> list[Any
         members = [batch[place] for place in places]
         try:
             await _embed(members)
+        except RetryAfter:  # An endpoint that names the time: everybody waits for it.
+            raise
         except WikiError as error:
             for place in places:
                 results[place] = batch[place].snooze(wait_for(error), str(error))

@@ -19,7 +19,7 @@ from ramet.pipelines.wiki.pages import Reason
 from ramet.pipelines.wiki.pipeline import app
 from ramet.pipelines.wiki.runs import RunSettings
 from ramet.pipelines.wiki.sources import dataset
-from ramet.pipelines.wiki.sources.article_set import BUNDLED
+from ramet.pipelines.wiki.sources.opening import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_counts
 
 EXIT_UNFINISHED = 1

@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from ramet.pipelines.wiki.errors import DatasetError
-from ramet.pipelines.wiki.sources import article_set as sources
+from ramet.pipelines.wiki.pages import Page
 from ramet.pipelines.wiki.sources import dataset
+from ramet.pipelines.wiki.sources.base import TITLES_MAX, ArticleSource
 from ramet.pipelines.wiki.sources.dataset import WheelMember
+from ramet.pipelines.wiki.sources.opening import open_bundled
 
 CONTENT = b'{"a": 1}'
 PIN = WheelMember("ramet-test-data", "1.0", "ramet_test_data/set.json", hashlib.sha256(CONTENT).hexdigest())
@@ -110,21 +112,25 @@ def test_the_data_directory_follows_the_desktop_convention(monkeypatch: pytest.M
 async def test_the_bundled_set_is_what_its_package_ships() -> None:
     pytest.importorskip("ahocorasick", reason="the extra [wiki] is not installed")
     try:
-        source = sources.open_source(sources.BUNDLED, dataset.default_data_dir())
+        source = open_bundled(dataset.default_data_dir())
     except DatasetError as error:
         pytest.skip(f"the article set is not in the data directory and cannot be fetched: {error}")
-    assert len(source) == 10_033
     assert "CC BY-SA 4.0" in source.attribution
-    lovelace = await source.get("Ada Lovelace")
+    lovelace = (await source.pages(["Ada Lovelace"]))["Ada Lovelace"]
+    assert isinstance(lovelace, Page)
     assert lovelace.categories == ("People",)
-    assert "Charles Babbage" in source.links(lovelace)
+    assert "Charles Babbage" in (lovelace.links or ())
     assert await reached_within(source, ["Alan Turing", "Ada Lovelace"], links=5) >= 500
+    await source.close()
 
 
-async def reached_within(source: sources.ArticleSet, seeds: list[str], *, links: int) -> int:
+async def reached_within(source: ArticleSource, seeds: list[str], *, links: int) -> int:
     seen, level = set(seeds), seeds
     for _ in range(links):
-        found = [link for title in level for link in source.links(await source.get(title))]
-        level = sorted(set(found) - seen)
+        found: set[str] = set()
+        for start in range(0, len(level), TITLES_MAX):
+            pages = await source.pages(level[start : start + TITLES_MAX])
+            found.update(link for page in pages.values() if isinstance(page, Page) for link in page.links or ())
+        level = sorted(found - seen)
         seen |= set(level)
     return len(seen)

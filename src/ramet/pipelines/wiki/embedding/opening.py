@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import overload
 
 from ramet.pipelines.wiki.embedding.base import Embedder
 from ramet.pipelines.wiki.embedding.endpoint import EndpointEmbedder
@@ -22,11 +21,7 @@ NONE = "none"
 FORMS = f"{DEFAULT}, {SENTENCE}:MODEL, {ENDPOINT}:MODEL@BASE_URL, {HASHING} or {NONE}"
 
 
-@overload
-def open_embedder(spec: str, data_dir: Path) -> Embedder | None: ...
-@overload
-def open_embedder(*, semantic: bool, data_dir: Path) -> Embedder: ...
-def open_embedder(spec: str = DEFAULT, data_dir: Path = Path(), *, semantic: bool | None = None) -> Embedder | None:
+def open_embedder(spec: str, data_dir: Path) -> Embedder | None:
     """Open the embedder that `spec` names; None if it names none.
 
     Args:
@@ -34,7 +29,6 @@ def open_embedder(spec: str = DEFAULT, data_dir: Path = Path(), *, semantic: boo
             `openai:MODEL@BASE_URL`, with `?dimensions=NUMBER` or without: an endpoint that is asked for one vector
             here. `hashing`: the stand-in without a model. `none`: sections get no vectors.
         data_dir: where what is fetched is kept.
-        semantic: the default model or the stand-in, instead of `spec`.
 
     Raises:
         EmbedderError: there is no such embedder, or an endpoint refuses us.
@@ -42,8 +36,6 @@ def open_embedder(spec: str = DEFAULT, data_dir: Path = Path(), *, semantic: boo
         ramet.RetryAfter: an endpoint names the time to come back.
         ExtraMissing, DatasetError: as `MiniLmEmbedder` and `SentenceEmbedder`.
     """
-    if semantic is not None:
-        spec = DEFAULT if semantic else HASHING
     kind, rest = _split(spec)
     match kind:
         case "onnx":

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from ramet.pipelines.wiki.embedding.base import Embedder
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
-from ramet.pipelines.wiki.embedding.opening import open_embedder
+from ramet.pipelines.wiki.embedding.minilm import MiniLmEmbedder
+from ramet.pipelines.wiki.embedding.opening import DEFAULT, HASHING, open_embedder
+from ramet.pipelines.wiki.errors import GraphMismatch
 from ramet.pipelines.wiki.graphs.base import Direction, GraphStore, SearchHit
 from ramet.pipelines.wiki.graphs.opening import open_graph_reader
 from ramet.pipelines.wiki.graphs.schema import check_model
@@ -40,11 +41,20 @@ class Found:
 
 
 def search_graph(
-    path: Path, text: str, *, limit: int, data_dir: Path, follow: int = 0, by_words: bool = False
+    path: Path,
+    text: str,
+    *,
+    limit: int,
+    data_dir: Path,
+    follow: int = 0,
+    by_words: bool = False,
+    embedder: str | None = None,
 ) -> Found:
     """The sections of the graph at `path` that are nearest to `text`, by the model that its vectors come from.
 
-    With `by_words`, or where the graph has no vectors, those that hold the most of its words.
+    With `by_words`, or where the graph has no vectors, those that hold the most of its words. `embedder` names the
+    model, as `open_embedder` takes it; without it, a graph of the default model or of the stand-in names it itself. A
+    graph of another does not: a file from somebody else must not choose where a query and a key are sent.
 
     Raises:
         GraphError: there is no graph, or it cannot be read.
@@ -55,7 +65,7 @@ def search_graph(
         if by_words or graph.vector_index == "none":
             ask, semantic, by_words = _for_words(graph, text), False, True
         else:
-            ask, semantic = _for_meaning(graph, path, text, data_dir)
+            ask, semantic = _for_meaning(graph, path, text, embedder, data_dir)
         hits = ask(limit, None)
         followed = [_follow(graph, hit, follow, ask) if follow else [] for hit in hits]
     return Found(hits, followed, semantic, by_words)
@@ -75,10 +85,14 @@ def _for_words(graph: GraphStore, text: str) -> _Ask:
     return lambda limit, among: graph.search_words(words, limit=limit, among=among)
 
 
-def _for_meaning(graph: GraphStore, path: Path, text: str, data_dir: Path) -> tuple[_Ask, bool]:
-    embedder: Embedder = HashingEmbedder()
-    if graph.model_id != embedder.model_id:
-        embedder = open_embedder(semantic=True, data_dir=data_dir)
+def _for_meaning(graph: GraphStore, path: Path, text: str, spec: str | None, data_dir: Path) -> tuple[_Ask, bool]:
+    if spec is None:
+        spec = {HashingEmbedder().model_id: HASHING, MiniLmEmbedder.model_id: DEFAULT}.get(graph.model_id)
+    if spec is None:
+        raise GraphMismatch(f"{path} holds vectors of {graph.model_id}: name that model with --embed")
+    embedder = open_embedder(spec, data_dir)
+    if embedder is None:
+        raise GraphMismatch(f"{path} holds vectors of {graph.model_id}: --embed none cannot ask for them")
     info = {"embedding_model": graph.model_id, "embedding_dimension": str(graph.dimension)}
     check_model(path, info, model_id=embedder.model_id, dimension=embedder.dimension)
     [vector] = embedder.embed([text])
