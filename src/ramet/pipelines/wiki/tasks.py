@@ -295,7 +295,9 @@ async def _articles(members: Sequence[Context]) -> list[PackedArticle]:
 
 
 def wait_for(error: WikiError) -> float:
-    """Seconds to wait when a run's source, model or graph cannot be opened here and now."""
+    """Seconds to wait when a run's source, model or graph cannot be opened or asked here and now."""
+    if isinstance(error, RetryAfter):
+        return error.seconds
     return BUSY_SECONDS if isinstance(error, GraphBusy) else NOT_HERE_SECONDS
 
 

@@ -72,7 +72,8 @@ class Scripted:
                 """A caller that has given up is no error of the server's."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        self.host = f"127.0.0.1:{self._server.server_address[1]}"
+        self.url = f"http://{self.host}/v1"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
 

@@ -142,7 +142,7 @@ def test_the_dimension_is_asked_for_and_held_to(server: Scripted) -> None:
 
 def test_the_model_and_its_server_are_the_models_id(server: Scripted) -> None:
     embedder = opened(server)
-    assert embedder.model_id == f"openai:m@{server.url.removeprefix('http://').removesuffix('/v1')}"
+    assert embedder.model_id == f"openai:m@{server.host}"
     assert server.calls[0].path == "/v1/embeddings"
     assert embedder.semantic
 
@@ -235,8 +235,7 @@ def test_a_named_time_to_come_back_is_handed_on_for_all(server: Scripted, answer
     server.script = lambda call: answer
     with pytest.raises(RetryAfter) as raised:
         embedder.embed(["a"])
-    host = server.url.removeprefix("http://").removesuffix("/v1")
-    assert (raised.value.seconds, raised.value.resource) == (seconds, f"embedding:{host}")
+    assert (raised.value.seconds, raised.value.resource) == (seconds, f"embedding:{server.host}")
     assert isinstance(raised.value, WikiError)
 
 
