@@ -27,8 +27,8 @@ from ramet.pipelines.wiki.articles import Article, Section
 from ramet.pipelines.wiki.embedding.base import section_text
 from ramet.pipelines.wiki.embedding.opening import DEFAULT, open_embedder
 from ramet.pipelines.wiki.graphs.opening import open_graph_reader
-from ramet.pipelines.wiki.sources.article_set import BUNDLED
 from ramet.pipelines.wiki.sources.dataset import default_data_dir
+from ramet.pipelines.wiki.sources.opening import BUNDLED
 
 BARE = (sys.executable, "-m", "benchmarks.wiki_embedding", "--bare")
 
