@@ -55,6 +55,8 @@ BUSY_SECONDS = 5.0
 """How long to wait for a graph that another process writes."""
 NOT_HERE_SECONDS = 60.0
 """How long to wait when this machine lacks what a stage needs: another may have it."""
+COOLDOWN_SECONDS = 30.0
+"""How long a host that failed several times in a row is left alone. That it refuses a title is no failure of it."""
 ALIAS = "alias"
 """Why the task of a redirect is skipped when the article that it leads to has a task of its own."""
 app = App(
@@ -63,6 +65,7 @@ app = App(
     breadth=QUEUES,
     processes=os.cpu_count() or 1,
 )
+app.resource("host:*", cooldown_seconds=COOLDOWN_SECONDS)
 expansions = Expansions()
 app.at_end(expansions.close)
 
