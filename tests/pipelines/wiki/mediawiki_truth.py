@@ -12,6 +12,9 @@ from tests.pipelines.wiki.mediawiki_pages import ATLAS, REDIRECTS, texts
 _UNSEEN = re.compile(r"<!--.*?-->|<nowiki>.*?</nowiki>", re.DOTALL)
 _LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 _ELSEWHERE = re.compile(r"(?i):?(category|talk|template|wikipedia):")
+_CATEGORY = re.compile(r"(?i)\[\[category:([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
+_TEMPLATE = re.compile(r"\{\{(\w+)\}\}")
+_NOT_SHOWN_ON_OTHERS = re.compile(r"<noinclude>.*?</noinclude>")
 
 FAILED = {
     "Round A": "redirect_loop",
@@ -28,6 +31,7 @@ FAILED = {
     "Blank page": "unparsable",
 }
 """Titles that are there and lead to no article."""
+MEANT = ("links", "disambiguation")
 
 
 def spelt(title: str) -> str:
@@ -41,6 +45,15 @@ def links_of(title: str) -> set[str]:
     """The titles that a page of this wiki links to in its own text, itself left out."""
     found = _LINK.findall(_UNSEEN.sub("", texts()[title]))
     return {spelt(target) for target in found if not _ELSEWHERE.match(target.strip())} - {title, ""}
+
+
+def categories_of(title: str) -> set[str]:
+    """The categories that the wiki shows below a page, with those that its templates bring in."""
+    text = _UNSEEN.sub("", texts()[title])
+    for name in _TEMPLATE.findall(text):
+        text += _NOT_SHOWN_ON_OTHERS.sub("", texts().get(f"Template:{name}", ""))
+    names = {spelt(name) for name in _CATEGORY.findall(text)}
+    return {name for name in names if "__HIDDENCAT__" not in texts().get(f"Category:{name}", "")}
 
 
 def end_of(title: str) -> str:
@@ -58,9 +71,13 @@ class Truth:
         aliases: the article that each redirect leads to.
         failed: the reason by each title that leads to none.
         links: (source, target) of articles that link each other, redirects followed, nothing twice, none to itself.
+        missed: (source, target) of links to titles that lead to no article.
+        categories: (article, category).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, disambiguation: str = "fail") -> None:
+        """`disambiguation`: `fail`, or `links`, where such pages are articles."""
+        failed = {title: reason for title, reason in FAILED.items() if (disambiguation, reason) != MEANT}
         self.articles: set[str] = set()
         self.aliases: dict[str, str] = {}
         self.failed: dict[str, str] = {}
@@ -69,8 +86,8 @@ class Truth:
             title = waiting.pop()
             if title in self.articles or title in self.aliases or title in self.failed:
                 continue
-            if title in FAILED or title not in texts():
-                self.failed[title] = FAILED.get(title, "not_found")
+            if title in failed or title not in texts():
+                self.failed[title] = failed.get(title, "not_found")
             elif title in REDIRECTS:
                 self.aliases[title] = end_of(title)
                 # The redirects on the way are found with the first of them.
@@ -78,5 +95,7 @@ class Truth:
             else:
                 self.articles.add(title)
                 waiting += sorted(links_of(title))
-        ends = [(source, end_of(target)) for source in self.articles for target in links_of(source)]
+        ends = {(source, end_of(target)) for source in self.articles for target in links_of(source)}
         self.links = {(source, end) for source, end in ends if end in self.articles and end != source}
+        self.missed = {(source, end) for source, end in ends if end in self.failed}
+        self.categories = {(title, category) for title in self.articles for category in categories_of(title)}
