@@ -14,9 +14,9 @@ import click
 from rich.live import Live
 
 from ramet import Client
-from ramet.pipelines.wiki import asking, demonstration, terminal
+from ramet.pipelines.wiki import acting, asking, demonstration, terminal
+from ramet.pipelines.wiki.driving import CONCURRENCY, LOOK_SECONDS
 from ramet.pipelines.wiki.errors import GraphError
-from ramet.pipelines.wiki.expanding import CONCURRENCY, LOOK_SECONDS
 from ramet.pipelines.wiki.graphs.base import GraphCounts
 from ramet.pipelines.wiki.options import ask, data_option, database_option, json_option
 from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings, find_run, list_runs
@@ -179,7 +179,7 @@ def _counts(status: RunStatus) -> GraphCounts | None:
         raise
 
 
-for command in (asking.search, asking.neighbors, asking.export):
+for command in (acting.refresh, asking.search, asking.neighbors, asking.export):
     wiki.add_command(command)
 
 

@@ -1,4 +1,4 @@
-"""Running an expansion in this process: check what was asked for, submit it, work until it ends, tell how far it is.
+"""Running an expansion in this process: check what was asked for, submit it, work until it ends.
 
 Everything a user can get wrong is found before anything is written.
 """
@@ -6,18 +6,16 @@ Everything a user can get wrong is found before anything is written.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-import signal
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from ramet import Client, LineageState, Worker
+from ramet import Client, LineageState
 from ramet.pipelines.wiki import questions
+from ramet.pipelines.wiki.driving import CONCURRENCY, View, work_through
 from ramet.pipelines.wiki.embedding.base import Embedder
 from ramet.pipelines.wiki.embedding.opening import check_embedder, open_embedder
 from ramet.pipelines.wiki.errors import GraphBusy, UnknownSeed, WikiError
@@ -25,7 +23,6 @@ from ramet.pipelines.wiki.expansions import source_options
 from ramet.pipelines.wiki.graphs.base import NO_MODEL
 from ramet.pipelines.wiki.graphs.locks import lock_alone
 from ramet.pipelines.wiki.graphs.opening import open_graph_writer
-from ramet.pipelines.wiki.pipeline import TARGET, app
 from ramet.pipelines.wiki.runs import (
     ARTICLE,
     LEVEL,
@@ -33,39 +30,18 @@ from ramet.pipelines.wiki.runs import (
     LevelPayload,
     Run,
     RunSettings,
-    find_run,
     limits_of,
     run_id_of,
 )
 from ramet.pipelines.wiki.sources.base import ArticleSource
 from ramet.pipelines.wiki.sources.opening import open_source
-from ramet.pipelines.wiki.status import RunStatus, status_of
+from ramet.pipelines.wiki.status import RunStatus
 from ramet.pipelines.wiki.wikitext.titles import key_of
 
-CONCURRENCY = 32
-"""Handlers at once."""
 LOOK_SECONDS = 0.25
-"""Between two looks at how far the run is."""
-LOOK_SHARE = 30.0
-"""The pause after a look is at least so many times as long as the look took."""
+"""Between two looks at whether a graph is free."""
 ORPHAN_SECONDS = 5.0
 """How long the handlers of a killed worker may take to end."""
-
-
-class View(Protocol):
-    """Who is told how far a run is."""
-
-    def begin(self, status: RunStatus, *, resumed: bool) -> None:
-        """Work begins."""
-
-    def look(self, status: RunStatus) -> None:
-        """A moment later."""
-
-    def stopping(self, articles: int, *, again: bool) -> None:
-        """A signal asked to stop; `articles` are in hand. `again`: without waiting for them."""
-
-    def close(self) -> None:
-        """Work has ended, well or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +79,20 @@ async def prepare(seeds: Sequence[str], settings: RunSettings) -> Prepared:
     return Prepared(
         run_id_of(keys, settings), settings, tuple(titles[key] for key in keys), name, attribution, embedder
     )
+
+
+async def prepare_again(run: Run) -> Prepared:
+    """What a run that is there needs, to work on it under the settings of its newest pass.
+
+    Raises:
+        WikiError: something that it needs is not there (any more).
+    """
+    settings, data_dir = run.settings, Path(run.settings.data_dir)
+    source = await asyncio.to_thread(open_source, settings.source, data_dir, source_options(settings))
+    name, attribution = source.resource, source.attribution
+    await source.close()
+    embedder = await asyncio.to_thread(open_embedder, settings.embedder, data_dir)
+    return Prepared(run.run_id, settings, run.seeds, name, attribution, embedder)
 
 
 async def _resolve(source: ArticleSource, seeds: Sequence[str]) -> dict[str, str]:
@@ -154,30 +144,13 @@ def _fits(path: Path, embedder: Embedder | None) -> bool:
 async def expand(
     client: Client, prepared: Prepared, view: View, *, concurrency: int = CONCURRENCY
 ) -> tuple[RunStatus, int]:
-    """Submit the run, or go on with it, and work on it until it has ended.
-
-    Returns:
-        Its status, and the signal that stopped the work before the end (0 when none did).
-    """
+    """Submit the run, or go on with it, and work on it until it has ended; as `work_through`."""
     resumed = not await submit(client, prepared)
-    run = await find_run(client, prepared.run_id)
-    # What is live ends under the limits that it began with; larger ones are another pass.
-    passes = 1 + int(resumed and run.newest.ended_at is None)
-    view.begin(await status_of(client, run), resumed=resumed)
-    stopped = 0
-    try:
-        for _ in range(passes):
-            if run.newest.ended_at is not None and not await go_on(client, run, prepared):
-                break
-            run = await find_run(client, prepared.run_id)
-            worker = Worker(app, client, target=TARGET, concurrency=concurrency, until_ended=run.newest.tracking_id)
-            stopped = await _work(client, run, worker, view)
-            run = await find_run(client, prepared.run_id)
-            if stopped or run.newest.ended_at is None:
-                break
-        return await status_of(client, run), stopped
-    finally:
-        view.close()
+
+    async def begin(client: Client, run: Run) -> bool:
+        return resumed and await go_on(client, run, prepared)
+
+    return await work_through(client, prepared.run_id, view, begin=begin, resumed=resumed, concurrency=concurrency)
 
 
 async def submit(client: Client, prepared: Prepared) -> bool:
@@ -211,45 +184,3 @@ async def go_on(client: Client, run: Run, prepared: Prepared) -> bool:
         limits=limits_of(prepared.settings, looked_up=looked_up),
     )
     return submitted[0].created
-
-
-async def _work(client: Client, run: Run, worker: Worker, view: View) -> int:
-    """Run the worker, showing how far it is; the signal that stopped it, or 0."""
-    heard: list[int] = []
-
-    def hear(number: int) -> None:
-        heard.append(number)
-        view.stopping(worker.in_hand, again=len(heard) > 1)
-        if len(heard) > 1:
-            worker.stop()
-        else:
-            worker.drain()
-
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    for number in numbers:
-        loop.add_signal_handler(number, hear, number)
-    watching = asyncio.create_task(_watch(client, run, view))
-    quiet = logging.getLogger("ramet.guard")
-    level = quiet.level
-    # Links to what is there already and links over the cap are what every run ends with; its status counts them.
-    quiet.setLevel(logging.ERROR)
-    try:
-        await worker.run()
-    finally:
-        quiet.setLevel(level)
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
-        for number in numbers:
-            loop.remove_signal_handler(number)
-    return heard[0] if heard else 0
-
-
-async def _watch(client: Client, run: Run, view: View) -> None:
-    pause = LOOK_SECONDS
-    while True:
-        await asyncio.sleep(pause)
-        began_at = time.monotonic()
-        view.look(await status_of(client, run))
-        # A large run takes a while to count; looking must not take more than a fraction of the work.
-        pause = max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - began_at))

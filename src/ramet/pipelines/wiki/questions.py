@@ -34,7 +34,7 @@ LOADED = "SELECT title_key FROM wiki_articles WHERE run_id = ? AND wiki_state IN
 """(run_id): articles that are in the graph."""
 
 VANISHED = """
-    SELECT title_key FROM wiki_articles
+    SELECT title_key, wiki_state FROM wiki_articles
     WHERE run_id = ? AND loaded_at IS NOT NULL AND drawn_in IS NULL AND wiki_state IN ('failed', 'alias')"""
 """(run_id): articles that were in the graph once and are none any more; it has not been told yet."""
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, Limits, Outcome
+from ramet import Client, Context, Limits, LineageState, Outcome
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.graphs.base import GraphAlias, GraphStore
@@ -31,6 +32,7 @@ from ramet.pipelines.wiki.runs import (
 )
 from ramet.pipelines.wiki.sources import gate
 from ramet.pipelines.wiki.sources.base import TITLES_MAX
+from ramet.pipelines.wiki.tables import WikiState
 from ramet.pipelines.wiki.tasks import LIMITS, app, expansions, wait_for
 
 COMPARE = "wiki.compare"
@@ -47,15 +49,11 @@ class ComparePayload(BaseModel):
     resource: str = ""
 
 
-async def begin_refresh(client: Client, run: Run) -> str:
-    """Submit a pass that refreshes a run; its tracking id. Asked for twice, it is begun once.
-
-    Raises:
-        WikiError: the run is still being worked on.
-    """
-    if run.newest.ended_at is None:
-        raise WikiError(f"{run.run_id} has not ended yet: let `ramet wiki expand` finish it, then refresh it")
+async def begin_refresh(client: Client, run: Run) -> bool:
+    """Submit a pass that refreshes a run that has ended; False when there is nothing to refresh, or it is there."""
     loaded = len(await client.read(questions.LOADED, (run.run_id,)))
+    if not loaded or run.newest.state == LineageState.CANCELLED:
+        return False
     limits = Limits(
         max_tasks=(len(STAGES) + 1) * loaded + 10,
         max_fan_out=loaded + 10,
@@ -68,7 +66,29 @@ async def begin_refresh(client: Client, run: Run) -> str:
         tracking_id=run.next_tracking_id,
         limits=limits,
     )
-    return submitted.tracking_id
+    return submitted.created
+
+
+class Refreshed(NamedTuple):
+    """What a refresh pass has found."""
+
+    compared: int
+    loaded: int
+    """Articles that were loaded again, or that a title now redirects to."""
+    gone: int
+    """Articles that the source has no more."""
+    redirects: int
+    """Titles that were found to redirect."""
+
+
+async def refreshed(client: Client, tracking_id: str) -> Refreshed | None:
+    """What a refresh pass has found; None before its end."""
+    [first, *_] = await client.roots(tracking_id)
+    last = (await client.tasks(tracking_id=tracking_id, kind=REDRAW, limit=1)).tasks
+    if not isinstance(first.result, dict) or not last or not isinstance(last[0].result, dict):
+        return None
+    found = last[0].result
+    return Refreshed(first.result["articles"], found["changed"], found["gone"], found["redirects"])
 
 
 @app.task(REFRESH, key=lambda payload: "refresh", queue=LOADING, probation=False)
@@ -130,23 +150,27 @@ async def redraw(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int
         graph = await expansions.graph(await expansions.settings(ctx.client, ctx.tracking_id))
     except WikiError as error:
         return ctx.snooze(wait_for(error), str(error))
-    gone = sorted(key for (key,) in await ctx.read(questions.VANISHED, (run_of(ctx.tracking_id),)))
-    await _in_parts(ctx, gone, graph.remove_articles)
+    gone = dict(await ctx.read(questions.VANISHED, (run_of(ctx.tracking_id),)))
+    await _remove(ctx, graph, gone)
     aliases = sorted(await ctx.read(questions.NEW_ALIASES, (run_of(ctx.tracking_id),)))
     await asyncio.to_thread(graph.add_aliases, [GraphAlias(*row) for row in aliases])
     for key, *_ in aliases:
         _drawn(ctx, key)
+    gone_for_good = sum(state != WikiState.ALIAS for state in gone.values())
     changed = sorted(key for (key,) in await ctx.read(questions.UNDRAWN, (run_of(ctx.tracking_id),)))
     links = await _draw(ctx, graph, changed)
-    return {"changed": len(changed), "links": links, "gone": len(gone), "redirects": len(aliases)}
+    return {"changed": len(changed), "links": links, "gone": gone_for_good, "redirects": len(aliases)}
 
 
-async def _in_parts(ctx: Context, keys: Sequence[str], remove: Callable[[Sequence[str]], None]) -> None:
+async def _remove(ctx: Context, graph: GraphStore, gone: Mapping[str, str]) -> None:
+    """Take articles away, given as keys with their states; those that are redirects now are still to be drawn so."""
+    keys = sorted(gone)
     for start in range(0, len(keys), SOURCES_PER_READ):
         some = keys[start : start + SOURCES_PER_READ]
-        await asyncio.to_thread(remove, some)
+        await asyncio.to_thread(graph.remove_articles, some)
         for key in some:
-            _drawn(ctx, key)
+            if gone[key] != WikiState.ALIAS:
+                _drawn(ctx, key)
         await ctx.checkpoint("drawing")
 
 

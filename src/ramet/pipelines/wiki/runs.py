@@ -121,6 +121,11 @@ class Run:
         return self.passes[-1]
 
     @property
+    def live(self) -> tuple[Lineage, ...]:
+        """The passes that have not ended, oldest first: the newest, or one of which something was revived."""
+        return tuple(one for one in self.passes if one.ended_at is None)
+
+    @property
     def next_tracking_id(self) -> str:
         """Of the pass after the newest."""
         return tracking_id_of(self.run_id, number_of(self.newest.tracking_id) + 1)
@@ -194,6 +199,11 @@ async def settings_of(client: Client, tracking_id: str) -> LevelPayload | None:
         if task.kind in FIRST_TASKS:
             return LevelPayload.model_validate(task.payload)
     return None
+
+
+async def is_refresh(client: Client, tracking_id: str) -> bool:
+    """Whether a pass compares what was loaded with its source."""
+    return any(task.kind == REFRESH for task in await client.roots(tracking_id))
 
 
 async def list_runs(client: Client) -> dict[str, list[Lineage]]:

@@ -1,23 +1,24 @@
-"""The command `expand`, from what was typed to its exit status."""
+"""The commands that work on a run, from what was typed to their exit status."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 from rich.text import Text
 
-from ramet import LineageState
+from ramet import Client, LineageState
 from ramet.pipelines.wiki import terminal
 from ramet.pipelines.wiki.command_line import command_of, database_words
+from ramet.pipelines.wiki.driving import CONCURRENCY, View, work_through
 from ramet.pipelines.wiki.errors import WikiError
-from ramet.pipelines.wiki.expanding import CONCURRENCY, View, expand, graph_for_us, prepare
+from ramet.pipelines.wiki.expanding import Prepared, expand, graph_for_us, prepare, prepare_again
 from ramet.pipelines.wiki.pages import Reason
 from ramet.pipelines.wiki.pipeline import app
-from ramet.pipelines.wiki.runs import RunSettings
+from ramet.pipelines.wiki.runs import Run, RunSettings, find_run
 from ramet.pipelines.wiki.sources import dataset
 from ramet.pipelines.wiki.sources.opening import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_counts
@@ -54,11 +55,55 @@ async def work(wanted: Wanted) -> tuple[RunStatus, int]:
     async with graph_for_us(wanted.settings, prepared.embedder):
         async with app.client(wanted.database) as client:
             wanted = wanted._replace(database=client.place)
-            status, stopped = await expand(client, prepared, _view(wanted), concurrency=wanted.concurrency)
+            view = view_for(as_json=wanted.as_json)
+            status, stopped = await expand(client, prepared, view, concurrency=wanted.concurrency)
         _tell_end(wanted, status, stopped, prepared.attribution)
+    return status, _exit_code(status, stopped)
+
+
+class Again(NamedTuple):
+    """What was typed to do something with a run that is there."""
+
+    run: str | None
+    """None: the newest."""
+    database: str
+    as_json: bool = False
+
+
+Tell = Callable[[Client, Run], Awaitable[None]]
+"""Says what came of it, before the status."""
+
+
+async def work_again(wanted: Again, begin: Callable[[Client, Run, Prepared], Awaitable[bool]], tell: Tell) -> int:
+    """Work off what is live of a run, begin another pass of it, work that off too, and tell how it went.
+
+    Returns:
+        The exit status, as `work`.
+
+    Raises:
+        WikiError, StoreError: nothing was begun, and why.
+    """
+    async with app.client(wanted.database, create=False) as client:
+        run = await find_run(client, wanted.run)
+        prepared = await prepare_again(run)
+        async with graph_for_us(run.settings, prepared.embedder):
+            view = view_for(as_json=wanted.as_json)
+
+            async def begun(client: Client, run: Run) -> bool:
+                return await begin(client, run, prepared)
+
+            status, stopped = await work_through(client, run.run_id, view, begin=begun)
+            if not wanted.as_json:
+                await tell(client, status.run)
+            told = Wanted(run.seeds, run.settings, client.place, as_json=wanted.as_json)
+            _tell_end(told, status, stopped, prepared.attribution)
+    return _exit_code(status, stopped)
+
+
+def _exit_code(status: RunStatus, stopped: int) -> int:
     if stopped and status.live:
-        return status, 128 + stopped
-    return status, 0 if status.state == LineageState.FINISHED else EXIT_UNFINISHED
+        return 128 + stopped
+    return 0 if status.state == LineageState.FINISHED else EXIT_UNFINISHED
 
 
 def _check_folder(database: str) -> None:
@@ -67,8 +112,9 @@ def _check_folder(database: str) -> None:
         raise WikiError(f"the folder {Path(database).parent} does not exist: create it or give another --db")
 
 
-def _view(wanted: Wanted) -> View:
-    if wanted.as_json:
+def view_for(*, as_json: bool) -> View:
+    """Who is told how far a run is: a machine, a person at a terminal, or a log."""
+    if as_json:
         return terminal.JsonView()
     return terminal.BarView(terminal.console()) if terminal.on_terminal() else terminal.LineView()
 
