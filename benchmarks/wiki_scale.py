@@ -227,11 +227,11 @@ def measure(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
     world = asked.world
     if world is None:
         world = folder / "world.jsonl"
-        write(World(asked.articles, asked.links, asked.markup), world)
+        write(World(asked.articles, asked.links, asked.markup, asked.width), world)
     database, log = folder / "wiki.db", folder / "log"
     command = [
         *EXPAND, asked.seed, "--source", str(world), "--db", str(database), "--graph", str(folder / asked.graph),
-        "--max-articles", str(asked.articles), "--max-depth", "40", *shlex.split(asked.options),
+        "--max-articles", str(asked.articles), "--max-depth", "100", *shlex.split(asked.options),
     ]  # fmt: skip
     status, samples, peaks = run(command, log)
     (folder / "samples.json").write_text(json.dumps({"samples": samples, "peaks": peaks}), encoding="utf-8")
@@ -246,6 +246,7 @@ def main() -> None:
     parser.add_argument("--articles", type=int, default=100_000)
     parser.add_argument("--links", type=int, default=1_000_000)
     parser.add_argument("--markup", choices=("wikitext", "plain"), default="wikitext")
+    parser.add_argument("--width", type=int, default=2_500, help="articles in a level; 0: most in two levels")
     parser.add_argument("--world", type=Path, help="a file that is there already")
     parser.add_argument("--seed", default=title_of(0))
     parser.add_argument("--graph", default="wiki.lbug", help="name of the graph: its suffix says which kind")

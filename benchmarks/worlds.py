@@ -20,6 +20,8 @@ CHILDREN = 4
 """Each article links to so many that nothing else may lead to: so all of them are reached."""
 SKEW = 3.0
 """In-degree falls with rank as rank ** -(1 - 1 / SKEW): the exponent -2/3 of wikis that people wrote."""
+MOST_AT_LEAST = 64
+"""The first articles find enough to link to, although they are few."""
 CATEGORIES = 400
 SENTENCES = 12
 WORDS = (
@@ -36,6 +38,15 @@ class World(NamedTuple):
     """In all; no article links to itself, or twice to another."""
     markup: str = "wikitext"
     """`wikitext`, or `plain` with links and categories beside the text."""
+    width: int = 0
+    """Articles in a level, about: a long wiki of even levels, so that what a level costs is spread evenly over a run.
+    0: a small world, most of it in two levels."""
+
+    def children(self, number: int) -> range:
+        """Which articles are surely reached through this one."""
+        wide = self.width // (CHILDREN - 1) or self.articles
+        first = CHILDREN * number + 1 if number < wide else (CHILDREN - 1) * wide + number + 1
+        return range(min(first, self.articles), min(first + (CHILDREN if number < wide else 1), self.articles))
 
 
 def title_of(number: int) -> str:
@@ -62,15 +73,17 @@ def records(world: World) -> Iterator[dict[str, Any]]:
         spread = -spread if number % 2 else chance.randrange(mean - CHILDREN)
         last = number == world.articles - 1 and not number % 2
         wanted = mean + (0 if last else spread) + (number < extra)
-        yield _record(world, number, targets(world.articles, number, wanted, chance), chance)
+        yield _record(world, number, targets(world, number, wanted, chance), chance)
 
 
-def targets(articles: int, number: int, wanted: int, chance: random.Random) -> list[int]:
+def targets(world: World, number: int, wanted: int, chance: random.Random) -> list[int]:
     """Which articles one links to, in the order of its text."""
-    first = CHILDREN * number + 1
-    found = dict.fromkeys(range(first, min(first + CHILDREN, articles)))
+    children = world.children(number)
+    found = dict.fromkeys(children)
+    # Nothing leads farther than the next level: so an article's level is where the children have it.
+    end = max(children.stop, MOST_AT_LEAST) if world.width else world.articles
     while len(found) < wanted:
-        target = int(articles * chance.random() ** SKEW)
+        target = int(end * chance.random() ** SKEW)
         if target != number:
             found[target] = None
     ordered = list(found)
@@ -113,10 +126,11 @@ def main() -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--articles", type=int, default=100_000)
     parser.add_argument("--links", type=int, default=1_000_000)
+    parser.add_argument("--width", type=int, default=0, help="articles in a level; a small world by default")
     parser.add_argument("--markup", choices=("wikitext", "plain"), default="wikitext")
     asked = parser.parse_args()
     try:
-        write(World(asked.articles, asked.links, asked.markup), asked.path)
+        write(World(asked.articles, asked.links, asked.markup, asked.width), asked.path)
     except ValueError as error:
         parser.error(str(error))
 

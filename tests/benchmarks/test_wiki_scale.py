@@ -26,6 +26,19 @@ def test_a_generated_wiki_has_exactly_so_many_links_and_is_reached_from_its_firs
     assert seen == linked.keys()
 
 
+def test_in_a_long_wiki_no_link_leads_past_the_next_level() -> None:
+    linked = {record["title"]: record["links"] for record in records(World(1_000, 8_000, "plain", width=60))}
+    assert sum(map(len, linked.values())) == 8_000
+    level, sizes, seen = {title_of(0)}, [], {title_of(0)}
+    while level:
+        sizes.append(len(level))
+        level = {title for one in level for title in linked[one]} - seen
+        seen |= level
+    assert seen == linked.keys()
+    assert len(sizes) > 15
+    assert all(45 < size < 75 for size in sizes[6:-2])
+
+
 def test_the_same_wiki_is_the_same_bytes_and_its_wikitext_has_its_links(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write(World(100, 1_000), tmp_path / name)
