@@ -7,6 +7,7 @@ drawn one level late, as a title may turn out to be a redirect only when it has 
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
@@ -106,7 +107,8 @@ async def known_titles(ctx: Context) -> dict[str, Known]:
     """All titles of the run, by key."""
     rows = await ctx.client.read(questions.ARTICLES, (run_of(ctx.tracking_id),))
     return {
-        key: Known(title, depth, state, bool(own_task), found_in, alias_of)
+        # A few words and names stand in every row: each once in memory.
+        key: Known(title, depth, sys.intern(state), bool(own_task), sys.intern(found_in), alias_of)
         for key, title, depth, state, own_task, found_in, alias_of, *_ in rows
     }
 
