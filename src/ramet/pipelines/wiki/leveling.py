@@ -81,6 +81,8 @@ async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]
     known = await known_titles(ctx)
     follows = bool((await ctx.client.tasks(parent_id=ctx.id, kind=LEVEL, limit=1)).tasks)
     drawn = await _draw(ctx, graph, known, payload.level - 1 if follows else payload.level)
+    if not follows:
+        await asyncio.to_thread(graph.build_vector_index)
     return {"known": len(known), "drawn": drawn}
 
 
