@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ramet.model.keys import InvalidKey
+from ramet.pipelines.wiki.errors import one_line
 from ramet.pipelines.wiki.pages import Markup, Page, Reason, Refusal
 from ramet.pipelines.wiki.sources.mediawiki_calls import records
 from ramet.pipelines.wiki.sources.mediawiki_site import web_address
@@ -19,6 +20,10 @@ from ramet.pipelines.wiki.wikitext.titles import TITLE_BYTES_MAX, read_title
 PAGE_BYTES_MAX = 4 * 1024 * 1024
 """Of one page's wikitext; twice what MediaWiki lets anybody write."""
 DESCRIPTION_LENGTH_MAX = 500
+DETAIL_LENGTH_MAX = 500
+NAME_LENGTH_MAX = 512
+"""Of a category or a linked title, with its namespace: no wiki takes as many."""
+URL_LENGTH_MAX = 4_000
 
 _REFUSED = re.compile(
     "[|\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffd"
@@ -43,16 +48,21 @@ class Walk:
     refusal: Refusal | None = None
 
 
+def _refusal(reason: Reason, detail: str) -> Refusal:
+    """A refusal in one line of bounded length, whatever a server has put into it."""
+    return Refusal(reason, _storable(one_line(detail))[:DETAIL_LENGTH_MAX])
+
+
 def title_to_send(title: str) -> str | Refusal:
     """A title as it may go into a call: one that would break the call, and all its neighbours with it, may not."""
     shown = repr(title if len(title) <= 80 else f"{title[:80]}...")
     text = " ".join(unicodedata.normalize("NFC", title.partition("#")[0]).replace("_", " ").split())
     if not text.strip(":"):
-        return Refusal(Reason.INVALID_TITLE, f"{shown} is empty")
+        return _refusal(Reason.INVALID_TITLE, f"{shown} is empty")
     if _REFUSED.search(text):
-        return Refusal(Reason.INVALID_TITLE, f"{shown} has a character that no title may have")
+        return _refusal(Reason.INVALID_TITLE, f"{shown} has a character that no title may have")
     if len(text.encode()) > TITLE_BYTES_MAX:
-        return Refusal(Reason.INVALID_TITLE, f"{shown} is over {TITLE_BYTES_MAX} bytes long")
+        return _refusal(Reason.INVALID_TITLE, f"{shown} is over {TITLE_BYTES_MAX} bytes long")
     return text
 
 
@@ -97,23 +107,23 @@ class Answers:
 
 def redirect_loop(walked: list[str]) -> Refusal:
     """The refusal of a ring of redirects, named by the titles on the way into and around it."""
-    return Refusal(Reason.REDIRECT_LOOP, " -> ".join(repr(title) for title in walked))
+    return _refusal(Reason.REDIRECT_LOOP, " -> ".join(repr(title) for title in walked))
 
 
 def _elsewhere(title: str, target: str) -> Refusal:
-    return Refusal(Reason.ELSEWHERE, f"{title!r} leads to another wiki: {target}")
+    return _refusal(Reason.ELSEWHERE, f"{title!r} leads to another wiki: {target}")
 
 
 def refused(title: str, end: Mapping[str, Any]) -> Refusal | None:
     """Why the page at the end of a walk from `title` is no article; None if it may be one."""
     name = str(end.get("title", ""))
     if end.get("invalid"):
-        return Refusal(Reason.INVALID_TITLE, f"{title!r}: {str(end.get('invalidreason', ''))[:200]}")
+        return _refusal(Reason.INVALID_TITLE, f"{title!r}: {str(end.get('invalidreason', ''))[:200]}")
     if end.get("special") or end.get("ns") != ARTICLES:
         way = "is" if title == name else f"leads to {name!r},"
-        return Refusal(Reason.NOT_AN_ARTICLE, f"{title!r} {way} a page of another namespace")
+        return _refusal(Reason.NOT_AN_ARTICLE, f"{title!r} {way} a page of another namespace")
     if end.get("missing"):
-        return Refusal(Reason.NOT_FOUND, f"there is no page {name!r}")
+        return _refusal(Reason.NOT_FOUND, f"there is no page {name!r}")
     return None
 
 
@@ -142,7 +152,7 @@ def page_of(
     try:
         key = read_title(name, site).text
     except InvalidKey as error:
-        return Refusal(Reason.INVALID_TITLE, f"{name!r}: {error}")
+        return _refusal(Reason.INVALID_TITLE, f"{name!r}: {error}")
     stated = end.get("pageprops")
     properties = stated if isinstance(stated, dict) else {}
     return Page(
@@ -168,12 +178,12 @@ def _text_of(name: str, end: Mapping[str, Any], revision: Mapping[str, Any]) -> 
     model = str(main.get("contentmodel") or end.get("contentmodel") or "wikitext")
     text = main.get("content")
     if model != "wikitext":
-        return Refusal(Reason.UNPARSABLE, f"{name!r} is written as {model[:40]}, not as wikitext")
+        return _refusal(Reason.UNPARSABLE, f"{name!r} is written as {model[:40]}, not as wikitext")
     if not isinstance(text, str):
-        return Refusal(Reason.UNPARSABLE, f"the text of {name!r} is hidden from readers")
+        return _refusal(Reason.UNPARSABLE, f"the text of {name!r} is hidden from readers")
     text = _storable(text)
     if len(text) > PAGE_BYTES_MAX or len(text.encode()) > PAGE_BYTES_MAX:
-        return Refusal(Reason.TOO_LARGE, f"{name!r} has over {PAGE_BYTES_MAX:,} bytes")
+        return _refusal(Reason.TOO_LARGE, f"{name!r} has over {PAGE_BYTES_MAX:,} bytes")
     return text
 
 
@@ -181,7 +191,7 @@ def _titles(value: Any, *, without_namespace: bool = False) -> tuple[str, ...]:
     titles = [_storable(str(record.get("title", ""))) for record in records(value)]
     if without_namespace:
         titles = [title.partition(":")[2] for title in titles]
-    return tuple(dict.fromkeys(title for title in titles if title))
+    return tuple(dict.fromkeys(title for title in titles if 0 < len(title) <= NAME_LENGTH_MAX))
 
 
 def _storable(text: str) -> str:
@@ -190,5 +200,7 @@ def _storable(text: str) -> str:
 
 
 def _url(title: str, end: Mapping[str, Any], site: Site, endpoint: str) -> str:
-    stated = web_address(str(end.get("fullurl", "")), endpoint)
-    return stated or site.article_url.replace("$1", quote(title.replace(" ", "_"), safe="/:@!$*(),;~"))
+    stated = _storable(web_address(str(end.get("fullurl", "")), endpoint))
+    if 0 < len(stated) <= URL_LENGTH_MAX:
+        return stated
+    return site.article_url.replace("$1", quote(title.replace(" ", "_"), safe="/:@!$*(),;~"))
