@@ -7,6 +7,7 @@ index, but walks through a whole table to join it with a list of keys along an e
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,6 @@ from ramet.pipelines.wiki.graphs.base import (
 from ramet.pipelines.wiki.graphs.ladybug_file import LadybugFile
 from ramet.pipelines.wiki.graphs.ladybug_vectors import candidates, has_index, load_extension
 from ramet.pipelines.wiki.graphs.walking import walk
-from ramet.pipelines.wiki.graphs.words import best_of
 
 PAGE_ROWS = 500
 """Rows that an export fetches together."""
@@ -33,6 +33,12 @@ _SEARCH = """
     RETURN array_cosine_similarity(s.embedding, CAST($vector AS FLOAT[{dimension}])) AS score,
         a.title_key, a.title, a.expansion_depth, s.heading, s.text, a.url, s.position
     ORDER BY score DESC, a.title_key, s.position LIMIT $limit"""
+# Every column is looked at where it is: texts that are put together first do not fit the database's memory.
+_HOLDS = "(regexp_matches(s.text, ${word}) OR regexp_matches(s.heading, ${word}) OR regexp_matches(a.title, ${word}))"
+_SEARCH_WORDS = """
+    MATCH (a:Article{article})-[:HAS_SECTION]->(s:Section) WITH a, s, {held} AS held WHERE held > 0
+    RETURN held, a.title_key, a.title, a.expansion_depth, s.heading, s.text, a.url
+    ORDER BY held DESC, a.title_key, s.position LIMIT $limit"""
 _COUNTS = {
     "articles": "MATCH (a:Article) WHERE a.loaded RETURN count(*)",
     "discovered": "MATCH (a:Article) WHERE NOT a.loaded RETURN count(*)",
@@ -63,7 +69,6 @@ _ADJACENT = {
 }
 
 _WHOLE_ARTICLE = "a.title_key, a.title, a.expansion_depth, a.description, a.loaded, a.revision, a.url"
-_ONE_ARTICLE = f"MATCH (a:Article {{title_key: $key}}) RETURN {_WHOLE_ARTICLE}"
 _PAGE_OF_ARTICLES = f"""
     MATCH (a:Article) WHERE a.title_key > $after RETURN {_WHOLE_ARTICLE} ORDER BY a.title_key LIMIT $limit"""
 _PAGE_OF_CATEGORIES = "MATCH (c:Category) WHERE c.name > $after RETURN c.name ORDER BY c.name LIMIT $limit"
@@ -73,6 +78,8 @@ _PAGE_OF_ALIASES = """
 _SECTIONS_OF = """
     MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section)
     RETURN s.position, s.heading, s.level, s.text ORDER BY s.position"""
+_POSITIONS_OF = """
+    MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section) RETURN s.position ORDER BY s.position"""
 _CATEGORIES_OF = "MATCH (:Article {title_key: $key})-[:IN_CATEGORY]->(c:Category) RETURN c.name ORDER BY c.name"
 
 
@@ -143,18 +150,16 @@ class LadybugReading:
         self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None
     ) -> list[SearchHit]:
         """See `GraphStore.search_words`."""
-        return best_of(self._sections(among), words, limit=limit)
-
-    def _sections(self, among: Collection[str] | None) -> Iterator[SearchHit]:
-        """The sections of these articles, or of all, by title and position."""
-        if among is None:
-            articles = self._pages(_PAGE_OF_ARTICLES)
-        else:
-            articles = (row for key in sorted(set(among)) for row in self._file.read(_ONE_ARTICLE, {"key": key}))
-        for key, title, depth, _, loaded, _, url in articles:
-            if loaded:
-                for _, heading, _, text in self._file.read(_SECTIONS_OF, {"key": key}):
-                    yield SearchHit(0.0, key, title, depth, heading, text, url)
+        if not words:
+            return []
+        patterns = {f"word{number}": _whole(word) for number, word in enumerate(words)}
+        held = " + ".join(f"CASE WHEN {_HOLDS.format(word=name)} THEN 1 ELSE 0 END" for name in patterns)
+        query = _SEARCH_WORDS.format(article="" if among is None else " {title_key: $key}", held=held)
+        keys: list[dict[str, str]] = [{}] if among is None else [{"key": key} for key in sorted(set(among))]
+        rows = [row for key in keys for row in self._file.read(query, {**patterns, **key, "limit": limit})]
+        # Sorting keeps equals in order: by title, and within one as they came.
+        rows.sort(key=lambda row: -row[0])
+        return [SearchHit(count / len(words), *row) for count, *row in rows[:limit]]
 
     def nodes(self) -> Iterator[GraphNode]:
         """See `GraphStore.nodes`."""
@@ -181,7 +186,7 @@ class LadybugReading:
         """See `GraphStore.edges`."""
         for key in (row[0] for row in self._pages(_PAGE_OF_ARTICLES)):
             node = f"Article:{key}"
-            for position in (row[0] for row in self._file.read(_SECTIONS_OF, {"key": key})):
+            for (position,) in self._file.read(_POSITIONS_OF, {"key": key}):
                 yield GraphEdge("HAS_SECTION", node, f"Section:{key}#{position}")
             for (name,) in self._file.read(_CATEGORIES_OF, {"key": key}):
                 yield GraphEdge("IN_CATEGORY", node, f"Category:{name}")
@@ -214,3 +219,10 @@ class LadybugReading:
 
 def _line(label: str, values: Sequence[object]) -> str:
     return f"{label} {json.dumps(list(values), ensure_ascii=False)}"
+
+
+def _whole(word: str) -> str:
+    """A pattern of the database for a casefolded word, as a whole and in any case."""
+    # The database folds letter by letter, and one letter folds into two that are common.
+    letters = re.escape(word).replace("ss", "(?:ss|ß|ẞ)")
+    return rf"(?i)(?:^|[^\pL\pN_]){letters}(?:$|[^\pL\pN_])"

@@ -17,7 +17,7 @@ from ramet.pipelines.wiki.graphs.base import (
 )
 from ramet.pipelines.wiki.graphs.nearest import nearest, unpack
 from ramet.pipelines.wiki.graphs.walking import walk
-from ramet.pipelines.wiki.graphs.words import best_of
+from ramet.pipelines.wiki.graphs.words import best_shares
 from ramet.pipelines.wiki.sqlite_file import Row, SqliteFile
 
 _COUNTS = {
@@ -58,10 +58,13 @@ _ARTICLES = """
 _SECTIONS = """
     SELECT title_key, position, heading, level, text, title, expansion_depth, url, sections.id
     FROM articles CROSS JOIN sections ON article = articles.id ORDER BY title_key, position"""
-_SECTIONS_AMONG = """
-    SELECT title_key, position, heading, level, text, title, expansion_depth, url, sections.id
-    FROM json_each(?) JOIN articles ON title_key = value JOIN sections ON article = articles.id
-    ORDER BY title_key, position"""
+# In the order in which they lie in the file: by title would mean to jump about in it.
+_TEXTS = """
+    SELECT sections.id, title_key, position, title, heading, text
+    FROM sections CROSS JOIN articles ON articles.id = article ORDER BY sections.id"""
+_TEXTS_AMONG = """
+    SELECT sections.id, title_key, position, title, heading, text
+    FROM json_each(?) JOIN articles ON title_key = value JOIN sections ON article = articles.id"""
 _CATEGORIES = "SELECT name FROM categories ORDER BY name"
 _ALIASES = """
     SELECT alias_key, aliases.title, title_key FROM aliases JOIN articles ON articles.id = article
@@ -122,12 +125,9 @@ class SqliteReading:
         self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None
     ) -> list[SearchHit]:
         """See `GraphStore.search_words`."""
-        rows = self._file.stream(_SECTIONS) if among is None else self._file.stream(_SECTIONS_AMONG, [_listed(among)])
-        sections = (
-            SearchHit(0.0, key, title, depth, heading, text, url)
-            for key, _, heading, _, text, title, depth, url, _ in rows
-        )
-        return best_of(sections, words, limit=limit)
+        rows = self._file.stream(_TEXTS) if among is None else self._file.stream(_TEXTS_AMONG, [_listed(among)])
+        shares = best_shares(((number, key, position, texts) for number, key, position, *texts in rows), words, limit)
+        return [SearchHit(share, *self._file.rows(_HIT, [number])[0]) for number, share in shares]
 
     def nodes(self) -> Iterator[GraphNode]:
         """See `GraphStore.nodes`."""

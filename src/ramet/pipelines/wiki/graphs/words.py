@@ -5,9 +5,6 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-
-from ramet.pipelines.wiki.graphs.base import SearchHit
 
 _WORD = re.compile(r"\w+")
 
@@ -17,18 +14,23 @@ def words_of(text: str) -> list[str]:
     return list(dict.fromkeys(_WORD.findall(text.casefold())))
 
 
-def best_of(sections: Iterable[SearchHit], words: Sequence[str], *, limit: int) -> list[SearchHit]:
-    """The sections whose title, heading or text hold the most of `words`, best first, equals in the order given.
+def best_shares(
+    sections: Iterable[tuple[int, str, int, Sequence[str]]], words: Sequence[str], limit: int
+) -> list[tuple[int, float]]:
+    """(number, share) of the sections that hold the largest share of `words`, best first; ties by title and position.
 
-    A word is held as a whole word. Sections that hold none are left out.
+    A section is its number, its canonical title, its position, and its texts. A word is held as a whole word. Sections
+    that hold none are left out.
     """
-    scored = (replace(hit, score=share) for hit in sections if (share := _share(hit, words)))
-    # nsmallest keeps equals in order.
-    return heapq.nsmallest(limit, scored, key=lambda hit: -hit.score)
+    wholes = {word: re.compile(rf"(?<!\w){re.escape(word)}(?!\w)") for word in words}
+    ranked = (
+        (-held, key, position, number)
+        for number, key, position, texts in sections
+        if (held := _held("\n".join(texts).casefold(), wholes))
+    )
+    return [(number, -less / len(words)) for less, _, _, number in heapq.nsmallest(limit, ranked)]
 
 
-def _share(hit: SearchHit, words: Sequence[str]) -> float:
-    text = f"{hit.title}\n{hit.heading}\n{hit.text}".casefold()
-    # Most sections hold none of the words, and that is quickly seen.
-    maybe = {word for word in words if word in text}
-    return len(maybe & set(_WORD.findall(text))) / len(words) if maybe else 0.0
+def _held(text: str, wholes: dict[str, re.Pattern[str]]) -> int:
+    # Most sections hold none of the words, which a plain look tells much quicker than a pattern.
+    return sum(word in text and whole.search(text) is not None for word, whole in wholes.items())
