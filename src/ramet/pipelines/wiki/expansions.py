@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ramet.pipelines.wiki.embedding.base import Embedder
-from ramet.pipelines.wiki.embedding.opening import open_embedder
+from ramet.pipelines.wiki.embedding.opening import model_of, open_embedder
 from ramet.pipelines.wiki.errors import RunNotFound
-from ramet.pipelines.wiki.graphs.base import NO_MODEL, GraphStore
+from ramet.pipelines.wiki.graphs.base import GraphStore
 from ramet.pipelines.wiki.graphs.opening import open_graph_writer
 from ramet.pipelines.wiki.runs import RunSettings, settings_of
 from ramet.pipelines.wiki.sources.base import ArticleSource, SourceOptions
@@ -90,14 +90,21 @@ class Expansions:
             GraphBusy: another process writes it.
             WikiError: it cannot be opened.
         """
-        embedder = await self.embedder(settings)
-        model_id, dimension = (NO_MODEL, 0) if embedder is None else (embedder.model_id, embedder.dimension)
+        model_id, dimension = await self._model(settings)
         path = Path(settings.graph)
         return await self._once(
             self._graphs,
             (settings.graph, model_id),
             lambda: open_graph_writer(path, model_id=model_id, dimension=dimension),
         )
+
+    async def _model(self, settings: RunSettings) -> tuple[str, int]:
+        known = model_of(settings.embedder)
+        if known is not None:
+            return known
+        embedder = await self.embedder(settings)
+        assert embedder is not None
+        return embedder.model_id, embedder.dimension
 
     def close(self) -> None:
         """Close the graphs, which are files that others wait for. What comes later opens anew."""

@@ -14,6 +14,7 @@ from ramet.pipelines.wiki.embedding import minilm as embed
 from ramet.pipelines.wiki.embedding.base import Embedder, section_text
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.embedding.minilm import MiniLmEmbedder
+from ramet.pipelines.wiki.embedding.opening import model_of
 from ramet.pipelines.wiki.errors import DatasetError
 from ramet.pipelines.wiki.sources import dataset
 
@@ -79,6 +80,10 @@ def test_the_model_can_be_asked_by_many_threads_at_once(minilm: MiniLmEmbedder) 
     expected = minilm.embed(TEXTS)
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(minilm.embed, [TEXTS] * 8)) == [expected] * 8
+
+
+def test_the_model_is_the_one_that_its_name_stands_for(minilm: MiniLmEmbedder) -> None:
+    assert model_of("onnx") == (minilm.model_id, minilm.dimension)
 
 
 def test_no_text_is_no_vector(minilm: MiniLmEmbedder) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ramet.pipelines.wiki.embedding.opening import open_embedder
+from ramet.pipelines.wiki.embedding.opening import model_of, open_embedder
 from ramet.pipelines.wiki.errors import GraphMismatch
 from ramet.pipelines.wiki.graphs.base import NO_MODEL
 from ramet.pipelines.wiki.graphs.opening import graph_info, open_graph_writer
@@ -48,10 +48,11 @@ def test_a_graph_takes_vectors_only_of_the_model_it_was_made_with(
 ) -> None:
     if suffix == "lbug":
         pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
-    models = {}
+    models: dict[str, tuple[str, int]] = {}
     for name, spec in specs.items():
         embedder = open_embedder(spec, tmp_path)
         models[name] = (NO_MODEL, 0) if embedder is None else (embedder.model_id, embedder.dimension)
+        assert model_of(spec) in (models[name], None)
     assert len(set(models.values())) == len(specs)
     for made_with, (model_id, dimension) in models.items():
         path = tmp_path / f"{made_with}.{suffix}"

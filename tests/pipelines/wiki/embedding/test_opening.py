@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ramet.pipelines.wiki.embedding.endpoint_spec import Endpoint, key_for, read_endpoint
 from ramet.pipelines.wiki.embedding.groups import group_by_length
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
-from ramet.pipelines.wiki.embedding.opening import check_embedder, open_embedder
+from ramet.pipelines.wiki.embedding.opening import check_embedder, model_of, open_embedder
 from ramet.pipelines.wiki.errors import EmbedderError, ExtraMissing
 
 OPENAI = "openai:text-embedding-3-small@https://api.openai.com/v1"
@@ -23,6 +23,21 @@ def test_without_a_model_nothing_is_fetched(tmp_path: Path) -> None:
     assert isinstance(open_embedder("hashing", tmp_path), HashingEmbedder)
     assert open_embedder("none", tmp_path) is None
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "model"),
+    [
+        ("onnx", ("all-MiniLM-L6-v2-onnx-int8", 384)),
+        ("hashing", ("hashing-64-not-semantic", 64)),
+        ("none", ("none", 0)),
+        ("openai:m@https://nobody.invalid/v1?dimensions=256", ("openai:m@nobody.invalid", 256)),
+        ("openai:m@https://nobody.invalid/v1", None),
+        ("sentence-transformers:nobody/model", None),
+    ],
+)
+def test_who_only_loads_vectors_needs_neither_the_model_nor_the_key(spec: str, model: tuple[str, int] | None) -> None:
+    assert model_of(spec) == model
 
 
 @pytest.mark.parametrize("spec", ["hashing", "none"])

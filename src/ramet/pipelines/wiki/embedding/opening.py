@@ -12,6 +12,7 @@ from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.embedding.minilm import PACKAGES, MiniLmEmbedder
 from ramet.pipelines.wiki.embedding.sentence import PACKAGE, SentenceEmbedder
 from ramet.pipelines.wiki.errors import WIKI_EXTRA, EmbedderError, ExtraMissing
+from ramet.pipelines.wiki.graphs.base import NO_MODEL
 
 DEFAULT = "onnx"
 SENTENCE = "sentence-transformers"
@@ -48,6 +49,27 @@ def open_embedder(spec: str, data_dir: Path) -> Embedder | None:
             return HashingEmbedder()
         case _:
             return None
+
+
+def model_of(spec: str) -> tuple[str, int] | None:
+    """The id and the dimension of the model that `spec` names, where that is known without opening it.
+
+    So who only loads vectors needs neither the model nor the key. ("none", 0) where there are no vectors; None for
+    sentence-transformers, and for an endpoint that is not asked for a dimension.
+
+    Raises:
+        EmbedderError: `spec` names no embedder.
+    """
+    kind, rest = _split(spec)
+    if kind == DEFAULT:
+        return MiniLmEmbedder.model_id, MiniLmEmbedder.dimension
+    if kind == HASHING:
+        stand_in = HashingEmbedder()
+        return stand_in.model_id, stand_in.dimension
+    if kind == ENDPOINT:
+        endpoint = read_endpoint(rest)
+        return (endpoint.model_id, endpoint.dimensions) if endpoint.dimensions else None
+    return (NO_MODEL, 0) if kind == NONE else None
 
 
 def check_embedder(spec: str) -> None:
