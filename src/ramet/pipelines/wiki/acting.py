@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import click
 
 from ramet import Client
 from ramet.pipelines.wiki import terminal
+from ramet.pipelines.wiki.errors import RunNotFound, WikiError
 from ramet.pipelines.wiki.expanding import Prepared
-from ramet.pipelines.wiki.options import database_option, json_option
+from ramet.pipelines.wiki.mending import Excluded, RetryPayload, begin_retry, exclude_titles, find_titles, person
+from ramet.pipelines.wiki.options import ask, database_option, json_option
 from ramet.pipelines.wiki.refreshing import begin_refresh, refreshed
-from ramet.pipelines.wiki.runs import Run, find_run, is_refresh
+from ramet.pipelines.wiki.runs import PREFIX, Run, find_run, is_refresh
+from ramet.pipelines.wiki.tables import WikiState
 from ramet.pipelines.wiki.tasks import app
 from ramet.pipelines.wiki.working import Again, work_again
 
@@ -45,3 +49,81 @@ async def _tell_refreshed(client: Client, run: Run) -> None:
         compared = terminal.counted(found.compared, "article")
         redirects = terminal.counted(found.redirects, "new redirect")
         click.echo(f"compared {compared}: {found.loaded:,} loaded again, {found.gone:,} gone, {redirects}")
+
+
+@click.command(short_help="Try failed titles again.")
+@click.argument("words", nargs=-1, metavar="[RUN] [TITLE]...")
+@click.option("--reason", metavar="REASON", help="Only those that failed for this reason, as `status` names it.")
+@click.option("--note", metavar="TEXT", help="Why, for the record.")
+@database_option
+@json_option
+def retry(words: tuple[str, ...], reason: str | None, note: str | None, database: str, as_json: bool) -> None:
+    """Look the failed titles of a run up again, and follow their links where that makes them articles.
+
+    Without titles: all that trying again may mend. Those that the source said no to (not_found, disambiguation, ...)
+    and excluded ones are tried when they, or their reason, are named.
+    """
+
+    async def act() -> int:
+        async with app.client(database, create=False) as client:
+            run, titles = await _run_and_titles(client, words)
+            states = await find_titles(client, run, titles)
+        if states and reason:
+            raise WikiError("give either titles or --reason")
+        for key, state in states.items():
+            if not run.live and state not in (WikiState.FAILED, WikiState.EXCLUDED):
+                raise WikiError(f"'{key}' is {state}: only a failed or excluded title can be tried again")
+        keys, begun = tuple(states), False
+        wanted = RetryPayload(by=person(), note=note, keys=keys, reason=reason)
+
+        async def begin(client: Client, run: Run, prepared: Prepared) -> bool:
+            nonlocal begun
+            begun = await begin_retry(client, run, wanted)
+            return begun
+
+        async def tell(client: Client, run: Run) -> None:
+            if not begun:
+                click.echo("no failed title is left to try; those that the source said no to are tried when named")
+
+        return await work_again(Again(run.run_id, database, as_json), begin, tell)
+
+    click.get_current_context().exit(asyncio.run(act()))
+
+
+@click.command(short_help="Take titles out for good.")
+@click.argument("words", nargs=-1, required=True, metavar="[RUN] TITLE...")
+@click.option("--reason", metavar="TEXT", help="Why, for the record.")
+@database_option
+@json_option
+def exclude(words: tuple[str, ...], reason: str | None, database: str, as_json: bool) -> None:
+    """Never look these failed or waiting titles of a run up again; `retry TITLE` brings one back.
+
+    Works beside a running expansion.
+    """
+
+    async def act(client: Client) -> Excluded:
+        run, titles = await _run_and_titles(client, words)
+        if not titles:
+            raise WikiError("give the titles to exclude, as the source spells them")
+        return await exclude_titles(client, run, await find_titles(client, run, titles), note=reason)
+
+    found = ask(database, act)
+    if as_json:
+        terminal.emit({"excluded": list(found.excluded), "left": found.left})
+    else:
+        for key in found.excluded:
+            click.echo(f"excluded {terminal.plain(key)}")
+        for key, why in found.left.items():
+            click.echo(f"ramet: {terminal.plain(key)}: {why}", err=True)
+    if found.left:
+        click.get_current_context().exit(2)
+
+
+async def _run_and_titles(client: Client, words: Sequence[str]) -> tuple[Run, Sequence[str]]:
+    """A first word that is the name of a run is one; else the newest is meant."""
+    if words and words[0].startswith(PREFIX):
+        try:
+            return await find_run(client, words[0]), words[1:]
+        except RunNotFound:
+            pass
+    return await find_run(client), words

@@ -179,7 +179,7 @@ def _counts(status: RunStatus) -> GraphCounts | None:
         raise
 
 
-for command in (acting.refresh, asking.search, asking.neighbors, asking.export):
+for command in (acting.refresh, acting.retry, acting.exclude, asking.search, asking.neighbors, asking.export):
     wiki.add_command(command)
 
 

@@ -40,6 +40,10 @@ class RunNotFound(WikiError):
     """The database holds no such run."""
 
 
+class NotInRun(WikiError):
+    """The run has no such title."""
+
+
 class ArticleNotFound(WikiError):
     """The source has no article of this title. Permanent: no retry can help (DESIGN §6)."""
 

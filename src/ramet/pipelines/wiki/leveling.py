@@ -126,8 +126,8 @@ async def _settle_failures(ctx: Context) -> None:
         subject = task.key if one is None or one.alias_of is None else one.alias_of
         if subject not in unsettled:
             continue
-        if task.state == TaskState.SKIPPED and task.reason == EXCLUDED:
-            ctx.write(tables.EXCLUDE, (EXCLUDED, run_id, subject))
+        if task.state == TaskState.SKIPPED and (task.reason or "").partition(":")[0] == EXCLUDED:
+            ctx.write(tables.EXCLUDE, (task.reason, run_id, subject))
         elif task.state != TaskState.SKIPPED:
             error = task.error or task.reason or task.state.value
             ctx.write(tables.FAIL, (f"unparsable: {error}" if task.kind == PARSE else error, run_id, subject))

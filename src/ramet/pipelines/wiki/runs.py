@@ -26,6 +26,7 @@ ARTICLE = "wiki.article"
 FETCH, PARSE, EMBED, LOAD = STAGES = tuple(f"{ARTICLE}.{stage}" for stage in ("fetch", "parse", "embed", "load"))
 LEVEL = "wiki.level"
 REFRESH = "wiki.refresh"
+RETRY = "wiki.retry"
 FIRST_TASKS = (LEVEL, REFRESH)
 """Kinds whose root tasks carry the settings of a pass."""
 QUEUES = FETCHING, PARSING, EMBEDDING, LOADING = ("wiki.fetch", "wiki.parse", "wiki.embed", "wiki.load")
@@ -154,7 +155,7 @@ def number_of(tracking_id: str) -> int:
     return int(tracking_id.partition(".")[2] or 1)
 
 
-def limits_of(settings: RunSettings, *, looked_up: int = 0) -> Limits:
+def limits_of(settings: RunSettings, *, looked_up: int = 0, more_tasks: int = 0) -> Limits:
     """The bounds of a pass: a task for each stage of its articles and one for each level.
 
     The depth of an article is domain data; `max_spawn_depth` is only the backstop.
@@ -162,10 +163,11 @@ def limits_of(settings: RunSettings, *, looked_up: int = 0) -> Limits:
     Args:
         settings: of the pass.
         looked_up: titles that earlier passes looked up.
+        more_tasks: room for so many other tasks.
     """
     levels = settings.max_depth + 1
     articles = max(0, settings.max_articles - looked_up)
-    max_tasks = len(STAGES) * articles + levels
+    max_tasks = len(STAGES) * articles + levels + more_tasks
     return Limits(
         max_tasks=max_tasks,
         max_fan_out=max_tasks,

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ramet import Client, LineageState, Task, TaskState
 from ramet.pipelines.wiki import questions
 from ramet.pipelines.wiki.graphs.base import GraphCounts
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
-from ramet.pipelines.wiki.runs import ARTICLE, FETCH, LEVEL, ArticlePayload, Run
+from ramet.pipelines.wiki.runs import ARTICLE, FETCH, LEVEL, REFRESH, RETRY, ArticlePayload, Run, number_of
 from ramet.pipelines.wiki.tables import WikiState
+from ramet.pipelines.wiki.waits import PausedHost, StaleClaim, paused_hosts, stale_claims, waiting_for
 
 RATE_SECONDS = 15.0
 """The rate is that of the articles loaded in so many seconds."""
@@ -26,6 +27,17 @@ RATE_SPAN_SECONDS = 1.0
 CLAIMED_MAX = 1_000
 ENDED_BADLY = (TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED, TaskState.FILTERED)
 DONE = (WikiState.LOADED, WikiState.PROCESSED)
+
+
+class Pass(NamedTuple):
+    """A pass of a run."""
+
+    tracking_id: str
+    sort: str
+    """What it does: expand, continue, retry or refresh."""
+    state: str
+    created_at: float
+    ended_at: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,14 @@ class RunStatus:
     """Articles and levels that failed, by reason."""
     blocks: dict[str, int]
     """Refused spawns of articles, by reason."""
+    passes: tuple[Pass, ...] = ()
+    """Oldest first."""
+    stale: tuple[StaleClaim, ...] = ()
+    """Titles whose worker has fallen silent."""
+    waiting: dict[str, int] = field(default_factory=dict)
+    """Titles that were put off, by what is missing."""
+    paused: tuple[PausedHost, ...] = ()
+    """Hosts that are not asked just now."""
 
     @property
     def live(self) -> bool:
@@ -62,6 +82,35 @@ class RunStatus:
     def states(self) -> Counter[WikiState]:
         """How many articles are in each state."""
         return sum((Counter(states) for states in self.depths.values()), Counter())
+
+    @property
+    def mean_depths(self) -> dict[WikiState, float]:
+        """The mean depth of the articles in each state that there is one in."""
+        return {
+            state: sum(depth * states[state] for depth, states in self.depths.items()) / count
+            for state, count in self.states.items()
+            if count
+        }
+
+    @property
+    def queue_size(self) -> int:
+        """How many titles are known and not begun."""
+        return self.states[WikiState.DISCOVERED]
+
+    @property
+    def active(self) -> int:
+        """How many are being worked on."""
+        return self.states[WikiState.CLAIMED]
+
+    @property
+    def percent_complete(self) -> float:
+        """Articles in the graph, of all that the run has; those that it may still find not counted."""
+        return 100.0 * self.loaded / self.articles if self.articles else 0.0
+
+    @property
+    def failure_rate(self) -> float:
+        """Failed ones among the titles that came to an end, 0 to 1."""
+        return self.states[WikiState.FAILED] / self.ended if self.ended else 0.0
 
     @property
     def loaded(self) -> int:
@@ -99,6 +148,17 @@ class RunStatus:
                 str(depth): {state.value: count for state, count in states.items()}
                 for depth, states in sorted(self.depths.items())
             },
+            "mean_depths": {state.value: round(depth, 3) for state, depth in self.mean_depths.items()},
+            "queue_size": self.queue_size,
+            "active": self.active,
+            "loaded": self.loaded,
+            "percent_complete": round(self.percent_complete, 1),
+            "failure_rate": round(self.failure_rate, 4),
+            "stale_claims": [one._asdict() for one in self.stale],
+            "waiting": self.waiting,
+            "paused": [one._asdict() for one in self.paused],
+            "passes": [one._asdict() for one in self.passes],
+            "embedder": self.run.settings.embedder,
             "elapsed_seconds": round(self.elapsed_seconds, 3),
             "articles_per_second": _rounded(self.articles_per_second),
             "eta_seconds": _rounded(self.eta_seconds),
@@ -110,9 +170,11 @@ class RunStatus:
 async def status_of(client: Client, run: Run, *, now: float | None = None) -> RunStatus:
     """The status of a run. Works beside a running expansion; a handful of indexed reads."""
     now = time.time() if now is None else now
-    newest = run.newest.tracking_id
-    lineage = await client.lineage(newest)
-    assert lineage is not None, "a run is found by its lineages"
+    passes = [await _pass(client, one.tracking_id) for one in run.passes]
+    live = [one.tracking_id for one in passes if one.ended_at is None]
+    # What a person revived is in an older pass.
+    at_work = passes[-1] if passes[-1].ended_at is None or not live else next(one for one in passes if not one.ended_at)
+    newest = at_work.tracking_id
     fetching = await client.tasks(tracking_id=newest, kind=FETCH, states=[TaskState.PROCESSING], limit=CLAIMED_MAX)
     rows = await client.read(questions.DISTRIBUTION, (run.run_id,))
     failures = Counter(reason_of(error) for *_, error in await client.read(questions.FAILURES, (run.run_id,)))
@@ -125,15 +187,28 @@ async def status_of(client: Client, run: Run, *, now: float | None = None) -> Ru
                 blocks[reason] += count
     status = RunStatus(
         run,
-        lineage.state,
+        at_work.state,
         _project(rows, Counter(_depth(task) for task in fetching.tasks)),
-        (lineage.ended_at or now) - run.passes[0].created_at,
+        (at_work.ended_at or now) - run.passes[0].created_at,
         None,
         None,
         dict(failures.most_common()),
         dict(blocks),
+        tuple(passes),
+        tuple(await stale_claims(client, run.run_id, live, now)),
+        await waiting_for(client, live),
+        tuple(await paused_hosts(client, now)) if live else (),
     )
     return await _with_rate(client, status, now)
+
+
+async def _pass(client: Client, tracking_id: str) -> Pass:
+    lineage = await client.lineage(tracking_id)
+    assert lineage is not None, "a run is found by its lineages"
+    kinds = {task.kind for task in await client.roots(tracking_id)}
+    first = "expand" if number_of(tracking_id) == 1 else "continue"
+    sort = "refresh" if REFRESH in kinds else "retry" if RETRY in kinds else first
+    return Pass(tracking_id, sort, lineage.state, lineage.created_at, lineage.ended_at)
 
 
 async def _with_rate(client: Client, status: RunStatus, now: float) -> RunStatus:

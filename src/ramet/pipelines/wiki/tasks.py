@@ -148,7 +148,7 @@ async def _note_aliases(ctx: Context, payload: ArticlePayload, page: Page) -> bo
     if payload.refresh:
         ctx.write(tables.FORGET_LINKS, (run_id, ctx.key, 0))
     return any(
-        state in (WikiState.LOADED, WikiState.PROCESSED)
+        state in (WikiState.LOADED, WikiState.PROCESSED, WikiState.EXCLUDED)
         or (own_task and state in (WikiState.DISCOVERED, WikiState.CLAIMED))
         for state, own_task in states
     )
