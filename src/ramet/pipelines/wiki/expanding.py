@@ -13,12 +13,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ramet import Client, LineageState
+from ramet import Client, LineageState, RetryAfter, Transient
 from ramet.pipelines.wiki import questions
 from ramet.pipelines.wiki.driving import CONCURRENCY, View, work_through
 from ramet.pipelines.wiki.embedding.base import Embedder
 from ramet.pipelines.wiki.embedding.opening import check_embedder, open_embedder
-from ramet.pipelines.wiki.errors import GraphBusy, UnknownSeed, WikiError
+from ramet.pipelines.wiki.errors import GraphBusy, SourceError, UnknownSeed, WikiError, one_line
 from ramet.pipelines.wiki.expansions import source_options
 from ramet.pipelines.wiki.graphs.base import NO_MODEL
 from ramet.pipelines.wiki.graphs.locks import lock_alone
@@ -70,6 +70,8 @@ async def prepare(seeds: Sequence[str], settings: RunSettings) -> Prepared:
     try:
         titles = await _resolve(source, seeds)
         name, attribution = source.resource, source.attribution
+    except (Transient, RetryAfter) as error:
+        raise SourceError(f"{source.name} cannot be asked just now: {one_line(error)}: try again later") from None
     finally:
         await source.close()
     if len(titles) > settings.max_articles:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 
 import pytest
 
@@ -76,6 +77,14 @@ async def test_a_host_is_private_by_any_of_its_addresses() -> None:
 )
 async def test_numbers_and_names_of_this_machine_are_private(url: str) -> None:
     assert await is_private_host(url)
+
+
+async def test_a_person_without_a_network_is_told_so_in_a_line() -> None:
+    async def in_trouble(host: str, port: int) -> list[str]:
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    with pytest.raises(SourceError, match=r"wiki\.example.*Temporary failure.*network"):
+        await is_private_host("https://wiki.example/", resolver=in_trouble)
 
 
 async def test_no_address_is_not_a_public_one() -> None:

@@ -101,11 +101,14 @@ async def is_private_host(url: str, *, resolver: Resolve = resolve) -> bool:
     For the moment when a person names a wiki outright: this may be asked then, and the answer kept.
 
     Raises:
-        SourceError: no host of that name, or no URL.
-        Transient: the name could not be looked up just now.
+        SourceError: no host of that name, no URL, or the name cannot be looked up just now.
     """
     host, port = host_and_port(url)
-    return any(is_private(address) for address in await addresses_of(host, port, resolver=resolver))
+    try:
+        addresses = await addresses_of(host, port, resolver=resolver)
+    except Transient as error:
+        raise SourceError(f"{error}: is there a network? Try again later") from None
+    return any(is_private(address) for address in addresses)
 
 
 def host_and_port(url: str) -> tuple[str, int]:
@@ -189,8 +192,6 @@ class GuardedBackend:
     def _judge(self, host: str, address: Address) -> None:
         if is_public(address) or (self._private and is_private(address)):
             return
-        if is_private(address):
-            raise AddressRefused(
-                f"{host} is {address}, an address of this machine's own network: nothing is fetched there"
-            )
-        raise AddressRefused(f"{host} is {address}, an address that no wiki has: nothing is fetched there")
+        where = "" if host == str(address) else f"{address}, "
+        whose = "an address of this machine's own network" if is_private(address) else "an address that no wiki has"
+        raise AddressRefused(f"{host} is {where}{whose}: nothing is fetched there")

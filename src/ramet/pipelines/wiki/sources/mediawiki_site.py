@@ -57,9 +57,7 @@ def user_agent(host: str, contact: str) -> str:
     """
     contact = contact.strip()
     if is_wikimedia(host) and not _CONTACT.search(contact):
-        raise WikiError(
-            f"{host} asks its clients for a contact: give your e-mail address or web page as the user agent"
-        )
+        raise WikiError(f"{host} asks its clients for a contact: give your e-mail address or web page with --contact")
     if contact and (not contact.isascii() or not contact.isprintable()):
         raise WikiError("the user agent has a character that no header may have: use plain ASCII")
     return f"ramet-wiki/{ramet.__version__}" + (f" ({contact})" if contact else "")
