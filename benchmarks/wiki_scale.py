@@ -33,7 +33,7 @@ from benchmarks.worlds import World, title_of, write
 
 PARTS = 10
 LOOK_SECONDS = 0.25
-SHARE_OF_LEVEL = 0.05
+SHARE_OF_LEVEL = 0.02
 """A level with fewer of the articles says nothing about what one costs."""
 EXPAND = (sys.executable, "-m", "ramet.cli", "wiki", "expand")
 
@@ -196,8 +196,10 @@ def report(loaded: Sequence[tuple[float, int]], samples: Sequence[Sample], peaks
     }
 
 
-def _ratio(rows: Sequence[Part]) -> float:
-    """Processor time an article, of the last to the first."""
+def _ratio(rows: Sequence[Part]) -> float | None:
+    """Processor time an article, of the last to the first; None where there are no two."""
+    if len(rows) < 2:
+        return None
     first, last = rows[0], rows[-1]
     return round(last.cpu_seconds / last.articles / (first.cpu_seconds / first.articles), 2)
 
@@ -213,7 +215,7 @@ def table(found: dict[str, Any]) -> str:
     for name, value in found.items():
         if isinstance(value, dict):
             lines += [f"{name}, {key}: {each:,}" for key, each in value.items()]
-        elif not isinstance(value, list):
+        elif not isinstance(value, list) and value is not None:
             lines.append(f"{name}: {value:,}")
     return "\n".join(lines)
 

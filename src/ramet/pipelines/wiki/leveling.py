@@ -117,10 +117,11 @@ async def known_titles(ctx: Context) -> dict[str, Known]:
 
 async def _settle_failures(ctx: Context) -> None:
     """Titles whose last attempt ended in an exception or from outside could not say so themselves."""
-    run_id, known = run_of(ctx.tracking_id), await known_titles(ctx)
-    unsettled = {key for key, one in known.items() if one.state in (WikiState.DISCOVERED, WikiState.CLAIMED)}
+    run_id = run_of(ctx.tracking_id)
+    unsettled = {key for (key,) in await ctx.client.read(questions.UNSETTLED, (run_id,))}
     if not unsettled:
         return
+    known = await known_titles(ctx)
     async for task in ctx.client.all_tasks(tracking_id=ctx.tracking_id, states=ENDED_BADLY):
         one = known.get(task.key)
         subject = task.key if one is None or one.alias_of is None else one.alias_of
@@ -169,23 +170,24 @@ async def _offer(ctx: Context, number: int, settings: RunSettings) -> None:
 
 async def _prepare(ctx: Context, number: int, settings: RunSettings) -> Offer:
     run_id = run_of(ctx.tracking_id)
-    before = {
-        key: one
-        for key, one in (await known_titles(ctx)).items()
+    here, elsewhere = set[str](), set[str]()
+    looked_up, deepest = 0, 0
+    for key, depth, own_task, found_in in await ctx.client.read(questions.SEEN, (run_id,)):
         # What this level's own rounds brought, before a crash, was not known when they were planned.
-        if one.found_in != ctx.tracking_id or one.expansion_depth <= number
-    }
-    here = {key for key, one in before.items() if one.own_task and one.found_in == ctx.tracking_id}
+        if found_in == ctx.tracking_id and depth > number:
+            continue
+        looked_up, deepest = looked_up + own_task, max(deepest, depth)
+        (here if own_task and found_in == ctx.tracking_id else elsewhere).add(key)
     rows = await ctx.read(questions.TO_OFFER, (run_id, number, ctx.tracking_id))
     source = await expansions.source(ctx.client, settings)
     return Offer(
         number,
         sorted((depth, key) for key, depth in rows),
-        Seen(here, before.keys() - here),
-        settings.max_articles - sum(one.own_task for one in before.values()),
+        Seen(here, elsewhere),
+        settings.max_articles - looked_up,
         number >= settings.max_depth,
         settings.max_depth - number,
-        any(one.expansion_depth > number for one in before.values()),
+        deepest > number,
         source.resource,
     )
 

@@ -10,6 +10,12 @@ ARTICLES = """
 ARTICLE = f"{ARTICLES} AND title_key = ?"
 """(run_id, title_key): one of them."""
 
+SEEN = "SELECT title_key, expansion_depth, own_task, found_in FROM wiki_articles WHERE run_id = ?"
+"""(run_id): all titles of a run, as far as what is offered depends on them."""
+
+UNSETTLED = "SELECT title_key FROM wiki_articles WHERE run_id = ? AND wiki_state IN ('discovered', 'claimed')"
+"""(run_id): titles that nobody has loaded yet, nor said why not."""
+
 LOOKED_UP = "SELECT COUNT(*) FROM wiki_articles WHERE run_id = ? AND own_task = 1"
 """(run_id): how many titles have or had tasks of their own."""
 
