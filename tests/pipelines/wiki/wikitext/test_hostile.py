@@ -13,7 +13,7 @@ from tests.pipelines.wiki.wikitext.pages import wikitext
 from tests.pipelines.wiki.wikitext.sites import ENGLISH, LATGALIAN
 
 NESTED = 20_000
-LONG = 500_000
+LONG = 250_000
 
 OPENED = [
     *(
@@ -114,6 +114,33 @@ CLOSED = [
 ]
 
 
+RUNS = [
+    " ",
+    "\u00a0",
+    "<td>",
+    " <td>",
+    "{{a}} ",
+    " ,",
+    "\n",
+    "\n ",
+    "=",
+    "'",
+    "-",
+    "*",
+    "_",
+    "(",
+    "[",
+    "]",
+    "{",
+    "}",
+    "|",
+    ":",
+    ";",
+    "1",
+    "a|",
+]
+
+
 def read(text: str) -> Article | Refusal:
     return parse_page(wikitext(text), ENGLISH, ParseOptions())
 
@@ -133,6 +160,26 @@ def test_what_is_nested_deeply_does_no_harm(opening: str, closing: str) -> None:
     read(opening * NESTED + "x" + closing * NESTED)
     read(f"{opening}x{closing}" * times)
     read("text " + opening * times + closing * (times // 2))
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("run", RUNS)
+def test_a_long_run_after_anything_does_no_harm(run: str) -> None:
+    for before in (
+        "{{a}}",
+        "[[a|",
+        "(",
+        "\n|",
+        "\n=",
+        "[http://a ",
+        "__A",
+        "&",
+        "<b",
+        "[[File:a|",
+        "[[a (",
+        "<gallery>\na|[[b|",
+    ):
+        read(f"text {before}{run * (LONG // len(run))}text|]]</gallery>")
 
 
 @pytest.mark.timeout(60)
@@ -208,6 +255,8 @@ PIECES = st.sampled_from(
             "#",
             ":",
             ";",
+            "1",
+            "a|",
             "----",
             "__TOC__",
             "http://a",
@@ -248,7 +297,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=200))
 def test_any_text_is_an_article_or_refused_and_the_same_twice(text: str) -> None:
     for site in (ENGLISH, LATGALIAN):

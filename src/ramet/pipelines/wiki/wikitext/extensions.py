@@ -147,10 +147,12 @@ def _captions(gallery: str) -> str:
 
 def _split_caption(text: str) -> list[str]:
     """Cut at each `|` that is in no link."""
-    parts = [""]
+    parts: list[list[str]] = [[]]
+    depth = 0
     for piece in text.split("|"):
-        if parts[-1].count("[[") > parts[-1].count("]]"):
-            parts[-1] += f"|{piece}"
-        else:
-            parts.append(piece)
-    return parts[1:] if not parts[0] else parts
+        if depth <= 0 and parts[-1]:
+            parts.append([])
+            depth = 0
+        parts[-1].append(piece)
+        depth += piece.count("[[") - piece.count("]]")
+    return ["|".join(part) for part in parts]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ramet.pipelines.wiki.wikitext.marks import GONE
 from ramet.pipelines.wiki.wikitext.site import CATEGORIES, Site
-from ramet.pipelines.wiki.wikitext.titles import namespace_number
+from ramet.pipelines.wiki.wikitext.titles import TITLE_BYTES_MAX, namespace_number
 
 # Of `]]]` the last two close: `[[File:x|[http://y z]]]`.
 _TOKEN = re.compile(r"\[\[(?!\[)|\]\](?!\](?!\]))")
@@ -16,8 +16,8 @@ _FILES = (6, -2)
 _NESTED_MAX = 8
 """Pictures whose captions have pictures; one within another is all that people write."""
 _LINE_START_MAX = 200
-_OPTION = re.compile(r"\s*(?:[^\W\d]+=.*|[0-9]*x?[0-9]+ *px|[^\W\dA-Z][^\WA-Z]*(?:-\w+)*|)\s*", re.DOTALL)
-_IN_BRACKETS = re.compile(r"\s*[(\uff08][^()]*[)\uff09]\s*$")
+_OPTION = re.compile(r"[^\W\d]++=.*|[0-9]{0,5}x?[0-9]{1,5} ?px|[^\W\dA-Z][^\WA-Z]*+(?:-\w++)*+|", re.DOTALL)
+_IN_BRACKETS = re.compile(r"[ _]*[(\uff08][^()]*[)\uff09]\s*$")
 
 
 @dataclass(slots=True)
@@ -85,6 +85,8 @@ def _short(title: str, site: Site) -> str:
     prefix, colon, rest = title.partition(":")
     if colon and (namespace_number(prefix, site) is not None or _leads_elsewhere(title, site)):
         title = rest.strip()
+    if len(title) > TITLE_BYTES_MAX:
+        return title  # it is none
     return _IN_BRACKETS.sub("", title) or title
 
 
@@ -98,10 +100,10 @@ def _alone(text: str, start: int, end: int) -> bool:
 
 
 def _caption(options: str, text: str, start: int) -> str:
-    caption = options.rpartition("|")[2]
+    caption = options.rpartition("|")[2].strip()
     if _OPTION.fullmatch(caption):
         return GONE
     line = text.rfind("\n", max(0, start - _LINE_START_MAX), start) + 1
     if (line == 0 and start > _LINE_START_MAX) or text[line:start].strip(f" {GONE}"):
         return GONE
-    return f"{caption.strip()}\n\n"
+    return f"{caption}\n\n"

@@ -14,7 +14,7 @@ SCHEMES = (
     "|(?:mailto|news|urn|geo|magnet|tel|sip|sips|sms|xmpp|bitcoin|matrix):"
 )
 """How an external link begins, as a pattern."""
-_EXTERNAL_LINK = re.compile(rf"\[(?:{SCHEMES})[^\s\[\]<>\"]++[ \u00a0]*([^\[\]\n]*+)\]", re.IGNORECASE)
+_EXTERNAL_LINK = re.compile(rf"\[(?:{SCHEMES})[^\s\[\]<>\"]++[ \u00a0]*+([^\[\]\n]*+)\]", re.IGNORECASE)
 _BREAKS = (
     "address blockquote br caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section table tr ul".split()
 )
@@ -28,15 +28,16 @@ _INLINE = (
 _TAG = re.compile(rf"</?({'|'.join([*_BREAKS, *_CELLS, *_INLINE])})(?![\w.:@-])[^<>]*+>", re.IGNORECASE)
 _SWITCH = re.compile(r"__([^\W\d_]++(?:_[^\W\d_]++)*+)__")
 _LINE_MARKS = re.compile(rf"^[ {GONE}]*+(?:[*#:;]++|-{{4,}}+)[ ]*+", re.MULTILINE)
+# A run is looked at from its first character alone: from each of them would take a square of its length.
 _EMPTY_BRACKETS = re.compile(rf"\((?=[\s,;:/\u2013{GONE}]*+\))[^()]*{GONE}[^()]*\)")
 _OPENED = re.compile(rf"(?<=\()[ ,;:]*+{GONE}[ ,;:{GONE}]*+")
 _CLOSED = re.compile(rf"(?<![ ,;:{GONE}])(?=[ ,;:]*+{GONE})[ ,;:{GONE}]++(?=\))")
-_PAUSED = re.compile(rf" +{GONE}[ {GONE}]*+(?=[,.;:])")
+_PAUSED = re.compile(rf"(?<![ {GONE}])(?= ++{GONE})[ {GONE}]++(?=[,.;:])")
 _EMPTIED_LINE = re.compile(rf"^[ {GONE}]*{GONE}[ {GONE}]*\n?", re.MULTILINE)
 _LEFT_OVER = re.compile(r"\[\[++|\]\]++|\{\{++|\}\}++|\{\||\|\}|<!--|'''*+")
 _SPACES = re.compile(r"[^\S\n]+")
-_AROUND_NEWLINE = re.compile(rf"[ {CELL}]*\n[ {CELL}]*")
-_AROUND_CELL = re.compile(rf" *{CELL}[ {CELL}]*")
+_AROUND_NEWLINE = re.compile(rf"(?<![ {CELL}])[ {CELL}]*+\n[ {CELL}]*+")
+_AROUND_CELL = re.compile(rf"(?<! ) *+{CELL}[ {CELL}]*+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
