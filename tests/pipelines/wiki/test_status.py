@@ -91,3 +91,47 @@ async def test_a_run_on_which_nobody_works_says_how_to_continue(tmp_path: Path) 
     shown = out.file.getvalue()  # type: ignore[attr-defined]
     assert "ramet wiki expand A B C D" in shown
     assert "--embed none --max-articles 9 --max-depth 2" in " ".join(shown.split())
+
+
+async def test_a_silent_worker_s_title_is_told_with_its_depth_and_when_it_was_claimed(tmp_path: Path) -> None:
+    now = time.time()
+    async with app.client(tmp_path / "wiki.db") as client:
+        run = await submit(client)
+        await claim(client, 1)
+        assert (await status_of(client, run, now=now)).stale == ()
+        [stale] = (await status_of(client, run, now=now + 100)).stale
+    assert (stale.title, stale.stage, stale.worker) == ("A", "fetch", "test")
+    assert now - 5 < stale.claimed_at < stale.lease_until < now + 100
+
+
+async def test_what_titles_wait_for_is_told_with_how_many(tmp_path: Path) -> None:
+    async with app.client(tmp_path / "wiki.db") as client:
+        run = await submit(client)
+        for one in await claim(client, 3):
+            await settle(client, one, ev.Snooze(one.standing.fence, 60.0, "there is no source 'x'"))
+        status = await status_of(client, run)
+    assert status.waiting == {"there is no source 'x'": 3}
+    out = Console(file=io.StringIO(), width=80)
+    out.print(show_status(status, None, None))
+    assert "waiting: there is no source 'x' (3 titles)" in out.file.getvalue()  # type: ignore[attr-defined]
+
+
+async def test_the_state_queries_of_the_design_are_answered(tmp_path: Path) -> None:
+    async with app.client(tmp_path / "wiki.db") as client:
+        run = await submit(client)
+        [a, b] = await claim(client, 2)
+        deep = Write(tables.DISCOVER, (NAME, "E", "E", 2, "A", NAME))
+        failed = Write(tables.FAIL, ("not_found: no B", NAME, "B"))
+        rows = [*map(discover, SEEDS), deep, load("A", time.time())]
+        await settle(client, a, ev.Skip(a.standing.fence, "test"), *rows)
+        await settle(client, b, ev.Fail(b.standing.fence, "not_found: no B"), failed)
+        told = (await status_of(client, run)).as_json()
+    assert {state: count for state, count in told["states"].items() if count} == {
+        "discovered": 3,
+        "loaded": 1,
+        "failed": 1,
+    }
+    assert told["mean_depths"] == {"discovered": round(2 / 3, 3), "loaded": 0.0, "failed": 0.0}
+    assert (told["queue_size"], told["active"], told["loaded"], told["percent_complete"]) == (3, 0, 1, 20.0)
+    assert told["failure_rate"] == 0.5
+    assert told["passes"][0]["sort"] == "expand"

@@ -14,18 +14,17 @@ import click
 from rich.live import Live
 
 from ramet import Client
-from ramet.pipelines.wiki import acting, asking, demonstration, terminal
+from ramet.pipelines.wiki import acting, asking, demonstration, serving, terminal
 from ramet.pipelines.wiki.driving import CONCURRENCY, LOOK_SECONDS
 from ramet.pipelines.wiki.errors import GraphError
-from ramet.pipelines.wiki.graphs.base import GraphCounts
+from ramet.pipelines.wiki.graphs.opening import GraphInfo, default_graph
 from ramet.pipelines.wiki.options import ask, data_option, database_option, json_option
 from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings, find_run, list_runs
 from ramet.pipelines.wiki.sources.addresses import is_private_host
 from ramet.pipelines.wiki.sources.opening import BUNDLED
-from ramet.pipelines.wiki.status import RunStatus, graph_counts, status_of
-from ramet.pipelines.wiki.working import Wanted, work
+from ramet.pipelines.wiki.status import RunStatus, graph_of_run, status_of
+from ramet.pipelines.wiki.working import Wanted, submit_only, work
 
-GRAPH = "wiki.lbug"
 WATCH_SECONDS = 0.5
 CHOSEN = ("links", "disambiguation", "user_agent", "requests_per_second", "max_articles", "max_depth", "max_links")
 """Options of `expand` that are settings of a run by the same name."""
@@ -83,7 +82,11 @@ def wiki() -> None:
     "--requests-per-second", type=click.FloatRange(min=0, min_open=True), help="To the wiki, over all workers; at most."
 )
 @click.option(
-    "--graph", type=click.Path(dir_okay=False, path_type=Path), default=GRAPH, show_default=True, help="The graph file."
+    "--graph",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=default_graph,
+    show_default="wiki.lbug",
+    help="The graph file; .sqlite for one of SQLite.",
 )
 @click.option(
     "--embed",
@@ -94,6 +97,7 @@ def wiki() -> None:
     help="onnx, sentence-transformers:NAME, openai:NAME@URL, hashing (no model: finds shared words only), or none.",
 )
 @click.option("--no-embed", is_flag=True, help="No vectors: the same as --embed none.")
+@click.option("--no-work", is_flag=True, help="Submit only; `ramet wiki work` in other processes does the work.")
 @click.option("--concurrency", type=click.IntRange(1, 1_000), default=CONCURRENCY, show_default=True, hidden=True)
 @data_option
 @database_option
@@ -114,6 +118,9 @@ def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: P
         **{name: options[name] for name in CHOSEN},
     )
     wanted = Wanted(seeds, settings, options["database"], options["concurrency"], options["as_json"])
+    if options["no_work"]:
+        asyncio.run(submit_only(wanted))
+        return
     _, code = asyncio.run(work(wanted))
     click.get_current_context().exit(code)
 
@@ -132,12 +139,12 @@ def status(run: str | None, watch: bool, database: str, as_json: bool) -> None:
             await _watch(client, found, as_json)
             return
         now = await status_of(client, found)
-        counts = _counts(now)
+        graph = _graph(now)
         if as_json:
-            graph = None if counts is None else dataclasses.asdict(counts)
-            terminal.emit({**now.as_json(), "graph_holds": graph})
+            told = None if graph is None else dataclasses.asdict(graph)
+            terminal.emit({**now.as_json(), "graph_is": told, "graph_holds": told and told.pop("counts")})
             return
-        terminal.console().print(terminal.show_status(now, client.place, counts))
+        terminal.console().print(terminal.show_status(now, client.place, graph))
         others = len(await list_runs(client)) - 1
         if others and run is None:
             click.echo(
@@ -169,17 +176,25 @@ async def _watch(client: Client, run: Run, as_json: bool) -> None:
             live.update(terminal.show_status(now, client.place, None), refresh=True)
 
 
-def _counts(status: RunStatus) -> GraphCounts | None:
-    """What the graph holds; None while it is not there, or cannot be read just now."""
+def _graph(status: RunStatus) -> GraphInfo | None:
+    """What the graph is and holds; None while it is not there, or cannot be read just now."""
     try:
-        return graph_counts(Path(status.run.settings.graph))
+        return graph_of_run(Path(status.run.settings.graph))
     except GraphError:
         if status.live:
             return None
         raise
 
 
-for command in (acting.refresh, acting.retry, acting.exclude, asking.search, asking.neighbors, asking.export):
+for command in (
+    acting.refresh,
+    acting.retry,
+    acting.exclude,
+    serving.work_command,
+    asking.search,
+    asking.neighbors,
+    asking.export,
+):
     wiki.add_command(command)
 
 

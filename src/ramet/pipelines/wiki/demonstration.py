@@ -21,7 +21,7 @@ from ramet.pipelines.wiki.pipeline import app
 from ramet.pipelines.wiki.runs import FETCH, MAX_ARTICLES, MAX_DEPTH, RunSettings, run_of
 from ramet.pipelines.wiki.sources import dataset
 from ramet.pipelines.wiki.sources.opening import BUNDLED
-from ramet.pipelines.wiki.status import RunStatus, graph_counts
+from ramet.pipelines.wiki.status import RunStatus, graph_of_run
 from ramet.pipelines.wiki.working import Wanted, work
 
 SEEDS = ("Alan Turing", "Ada Lovelace")
@@ -79,7 +79,7 @@ async def _demonstrate(wanted: Wanted, before: Path | None) -> int:
 async def _show(client: Client, out: Console, status: RunStatus, wanted: Wanted) -> None:
     graph, data_dir = Path(wanted.settings.graph), Path(wanted.settings.data_dir)
     _title(out, "Where it stands")
-    out.print(terminal.show_status(status, client.place, graph_counts(graph)))
+    out.print(terminal.show_status(status, client.place, graph_of_run(graph)))
     _title(out, "Who led to whom (a part)")
     rows = await client.read(questions.ARTICLES, (status.run.run_id,))
     for tree in terminal.discovery_tree(rows, width=3, depth=2):

@@ -34,7 +34,7 @@ class View(Protocol):
     def look(self, status: RunStatus) -> None:
         """A moment later."""
 
-    def stopping(self, articles: int, *, again: bool) -> None:
+    def stopping(self, articles: int, /, *, again: bool) -> None:
         """A signal asked to stop; `articles` are in hand. `again`: without waiting for them."""
 
     def close(self) -> None:
@@ -79,13 +79,20 @@ async def _work_off(client: Client, run: Run, view: View, concurrency: int) -> i
     return 0
 
 
-async def _work(client: Client, run: Run, worker: Worker, view: View) -> int:
-    """Run the worker, showing how far it is; the signal that stopped it, or 0."""
+class Stopping(Protocol):
+    """Who is told that a signal asked to stop."""
+
+    def __call__(self, in_hand: int, /, *, again: bool) -> None:
+        """See `View.stopping`."""
+
+
+async def run_worker(worker: Worker, stopping: Stopping) -> list[int]:
+    """Run a worker, which the first signal drains and a second stops; the signals that came."""
     heard: list[int] = []
 
     def hear(number: int) -> None:
         heard.append(number)
-        view.stopping(worker.in_hand, again=len(heard) > 1)
+        stopping(worker.in_hand, again=len(heard) > 1)
         if len(heard) > 1:
             worker.stop()
         else:
@@ -95,7 +102,6 @@ async def _work(client: Client, run: Run, worker: Worker, view: View) -> int:
     numbers = (signal.SIGINT, signal.SIGTERM)
     for number in numbers:
         loop.add_signal_handler(number, hear, number)
-    watching = asyncio.create_task(_watch(client, run, view))
     quiet = logging.getLogger("ramet.guard")
     level = quiet.level
     # Links to what is there already and links over the cap are what every run ends with; its status counts them.
@@ -104,10 +110,19 @@ async def _work(client: Client, run: Run, worker: Worker, view: View) -> int:
         await worker.run()
     finally:
         quiet.setLevel(level)
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
         for number in numbers:
             loop.remove_signal_handler(number)
+    return heard
+
+
+async def _work(client: Client, run: Run, worker: Worker, view: View) -> int:
+    """Run the worker, showing how far it is; the signal that stopped it, or 0."""
+    watching = asyncio.create_task(_watch(client, run, view))
+    try:
+        heard = await run_worker(worker, view.stopping)
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
     return heard[0] if heard else 0
 
 

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from ramet import Client, LineageState, Task, TaskState
 from ramet.pipelines.wiki import questions
-from ramet.pipelines.wiki.graphs.base import GraphCounts
-from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
+from ramet.pipelines.wiki.graphs.opening import GraphInfo, graph_info, graph_is_there
 from ramet.pipelines.wiki.runs import ARTICLE, FETCH, LEVEL, REFRESH, RETRY, ArticlePayload, Run, number_of
 from ramet.pipelines.wiki.tables import WikiState
 from ramet.pipelines.wiki.waits import PausedHost, StaleClaim, paused_hosts, stale_claims, waiting_for
@@ -240,16 +239,13 @@ def reason_of(error: str | None) -> str:
     return (error or "unknown").partition(":")[0]
 
 
-def graph_counts(path: Path) -> GraphCounts | None:
-    """What the graph of a run holds; None when it is not there yet.
+def graph_of_run(path: Path) -> GraphInfo | None:
+    """What the graph of a run is and holds; None when it is not there yet.
 
     Raises:
         GraphError: it cannot be read.
     """
-    if not path.exists():
-        return None
-    with LadybugGraph.open_reader(path) as graph:
-        return graph.counts()
+    return graph_info(path) if graph_is_there(path) else None
 
 
 def _rounded(value: float | None) -> float | None:

@@ -11,6 +11,7 @@ import os
 import sys
 import time
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,17 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ramet.pipelines.wiki.command_line import command_of
-from ramet.pipelines.wiki.graphs.base import GraphCounts, SearchHit
+from ramet.pipelines.wiki.graphs.base import SearchHit
+from ramet.pipelines.wiki.graphs.opening import GraphInfo
 from ramet.pipelines.wiki.status import RunStatus
 from ramet.pipelines.wiki.tables import WikiState
 
 PIPE_WIDTH = 100
 """Columns where there is no terminal: people read logs, machines take --json."""
+PASSES_SHOWN = 4
+STALE_SHOWN = 3
+DEPTHS_SHOWN = 10
+LINES_SHOWN = 8
 LINE_SECONDS = 2.0
 """Shortest time between two progress lines where there is no terminal."""
 STYLES = {
@@ -137,7 +143,7 @@ class BarView:
             description=f"level {status.level}{rate}{left}{failed}",
         )
 
-    def stopping(self, articles: int, *, again: bool) -> None:
+    def stopping(self, articles: int, /, *, again: bool) -> None:
         """See `View`."""
         self._progress.console.print(Text(_stopping(articles, again=again)))
 
@@ -168,7 +174,7 @@ class LineView:
             click.echo(summary(status))
             self._told, self._next_at = told, time.monotonic() + LINE_SECONDS
 
-    def stopping(self, articles: int, *, again: bool) -> None:
+    def stopping(self, articles: int, /, *, again: bool) -> None:
         """See `View`."""
         click.echo(_stopping(articles, again=again), err=True)
 
@@ -204,13 +210,13 @@ def _stopping(articles: int, *, again: bool) -> str:
 # --- showing a run ----------------------------------------------------------------------------------------------
 
 
-def show_status(status: RunStatus, database: str | None, graph: GraphCounts | None) -> RenderableType:
+def show_status(status: RunStatus, database: str | None, graph: GraphInfo | None) -> RenderableType:
     """Everything `wiki status` tells, in at most 80 columns.
 
     Args:
         status: what to show.
         database: its address as it may be shown, for the command that continues the run; None: do not speak of that.
-        graph: what its graph holds, where it could be read.
+        graph: what its graph is and holds, where it could be read.
     """
     run = status.run
     head = Text.assemble(
@@ -219,9 +225,11 @@ def show_status(status: RunStatus, database: str | None, graph: GraphCounts | No
         f" · {span(status.elapsed_seconds)}",
     )  # fmt: skip
     place = f"run {run.run_id} · graph {plain(_short(run.settings.graph))}"
-    parts: list[RenderableType] = [head, Text(place, style="dim"), Text(), _by_depth(status)]
+    parts: list[RenderableType] = [head, Text(place, style="dim"), *_passes(status), Text(), _by_depth(status)]
+    parts += [Text(_progress_line(status), style="dim")]
     if graph is not None:
-        parts += [Text(), Text(_graph_line(graph))]
+        parts += [Text(), Text(_graph_line(graph)), Text(_vectors_line(graph), style="dim")]
+    parts += _held_up(status)
     if status.live and database is not None:
         parts += [Text(), Text(summary(status) if _worked_on(status) else _idle(status, database))]
     if status.failures:
@@ -238,17 +246,60 @@ def _by_depth(status: RunStatus) -> Table:
         table.add_column(state.value, justify="right", style=STYLES[state])
     table.add_column("all", justify="right")
     rows = [(str(depth), states) for depth, states in sorted(status.depths.items())]
+    if len(rows) > DEPTHS_SHOWN:
+        rest = sum((Counter(states) for _, states in rows[DEPTHS_SHOWN:]), Counter[WikiState]())
+        rows = [*rows[:DEPTHS_SHOWN], (f"≥ {DEPTHS_SHOWN}", dict(rest))]
     for name, states in [*rows, ("all", dict(status.states))]:
         counts = [states.get(state, 0) for state in WikiState]
         table.add_row(name, *(f"{count:,}" if count else "·" for count in counts), f"{sum(counts):,}")
+    means = status.mean_depths
+    table.add_row("mean", *(f"{means[state]:.1f}" if state in means else "·" for state in WikiState), "", style="dim")
     return table
 
 
-def _graph_line(graph: GraphCounts) -> str:
+def _passes(status: RunStatus) -> Iterable[Text]:
+    """The passes of a run that has several, the latest ones."""
+    if len(status.passes) > 1:
+        shown = " · ".join(f"{one.sort} {one.state}" for one in status.passes[-PASSES_SHOWN:])
+        earlier = "… " if len(status.passes) > PASSES_SHOWN else ""
+        yield Text(f"passes: {earlier}{shown}", style="dim")
+
+
+def _progress_line(status: RunStatus) -> str:
+    parts = [f"{status.percent_complete:.0f} % of them in the graph", f"{status.queue_size:,} waiting",
+             f"{status.active:,} in work", f"{100 * status.failure_rate:.0f} % failed"]  # fmt: skip
+    return " · ".join(parts)
+
+
+def _graph_line(graph: GraphInfo) -> str:
+    held = graph.counts
     return (
-        f"the graph holds {counted(graph.articles, 'article')}, {counted(graph.sections, 'section')}, "
-        f"{counted(graph.categories, 'category', 'categories')}, {counted(graph.links, 'link')}"
+        f"the graph holds {counted(held.articles, 'article')}, {counted(held.sections, 'section')}, "
+        f"{counted(held.categories, 'category', 'categories')}, {counted(held.links, 'link')}"
     )
+
+
+def _vectors_line(graph: GraphInfo) -> str:
+    if not graph.dimension:
+        return "no vectors: searched by words"
+    how = {"exact": "compared one by one", "none": "not searched by meaning"}.get(graph.vector_index)
+    return f"vectors of {plain(graph.model_id)}, {how or f'vector index {graph.vector_index}'}"
+
+
+def _held_up(status: RunStatus, *, now: float | None = None) -> list[RenderableType]:
+    """What a run waits for, and whose workers have fallen silent."""
+    now = time.time() if now is None else now
+    lines = [f"waiting: {plain(reason)} ({counted(count, 'title')})" for reason, count in status.waiting.items()]
+    lines += [
+        f"{plain(one.name)} is not asked for another {span(one.until - now)}: {plain(one.reason)}"
+        for one in status.paused
+    ]
+    for one in status.stale[:STALE_SHOWN]:
+        depth = "" if one.expansion_depth is None else f" at depth {one.expansion_depth}"
+        lines.append(f"stale: {plain(one.title)}{depth}, claimed {span(now - one.claimed_at)} ago to {one.stage}")
+    if len(status.stale) > STALE_SHOWN:
+        lines.append(f"stale: {len(status.stale) - STALE_SHOWN:,} more claims of silent workers")
+    return [Text("\n" + "\n".join(lines[:LINES_SHOWN]), style="yellow")] if lines else []
 
 
 def _short(path: str) -> str:

@@ -15,13 +15,13 @@ from ramet.pipelines.wiki import terminal
 from ramet.pipelines.wiki.command_line import command_of, database_words
 from ramet.pipelines.wiki.driving import CONCURRENCY, View, work_through
 from ramet.pipelines.wiki.errors import WikiError
-from ramet.pipelines.wiki.expanding import Prepared, expand, graph_for_us, prepare, prepare_again
+from ramet.pipelines.wiki.expanding import Prepared, expand, go_on, graph_for_us, prepare, prepare_again, submit
 from ramet.pipelines.wiki.pages import Reason
 from ramet.pipelines.wiki.pipeline import app
 from ramet.pipelines.wiki.runs import Run, RunSettings, find_run
 from ramet.pipelines.wiki.sources import dataset
 from ramet.pipelines.wiki.sources.opening import BUNDLED
-from ramet.pipelines.wiki.status import RunStatus, graph_counts
+from ramet.pipelines.wiki.status import RunStatus, graph_of_run, status_of
 
 EXIT_UNFINISHED = 1
 
@@ -59,6 +59,30 @@ async def work(wanted: Wanted) -> tuple[RunStatus, int]:
             status, stopped = await expand(client, prepared, view, concurrency=wanted.concurrency)
         _tell_end(wanted, status, stopped, prepared.attribution)
     return status, _exit_code(status, stopped)
+
+
+async def submit_only(wanted: Wanted) -> None:
+    """Submit a run, or its next pass, for others to work on, and tell how.
+
+    Raises:
+        WikiError, StoreError: nothing was begun, and why.
+    """
+    _check_folder(wanted.database)
+    prepared = await prepare(wanted.seeds, wanted.settings)
+    async with app.client(wanted.database) as client:
+        if not await submit(client, prepared):
+            run = await find_run(client, prepared.run_id)
+            if not run.live:
+                await go_on(client, run, prepared)
+        status = await status_of(client, await find_run(client, prepared.run_id))
+        database = database_words(client.place)
+    if wanted.as_json:
+        terminal.emit({"event": "submitted", **status.as_json()})
+        return
+    click.echo(f"submitted {prepared.run_id}; to work on it:" if status.live else "there is nothing left to do")
+    if status.live:
+        click.echo("  " + shlex.join(["ramet", "wiki", "work", *database]) + "   # anywhere, as often as you like")
+        click.echo("  " + shlex.join(["ramet", "wiki", "work", "--only", "load", *database]) + "   # one, here")
 
 
 class Again(NamedTuple):
@@ -135,7 +159,7 @@ def _tell_end(wanted: Wanted, status: RunStatus, stopped: int, attribution: str)
         return
     out = terminal.console()
     if not wanted.brief:
-        counts = None if status.live else graph_counts(Path(status.run.settings.graph))
+        counts = None if status.live else graph_of_run(Path(status.run.settings.graph))
         out.print(terminal.show_status(status, None, counts))
     again = terminal.plain(command_of(status.run, wanted.database))
     if status.live:
@@ -143,7 +167,7 @@ def _tell_end(wanted: Wanted, status: RunStatus, stopped: int, attribution: str)
     elif status.state != LineageState.FINISHED:
         out.print(Text(f"\nthe run is {status.state}; `ramet status {status.run.run_id}` shows its lineage"))
     elif set(status.failures) - {reason.value for reason in Reason}:
-        retry = shlex.join(["ramet", "retry", "--failed", status.run.run_id, *database_words(wanted.database)])
-        out.print(Text(f"\nto try the failed ones again:\n  {terminal.plain(retry)}\n  {again}"), soft_wrap=True)
+        retry = shlex.join(["ramet", "wiki", "retry", status.run.run_id, *database_words(wanted.database)])
+        out.print(Text(f"\nto try the failed ones again:\n  {terminal.plain(retry)}"), soft_wrap=True)
     if attribution and not wanted.brief:
         out.print(Text(f"\n{attribution}", style="dim"))
