@@ -157,7 +157,7 @@ async def expand(
 
 async def submit(client: Client, prepared: Prepared) -> bool:
     """Submit the first pass of a run, whole or not at all; False when it is there already."""
-    first = LevelPayload(level=0, run=prepared.settings, seeds=prepared.titles)
+    first = LevelPayload(level=0, run=prepared.settings, seeds=prepared.titles, resource=prepared.resource)
     seeds = [(ARTICLE, ArticlePayload(title=title, resource=prepared.resource)) for title in prepared.titles]
     submitted = await client.submit_many(
         [*seeds, (LEVEL, first)],
@@ -180,7 +180,7 @@ async def go_on(client: Client, run: Run, prepared: Prepared) -> bool:
         if not await client.read(questions.FRONTIER, (run.run_id, prepared.settings.max_depth)):
             return False
     submitted = await client.submit_many(
-        [(LEVEL, LevelPayload(level=0, run=prepared.settings, seeds=run.seeds))],
+        [(LEVEL, LevelPayload(level=0, run=prepared.settings, seeds=run.seeds, resource=prepared.resource))],
         one_lineage=True,
         tracking_id=run.next_tracking_id,
         limits=limits_of(prepared.settings, looked_up=looked_up),

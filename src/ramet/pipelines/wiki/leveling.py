@@ -77,7 +77,7 @@ async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]
         return ctx.snooze(wait_for(error), str(error))
     if ctx.stage != OFFERED:
         await _settle_failures(ctx)
-        await _offer(ctx, payload.level, settings)
+        await _offer(ctx, payload, settings)
     known = await known_titles(ctx)
     follows = bool((await ctx.client.tasks(parent_id=ctx.id, kind=LEVEL, limit=1)).tasks)
     drawn = await _draw(ctx, graph, known, payload.level - 1 if follows else payload.level)
@@ -151,9 +151,9 @@ class Offer(NamedTuple):
     resource: str
 
 
-async def _offer(ctx: Context, number: int, settings: RunSettings) -> None:
+async def _offer(ctx: Context, payload: LevelPayload, settings: RunSettings) -> None:
     """Offer all links, round by round; after a crash, the rounds that are left."""
-    offer = await _prepare(ctx, number, settings)
+    offer = await _prepare(ctx, payload, settings)
     done, place = int(ctx.state.get("rounds", 0)), 0
     async for part, past in _rounds(ctx, offer):
         if place >= done:
@@ -163,13 +163,15 @@ async def _offer(ctx: Context, number: int, settings: RunSettings) -> None:
                 ctx.lower(max_spawn_depth=ctx.spawn_depth)
             await _offer_round(ctx, part, offer.resource, place)
         place += 1
+    if place == 0:  # Nobody links anywhere, but what an earlier pass has loaded farther away may.
+        await _open_next(ctx, offer)
     for _, key in offer.sources:
         ctx.write(tables.OFFER, (ctx.tracking_id, run_of(ctx.tracking_id), key))
     await ctx.checkpoint(OFFERED)
 
 
-async def _prepare(ctx: Context, number: int, settings: RunSettings) -> Offer:
-    run_id = run_of(ctx.tracking_id)
+async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -> Offer:
+    run_id, number = run_of(ctx.tracking_id), payload.level
     here, elsewhere = set[str](), set[str]()
     looked_up, deepest = 0, 0
     for key, depth, own_task, found_in in await ctx.client.read(questions.SEEN, (run_id,)):
@@ -179,7 +181,6 @@ async def _prepare(ctx: Context, number: int, settings: RunSettings) -> Offer:
         looked_up, deepest = looked_up + own_task, max(deepest, depth)
         (here if own_task and found_in == ctx.tracking_id else elsewhere).add(key)
     rows = await ctx.read(questions.TO_OFFER, (run_id, number, ctx.tracking_id))
-    source = await expansions.source(ctx.client, settings)
     return Offer(
         number,
         sorted((depth, key) for key, depth in rows),
@@ -188,7 +189,7 @@ async def _prepare(ctx: Context, number: int, settings: RunSettings) -> Offer:
         number >= settings.max_depth,
         settings.max_depth - number,
         deepest > number,
-        source.resource,
+        payload.resource,
     )
 
 
@@ -236,7 +237,7 @@ async def _open_next(ctx: Context, offer: Offer) -> None:
         levels = int(follows) if not offer.deeper else offer.levels_left
         ctx.lower(max_tasks=lineage.tasks + len(STAGES) * plan.grants + levels)
     if follows:
-        ctx.spawn(LEVEL, LevelPayload(level=offer.number + 1))
+        ctx.spawn(LEVEL, LevelPayload(level=offer.number + 1, resource=offer.resource))
 
 
 async def _offer_round(ctx: Context, part: Sequence[Link], resource: str, place: int) -> None:

@@ -91,7 +91,7 @@ async def refreshed(client: Client, tracking_id: str) -> Refreshed | None:
     return Refreshed(first.result["articles"], found["changed"], found["gone"], found["redirects"])
 
 
-@app.task(REFRESH, key=lambda payload: "refresh", queue=LOADING, probation=False)
+@app.task(REFRESH, key=lambda payload: "refresh", queue=FETCHING)
 async def refresh(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
     """Ask for a comparison of every loaded article, 50 at a time, and for the drawing afterwards."""
     settings = await expansions.settings(ctx.client, ctx.tracking_id)

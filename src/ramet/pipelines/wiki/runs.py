@@ -102,6 +102,8 @@ class LevelPayload(BaseModel):
     """Only the first task of a pass carries them."""
     seeds: tuple[str, ...] = ()
     """Display titles of the run's seeds, in the order of their keys; with the first task of a pass."""
+    resource: str = ""
+    """What the source's requests go through; empty for a local source. Who closes levels need not have the source."""
 
 
 @dataclass(frozen=True, slots=True)
