@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 SLOTS = 3
 """Requests to one host at once: what wikis ask of clients."""
-LEASE_SECONDS = 90.0
-"""How long a slot is held for a holder that says nothing: a request takes a third of it at most."""
+LEASE_SECONDS = 20.0
+"""How long a slot is held for a holder that says nothing. Of three killed ones everybody else waits so long."""
+RENEW_SECONDS = LEASE_SECONDS / 3
 LOOK_SECONDS = (0.02, 0.5)
 """Between two looks for a free slot: at first, and at most. What is really waited is half of it or more."""
 
@@ -58,6 +59,8 @@ PACE = """
     WHERE host = ? AND EXISTS (SELECT 1 FROM wiki_host_slots WHERE host = ? AND holder = ?)
     RETURNING next_at"""
 """(now, now, gap, host, host, holder): the end of the gap after this request; no row without a slot."""
+RENEW = "UPDATE wiki_host_slots SET until = ? WHERE host = ? AND holder = ?"
+"""(until, host, holder)"""
 GIVE_BACK = "UPDATE wiki_host_slots SET holder = '', until = 0 WHERE host = ? AND holder = ?"
 """(host, holder)"""
 
@@ -152,11 +155,29 @@ class SharedGate:
         async with self._in_line:
             try:
                 await self._wait_for_turn(transaction, holder)
-                yield
+                async with self._held(transaction, holder):
+                    yield
             finally:
                 # A handler that lost its claim can write no more: the slot comes back with its lease.
                 with suppress(ClaimLost, TransactionRefused):
                     await transaction([Statement(GIVE_BACK, (self._host, holder))])
+
+    @asynccontextmanager
+    async def _held(self, transaction: Transaction, holder: str) -> AsyncIterator[None]:
+        """Keep the slot for as long as the request takes."""
+        renewing = asyncio.create_task(self._renew(transaction, holder))
+        try:
+            yield
+        finally:
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+
+    async def _renew(self, transaction: Transaction, holder: str) -> None:
+        while True:
+            await self._clock.sleep(RENEW_SECONDS)
+            renewal = Statement(RENEW, (self._clock.now() + LEASE_SECONDS, self._host, holder))
+            # One that is on its way is not broken off: what comes after the slot was given back changes nothing.
+            await asyncio.shield(transaction([renewal]))
 
     async def _wait_for_turn(self, transaction: Transaction, holder: str) -> None:
         if not self._known:
