@@ -31,9 +31,9 @@ Trouble = Callable[[MediaWiki], None]
 """Switches faults; called in a thread of its own as soon as the work begins."""
 
 
-async def expand(folder: Path, wiki: MediaWiki, trouble: Trouble | None = None, **more: Any) -> str:
-    """Expand all of the wiki into `folder`, in this process; the run's name."""
-    settings = RunSettings(
+def settings_of(folder: Path, wiki: MediaWiki, **more: Any) -> RunSettings:
+    """Of a run of the whole wiki into a folder."""
+    return RunSettings(
         source=wiki.api,
         data_dir=str(folder / "data"),
         graph=str(folder / GRAPH),
@@ -44,7 +44,11 @@ async def expand(folder: Path, wiki: MediaWiki, trouble: Trouble | None = None, 
         max_depth=DEPTH_MAX,
         **more,
     )
-    prepared = await prepare([ATLAS], settings)
+
+
+async def expand(folder: Path, wiki: MediaWiki, trouble: Trouble | None = None, **more: Any) -> str:
+    """Expand all of the wiki into `folder`, in this process; the run's name."""
+    prepared = await prepare([ATLAS], settings_of(folder, wiki, **more))
     async with app.client(folder / DATABASE) as client:
         await submit(client, prepared)
         newest = (await find_run(client, prepared.run_id)).newest.tracking_id
