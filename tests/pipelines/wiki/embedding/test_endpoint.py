@@ -133,6 +133,11 @@ def test_nothing_is_asked_for_no_texts(server: Scripted) -> None:
     assert len(server.calls) == 1
 
 
+def test_no_empty_text_is_sent_since_no_endpoint_takes_one(server: Scripted) -> None:
+    assert len(opened(server).embed(["", "a"])) == 2
+    assert sorted(server.calls[-1].texts) == [" ", "a"]
+
+
 def test_the_dimension_is_asked_for_and_held_to(server: Scripted) -> None:
     embedder = opened(server, "?dimensions=2")
     assert (embedder.dimension, server.calls[0].body["dimensions"]) == (2, 2)
