@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,8 +57,12 @@ class Prepared:
     embedder: Embedder | None
 
 
-async def prepare(seeds: Sequence[str], settings: RunSettings) -> Prepared:
+async def prepare(
+    seeds: Sequence[str], settings: RunSettings, *, progress: Callable[[str], None] | None = None
+) -> Prepared:
     """Open the source, find the seeds in it, and fetch what the run needs.
+
+    `progress` is told a line now and then while a big file is read.
 
     Raises:
         UnknownSeed: the source has no such article; names the nearest titles.
@@ -66,7 +70,9 @@ async def prepare(seeds: Sequence[str], settings: RunSettings) -> Prepared:
     """
     check_embedder(settings.embedder)
     data_dir = Path(settings.data_dir)
-    source = await asyncio.to_thread(open_source, settings.source, data_dir, source_options(settings))
+    source = await asyncio.to_thread(
+        open_source, settings.source, data_dir, source_options(settings), progress=progress
+    )
     try:
         titles = await _resolve(source, seeds)
         name, attribution = source.resource, source.attribution

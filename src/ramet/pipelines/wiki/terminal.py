@@ -31,7 +31,7 @@ from ramet.pipelines.wiki.tables import WikiState
 
 PIPE_WIDTH = 100
 """Columns where there is no terminal: people read logs, machines take --json."""
-PASSES_SHOWN = 4
+PASSES_SHOWN = 3
 STALE_SHOWN = 3
 DEPTHS_SHOWN = 10
 LINES_SHOWN = 8

@@ -51,7 +51,7 @@ async def work(wanted: Wanted) -> tuple[RunStatus, int]:
     _check_folder(wanted.database)
     if not wanted.as_json:
         _tell_downloads(wanted.settings)
-    prepared = await prepare(wanted.seeds, wanted.settings)
+    prepared = await prepare(wanted.seeds, wanted.settings, progress=_tell_progress)
     async with graph_for_us(wanted.settings, prepared.embedder):
         async with app.client(wanted.database) as client:
             wanted = wanted._replace(database=client.place)
@@ -68,7 +68,7 @@ async def submit_only(wanted: Wanted) -> None:
         WikiError, StoreError: nothing was begun, and why.
     """
     _check_folder(wanted.database)
-    prepared = await prepare(wanted.seeds, wanted.settings)
+    prepared = await prepare(wanted.seeds, wanted.settings, progress=_tell_progress)
     async with app.client(wanted.database) as client:
         if not await submit(client, prepared):
             run = await find_run(client, prepared.run_id)
@@ -128,6 +128,10 @@ def _exit_code(status: RunStatus, stopped: int) -> int:
     if stopped and status.live:
         return 128 + stopped
     return 0 if status.state == LineageState.FINISHED else EXIT_UNFINISHED
+
+
+def _tell_progress(line: str) -> None:
+    click.echo(terminal.plain(line), err=True)
 
 
 def _check_folder(database: str) -> None:
