@@ -27,7 +27,7 @@ NAME = "wiki-test"
 
 
 async def submit(client: Client) -> Run:
-    assert await submit_run(client, Prepared(NAME, SETTINGS, SEEDS, "", "", None))
+    assert await submit_run(client, Prepared(NAME, SETTINGS, SEEDS, SEEDS, "", "", None))
     return await find_run(client)
 
 

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ramet import Client, LineageState, RetryAfter, Transient
+from ramet import Client, LineageState, RetryAfter, TaskOptions, Transient
 from ramet.pipelines.wiki import questions
 from ramet.pipelines.wiki.driving import CONCURRENCY, View, work_through
 from ramet.pipelines.wiki.embedding.base import Embedder
@@ -50,6 +50,8 @@ class Prepared:
 
     run_id: str
     settings: RunSettings
+    keys: tuple[str, ...]
+    """Canonical titles of the seeds, sorted; none for a run that is there already."""
     titles: tuple[str, ...]
     """Of the seeds, as they are displayed, in the order of their keys."""
     resource: str
@@ -85,7 +87,13 @@ async def prepare(
     embedder = await asyncio.to_thread(open_embedder, settings.embedder, data_dir)
     keys = sorted(titles)
     return Prepared(
-        run_id_of(keys, settings), settings, tuple(titles[key] for key in keys), name, attribution, embedder
+        run_id_of(keys, settings),
+        settings,
+        tuple(keys),
+        tuple(titles[key] for key in keys),
+        name,
+        attribution,
+        embedder,
     )
 
 
@@ -100,7 +108,7 @@ async def prepare_again(run: Run) -> Prepared:
     name, attribution = source.resource, source.attribution
     await source.close()
     embedder = await asyncio.to_thread(open_embedder, settings.embedder, data_dir)
-    return Prepared(run.run_id, settings, run.seeds, name, attribution, embedder)
+    return Prepared(run.run_id, settings, (), run.seeds, name, attribution, embedder)
 
 
 async def _resolve(source: ArticleSource, seeds: Sequence[str]) -> dict[str, str]:
@@ -164,7 +172,11 @@ async def expand(
 async def submit(client: Client, prepared: Prepared) -> bool:
     """Submit the first pass of a run, whole or not at all; False when it is there already."""
     first = LevelPayload(level=0, run=prepared.settings, seeds=prepared.titles, resource=prepared.resource)
-    seeds = [(ARTICLE, ArticlePayload(title=title, resource=prepared.resource)) for title in prepared.titles]
+    seeds = [
+        # The wiki's own rules make the key: where case matters, the first letter's does.
+        (ARTICLE, ArticlePayload(title=title, resource=prepared.resource), TaskOptions(key=key))
+        for key, title in zip(prepared.keys, prepared.titles, strict=True)
+    ]
     submitted = await client.submit_many(
         [*seeds, (LEVEL, first)],
         one_lineage=True,
