@@ -12,6 +12,9 @@ from click.testing import CliRunner, Result
 
 from ramet import App, Task, TaskHistory, TaskState
 from ramet.cli import main
+from ramet.pipelines.wiki.pipeline import app
+from ramet.pipelines.wiki.refreshing import begin_refresh
+from ramet.pipelines.wiki.runs import find_run
 from tests.pipelines.wiki.worlds import graph_of
 
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
@@ -127,3 +130,18 @@ def test_a_title_that_cannot_be_meant_is_one_line(place: Place, words: tuple[str
     assert (
         "has no title 'Nothing'" if "Nothing" in words else "it is processed" if "exclude" in words else "is processed"
     ) in line
+
+
+async def begin_a_refresh(place: Place) -> None:
+    async with app.client(place.folder / "wiki.db") as client:
+        assert await begin_refresh(client, await find_run(client))
+
+
+@pytest.mark.parametrize("command", ["refresh", "expand"])
+def test_a_refresh_that_was_left_half_done_is_finished_and_no_other_begun(place: Place, command: str) -> None:
+    place.expand()
+    asyncio.run(begin_a_refresh(place))
+    place.write(PAGES | {"Bridge": {"text": "Rebuilt."}})
+    told = last(place.run("refresh", "--json")) if command == "refresh" else place.expand()
+    assert [(one["sort"], one["state"]) for one in told["passes"]] == [("expand", "finished"), ("refresh", "finished")]
+    assert any(line.startswith("Section") and "Rebuilt." in line for line in graph_of(place.folder))
