@@ -309,4 +309,6 @@ class ChildProcess:
 def _child_environment() -> dict[str, str]:
     """The child must find the app where this process found it, working directory included."""
     path = os.pathsep.join(item or os.getcwd() for item in sys.path)
-    return {**os.environ, "PYTHONPATH": path}
+    # By default the C library keeps a heap for each thread that allocates, and gives little of it back: handlers run in
+    # many threads, of which one at a time runs Python.
+    return {"MALLOC_ARENA_MAX": "2", **os.environ, "PYTHONPATH": path}

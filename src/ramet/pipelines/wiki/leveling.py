@@ -7,9 +7,8 @@ drawn one level late, as a title may turn out to be a redirect only when it has 
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -46,6 +45,7 @@ EXCLUDED = "excluded"
 """The engine's reason for a task that a person took out."""
 OFFERING, OFFERED = "offering", "offered"
 SOURCES_PER_READ = 500
+KEYS_PER_READ = 2_000
 
 
 class Known(NamedTuple):
@@ -53,8 +53,6 @@ class Known(NamedTuple):
 
     title: str
     expansion_depth: int
-    state: str
-    own_task: bool
     found_in: str
     alias_of: str | None
 
@@ -78,12 +76,11 @@ async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]
     if ctx.stage != OFFERED:
         await _settle_failures(ctx)
         await _offer(ctx, payload, settings)
-    known = await known_titles(ctx)
     follows = bool((await ctx.client.tasks(parent_id=ctx.id, kind=LEVEL, limit=1)).tasks)
-    drawn = await _draw(ctx, graph, known, payload.level - 1 if follows else payload.level)
+    drawn = await _draw(ctx, graph, payload.level - 1 if follows else payload.level)
     if not follows:
         await asyncio.to_thread(graph.build_vector_index)
-    return {"known": len(known), "drawn": drawn}
+    return {"drawn": drawn}
 
 
 async def all_ended(ctx: Context) -> bool:
@@ -105,14 +102,20 @@ async def all_ended(ctx: Context) -> bool:
         pause *= 1.2
 
 
-async def known_titles(ctx: Context) -> dict[str, Known]:
-    """All titles of the run, by key."""
-    rows = await ctx.client.read(questions.ARTICLES, (run_of(ctx.tracking_id),))
-    return {
-        # A few words and names stand in every row: each once in memory.
-        key: Known(title, depth, sys.intern(state), bool(own_task), sys.intern(found_in), alias_of)
-        for key, title, depth, state, own_task, found_in, alias_of, *_ in rows
-    }
+async def known_among(ctx: Context, keys: Collection[str]) -> dict[str, Known]:
+    """Those of these titles that the run knows, and the articles that they redirect to, by key."""
+    known = await _titles(ctx, sorted(keys))
+    targets = {one.alias_of for one in known.values() if one.alias_of is not None}
+    return known | await _titles(ctx, sorted(targets - known.keys()))
+
+
+async def _titles(ctx: Context, keys: Sequence[str]) -> dict[str, Known]:
+    known: dict[str, Known] = {}
+    for start in range(0, len(keys), KEYS_PER_READ):
+        some = keys[start : start + KEYS_PER_READ]
+        rows = await ctx.read(questions.titles_of(len(some)), (run_of(ctx.tracking_id), *some))
+        known.update((key, Known(*rest)) for key, *rest in rows)
+    return known
 
 
 async def _settle_failures(ctx: Context) -> None:
@@ -121,9 +124,8 @@ async def _settle_failures(ctx: Context) -> None:
     unsettled = {key for (key,) in await ctx.client.read(questions.UNSETTLED, (run_id,))}
     if not unsettled:
         return
-    known = await known_titles(ctx)
     async for task in ctx.client.all_tasks(tracking_id=ctx.tracking_id, states=ENDED_BADLY):
-        one = known.get(task.key)
+        one = (await known_among(ctx, [task.key])).get(task.key) if task.key not in unsettled else None
         subject = task.key if one is None or one.alias_of is None else one.alias_of
         if subject not in unsettled:
             continue
@@ -258,7 +260,7 @@ async def _offer_round(ctx: Context, part: Sequence[Link], resource: str, place:
             ctx.write(tables.DISCOVER, (*row, ctx.tracking_id))
 
 
-async def _draw(ctx: Context, graph: GraphStore, known: dict[str, Known], depth: int) -> int:
+async def _draw(ctx: Context, graph: GraphStore, depth: int) -> int:
     """Draw redirects, and the links of articles down to this depth; how many links."""
     run_id, now = run_of(ctx.tracking_id), time.time()
     aliases = await ctx.read(questions.NEW_ALIASES, (run_id,))
@@ -271,6 +273,7 @@ async def _draw(ctx: Context, graph: GraphStore, known: dict[str, Known], depth:
     for start in range(0, len(keys), SOURCES_PER_READ):
         some = keys[start : start + SOURCES_PER_READ]
         recorded = await ctx.read(questions.links_of(len(some)), (run_id, *some))
+        known = await known_among(ctx, {target for _, _, target, _ in recorded})
         fresh = {key for key in some if rows[key] == WikiState.LOADED}
         links = to_draw(
             # What earlier passes drew is there.

@@ -101,3 +101,12 @@ def revisions_of(count: int) -> str:
     return f"""
     SELECT title_key, title, expansion_depth, revision, discovered_from FROM wiki_articles
     WHERE run_id = ? AND title_key IN ({members})"""  # noqa: S608 -- only placeholders
+
+
+def titles_of(count: int) -> str:
+    """What a run knows of `count` titles: (run_id, then title_keys) to (title_key, title, expansion_depth, found_in,
+    alias_of)."""
+    members = ", ".join(["?"] * count)
+    return f"""
+    SELECT title_key, title, expansion_depth, found_in, alias_of FROM wiki_articles
+    WHERE run_id = ? AND title_key IN ({members})"""  # noqa: S608 -- only placeholders

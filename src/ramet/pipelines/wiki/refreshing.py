@@ -17,7 +17,7 @@ from ramet import Client, Context, Limits, LineageState, Outcome
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.graphs.base import GraphAlias, GraphStore
-from ramet.pipelines.wiki.leveling import LEVEL_ATTEMPTS, SOURCES_PER_READ, all_ended, known_titles, to_draw
+from ramet.pipelines.wiki.leveling import LEVEL_ATTEMPTS, SOURCES_PER_READ, all_ended, known_among, to_draw
 from ramet.pipelines.wiki.runs import (
     ARTICLE,
     FETCHING,
@@ -124,6 +124,9 @@ async def compare(ctx: Context, payload: ComparePayload) -> Outcome | dict[str, 
     rows = await ctx.read(questions.revisions_of(len(payload.keys)), (run_id, *payload.keys))
     with gate.through(ctx.transaction):
         found = await source.revisions([title for _, title, *_ in rows])
+    for answer in found.values():
+        if isinstance(answer, Exception):  # Nothing is known of this one: all are compared again.
+            raise answer
     changed = 0
     for key, title, depth, revision, discovered_from in sorted(rows):
         if found[title] != revision:
@@ -176,10 +179,10 @@ async def _remove(ctx: Context, graph: GraphStore, gone: Mapping[str, str]) -> N
 
 async def _draw(ctx: Context, graph: GraphStore, keys: Sequence[str]) -> int:
     run_id, drawn = run_of(ctx.tracking_id), 0
-    known = await known_titles(ctx)
     for start in range(0, len(keys), SOURCES_PER_READ):
         some = keys[start : start + SOURCES_PER_READ]
         recorded = await ctx.read(questions.links_of(len(some)), (run_id, *some))
+        known = await known_among(ctx, {target for _, _, target, _ in recorded})
         links = to_draw(((source, target) for source, _, target, _ in sorted(recorded)), known)
         await asyncio.to_thread(graph.replace_links, some, links)
         drawn += len(links)

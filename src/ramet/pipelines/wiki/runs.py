@@ -199,15 +199,17 @@ async def find_run(client: Client, run_id: str | None = None) -> Run:
 
 async def settings_of(client: Client, tracking_id: str) -> LevelPayload | None:
     """The payload of a pass's first task; None if the lineage is none of ours."""
-    for task in await client.roots(tracking_id):
-        if task.kind in FIRST_TASKS:
-            return LevelPayload.model_validate(task.payload)
+    # By kind, and not among the roots: a run may have thousands of seeds.
+    for kind in FIRST_TASKS:
+        async for task in client.all_tasks(tracking_id=tracking_id, kind=kind):
+            if task.parent_id is None:
+                return LevelPayload.model_validate(task.payload)
     return None
 
 
 async def is_refresh(client: Client, tracking_id: str) -> bool:
     """Whether a pass compares what was loaded with its source."""
-    return any(task.kind == REFRESH for task in await client.roots(tracking_id))
+    return bool((await client.tasks(tracking_id=tracking_id, kind=REFRESH, limit=1)).tasks)
 
 
 async def list_runs(client: Client) -> dict[str, list[Lineage]]:
