@@ -37,7 +37,6 @@ CONCEPT_LINES_MAX = 130
 DECISION_LINES_MAX = 80
 STEPS = (
     "PostgreSQL",
-    "The wiki pipeline, whole",
     "llm poller",
     "jobs pipeline",
     "See it",

@@ -121,7 +121,7 @@ def test_what_vanished_from_its_source_fails_although_it_was_loaded(database: sq
     process(database, 11.0)
     write(database, tables.VANISH, "not_found: gone", "R", "Tarn")
     assert article(database, "wiki_state", "error") == ("failed", "not_found: gone")
-    assert database.execute(questions.VANISHED, ("R",)).fetchall() == [("Tarn",)]
+    assert database.execute(questions.VANISHED, ("R",)).fetchall() == [("Tarn", "failed")]
     write(database, tables.DRAW, "R.2", "R", "Tarn")
     assert database.execute(questions.VANISHED, ("R",)).fetchall() == []
 

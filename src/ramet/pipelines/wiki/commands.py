@@ -20,7 +20,8 @@ from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.graphs.opening import GraphInfo, default_graph
 from ramet.pipelines.wiki.options import ask, data_option, database_option, json_option
 from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings, find_run, list_runs
-from ramet.pipelines.wiki.sources.addresses import is_private_host
+from ramet.pipelines.wiki.sources.addresses import host_and_port, is_private_host
+from ramet.pipelines.wiki.sources.mediawiki_site import user_agent
 from ramet.pipelines.wiki.sources.opening import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_of_run, status_of
 from ramet.pipelines.wiki.working import Wanted, submit_only, work
@@ -109,6 +110,8 @@ def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: P
     from there. The first Ctrl-C ends after what is in hand, a second at once.
     """
     by_address = "://" in source
+    if by_address:  # Before anybody is asked where the host is.
+        user_agent(host_and_port(source)[0], options["user_agent"])
     settings = RunSettings(
         source=source if source == BUNDLED or by_address else str(Path(source).absolute()),
         data_dir=str(data_dir.absolute()),
