@@ -165,6 +165,13 @@ def test_an_unknown_seed_is_refused_with_the_nearest_titles(place: Place, world:
     assert place.left() == set()
 
 
+@pytest.mark.parametrize("source", ["https://en.wikipedia.org", "https://commons.wikimedia.org/w/api.php"])
+def test_wikimedias_wikis_are_not_asked_without_a_contact_nor_looked_up(place: Place, source: str) -> None:
+    line = refusal(place.run("expand", "Owl", "--source", source, "--graph", str(place.graph)))
+    assert "asks its clients for a contact" in line
+    assert place.left() == set()
+
+
 def test_a_seed_is_found_without_regard_to_case_and_given_twice_it_is_one(place: Place, world: Path) -> None:
     result = place.expand("place 000", "Place_000", "--max-depth", "0", "--json", world=world)
     assert lines_of(result)[-1]["articles"] == 1
