@@ -18,7 +18,7 @@ from ramet.pipelines.wiki.pipeline import app
 from ramet.pipelines.wiki.runs import FETCH, FETCHING, Run, RunSettings, find_run
 from ramet.pipelines.wiki.status import status_of
 from ramet.pipelines.wiki.tables import WikiState
-from ramet.pipelines.wiki.terminal import show_status
+from ramet.pipelines.wiki.terminal import seeds_of, show_status
 from ramet.store.base import Claimed, ClaimRequest, Settlement, Write
 
 SETTINGS = RunSettings(source="x", data_dir="x", graph="x", embedder="none", max_articles=9, max_depth=2)
@@ -135,3 +135,13 @@ async def test_the_state_queries_of_the_design_are_answered(tmp_path: Path) -> N
     assert (told["queue_size"], told["active"], told["loaded"], told["percent_complete"]) == (3, 0, 1, 20.0)
     assert told["failure_rate"] == 0.5
     assert told["passes"][0]["sort"] == "expand"
+
+
+async def test_a_run_of_many_seeds_is_named_by_the_first_few(tmp_path: Path) -> None:
+    many = tuple(f"S{number:04}" for number in range(1_200))
+    settings = SETTINGS.model_copy(update={"max_articles": 2_000})
+    async with app.client(tmp_path / "wiki.db") as client:
+        assert await submit_run(client, Prepared(NAME, settings, many, many, "", "", None))
+        run = await find_run(client)
+    assert run.seeds == many
+    assert seeds_of(run) == "S0000, S0001, S0002 and 1,197 more"

@@ -139,7 +139,7 @@ async def begin_retry(client: Client, run: Run, wanted: RetryPayload) -> bool:
         raise WikiError(f"{run.run_id} was cancelled: nothing of it can be tried again")
     looked_up = sum(one.own_task for one in known.values())
     submitted = await client.submit_many(
-        [(RETRY, wanted), (LEVEL, LevelPayload(level=0, run=run.settings, seeds=run.seeds))],
+        [(RETRY, wanted), (LEVEL, LevelPayload(level=0, run=run.settings, seeds=run.seeds, resource=run.resource))],
         one_lineage=True,
         tracking_id=run.next_tracking_id,
         limits=limits_of(run.settings, looked_up=looked_up, more_tasks=len(STAGES) * len(again) + 1),

@@ -61,7 +61,7 @@ async def begin_refresh(client: Client, run: Run) -> bool:
         lineage_seconds=RUN_SECONDS,
     )
     [submitted] = await client.submit_many(
-        [(REFRESH, LevelPayload(level=0, run=run.settings, seeds=run.seeds))],
+        [(REFRESH, LevelPayload(level=0, run=run.settings, seeds=run.seeds, resource=run.resource))],
         one_lineage=True,
         tracking_id=run.next_tracking_id,
         limits=limits,

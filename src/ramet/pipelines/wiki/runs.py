@@ -117,6 +117,8 @@ class Run:
     """Those of its newest pass."""
     passes: tuple[Lineage, ...]
     """Its lineages, oldest first."""
+    resource: str
+    """What its source's requests go through; empty for a local source."""
 
     @property
     def newest(self) -> Lineage:
@@ -194,7 +196,7 @@ async def find_run(client: Client, run_id: str | None = None) -> Run:
     found = None if not passes else await settings_of(client, passes[-1].tracking_id)
     if found is None:
         raise RunNotFound(f"no wiki run {run_id} in this database; `ramet wiki status` shows the newest")
-    return Run(run_id, found.seeds, found.run or _missing(run_id), tuple(passes))
+    return Run(run_id, found.seeds, found.run or _missing(run_id), tuple(passes), found.resource)
 
 
 async def settings_of(client: Client, tracking_id: str) -> LevelPayload | None:

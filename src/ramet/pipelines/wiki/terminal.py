@@ -26,6 +26,7 @@ from rich.tree import Tree
 from ramet.pipelines.wiki.command_line import command_of
 from ramet.pipelines.wiki.graphs.base import SearchHit
 from ramet.pipelines.wiki.graphs.opening import GraphInfo
+from ramet.pipelines.wiki.runs import Run
 from ramet.pipelines.wiki.status import RunStatus
 from ramet.pipelines.wiki.tables import WikiState
 
@@ -35,6 +36,7 @@ PASSES_SHOWN = 3
 STALE_SHOWN = 3
 DEPTHS_SHOWN = 10
 LINES_SHOWN = 8
+SEEDS_SHOWN = 3
 LINE_SECONDS = 2.0
 """Shortest time between two progress lines where there is no terminal."""
 STYLES = {
@@ -89,6 +91,12 @@ def span(seconds: float) -> str:
 def counted(count: int, one: str, many: str | None = None) -> str:
     """`1 article`, `2 articles`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def seeds_of(run: Run) -> str:
+    """The first few seeds of a run, and how many more there are."""
+    more = len(run.seeds) - SEEDS_SHOWN
+    return ", ".join(run.seeds[:SEEDS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 # --- following a run --------------------------------------------------------------------------------------------
@@ -163,7 +171,7 @@ class LineView:
         """See `View`."""
         if status.live:
             verb = "continuing" if resumed else "expanding"
-            click.echo(f"{verb} {status.run.run_id}: {plain(', '.join(status.run.seeds))}")
+            click.echo(f"{verb} {status.run.run_id}: {plain(seeds_of(status.run))}")
         else:
             click.echo(_over(status))
 
@@ -220,7 +228,7 @@ def show_status(status: RunStatus, database: str | None, graph: GraphInfo | None
     """
     run = status.run
     head = Text.assemble(
-        (", ".join(map(plain, run.seeds)), "bold"), "  ", (status.state, RUN_STYLES.get(status.state, "")),
+        (plain(seeds_of(run)), "bold"), "  ", (status.state, RUN_STYLES.get(status.state, "")),
         f" · {counted(status.articles, 'article')} of at most {run.settings.max_articles:,}",
         f" · {span(status.elapsed_seconds)}",
     )  # fmt: skip
