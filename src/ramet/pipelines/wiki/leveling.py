@@ -144,10 +144,8 @@ class Offer(NamedTuple):
     """(depth, key) of the articles whose links are offered, in the order in which they are."""
     seen: Seen
     room: int
-    last: bool
-    """Whether titles farther away than these are too far."""
     levels_left: int
-    """How many levels may still follow."""
+    """How many levels may still follow; none: titles farther away than these are too far."""
     deeper: bool
     """Whether an earlier pass has loaded articles farther away, whose links are to be offered again."""
     resource: str
@@ -188,7 +186,6 @@ async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -
         sorted((depth, key) for key, depth in rows),
         Seen(here, elsewhere),
         settings.max_articles - looked_up,
-        number >= settings.max_depth,
         settings.max_depth - number,
         deepest > number,
         payload.resource,
@@ -197,7 +194,7 @@ async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -
 
 async def _rounds(ctx: Context, offer: Offer) -> AsyncIterator[tuple[tuple[Link, ...], bool]]:
     """What is offered together, and whether it lies beyond the last level; the same whenever it is asked."""
-    if not offer.last:
+    if offer.levels_left > 0:
         async for part in _links(ctx, offer.sources):
             yield offered(part, offer.seen), False
         return
@@ -224,7 +221,7 @@ async def _links(ctx: Context, sources: Sequence[tuple[int, str]]) -> AsyncItera
 
 async def _open_next(ctx: Context, offer: Offer) -> None:
     """The next level goes before its articles, so that no budget can strand them."""
-    if offer.last:
+    if offer.levels_left <= 0:
         return
     planner = Planner(offer.seen, offer.room)
     async for part in _links(ctx, offer.sources):

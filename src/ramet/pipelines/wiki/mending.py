@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, LineageState, Outcome, Task, TaskState, Worker
+from ramet import Client, Context, LineageState, Task, TaskState, Worker
 from ramet.model.keys import InvalidKey, title_key
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.errors import NotInRun, WikiError
@@ -33,7 +33,7 @@ from ramet.pipelines.wiki.runs import (
 )
 from ramet.pipelines.wiki.status import reason_of
 from ramet.pipelines.wiki.tables import WikiState
-from ramet.pipelines.wiki.tasks import app, expansions, wait_for
+from ramet.pipelines.wiki.tasks import app
 
 EXCLUDE = "wiki.exclude"
 EXCLUDING = "wiki.exclude"
@@ -53,6 +53,8 @@ class RetryPayload(BaseModel):
     """Canonical titles; empty: all failed ones that match."""
     reason: str | None = None
     """Only those that failed for this reason; None: for any that trying again may mend, or of any if they are named."""
+    resource: str = ""
+    """What the source's requests go through, as its run says; empty for a local source."""
 
 
 class ExcludePayload(BaseModel):
@@ -138,6 +140,7 @@ async def begin_retry(client: Client, run: Run, wanted: RetryPayload) -> bool:
     if run.newest.state == LineageState.CANCELLED:
         raise WikiError(f"{run.run_id} was cancelled: nothing of it can be tried again")
     looked_up = sum(one.own_task for one in known.values())
+    wanted = wanted.model_copy(update={"resource": run.resource})
     submitted = await client.submit_many(
         [(RETRY, wanted), (LEVEL, LevelPayload(level=0, run=run.settings, seeds=run.seeds, resource=run.resource))],
         one_lineage=True,
@@ -148,13 +151,9 @@ async def begin_retry(client: Client, run: Run, wanted: RetryPayload) -> bool:
 
 
 @app.task(RETRY, key=lambda payload: "retry", queue=LOADING, probation=False)
-async def retry(ctx: Context, payload: RetryPayload) -> Outcome | dict[str, int]:
+async def retry(ctx: Context, payload: RetryPayload) -> dict[str, int]:
     """Ask for the titles again: they are discovered once more."""
-    settings, run_id = await expansions.settings(ctx.client, ctx.tracking_id), run_of(ctx.tracking_id)
-    try:
-        source = await expansions.source(ctx.client, settings)
-    except WikiError as error:
-        return ctx.snooze(wait_for(error), str(error))
+    run_id = run_of(ctx.tracking_id)
     tried = int(ctx.state.get("tried", 0))
     known = await _titles(ctx.client, run_id)
     again = _to_try(known, payload)
@@ -167,7 +166,7 @@ async def retry(ctx: Context, payload: RetryPayload) -> Outcome | dict[str, int]
                 title=one.title,
                 depth=one.expansion_depth,
                 discovered_from=one.discovered_from,
-                resource=source.resource,
+                resource=payload.resource,
             )
             ctx.spawn(ARTICLE, wanted, key=asked)
             ctx.write(tables.REDISCOVER, (run_id, key))

@@ -92,16 +92,11 @@ async def refreshed(client: Client, tracking_id: str) -> Refreshed | None:
 
 
 @app.task(REFRESH, key=lambda payload: "refresh", queue=FETCHING)
-async def refresh(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
+async def refresh(ctx: Context, payload: LevelPayload) -> dict[str, int]:
     """Ask for a comparison of every loaded article, 50 at a time, and for the drawing afterwards."""
-    settings = await expansions.settings(ctx.client, ctx.tracking_id)
-    try:
-        source = await expansions.source(ctx.client, settings)
-    except WikiError as error:
-        return ctx.snooze(wait_for(error), str(error))
     keys = sorted(key for (key,) in await ctx.read(questions.LOADED, (run_of(ctx.tracking_id),)))
     for number, start in enumerate(range(0, len(keys), TITLES_MAX)):
-        some = ComparePayload(number=number, keys=tuple(keys[start : start + TITLES_MAX]), resource=source.resource)
+        some = ComparePayload(number=number, keys=tuple(keys[start : start + TITLES_MAX]), resource=payload.resource)
         ctx.spawn(compare, some)
     ctx.spawn(redraw, LevelPayload(level=0))
     return {"articles": len(keys)}

@@ -134,15 +134,13 @@ async def _note_aliases(ctx: Context, payload: ArticlePayload, page: Page) -> bo
     run_id, found_in = run_of(ctx.tracking_id), ctx.tracking_id
     site = _rules[ctx.tracking_id].site
     rows = await ctx.read(questions.ARTICLE, (run_id, page.key))
-    for title in page.aliases:
-        key = key_of(title, site)
-        if key == page.key:
-            continue
+    redirects = {key_of(title, site): title for title in page.aliases}
+    redirects.setdefault(ctx.key, payload.title)
+    redirects.pop(page.key, None)
+    for key, title in redirects.items():
         if key != ctx.key:
             ctx.write(tables.FIND, (run_id, key, title, payload.depth, ctx.key, found_in))
         ctx.write(tables.ALIAS, (page.key, run_id, key))
-    if ctx.key not in {key_of(title, site) for title in page.aliases}:
-        ctx.write(tables.ALIAS, (page.key, run_id, ctx.key))
     ctx.write(tables.FIND, (run_id, page.key, page.title, payload.depth, ctx.key, found_in))
     states = [(state, own_task) for _, _, _, state, own_task, *_ in rows]
     if payload.refresh:
