@@ -1,0 +1,90 @@
+"""The pipeline's errors, each with one line that says what to do, and the import of what an extra brings.
+
+What a user can put right derives from :class:`LlmError`; the commands print its line and exit with `exit_code`. What
+a provider answers derives from :class:`ProviderError`; the tasks decide by its type what becomes of an item.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+LLM_EXTRA = "'ramet[llm]'"
+"""The extra that installs what the pipeline needs by default, as a shell is told."""
+
+
+class LlmError(Exception):
+    """Something a user can put right. The message is one line and says how."""
+
+    exit_code = 2
+
+
+class ExtraMissing(LlmError):
+    """A package that is needed for what was asked is not installed."""
+
+
+class InputError(LlmError):
+    """An input file cannot be taken as it is; the message names the line."""
+
+
+class UnknownModel(LlmError):
+    """Nobody told a price for this model, so no ceiling could be held."""
+
+
+class JobNotFound(LlmError):
+    """The database holds no such job."""
+
+
+class ProviderError(Exception):
+    """What came of a call to a provider, where that was no answer. One line, without keys or prompts."""
+
+
+class NotSent(ProviderError):
+    """The provider certainly took nothing on: it refused for now, or was never reached. Asking again can help."""
+
+
+class TooBusy(NotSent):
+    """The provider refused for now and may have named the time to come back (429, 503)."""
+
+    def __init__(self, message: str, seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+        """What it named, of whatever size; None when it named none."""
+
+
+class Refused(ProviderError):
+    """The provider refused this request for good: it is at fault, and the same again is refused again."""
+
+    def __init__(self, message: str, code: str = "refused") -> None:
+        super().__init__(message)
+        self.code = code
+        """Short and stable, for statistics: `invalid_request`, `too_large`, `content_filter`, ..."""
+
+
+class NotAllowed(ProviderError):
+    """The provider refuses us whatever we send: a wrong key, no quota, no such model. A person has to act."""
+
+
+class Ambiguous(ProviderError):
+    """Nobody knows whether the provider took it on: the answer was lost after the request may have arrived."""
+
+
+def one_line(text: object) -> str:
+    """Fold a message that spans lines, as a driver's may, into one."""
+    return " ".join(str(text).split())
+
+
+def import_extra(module: str, package: str = LLM_EXTRA) -> Any:
+    """Import `module` when it is first needed; `package` is what installs it, as pip is told.
+
+    Raises:
+        ExtraMissing: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise ExtraMissing(
+            f"the llm pipeline needs the package '{module}': install it with `pip install {package}`"
+        ) from error

@@ -1,0 +1,43 @@
+"""A prompt in canonical form: what is asked, and by what name the same question is known again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a model. Providers translate it into their own terms."""
+
+    key: str
+    """Identity: the same key is the same question. Travels to providers as ``custom_id``; 64 hexadecimal digits."""
+    model: str
+    messages: tuple[Mapping[str, Any], ...]
+    """``{"role": "system" | "user" | "assistant", "content": text or a list of parts}``, at least one."""
+    max_output_tokens: int
+    """The most that it may answer, reasoning included; bounds the price."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """``temperature``, ``top_p``, ``stop``, ``seed``, ``reasoning_effort``, ...: sent on under the provider's names."""
+    schema: Mapping[str, Any] | None = None
+    """JSON Schema that the answer must fit; sent on as structured output where the provider knows that."""
+
+
+def canonical(value: object) -> str:
+    """JSON text of a value, the same for equal values whatever their order: sorted keys, no spaces, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def identity(
+    model: str,
+    messages: tuple[Mapping[str, Any], ...],
+    max_output_tokens: int,
+    parameters: Mapping[str, Any],
+    schema: Mapping[str, Any] | None,
+) -> str:
+    """The key of a question: model and canonical request."""
+    asked = canonical([model, list(messages), max_output_tokens, dict(parameters), schema])
+    return hashlib.sha256(asked.encode()).hexdigest()
