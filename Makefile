@@ -42,10 +42,10 @@ check: .venv/.stamp ## formatting, lint, types, import layers
 	.venv/bin/mypy --strict $$trees; \
 	.venv/bin/lint-imports --no-logo
 
-test: .venv/.stamp ## the tests, without those marked full
+test: .venv/.stamp .venv/node/.stamp ## the tests, without those marked full
 	@$(PYTEST) $(IN_PARALLEL) -m "not full"
 
-test-full: .venv/.stamp ## every test
+test-full: .venv/.stamp .venv/node/.stamp ## every test
 	@$(PYTEST) $(IN_PARALLEL)
 
 crash: .venv/.stamp ## the kill -9 tests, in full
@@ -90,6 +90,12 @@ LOCK = .venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-vers
 
 .venv/.stamp: requirements/dev.lock pyproject.toml
 	@folder=.venv lock=requirements/dev.lock; $(INSTALL)
+
+# A server of the tests that is no Python package. Its tests are skipped without it, which CI takes for a failure.
+.venv/node/.stamp: .venv/.stamp tests/node/package-lock.json
+	@mkdir -p .venv/node && cp tests/node/package*.json .venv/node/ && cd .venv/node && \
+	PATH="../bin:$$PATH" npm ci --silent --no-audit --no-fund && touch .stamp || \
+	echo "npm could not install tests/node/package.json: the tests that need it are skipped" >&2
 
 .venv-demo/.stamp: requirements/wiki.lock pyproject.toml
 	@folder=.venv-demo lock=requirements/wiki.lock; $(INSTALL)
