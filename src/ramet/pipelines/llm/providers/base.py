@@ -54,6 +54,8 @@ class Usage:
     cached_tokens: int = 0
     output_tokens: int = 0
     """All of them, reasoning included."""
+    written_tokens: int = 0
+    """Of the input: those written to the provider's cache, which can be dearer."""
 
 
 class AnswerState(StrEnum):
