@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Outcome, SyncContext, TaskState, item
+from ramet import App, Client, Context, Limits, Outcome, SyncContext, TaskOptions, TaskState, item
 from tests.engine.waiting import worked_off
 from tests.invariants import violations
 
@@ -152,3 +152,36 @@ async def test_a_pulled_claim_binds_and_settles(app: App, client: Client) -> Non
 def test_what_a_bound_task_cannot_become_is_refused_at_once(state: str, more: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         item("id", 1, state, **more)
+
+
+async def test_what_could_be_bound_is_listed_in_the_order_of_claims(app: App, client: Client) -> None:
+    ids = await submit_prompts(client, 3)
+    assert await client.claimable("prompt") == ids
+    assert await client.claimable("prompt", limit=2) == ids[:2]
+    assert await client.claimable("prompt", queue="elsewhere") == []
+
+    @app.task("batch")
+    async def batch(ctx: Context) -> list[str]:
+        await ctx.bind(ids[:1])
+        return await ctx.client.claimable("prompt")
+
+    submitted = await client.submit(batch)
+    await worked_off(app, client, kinds=["batch"])
+    assert await client.result(submitted.id) == ids[1:]
+
+
+async def test_one_task_may_have_a_stricter_deadline_than_its_kind(app: App, client: Client) -> None:
+    @app.task("prompt", limits=Limits(task_seconds=100.0))
+    async def prompt(ctx: Context, n: int) -> float:
+        assert ctx.deadline_at is not None
+        return ctx.deadline_at - ctx.now
+
+    wanted: list[TaskOptions] = [{}, {"task_seconds": 10.0}, {"task_seconds": 1_000.0}]
+    made = await client.submit_many([(prompt, n, options) for n, options in enumerate(wanted)])
+    await worked_off(app, client)
+    left = [await client.result(one.id) for one in made]
+    assert 50 < left[0] <= 100
+    assert 0 < left[1] <= 10
+    assert 50 < left[2] <= 100
+    with pytest.raises(ValueError, match="task_seconds is 0"):
+        await client.submit(prompt, 9, task_seconds=0)

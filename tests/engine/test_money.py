@@ -210,3 +210,18 @@ async def test_a_later_claim_settles_what_an_earlier_one_reserved(app: App, clie
     asked = [await client.submit(kind) for kind in (ask, plain)]
     await worked_off(app, client)
     assert [await sums(client, told.tracking_id) for told in asked] == [(25, 0, 0)] * 2
+
+
+async def test_a_named_call_that_is_asked_for_again_is_the_same_reservation(app: App, client: Client) -> None:
+    @app.task("ask")
+    async def ask(ctx: Context) -> Outcome | str:
+        call = await ctx.reserve(60, name="first")
+        if not ctx.snoozes:
+            return ctx.snooze(1)  # As after a crash: the next claim asks again.
+        await call.settle(25)
+        return call.id
+
+    submitted = await client.submit(ask)
+    await worked_off(app, client)
+    assert await client.result(submitted.id) == f"{submitted.id}.first"
+    assert await sums(client, submitted.tracking_id) == (25, 0, 0)

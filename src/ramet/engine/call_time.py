@@ -26,6 +26,11 @@ class CallTime:
         return self._cancelled
 
     @property
+    def now(self) -> float:
+        """What the engine's clock says, Unix seconds; in tests that is the test's clock."""
+        return self._clock.now()
+
+    @property
     def remaining_seconds(self) -> float:
         """What is left for this call, at least 0: of its invocation limit, and of the task's and lineage's deadlines.
 

@@ -45,6 +45,7 @@ class Spawn(NamedTuple):
     reserve_path: bool = False
     path_scope: str | None = None
     on_dependency_failure: str | None = None
+    task_seconds: float | None = None
 
 
 _OPTIONS = Spawn._fields[2:]

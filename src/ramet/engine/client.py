@@ -97,6 +97,7 @@ class Client(FlowClient, PersonsClient, CostClient, PathsClient, PullVerbs, Stat
         queue: str | None = None,
         priority: int | None = None,
         delay_seconds: float = 0.0,
+        task_seconds: float | None = None,
         tracking_id: str | None = None,
         limits: Limits | None = None,
         connection: Any = None,
@@ -112,14 +113,14 @@ class Client(FlowClient, PersonsClient, CostClient, PathsClient, PullVerbs, Stat
             kind: a registered kind or its handler; a bare name works too where the handler lives elsewhere.
             payload: fits the handler's type; JSON in the database.
             key: instead of the kind's own key function.
+            task_seconds: a deadline of this task, where it is stricter than its kind's.
             tracking_id: names the lineage; submitting the same again changes nothing.
             limits: of this lineage.
             connection: your own connection to the same database, in a transaction that you began: the task exists
                 if and when you commit, and takes its place in line, if it has a path, soon after. On SQLite a
                 ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.
-            on_lineage_end: a kind of which one task runs after the lineage has ended, however it did; its payload is
-                a :class:`ramet.LineageTotals`. Its place is taken from ``max_tasks`` now. After a revive that reopens
-                the lineage, the next end has another. Not a kind with a task per stage.
+            on_lineage_end: a kind (of one stage) of which a task runs after each end of the lineage, with a
+                :class:`ramet.LineageTotals`. Its place is taken from ``max_tasks`` now.
             path: where the task stands in line, ``path=["doc1", "review"]`` or ``document_id="doc1"``, and how.
 
         Raises:
@@ -130,10 +131,12 @@ class Client(FlowClient, PersonsClient, CostClient, PathsClient, PullVerbs, Stat
         """
         await self.settings.refresh()
         with blobs_taken() as blobs:
-            new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, **path)
+            new = self._new(
+                kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds,
+                task_seconds=task_seconds, **path,
+            )  # fmt: skip
         lineage = self._lineage([new], tracking_id, limits, blobs.values(), on_lineage_end)
-        [answer] = await self._submit([lineage], connection)
-        return answer
+        return (await self._submit([lineage], connection))[0]
 
     async def submit_many(
         self,
@@ -246,6 +249,14 @@ class Client(FlowClient, PersonsClient, CostClient, PathsClient, PullVerbs, Stat
     async def has_live(self, kind: str, key: str, tracking_id: str | None = None) -> bool:
         """True while a task of this kind and key is pending or processing, in one lineage or anywhere."""
         return await self.store.has_live(kind, key, tracking_id)
+
+    async def claimable(self, kind: str | Handler, *, queue: str | None = None, limit: int = 1_000) -> list[str]:
+        """Ids of tasks that could be claimed or bound now, in the order of a claim; at most 10,000.
+
+        Tasks whose time has come since the last claim or sweep are not among them yet.
+        """
+        wanted = self.registry.known(kind)
+        return await self.store.claimable(wanted.name, queue or wanted.queue, limit=limit)
 
     async def lineage(self, tracking_id: str) -> Lineage | None:
         """One lineage, or None."""

@@ -108,6 +108,7 @@ class BaseContext(OwnTask, CallTime, Binder):
         priority: int | None = None,
         delay_seconds: float = 0.0,
         keep_edge: bool = False,
+        task_seconds: float | None = None,
         **path: Unpack[PathArguments],
     ) -> None:
         """Ask for a child task. The guard decides when this task ends or reaches its next checkpoint.
@@ -115,6 +116,7 @@ class BaseContext(OwnTask, CallTime, Binder):
         Args:
             keep_edge: a spawn that is refused because its task exists already leaves the edge to that task, which
                 ``ramet tree`` and ``ramet explain`` show.
+            task_seconds: its own deadline, where it is stricter than its kind's.
             path: where the child stands in line: below this task's own path, beside it, or on it. One that conflicts
                 with this task begins after its end; spawned last, on a prefix of the others' paths, one begins when
                 all of them have ended.
@@ -127,8 +129,9 @@ class BaseContext(OwnTask, CallTime, Binder):
         self._may_spawn()
         target = self._registry.get(kind)
         new = target.new_task(
-            payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge, **path
-        )
+            payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge,
+            task_seconds=task_seconds, **path,
+        )  # fmt: skip
         self.spawn_next(new)
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
@@ -233,8 +236,8 @@ class BaseContext(OwnTask, CallTime, Binder):
         )
         return settled.spawns[0]
 
-    async def _reserve(self, nano_dollars: int) -> Reservation:
-        answer = await reserve(self._desk, self._work, nano_dollars)
+    async def _reserve(self, nano_dollars: int, name: str | None) -> Reservation:
+        answer = await reserve(self._desk, self._work, nano_dollars, name)
         if isinstance(answer, str):
             raise ClaimLost(f"task {self.id}: {answer}")
         return answer
@@ -278,18 +281,20 @@ class AsyncContext(AsyncDomain, AsyncBinder, BaseContext):
         """
         return await self._spawn_now(kind, payload, options)
 
-    async def reserve(self, nano_dollars: int) -> Reservation:
+    async def reserve(self, nano_dollars: int, *, name: str | None = None) -> Reservation:
         """Keep money for a call before making it; commits at once. Settle it afterwards.
 
         Args:
             nano_dollars: upper bound of the price; cap the call's output so that it holds.
+            name: what this task calls the call. Asked again under the name, by a later claim after a crash, it is the
+                same reservation, as large as it was first; use a name once.
 
         Raises:
             CostRefused: the ceiling of the lineage, the UTC day or the database has no room.
             ClaimLost: the claim is not this handler's any more.
             ValueError: not a whole number of nano-dollars.
         """
-        return await self._reserve(nano_dollars)
+        return await self._reserve(nano_dollars, name)
 
     def reservation(self, reservation_id: str, nano_dollars: int) -> Reservation:
         """What an earlier claim of this task reserved, to be settled now: keep ``id`` and ``amount`` in the state."""
@@ -318,9 +323,9 @@ class SyncContext(Endings, SyncDomain, SyncBinder, BaseContext):
         """See :meth:`Context.spawn_now`."""
         return asyncio.run_coroutine_threadsafe(self._spawn_now(kind, payload, options), self._loop).result()
 
-    def reserve(self, nano_dollars: int) -> SyncReservation:
+    def reserve(self, nano_dollars: int, *, name: str | None = None) -> SyncReservation:
         """See :meth:`Context.reserve`."""
-        return SyncReservation(self._wait_for(self._reserve(nano_dollars)), self._wait_for)
+        return SyncReservation(self._wait_for(self._reserve(nano_dollars, name)), self._wait_for)
 
     def reservation(self, reservation_id: str, nano_dollars: int) -> SyncReservation:
         """See :meth:`Context.reservation`."""

@@ -75,15 +75,18 @@ class SyncReservation:
         self._wait_for(self._reservation.settle(actual))
 
 
-async def reserve(desk: Desk, work: Work, nano_dollars: int) -> Reservation | str:
+async def reserve(desk: Desk, work: Work, nano_dollars: int, name: str | None = None) -> Reservation | str:
     """Reserve for a claim; the reason when the claim is not current any more.
+
+    Args:
+        name: of the call, if it has one; it is the reservation's id together with the task's.
 
     Raises:
         CostRefused: a ceiling has no room.
         ValueError: not a whole number of nano-dollars.
     """
     amount = amount_of(nano_dollars, "to be reserved are")
-    reservation_id = new_id()
+    reservation_id = new_id() if name is None else f"{work.id}.{name}"
     answer = Reserved(*await desk.ask("reserve", reservation_id, work.seq, work.fence, amount))
     if answer.refused == BlockReason.COST:
         raise CostRefused(answer.detail, answer.retry_seconds)

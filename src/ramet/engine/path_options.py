@@ -40,6 +40,7 @@ class TaskOptions(PathArguments, total=False):
     queue: str | None
     priority: int | None
     delay_seconds: float
+    task_seconds: float | None
 
 
 class PathOptions(NamedTuple):

@@ -121,6 +121,13 @@ class Kind:
             )
         return raw.decode()
 
+    def _key(self, typed: Any, text: str) -> str:
+        """What a task is about whose submit does not say."""
+        if self.key is not None:
+            return text_key(self.key(typed))
+        value = from_json(text)
+        return self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
+
     def _url_of(self, typed: Any) -> str | None:
         """What the stop list looks at; None where the payload has no URL that one could visit."""
         given = self.url(typed) if self.url is not None else None
@@ -138,9 +145,13 @@ class Kind:
         priority: int | None = None,
         delay_seconds: float = 0.0,
         keep_edge: bool = False,
+        task_seconds: float | None = None,
         **path: Unpack[PathArguments],
     ) -> NewTask:
         """A task of this kind, ready to be submitted or spawned.
+
+        Args:
+            task_seconds: a deadline of this one task, where it is stricter than its kind's.
 
         Raises:
             pydantic.ValidationError: the payload does not fit the handler's type.
@@ -148,13 +159,7 @@ class Kind:
         """
         typed = payload if self.payload is None else self.payload.validate_python(payload)
         text = self._json(typed)
-        if key is not None:
-            key = text_key(key)
-        elif self.key is not None:
-            key = text_key(self.key(typed))
-        else:
-            value = from_json(text)
-            key = self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
+        key = self._key(typed, text) if key is None else text_key(key)
         limits = self.limits
         queue = queue or self.queue
         return NewTask(
@@ -166,7 +171,7 @@ class Kind:
             self.priority if priority is None else priority,
             delay_seconds,
             limits.max_attempts,
-            limits.task_seconds,
+            _stricter(limits.task_seconds, task_seconds),
             limits.max_chain_depth,
             self.cycle_on,
             on_end=int(self.on_end is not None),
@@ -178,6 +183,14 @@ class Kind:
             keep_edge=int(keep_edge),
             path=self.paths.rule(typed, **path) if path or self.paths.path is not None else None,
         )
+
+
+def _stricter(declared: float | None, given: float | None) -> float | None:
+    if given is None:
+        return declared
+    if not given > 0:
+        raise ValueError(f"task_seconds is {given}: give more than 0")
+    return given if declared is None else min(declared, given)
 
 
 class Registry:

@@ -63,9 +63,9 @@ class SyncClaim(SyncDomain, SyncBinder, BaseClaim):
         answer: SpawnAnswer = self._wait_for(self._spawn_now(kind, payload, options))
         return answer
 
-    def reserve(self, nano_dollars: int) -> SyncReservation:
+    def reserve(self, nano_dollars: int, *, name: str | None = None) -> SyncReservation:
         """See :meth:`ramet.engine.context.Context.reserve`."""
-        return SyncReservation(self._wait_for(self._reserve(nano_dollars)), self._wait_for)
+        return SyncReservation(self._wait_for(self._reserve(nano_dollars, name)), self._wait_for)
 
     def reservation(self, reservation_id: str, nano_dollars: int) -> SyncReservation:
         """See :meth:`ramet.engine.context.Context.reservation`."""

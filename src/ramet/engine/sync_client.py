@@ -132,6 +132,7 @@ class SyncClient:
     history = blocking(Client.history)
     tasks = blocking(Client.tasks)
     has_live = blocking(Client.has_live)
+    claimable = blocking(Client.claimable)
     lineage = blocking(Client.lineage)
     lineages = blocking(Client.lineages)
     counts = blocking(Client.counts)

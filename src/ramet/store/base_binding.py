@@ -24,6 +24,13 @@ class BindingStore(Protocol):
         """Tasks that are bound to a settler now, by number; at most 10,000 behind the first ``skip``."""
         ...
 
+    async def claimable(self, kind: str, queue: str, *, limit: int = 1_000) -> list[str]:
+        """Ids of tasks that could be claimed or bound now, in the order of a claim; at most 10,000.
+
+        A look, no promise: somebody else may take them.
+        """
+        ...
+
     async def stage_counts(self, kind: str, tracking_id: str | None = None) -> list[StageCount]:
         """The distribution of a staged kind's tasks over stages and states, in one lineage or in all."""
         ...

@@ -19,5 +19,8 @@ class BindingVerbs(Verbs):
     async def bound(self, settler_id: str, *, limit: int = 1_000, skip: int = 0) -> list[BoundTask]:
         return await self._read(partial(binding.bound, settler_id=settler_id, limit=limit, skip=skip))
 
+    async def claimable(self, kind: str, queue: str, *, limit: int = 1_000) -> list[str]:
+        return await self._read(partial(binding.claimable, kind=kind, queue=queue, limit=limit))
+
     async def stage_counts(self, kind: str, tracking_id: str | None = None) -> list[StageCount]:
         return await self._read(partial(stages.stage_counts, kind=kind, tracking_id=tracking_id))
