@@ -16,6 +16,9 @@ from ramet.store.session import LOOKS_MAX, Session
 LOOKED_AT = 20
 """Tickets that one round looks at."""
 COUNTER = "path_repairs"
+_ENDS = "SELECT " + ", ".join(
+    f"(SELECT {end}(waits_on) FROM ramet_paths WHERE waits_on IS NOT NULL)" for end in ("MIN", "MAX")
+)
 
 
 def repair(session: Session, limit: int) -> int:
@@ -40,12 +43,10 @@ def repair(session: Session, limit: int) -> int:
 
 def _sample(session: Session) -> list[Line]:
     """The first who waits on each of some tickets, beginning anywhere among those that are waited on."""
-    # Each of both is one look at an end of the index; asked for together they would read all of it.
-    ends = [
-        session.rows(f"SELECT {end}(waits_on) FROM ramet_paths WHERE waits_on IS NOT NULL") for end in ("MIN", "MAX")
-    ]
-    [(least,)], [(most,)] = ends
-    if least is None:
+    # One statement, or the rows may go between both answers; two sub-selects, each of them one look at an end of the
+    # index: as two columns of one select they would read all of it.
+    [(least, most)] = session.rows(_ENDS)
+    if least is None or most is None:
         return []
     after = least - 1 + int(session.now * 7_919) % (most - least + 1)
     sample: list[Line] = []
