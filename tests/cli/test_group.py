@@ -37,6 +37,7 @@ OWN = {
     "pause",
     "resume",
     "limit",
+    "limits",
     "resources",
     "resource",
     "workers",

@@ -143,7 +143,8 @@ async def test_a_preset_replaces_the_one_before_all_at_once(client: Client) -> N
     stored = {item.name: item.value for item in await client.settings.all() if item.stored}
     assert stored == preset_changes("conservative") | {"worker.lease_seconds": 60.0}
     await client.settings.preset("balanced")
-    assert [item.name for item in await client.settings.all() if item.stored] == ["worker.lease_seconds"]
+    left = [item.name for item in await client.settings.all() if item.stored]
+    assert left == ["limits.max_cost", "worker.lease_seconds"]
 
 
 async def test_new_lineages_and_tasks_get_what_is_set_and_old_ones_keep_theirs(app: App, client: Client) -> None:

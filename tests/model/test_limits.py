@@ -1,6 +1,6 @@
 """Every number of DESIGN §8 and of its presets, and what a limit may be."""
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from ramet.model import limits as model
 from ramet.model.limits import AGGRESSIVE, BALANCED, CONSERVATIVE, PRESETS, Limits
 
 HOUR = 3_600.0
+DOLLAR = 1_000_000_000
 
 BALANCED_NUMBERS: dict[str, Any] = {
     "max_spawn_depth": 10,
@@ -26,6 +27,7 @@ BALANCED_NUMBERS: dict[str, Any] = {
     "lineage_seconds": 48 * HOUR,
     "invocation_seconds": 10 * 60.0,
     "invocation_items": 1_000,
+    "invocation_concurrency": 16,
     "max_attempts": 4,
     "max_cost": None,
     "payload_bytes_max": 256 * 1_024,
@@ -38,6 +40,8 @@ CONSERVATIVE_NUMBERS = BALANCED_NUMBERS | {
     "lineage_seconds": 24 * HOUR,
     "max_chain_depth": 1,
     "call_retries": 3,
+    "invocation_concurrency": 4,
+    "max_cost": 10 * DOLLAR,
     "max_tasks": 10_000,
     "max_fan_out": 500,
     "max_shape": 100,
@@ -48,6 +52,8 @@ AGGRESSIVE_NUMBERS = BALANCED_NUMBERS | {
     "lineage_seconds": 96 * HOUR,
     "max_chain_depth": 5,
     "call_retries": 10,
+    "invocation_concurrency": 64,
+    "max_cost": 1_000 * DOLLAR,
     "max_tasks": 1_000_000,
     "max_fan_out": 50_000,
     "max_shape": 10_000,
@@ -66,7 +72,23 @@ def test_a_preset_has_exactly_the_numbers_of_the_design(preset: Limits, numbers:
 
 def test_balanced_is_the_default_and_presets_go_by_name() -> None:
     assert Limits() == BALANCED
-    assert PRESETS == {"conservative": CONSERVATIVE, "balanced": BALANCED, "aggressive": AGGRESSIVE}
+    assert list(PRESETS) == ["conservative", "balanced", "aggressive"]
+    assert PRESETS["conservative"] == CONSERVATIVE
+    assert PRESETS["balanced"] == replace(BALANCED, max_cost=100 * DOLLAR)
+    assert PRESETS["aggressive"] == AGGRESSIVE
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_bounds_money_as_it_bounds_tasks_at_a_dollar_for_a_thousand_calls(name: str) -> None:
+    limits = PRESETS[name]
+    assert limits.max_cost == limits.max_tasks * DOLLAR // 1_000
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_presets_items_fit_into_its_invocation_at_a_second_each(name: str) -> None:
+    limits = PRESETS[name]
+    claiming = limits.invocation_seconds * model.CLAIMING_SHARE
+    assert limits.invocation_items / limits.invocation_concurrency <= claiming
 
 
 def test_the_engines_own_constants_are_those_of_the_design() -> None:

@@ -21,6 +21,7 @@ from ramet.cli.explain import explain
 from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
 from ramet.cli.importing import import_command
 from ramet.cli.limits import limit, resource, resources, workers
+from ramet.cli.limits_show import limits
 from ramet.cli.lineage import lineage
 from ramet.cli.migrate import migrate
 from ramet.cli.paths import paths
@@ -185,7 +186,7 @@ def main() -> None:
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Work": (worker, submit, schedule, import_command),
-    "Look": (status, stages, tasks, tree, paths, explain, blocks, alerts, costs, resources, workers, acts),
+    "Look": (status, stages, tasks, tree, paths, explain, blocks, alerts, costs, limits, resources, workers, acts),
     "Decide": (retry, cancel, exclude, lineage, stop_list, pause, resume, limit, resource),
     "Operate": (settings, doctor, migrate, reclaim, prune, backup, restore, postgres, bench),
 }

@@ -135,6 +135,6 @@ def preset(*, name: str, reason: str | None, database: str, as_json: bool) -> No
     if as_json:
         emit({"preset": name, "settings": found})
         return
-    click.echo(f"preset {name}" + ("" if found else ": every limit is at its default"))
+    click.echo(f"preset {name}")
     for key, value in sorted(found.items()):
         click.echo(f"  {key} {value_text(value)}")

@@ -108,6 +108,7 @@ _LIMITS: dict[str, tuple[str, str, str, float]] = {
     "lineage_seconds": ("seconds", "from a new lineage's first availability to its end", "submit, schedules", 0.001),
     "invocation_seconds": ("seconds", "wall clock of one handler call", "worker", 0.001),
     "invocation_items": ("items", "that one handler call may take on", "pipelines", 1),
+    "invocation_concurrency": ("calls", "that one handler call has in flight at once", "pipelines", 1),
     "max_attempts": ("attempts", "of a new task, the first run included", "submit, spawn", 1),
     "max_cost": ("nano-dollars", "that a new lineage may spend", "reserve, charge", 0),
     "blob_bytes_max": ("bytes", "of one blob", "blobs", 1),

@@ -29,6 +29,11 @@ ENDING_RETRY_SECONDS = 30.0
 BACKOFF_SECONDS_MAX = 3_600.0
 REPEATED_ERROR_SECONDS = 86_400.0
 """How long a failure of the same (kind, key) elsewhere makes an equal error final (DESIGN §6)."""
+CLAIMING_SHARE = 0.8
+"""An invocation takes nothing new on after this share of its time, so that what it holds can end in the rest."""
+CALL_COST = 1_000_000
+"""What presets take one paid call to cost, nano-dollars: a dollar for a thousand, the middle of what small prompts
+cost. A preset's ceiling is that for each of its ``max_tasks``, so that size and money bound the same work."""
 WARN_SHARE = 0.2
 """A limit is worth a look when this share of it is left."""
 LOWERABLE = frozenset({"max_spawn_depth", "max_tasks", "max_fan_out", "max_shape"})
@@ -67,6 +72,10 @@ class Limits:
     invocation_seconds: float = 600.0
     """Wall clock of one handler call."""
     invocation_items: int = 1_000
+    """Items that one invocation may take on."""
+    invocation_concurrency: int = 16
+    """Calls that one invocation has in flight at once. Its items are done in time when a call takes no longer than
+    ``CLAIMING_SHARE * invocation_seconds * invocation_concurrency / invocation_items``: 7.7 s here."""
     max_attempts: int | None = 4
     """One run and three retries."""
     max_cost: int | None = None
@@ -98,17 +107,33 @@ class Limits:
 
 
 def _sized(limits: Limits, factor: float) -> Limits:
-    """The size row of DESIGN §8 times ``factor``."""
-    return replace(
-        limits,
-        max_tasks=int(limits.max_tasks * factor),
-        max_fan_out=int(limits.max_fan_out * factor),
-        max_shape=int(limits.max_shape * factor),
-        retries_per_minute=int(limits.retries_per_minute * factor),
+    """The size row of DESIGN §8 times ``factor``, and the ceiling that fits it."""
+    return _with_ceiling(
+        replace(
+            limits,
+            max_tasks=int(limits.max_tasks * factor),
+            max_fan_out=int(limits.max_fan_out * factor),
+            max_shape=int(limits.max_shape * factor),
+            retries_per_minute=int(limits.retries_per_minute * factor),
+        )
     )
 
 
+def _with_ceiling(limits: Limits) -> Limits:
+    return replace(limits, max_cost=limits.max_tasks * CALL_COST)
+
+
 BALANCED = Limits()
-CONSERVATIVE = _sized(Limits(task_seconds=3_600.0, lineage_seconds=86_400.0, max_chain_depth=1, call_retries=3), 0.1)
-AGGRESSIVE = _sized(Limits(task_seconds=14_400.0, lineage_seconds=345_600.0, max_chain_depth=5, call_retries=10), 10)
-PRESETS = {"conservative": CONSERVATIVE, "balanced": BALANCED, "aggressive": AGGRESSIVE}
+"""What holds where nobody chose: the balanced preset, without a ceiling on money."""
+CONSERVATIVE = _sized(
+    Limits(task_seconds=3_600.0, lineage_seconds=86_400.0, max_chain_depth=1, call_retries=3, invocation_concurrency=4),
+    0.1,
+)
+AGGRESSIVE = _sized(
+    Limits(
+        task_seconds=14_400.0, lineage_seconds=345_600.0, max_chain_depth=5, call_retries=10, invocation_concurrency=64
+    ),
+    10,
+)
+PRESETS = {"conservative": CONSERVATIVE, "balanced": _with_ceiling(BALANCED), "aggressive": AGGRESSIVE}
+"""By name. Whoever names one gets its ceiling too; without one nothing bounds money, as most tasks cost none."""
