@@ -80,6 +80,8 @@ class Answer:
     text: str | None = None
     """The model's words; of an incomplete answer what there is."""
     usage: Usage = Usage()
+    usage_known: bool = True
+    """False where it may have been billed and the provider did not say how much: what was reserved counts as spent."""
     error: str | None = None
     """One line, for all states but succeeded."""
     code: str | None = None
@@ -141,6 +143,8 @@ class Poll:
     error: str | None = None
     retry_seconds: float | None = None
     """When it wants to be asked again; None when it did not say."""
+    answer: Answer | None = None
+    """Where the poll of a background call that ended brought its result along: no need to ask for it again."""
     rates: tuple[Rate, ...] = ()
 
 

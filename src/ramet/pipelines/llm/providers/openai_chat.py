@@ -1,0 +1,79 @@
+"""Chat completions: one call, which answers. Every compatible server has them, local ones too."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from ramet.pipelines.llm.errors import Ambiguous
+from ramet.pipelines.llm.providers.base import Answer, AnswerState, Caps, Mode, Poll, PollState, Submission
+from ramet.pipelines.llm.providers.openai_answers import UNREADABLE, read_chat
+from ramet.pipelines.llm.providers.openai_bodies import chat_body
+from ramet.pipelines.llm.providers.openai_client import Client
+from ramet.pipelines.llm.requests import Request
+
+CHAT_CAPS = Caps(
+    items_max=1,
+    bytes_max=32 * 1024 * 1024,
+    window_seconds=600.0,
+    can_cancel=False,
+    can_find=False,
+    discount=1.0,
+    result_seconds=None,
+)
+
+
+class OpenAIChat:
+    """A provider in mode chat. Nothing is kept at the provider, so there is nothing to poll, cancel or find.
+
+    A call whose connection breaks may have been answered and billed: that is `Ambiguous`, and stays so.
+    """
+
+    name = "openai"
+    mode = Mode.CHAT
+    caps = CHAT_CAPS
+
+    def __init__(self, client: Client, *, limit_name: str = "max_completion_tokens") -> None:
+        """Connect to nothing yet; `limit_name`: see `chat_body`."""
+        self._client = client
+        self._limit_name = limit_name
+
+    async def submit(self, requests: Sequence[Request], *, submit_key: str, seconds: float) -> Submission:
+        """Ask, and bring the answer; see `Provider`. The submit key is sent nowhere."""
+        (request,) = requests
+        body = chat_body(request, limit_name=self._limit_name)
+        messages = body.pop("messages")
+        model = body.pop("model")
+
+        async def call(times: Any) -> Any:
+            return await self._client.sdk.chat.completions.with_raw_response.create(
+                messages=messages, model=model, extra_body=body, timeout=times
+            )
+
+        reply = await self._client.ask(call, seconds=seconds, submit=True)
+        answer = read_chat(request.key, reply.body)
+        if answer.state is AnswerState.FAILED and answer.code == UNREADABLE:
+            raise Ambiguous(f"{self._client.host} answered, but {answer.error}")
+        return Submission(answer.response_id or submit_key, dataclasses.replace(answer, key=request.key), reply.rates)
+
+    async def poll(self, remote_id: str, *, seconds: float) -> Poll:
+        """An answered call is not kept: it is lost to whoever did not read it."""
+        return Poll(PollState.LOST, "unknown", error="chat completions are not kept at the provider")
+
+    async def cancel(self, remote_id: str, *, seconds: float) -> None:
+        """Nothing is running once the call is over."""
+
+    async def results(self, remote_id: str, *, seconds: float) -> AsyncIterator[Answer]:
+        """None: the submit brought it."""
+        nothing: tuple[Answer, ...] = ()
+        for answer in nothing:
+            yield answer
+
+    async def find(self, submit_key: str, *, seconds: float) -> str | None:
+        """Not possible."""
+        raise NotImplementedError("chat completions cannot be looked up")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()

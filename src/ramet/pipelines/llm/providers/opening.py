@@ -1,0 +1,78 @@
+"""A provider by its name and mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from ramet.pipelines.llm.errors import LlmError
+from ramet.pipelines.llm.providers.base import Mode, Provider
+
+OPENAI_KEY = "OPENAI_API_KEY"
+
+_OPENAI_HOSTS = ("api.openai.com", ".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+
+
+class Open(Protocol):
+    """Opens a vendor's provider in a mode that it has."""
+
+    def __call__(
+        self, mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
+    ) -> Provider: ...
+
+
+def open_provider(
+    name: str,
+    mode: Mode,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    organization: str | None = None,
+    strict: bool = False,
+) -> Provider:
+    """A provider that is ready for calls; none is made yet. Belongs to the running event loop; close it.
+
+    Args:
+        name: ``openai``, for OpenAI and every server that speaks its API.
+        mode: of those that the vendor has.
+        base_url: of a compatible server; None: the vendor's own.
+        api_key: the caller reads it from the environment; None: none, which only a server of one's own takes.
+        organization: OpenAI's, for a key that belongs to several.
+        strict: whether answers must be exactly what the SDK's types say; for tests.
+
+    Raises:
+        ExtraMissing: its SDK is not installed.
+        LlmError: there is no such provider or mode, the address is none, or a key is missing.
+    """
+    opened = PROVIDERS.get(name)
+    if opened is None:
+        later = " (gemini is not supported yet)" if name in ("gemini", "google") else ""
+        raise LlmError(f"there is no provider {name[:40]!a}{later}: use {' or '.join(sorted(PROVIDERS))}")
+    return opened(mode, base_url=base_url, api_key=api_key, organization=organization, strict=strict)
+
+
+def _open_openai(
+    mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
+) -> Provider:
+    from ramet.pipelines.llm.providers.openai_background import OpenAIBackground
+    from ramet.pipelines.llm.providers.openai_chat import OpenAIChat
+    from ramet.pipelines.llm.providers.openai_client import Client
+
+    if base_url is None and not api_key:
+        raise LlmError(f"OpenAI asks for a key: set {OPENAI_KEY}, or name another server with --base-url")
+    client = Client(base_url=base_url, api_key=api_key, organization=organization, strict=strict)
+    if mode is Mode.BACKGROUND:
+        return OpenAIBackground(client)
+    return OpenAIChat(client, limit_name=_limit_name(base_url))
+
+
+def _limit_name(base_url: str | None) -> str:
+    """How an answer's length is limited: OpenAI's newer models refuse the name that many other servers know alone."""
+    host = urlsplit(base_url).hostname or "" if base_url else _OPENAI_HOSTS[0]
+    known = host == _OPENAI_HOSTS[0] or host.endswith(_OPENAI_HOSTS[1:])
+    return "max_completion_tokens" if known else "max_tokens"
+
+
+PROVIDERS: Mapping[str, Open] = {"openai": _open_openai}
+"""Name -> how it is opened. The place where another vendor is added."""
