@@ -63,6 +63,15 @@ class Responses:
             kept = self._kept.get(id)
             return {} if kept is None else kept.ask.marks
 
+    def request_of(self, id: str) -> Mapping[str, Any]:
+        """The body that a response was asked for with.
+
+        Raises:
+            KeyError: it is not known.
+        """
+        with self._lock:
+            return self._kept[id].request
+
     def poll(self, id: str) -> dict[str, Any] | None:
         """Where it stands, one poll later; None: it is not known, or not any more."""
         with self._lock:
