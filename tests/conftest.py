@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,6 +78,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         from tests.parallel import Progress
 
         plugins.register(Progress(terminal))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """What a test left open when it failed is found now, not in the middle of another one, which would fail for it."""
+    kept = [name for name in ("last_type", "last_value", "last_traceback", "last_exc") if hasattr(sys, name)]
+    for name in kept:  # All that the test had in hand lives on in its traceback, which nobody asks for any more.
+        delattr(sys, name)
+    if kept:
+        gc.collect()
 
 
 def unexpected_skips(skipped: list[str], allowed: dict[str, str]) -> list[str]:

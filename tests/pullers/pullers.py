@@ -12,7 +12,8 @@ import json
 import random
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -130,9 +131,15 @@ def path_of(claimed: Claimed) -> Path_:
     return tuple(json.loads(claimed.path or "[[]]")[0])
 
 
-def opened(database: str) -> Store:
-    """A store of one's own: a file, or a database of a server."""
-    return PostgresStore(database) if "://" in database else SqliteStore(Path(database))
+@asynccontextmanager
+async def opened(database: str, count: int) -> AsyncIterator[list[Store]]:
+    """So many stores on a file, or on a database of a server; closed whatever happens."""
+    async with AsyncExitStack() as stack:
+        stores: list[Store] = []
+        for _ in range(count):
+            stores.append(PostgresStore(database) if "://" in database else SqliteStore(Path(database)))
+            stack.push_async_callback(stores[-1].close)
+        yield stores
 
 
 async def pull(stores: Sequence[Store], name: str, log: Log, tasks: int) -> None:
@@ -159,12 +166,10 @@ async def judged(store: Store, log: Log) -> list[str]:
 
 
 async def main(database: str, log: str, name: str, pullers: int, tasks: int) -> None:
-    stores = [opened(database) for _ in range(pullers)]
-    print("ready", flush=True)  # noqa: T201 - this is how the test learns of it
-    await asyncio.to_thread(sys.stdin.readline)
-    await pull(stores, name, Log(Path(log)), tasks)
-    for store in stores:
-        await store.close()
+    async with opened(database, pullers) as stores:
+        print("ready", flush=True)  # noqa: T201 - this is how the test learns of it
+        await asyncio.to_thread(sys.stdin.readline)
+        await pull(stores, name, Log(Path(log)), tasks)
 
 
 if __name__ == "__main__":

@@ -68,14 +68,12 @@ async def test_without_the_lock_of_a_slot_a_crowd_does_wrong(
     for turn in range(TIMES):
         with used.database(anew=True) as url, tempfile.TemporaryDirectory() as folder:
             log = Log(Path(folder) / "log")
-            stores = [opened(url) for _ in range(ACTORS)]
-            try:
-                await pull(stores, f"turn{turn}-", log, TASKS)
-                found = await judged(stores[0], log)
-            except (AssertionError, KeyError, StoreError) as error:
-                found = [repr(error)]  # A KeyError, of a row that somebody else took away meanwhile.
-            for store in stores:
-                await store.close()
+            async with opened(url, ACTORS) as stores:
+                try:
+                    await pull(stores, f"turn{turn}-", log, TASKS)
+                    found = await judged(stores[0], log)
+                except (AssertionError, KeyError, StoreError) as error:
+                    found = [repr(error)]  # A KeyError, of a row that somebody else took away meanwhile.
         if found:
             return
     pytest.fail(f"nobody noticed that {mutant.__name__}")

@@ -42,15 +42,13 @@ def start(process: subprocess.Popen[str]) -> None:
 @pytest.mark.parametrize("tasks", [10, pytest.param(400, marks=[pytest.mark.full, pytest.mark.timeout(1_800)])])
 async def test_a_crowd_on_conflicting_paths_keeps_their_order(database: str, tmp_path: Path, tasks: int) -> None:
     log = Log(tmp_path / "log")
-    stores = [opened(database) for _ in range(THREADS)]
-    with others(database, tmp_path / "log", tasks, PROCESSES - 1) as [process]:
-        start(process)
-        await pull(stores, "thread", log, tasks)
-        assert await asyncio.to_thread(process.wait) == 0
-    found = await judged(stores[0], log)
+    async with opened(database, THREADS) as stores:
+        with others(database, tmp_path / "log", tasks, PROCESSES - 1) as [process]:
+            start(process)
+            await pull(stores, "thread", log, tasks)
+            assert await asyncio.to_thread(process.wait) == 0
+        found = await judged(stores[0], log)
     assert found == [], "\n".join(found)
-    for store in stores:
-        await store.close()
 
 
 @pytest.mark.crash
@@ -58,23 +56,22 @@ async def test_a_crowd_on_conflicting_paths_keeps_their_order(database: str, tmp
 async def test_whoever_is_killed_leaves_the_order_to_the_others(database: str, tmp_path: Path, tasks: int) -> None:
     """kill -9 of the processes, one after the other, in the middle of what they do; the last one finishes it all."""
     log = Log(tmp_path / "log")
-    store = opened(database)
-    with others(database, tmp_path / "log", tasks, 3) as [*victims, last]:
-        for process in victims:
-            start(process)
-        for number, victim in enumerate(victims, 1):
+    async with opened(database, 1) as [store]:
+        with others(database, tmp_path / "log", tasks, 3) as [*victims, last]:
+            for process in victims:
+                start(process)
+            for number, victim in enumerate(victims, 1):
 
-            async def far_enough(lines: int = number * tasks * THREADS // 2) -> bool:
-                return log.lines() >= lines
+                async def far_enough(lines: int = number * tasks * THREADS // 2) -> bool:
+                    return log.lines() >= lines
 
-            await until(far_enough, "some work")
-            victim.kill()
-            victim.wait()
-            log.dead(f"process{number - 1}-")
-        start(last)
-        assert await asyncio.to_thread(last.wait) == 0
-    found = await judged(store, log)
+                await until(far_enough, "some work")
+                victim.kill()
+                victim.wait()
+                log.dead(f"process{number - 1}-")
+            start(last)
+            assert await asyncio.to_thread(last.wait) == 0
+        found = await judged(store, log)
+        lost = await store.read("SELECT 1 FROM ramet_attempts WHERE outcome IN ('lost', 'returned') LIMIT 1")
     assert found == [], "\n".join(found)
-    lost = await store.read("SELECT 1 FROM ramet_attempts WHERE outcome IN ('lost', 'returned') LIMIT 1")
     assert lost, "nobody had anything in hand when it was killed"
-    await store.close()

@@ -159,7 +159,9 @@ class _Simulation:
         return FaultyStore(name, self._witness, rng=rng, faults=self._plan.faults, tell=self._tell)
 
     def _client(self, name: str) -> Client:
-        return Client(self._app.registry, cast(Any, self._faulty(name)), self._app.limits)
+        client = Client(self._app.registry, cast(Any, self._faulty(name)), self._app.limits)
+        client.settings.monotonic = self._clock.monotonic
+        return client
 
     def _start(self) -> None:
         name = f"w{next(self._names)}"
