@@ -12,9 +12,10 @@ from typing import Any
 
 from ramet.pipelines.llm.errors import Ambiguous, NotSent
 from ramet.pipelines.llm.providers.base import Answer, Caps, Mode, Poll, PollState, Submission
+from ramet.pipelines.llm.providers.calling import Reply
 from ramet.pipelines.llm.providers.openai_answers import read_response
 from ramet.pipelines.llm.providers.openai_bodies import response_body
-from ramet.pipelines.llm.providers.openai_client import Client, Reply
+from ramet.pipelines.llm.providers.openai_client import Client
 from ramet.pipelines.llm.providers.openai_faults import Conflict, NotFound
 from ramet.pipelines.llm.requests import Request
 

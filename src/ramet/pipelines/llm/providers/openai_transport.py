@@ -8,13 +8,16 @@ from typing import Any
 
 import httpx2
 
-from ramet.pipelines.llm.providers.openai_client import (
+from ramet.pipelines.llm.providers.calling import (
     ANSWER_BYTES_MAX,
     CONNECTIONS_MAX,
     FILE_BYTES_MAX,
     KEEPALIVE_SECONDS,
     Sending,
 )
+
+STREAMED = ("/content", "/results")
+"""How the addresses of files end, which are read line by line."""
 
 
 class AnswerTooLarge(httpx2.TransportError):
@@ -48,7 +51,7 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
             await response.aclose()
             raise AnswerTooLarge("the answer is compressed, though that was not asked for")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        most = FILE_BYTES_MAX if request.url.path.endswith("/content") else ANSWER_BYTES_MAX
+        most = FILE_BYTES_MAX if request.url.path.endswith(STREAMED) else ANSWER_BYTES_MAX
         response.stream = _Bounded(response.stream, most)
         return response
 
