@@ -12,6 +12,7 @@ from ramet.engine.client import Client, TreeNode
 from ramet.engine.context import ClaimLost, Context, SyncContext
 from ramet.engine.distribution import StateCount
 from ramet.engine.explain import Explanation
+from ramet.engine.invocation import Invocation
 from ramet.engine.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
 from ramet.engine.path_options import PathArguments, TaskOptions
@@ -77,6 +78,7 @@ __all__ = [
     "InvalidEntry",
     "InvalidKey",
     "InvalidPath",
+    "Invocation",
     "ItemAnswer",
     "ItemSettlement",
     "KindLimit",

@@ -79,6 +79,7 @@ class App(FlowApp):
         batch: int = 1,
         batch_seconds: float = BATCH_SECONDS,
         probation: bool = True,
+        pulled: bool = False,
         path: PathOf | None = None,
         path_scope: str = "queue",
         on_dependency_failure: str = "skip",
@@ -113,6 +114,8 @@ class App(FlowApp):
             batch_seconds: how long the first of them waits for others.
             probation: False for handlers that share what only one process can hold (a file with one writer, a GPU):
                 after a lost attempt a task of this kind runs in the common process again, not in one of its own.
+            pulled: workers leave its tasks alone; a task that calls :meth:`ramet.Context.invoke` takes them, so many at
+                a time, or a program that claims them itself. A worker runs only its ``on_end`` handler.
             path: from the payload, where its tasks stand in line when the submit or spawn gives no path: a list of
                 texts, or None for none.
             path_scope: ``queue``: its tasks wait for all tasks of their queue on conflicting paths; ``lineage``: for
@@ -142,7 +145,7 @@ class App(FlowApp):
                 unique_seconds=unique_seconds,
                 trap=trap,
                 url=url,
-                how=Execution(process, memory_bytes_max, batch, batch_seconds, probation),
+                how=Execution(process, memory_bytes_max, batch, batch_seconds, probation, pulled),
                 sharing=Sharing(concurrency, resource),
                 paths=PathOptions(path, path_scope, on_dependency_failure),
             )

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.work import Work
+
+if TYPE_CHECKING:
+    from ramet.engine.registry import Kind
 
 
 class CallTime:
@@ -15,6 +20,9 @@ class CallTime:
     _clock: Clock = SystemClock()
     _overdue_at = math.inf
     _cancelled = False
+    _draining = False
+    _on_drain: Callable[[], None] | None = None
+    _kind: Kind
 
     @property
     def cancelled(self) -> bool:
@@ -34,14 +42,34 @@ class CallTime:
     def remaining_seconds(self) -> float:
         """What is left for this call, at least 0: of its invocation limit, and of the task's and lineage's deadlines.
 
-        Give it to calls to the outside as their time-out, or the shorter ``Limits.call_seconds``.
+        Give calls to the outside :attr:`call_seconds` as their time-out.
         """
         left = self._overdue_at - self._clock.monotonic()
         if self._work.deadline_at is not None:
             left = min(left, self._work.deadline_at - self._clock.now())
         return max(0.0, left)
 
+    @property
+    def call_seconds(self) -> float:
+        """How long one call to the outside may take now: ``Limits.call_seconds``, or less where less is left."""
+        return min(self._kind.limits.call_seconds, self.remaining_seconds)
+
+    @property
+    def draining(self) -> bool:
+        """True once the worker is to end: it waits for this handler, which had better not begin anything long."""
+        return self._draining
+
     # --- for the engine
+
+    def drain(self) -> None:
+        """The worker is to end."""
+        self._draining = True
+        if self._on_drain is not None:
+            self._on_drain()
+
+    def on_drain(self, call: Callable[[], None] | None) -> None:
+        """Have this called, in the handler's loop, when the worker is to end."""
+        self._on_drain = call
 
     def begin(self, clock: Clock, overdue_at: float) -> None:
         """The handler is called now; its time is over at this moment, in monotonic seconds."""

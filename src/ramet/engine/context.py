@@ -10,13 +10,15 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
 from pydantic_core import to_json
 
 from ramet.engine.binding import AsyncBinder, Binder, SyncBinder
 from ramet.engine.call_time import CallTime
+from ramet.engine.clock import Clock
 from ramet.engine.domain import AsyncDomain, SyncDomain
+from ramet.engine.gathered import Gathered
 from ramet.engine.ids import new_id
 from ramet.engine.money import Reservation, SyncReservation, reserve
 from ramet.engine.outcome import Endings, Outcome, outcome_event
@@ -24,7 +26,7 @@ from ramet.engine.own_tables import check_own
 from ramet.engine.own_task import OwnTask
 from ramet.engine.path_options import PathArguments
 from ramet.engine.registry import Handler, Kind, Registry
-from ramet.engine.work import Work, completed, state_json
+from ramet.engine.work import Work, completed
 from ramet.model import events as ev
 from ramet.model.cost import Charge, amount_of
 from ramet.model.limits import LOWERABLE
@@ -33,6 +35,7 @@ from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
 
 if TYPE_CHECKING:
     from ramet.engine.client import Client
+    from ramet.engine.invocation import Invocation
 
 
 class ClaimLost(Exception):
@@ -55,7 +58,19 @@ class Desk(Protocol):
         ...
 
 
-class BaseContext(OwnTask, CallTime, Binder):
+class Inside(NamedTuple):
+    """What a context is made of."""
+
+    work: Work
+    kind: Kind
+    registry: Registry
+    clock: Clock
+    lease_seconds: float
+    call: Callable[[Settlement], Coroutine[Any, Any, Settled]]
+    """Settles something of the task now; raises ClaimLost where the claim is not current."""
+
+
+class BaseContext(OwnTask, Gathered, CallTime, Binder):
     """What contexts of async and plain handlers have in common."""
 
     # Buffered: a task that asks for nothing pays nothing for these.
@@ -63,8 +78,6 @@ class BaseContext(OwnTask, CallTime, Binder):
     _writes: tuple[Write, ...] | list[Write] = ()
     _lower: tuple[tuple[str, int], ...] = ()
     _charged: int | None = None
-
-    _pipeline_state: dict[str, Any] | None = None
 
     def __init__(self, work: Work, kind: Kind, registry: Registry, desk: Desk, lease_seconds: float) -> None:
         self._work = work
@@ -78,14 +91,6 @@ class BaseContext(OwnTask, CallTime, Binder):
     def stage(self) -> str | None:
         """The stage that the last checkpoint moved to."""
         return self._stage
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """The pipeline_state of the last checkpoint; empty before the first."""
-        if self._pipeline_state is None:
-            text = self._work.pipeline_state
-            self._pipeline_state = json.loads(text) if text else {}
-        return self._pipeline_state
 
     @property
     def client(self) -> Client:
@@ -171,6 +176,10 @@ class BaseContext(OwnTask, CallTime, Binder):
 
     # --- for the engine
 
+    def inside(self) -> Inside:
+        """For the engine: what it needs to run other tasks inside of this one."""
+        return Inside(self._work, self._kind, self._registry, self._clock, self._lease_seconds, self._call)
+
     def spawn_next(self, new: NewTask) -> None:
         """For the engine: a task that commits with this one's end, the next stage of a staged kind among others."""
         if isinstance(self._spawns, list):
@@ -212,14 +221,14 @@ class BaseContext(OwnTask, CallTime, Binder):
     async def _checkpoint(self, stage: str | None, state: dict[str, Any] | None) -> Sequence[SpawnAnswer]:
         text = None
         if state is not None:
-            text = state_json(state, self._kind.limits.pipeline_state_bytes_max)
+            text = self.state_text(state, self._kind.limits.pipeline_state_bytes_max)
         settled = await self._call(
             self.take_settlement(lambda fence: ev.Checkpoint(fence, self._lease_seconds, stage), pipeline_state=text)
         )
         if stage is not None:
             self._stage = stage
         if text is not None:
-            self._pipeline_state = json.loads(text)
+            self.state_stored(text)
         return settled.spawns
 
     async def _progress(self, done: float, total: float | None, message: str) -> None:
@@ -334,3 +343,32 @@ class SyncContext(Endings, SyncDomain, SyncBinder, BaseContext):
 
 class Context(Endings, AsyncContext):
     """The context of an ``async def`` handler."""
+
+    async def invoke(
+        self,
+        kinds: Sequence[str | Handler],
+        *,
+        concurrency: int = 16,
+        queues: Sequence[str] | None = None,
+        wait: bool = True,
+    ) -> Invocation:
+        """Take tasks of pulled kinds, the one that has been due the longest first, and run their handlers here.
+
+        At most ``Limits.invocation_items`` of this task's kind are claimed in each link of its chain, however often it
+        is retried, and none after 80 % of ``invocation_seconds``; what still runs shortly before the end goes back
+        with its attempt. When something changed this counts as progress (:meth:`continue_later`).
+
+        Args:
+            kinds: registered with ``pulled=True``.
+            concurrency: how many of them run at once.
+            queues: where to look; by default where these kinds wait.
+            wait: also for what comes due meanwhile, while any of them is live; False returns when nothing is due.
+
+        Raises:
+            ClaimLost: the claim is not this handler's any more.
+            ValueError: a kind is not pulled, or ``concurrency`` is less than 1.
+        """
+        # Not at the top: what runs those handlers makes contexts.
+        from ramet.engine.invocation import invoke
+
+        return await invoke(self, kinds, concurrency=concurrency, queues=queues, wait=wait)

@@ -30,6 +30,8 @@ class Execution:
     """How long the first of them waits for others."""
     probation: bool = True
     """False: after a loss it runs among the others all the same."""
+    pulled: bool = False
+    """No worker claims it; invocations and programs that pull do."""
 
     def checked(self, kind: str) -> Execution:
         """Itself.
@@ -37,6 +39,9 @@ class Execution:
         Raises:
             ValueError: an option is not one of its values; the message says what to give.
         """
+        if self.pulled and (self.process or self.batch > 1):
+            raise ValueError(f"kind {kind!r}: pulled=True runs one task at a time beside its invocation: leave out "
+                             "process, memory_bytes_max and batch")  # fmt: skip
         if not 1 <= self.batch <= BATCH_MAX:
             raise ValueError(f"kind {kind!r}: batch is {self.batch}, give 1 to {BATCH_MAX}")
         if not 0 <= self.batch_seconds <= 3_600:

@@ -17,6 +17,8 @@ from ramet.store.errors import StoreError
 log = logging.getLogger("ramet.worker")
 
 BATCH = 5_000
+ENDS_SECONDS = 0.5
+"""How soon a handler whose task was ended from outside is told."""
 AGAIN_SECONDS = 1.0
 """After a heartbeat that a busy or full database refused."""
 

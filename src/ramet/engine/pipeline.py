@@ -30,7 +30,7 @@ Function = TypeVar("Function", bound=Handler)
 
 OF_ONE_STAGE = frozenset(
     "queue priority limits errors concurrency resource alert_over process memory_bytes_max batch batch_seconds "
-    "probation".split()
+    "probation pulled".split()
 )
 """Options of :meth:`ramet.App.task` that a stage with tasks of its own may have otherwise than its kind."""
 
@@ -109,7 +109,7 @@ class Pipeline:
             product: name in the state; the function's own name when left out.
             options: with a task per stage, those of :meth:`ramet.App.task` that this stage has otherwise than the
                 kind: ``queue``, ``priority``, ``limits``, ``errors``, ``concurrency``, ``resource``, ``alert_over``,
-                ``process``, ``memory_bytes_max``, ``batch``, ``batch_seconds``, ``probation``.
+                ``process``, ``memory_bytes_max``, ``batch``, ``batch_seconds``, ``probation``, ``pulled``.
 
         Raises:
             ValueError: the product or the function's name is there already, an option is not a stage's to choose, or

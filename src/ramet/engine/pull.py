@@ -26,7 +26,7 @@ from ramet.store.errors import StoreError
 
 log = logging.getLogger("ramet.pull")
 
-AnyClaim = TypeVar("AnyClaim", bound=BaseClaim)
+AnyClaim = TypeVar("AnyClaim")
 
 SETTLE_BATCH = 1_000
 LOOK_SECONDS = 1.0
@@ -114,7 +114,7 @@ class PullVerbs:
         for kind in found:
             kind.check_claimable()
         places = sorted({kind.queue for kind in found}) if queues is None else list(queues)
-        request = ClaimRequest(self._name(), places, [kind.name for kind in found], n, lease_seconds)
+        request = ClaimRequest(self._name(), places, [kind.name for kind in found], n, lease_seconds, pulled=True)
         give_up_at = self.clock.monotonic() + wait_seconds
         while True:
             # The lease counts from before the request was sent (DESIGN §10).

@@ -19,6 +19,7 @@ from ramet.engine.settings import LiveSettings
 from ramet.engine.sharing import ALONE, Sharing
 from ramet.model.keys import InvalidKey, json_key, text_key, url_key
 from ramet.model.limits import Limits
+from ramet.model.ordering import BY_DUE
 from ramet.model.retry import ERRORS, ErrorTable
 from ramet.model.shapes import shape_of
 from ramet.model.task import NewTask
@@ -175,7 +176,7 @@ class Kind:
             limits.max_chain_depth,
             self.cycle_on,
             on_end=int(self.on_end is not None),
-            breadth=int(queue in self.breadth),
+            breadth=BY_DUE if self.how.pulled else int(queue in self.breadth),
             resource=self.sharing.resource_of(self.name, typed),
             unique_seconds=self.unique_seconds,
             shape=shape_of(key) if self.trap else None,

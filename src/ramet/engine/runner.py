@@ -6,6 +6,7 @@ Used inside a handler process, or in the worker's own loop with ``in_process``. 
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections import deque
 from collections.abc import Awaitable, Collection, Sequence
@@ -57,6 +58,7 @@ class Runner:
         started: where it is noted what runs; each slot has ``width`` places in it.
         width: how many tasks one call of a batch handler may have, at most.
         alone: this process runs one call at a time and what it is given at once is one call; limits of memory hold.
+        until: monotonic seconds: handlers are told that their time is over then, whatever their own limit.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Runner:
         width: int = 1,
         patient: bool = False,
         alone: bool = False,
+        until: float = math.inf,
     ) -> None:
         self._registry = registry
         self._port = port
@@ -83,6 +86,7 @@ class Runner:
         self._slots = [Slot() for _ in range(concurrency)]
         self._threads = Threads()
         self._patient, self._alone, self._width = patient, alone, width
+        self._until = until
         batches = {kind.name: kind.how for kind in registry.kinds if kind.how.batch > 1}
         self._gatherer = Gatherer(batches, self._gathered) if batches and not alone else None
         self._watch: asyncio.Task[None] | None = None
@@ -123,7 +127,10 @@ class Runner:
                 waiter.set_result(None)
 
     def take_unstarted(self) -> list[Work]:
-        """Remove and return what no handler has begun."""
+        """Remove and return what no handler has begun. Those that run are told that no more will come."""
+        for slot in self._slots:
+            for context in slot.contexts.values():
+                context.drain()
         works = [work for item in self._queue for work in _works(item)]
         self._queue.clear()
         if self._gatherer is not None:
@@ -305,7 +312,7 @@ class Runner:
         else:
             loop = asyncio.get_running_loop()
             context = SyncContext(work, kind, self._registry, self._port, self._lease_seconds, loop=loop)
-        context.begin(self._clock, slot.overdue_at)
+        context.begin(self._clock, min(slot.overdue_at, self._until))
         slot.contexts[work.seq, work.fence] = context
         return context
 

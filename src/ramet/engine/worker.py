@@ -21,7 +21,7 @@ from ramet.engine.claims import ClaimsInHand
 from ramet.engine.client import Client
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.handlers import Claim
-from ramet.engine.heartbeat import keep_alive, watch_ends
+from ramet.engine.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
 from ramet.engine.housekeeping import housekeeping
 from ramet.engine.ids import new_id
 from ramet.engine.lineage_over import over
@@ -44,8 +44,6 @@ SET_ASIDE_MAX = 1_000
 """So many claims that wait for a probation child do not keep the worker from claiming others."""
 END_SECONDS_MAX = 10.0
 """So long a worker that ends waits for each of the database's last answers: one that is away must not keep it."""
-ENDS_SECONDS = 0.5
-"""How soon a handler whose task was ended from outside is told."""
 
 
 class Worker:

@@ -14,6 +14,7 @@ from ramet.model import events as ev
 from ramet.model import transitions as rows
 from ramet.model.binding import bind
 from ramet.model.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
+from ramet.model.ordering import due_rank, is_pulled
 from ramet.model.retry import ErrorClass, backoff_seconds
 from ramet.model.task import Standing, Wait, changed, free_wait
 from ramet.model.transitions import (
@@ -140,6 +141,7 @@ def _again(
     after = task._replace(
         state=PENDING,
         wait=_DUE if available_at > now else free_wait(task.resource),
+        rank=due_rank(task.rank, available_at),
         available_at=available_at,
         lease_until=0.0,
         worker=None,
@@ -248,10 +250,12 @@ def _ending(
 ) -> Change:
     """Marked *ending*: claimable once more, for its ``on_end`` handler only, and bounded itself.
 
-    That claim, too, has its path for itself: a task that waits in line goes on waiting.
+    That claim, too, has its path for itself: a task that waits in line goes on waiting. It is any worker's, of a pulled
+    kind as well: what is to be stopped outside need not wait for an invocation.
     """
     after = task._replace(
         state=PENDING,
+        rank=0 if is_pulled(task.rank) else task.rank,
         wait=task.wait if task.wait in _IN_LINE else None,
         available_at=now,
         fence=task.fence + 1,
@@ -314,6 +318,7 @@ def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Ch
         state=PENDING,
         wait=Wait.TICKET.value if in_line else free_wait(task.resource),
         holds_path=0 if in_line else None,
+        rank=due_rank(task.rank, now),
         available_at=now,
         lease_until=0.0,
         worker=None,

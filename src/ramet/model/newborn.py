@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet.model.ordering import rank_of
+from ramet.model.ordering import born_rank, rank_of
 from ramet.model.task import NewTask, Standing, Wait, free_wait
 from ramet.model.transitions import PENDING
 
@@ -12,17 +12,18 @@ _DUE, _TICKET = Wait.DUE.value, Wait.TICKET.value
 def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: float, *, turn: int = 0) -> Standing:
     """The standing of a task just submitted or spawned: pending, never claimed."""
     delayed = new.delay_seconds > 0
+    available_at = now + new.delay_seconds if delayed else now
     return Standing(
         seq=seq,
         tracking_id=tracking_id,
         kind=new.kind,
         queue=new.queue,
-        rank=rank_of(new.priority, new.breadth, spawn_depth),
+        rank=born_rank(rank_of(new.priority, new.breadth, spawn_depth), available_at, turn),
         spawn_depth=spawn_depth,
         state=PENDING,
         # One with a path takes its place in line when it is due; the store sees to that, at once or by maintenance.
         wait=_TICKET if new.path is not None else _DUE if delayed else free_wait(new.resource),
-        available_at=now + new.delay_seconds if delayed else now,
+        available_at=available_at,
         fence=0,
         lease_until=0.0,
         worker=None,

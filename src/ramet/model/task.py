@@ -155,7 +155,8 @@ class NewTask(NamedTuple):
     """``key``: no ancestor may have this key; ``kind+key``: only an ancestor of the same kind matters."""
     on_end: int = 0
     breadth: int = 0
-    """1 in a queue in which a smaller depth goes before priority and age."""
+    """1 in a queue in which a smaller depth goes before priority and age; 2 for a pulled kind, of which the task that
+    has been due the longest comes first."""
     unique_seconds: float | None = None
     """None, or for ``unique="global"`` how long the key stays held over all lineages after a good end."""
     shape: str | None = None

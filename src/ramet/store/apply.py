@@ -25,8 +25,8 @@ from ramet.store.schema import LIVE_COLUMNS, LIVE_LIST
 from ramet.store.session import Session
 
 _MUTABLE = (
-    "state wait available_at fence lease_until worker claimed_at started_at deadline_at attempts losses "
-    "losses_alone snoozes chain_depth progressed fan_out stage ending ending_reason bound_to"
+    "state wait rank available_at fence lease_until worker claimed_at started_at deadline_at attempts "
+    "losses losses_alone snoozes chain_depth progressed fan_out stage ending ending_reason bound_to"
 ).split()
 
 # The number alone finds the row: an index on states would look better to a planner whose statistics are old.

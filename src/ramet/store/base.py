@@ -138,6 +138,8 @@ class ClaimRequest(NamedTuple):
     kinds: Sequence[str]
     limit: int
     lease_seconds: float
+    pulled: bool = False
+    """Also tasks of pulled kinds; without it only those that are ending."""
 
 
 class Claimed(NamedTuple):

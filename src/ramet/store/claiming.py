@@ -31,11 +31,11 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
     promote_due(session)
     limit = min(request.limit, CLAIM_LIMIT)
     bounds = bounds_of(session, request.queues, request.kinds)
-    looked = ready(session, bounds.queues, bounds.kinds, limit, bounds.used)
+    looked = ready(session, bounds.queues, bounds.kinds, limit, bounds.used, pulled=request.pulled)
     taken: list[Change] = []
     waiting = looked.candidates
     for _ in range(SET_ASIDE_ROUNDS):
-        found = waiting + _candidates(session, bounds, limit - len(taken))
+        found = waiting + _candidates(session, bounds, limit - len(taken), request.pulled)
         candidates = bounds.accepted(in_order(session, found), limit - len(taken))
         changes, held_back = _decide(session, request, candidates)
         lost = apply(session, changes).lost
@@ -60,13 +60,13 @@ def promote_due(session: Session, limit: int = 1_000) -> int:
     return free(session, floors.due(session, limit), Wait.DUE)
 
 
-def _candidates(session: Session, bounds: Bounds, limit: int) -> list[Standing]:
+def _candidates(session: Session, bounds: Bounds, limit: int, pulled: bool) -> list[Standing]:
     """One ordered probe of the claim index per (queue, kind): a backlog of kinds nobody asked for costs nothing."""
     return [
         standing
         for queue in bounds.queues
         for kind in bounds.kinds
-        for standing in floors.waiting(session, queue, kind, limit)
+        for standing in floors.waiting(session, queue, kind, limit, pulled=pulled)
     ]
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ramet.model.ordering import PULLED_RANK, is_pulled
 from ramet.model.task import Standing
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
@@ -96,8 +97,14 @@ def raised(before: Floor, firsts: Floor, filled: bool) -> Floor:
 _WAITING = f"SELECT {LIVE_LIST} FROM ramet_live WHERE queue = ? AND kind = ? AND state = 'pending' AND wait IS NULL "
 
 
-def waiting(session: Session, queue: str, kind: str, limit: int) -> list[Standing]:
-    """Claimable tasks of one kind in one queue, by rank, turn and age: one ordered probe of the claim index."""
+_BESIDE = f"AND rank < {PULLED_RANK} "
+
+
+def waiting(session: Session, queue: str, kind: str, limit: int, *, pulled: bool = False) -> list[Standing]:
+    """Claimable tasks of one kind in one queue, by rank, turn and age: one ordered probe of the claim index.
+
+    Without ``pulled``, those that are for invocations stay where they are.
+    """
     floors, scan = session.floors, (queue, kind)
     floor = None if floors is None else floors.of(scan)
     if floors is not None and floor is not None:
@@ -105,9 +112,10 @@ def waiting(session: Session, queue: str, kind: str, limit: int) -> list[Standin
         floors.rise(scan, _firsts(found))
         return found
     begun = time.monotonic()
-    rows = session.rows(f"{_WAITING}ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}", (queue, kind, limit))
+    which = _WAITING if pulled else _WAITING + _BESIDE
+    rows = session.rows(f"{which}ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}", (queue, kind, limit))
     found = [*map(Standing._make, rows)]
-    if floors is not None:
+    if floors is not None and not (found and is_pulled(found[-1].rank)):
         seconds = time.monotonic() - begun
         if floors.is_slow(scan, seconds, len(found)):
             known = {**_levels(session, queue, kind), **floors.last(scan)}

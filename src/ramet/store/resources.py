@@ -10,6 +10,7 @@ from ramet.model import events as ev
 from ramet.model import resources as rules
 from ramet.model.flow import Usage
 from ramet.model.lifecycle import decide
+from ramet.model.ordering import PULLED_RANK
 from ramet.model.resources import LOOK_SECONDS, Policy, Resource, policy_of
 from ramet.model.retry import ErrorClass
 from ramet.model.task import Standing, Wait
@@ -106,7 +107,9 @@ class Ready(NamedTuple):
     policies: list[Policy]
 
 
-def ready(session: Session, queues: Sequence[str], kinds: Sequence[str], limit: int, used: Usage | None) -> Ready:
+def ready(
+    session: Session, queues: Sequence[str], kinds: Sequence[str], limit: int, used: Usage | None, *, pulled: bool
+) -> Ready:
     """Tasks that wait for resources with room, each resource's in order; nothing is spent yet."""
     if not session.rows("SELECT 1 FROM ramet_resources WHERE ready_at <= ? LIMIT 1", (session.now,)):
         return Ready([], {}, [])
@@ -118,6 +121,7 @@ def ready(session: Session, queues: Sequence[str], kinds: Sequence[str], limit: 
     known = policies(session)
     in_queues, queue_values = session.members(queues)
     in_kinds, kind_values = session.members(kinds)
+    beside = "" if pulled else f"AND rank < {PULLED_RANK} "
     candidates: list[Standing] = []
     looked_at: dict[str, Resource] = {}
     for resource in map(Resource._make, found):
@@ -128,7 +132,8 @@ def ready(session: Session, queues: Sequence[str], kinds: Sequence[str], limit: 
             continue
         rows = session.rows(
             f"SELECT {LIVE_LIST} FROM ramet_live WHERE resource = ? AND wait = 'resource' AND state = 'pending' "
-            f"AND queue IN {in_queues} AND kind IN {in_kinds} ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
+            f"AND queue IN {in_queues} AND kind IN {in_kinds} {beside}"
+            f"ORDER BY rank, turn, seq LIMIT ?{session.skip_locked}",
             (resource.name, queue_values, kind_values, limit if space.claims is None else min(limit, space.claims)),
         )
         candidates += map(Standing._make, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ramet.model.lineage import Lineage
-from ramet.model.ordering import TurnClass, class_of_standing, read_positions, write_positions
+from ramet.model.ordering import TurnClass, class_of_standing, is_pulled, level_at, read_positions, write_positions
 from ramet.model.task import Standing
 from ramet.store.session import Session
 
@@ -34,6 +34,8 @@ class Turns:
 
     def level(self, kin: TurnClass) -> int:
         """The turn that claims have reached in this class."""
+        if is_pulled(kin.rank):
+            return level_at(self._session.now)
         level = self._levels.get(kin)
         if level is None:
             found = self._session.rows(
@@ -61,6 +63,8 @@ def advance(session: Session, taken: Sequence[Standing]) -> None:
     """Claims were made: move the levels of their classes."""
     furthest: dict[tuple[object, ...], Standing] = {}
     for standing in taken:
+        if is_pulled(standing.rank):
+            continue
         kin = (standing.queue, standing.kind, standing.rank, standing.resource)
         before = furthest.get(kin)
         if before is None or (standing.turn, standing.seq) > (before.turn, before.seq):
@@ -87,7 +91,11 @@ def in_order(session: Session, standings: Sequence[Standing]) -> list[Standing]:
     if len({(s.queue, s.kind, s.resource) for s in standings}) <= 1:
         return list(standings)
     turns = Turns(session)
-    return sorted(standings, key=lambda s: (s.rank, max(0, s.turn - turns.level(class_of_standing(s))), s.seq))
+
+    def ahead(standing: Standing) -> int:
+        return 0 if is_pulled(standing.rank) else max(0, standing.turn - turns.level(class_of_standing(standing)))
+
+    return sorted(standings, key=lambda s: (s.rank, ahead(s), s.seq))
 
 
 def renew(session: Session, standings: Sequence[Standing]) -> None:
@@ -96,6 +104,8 @@ def renew(session: Session, standings: Sequence[Standing]) -> None:
     turns = Turns(session)
     rows = []
     for standing in standings:
+        if is_pulled(standing.rank):
+            continue  # Its rank says how long it waits already.
         turn = turns.level(class_of_standing(standing)) + 1
         rows.append((turn, standing.seq, turn))
     session.run_many("UPDATE ramet_live SET turn = ? WHERE seq = ? AND turn < ?", rows)
