@@ -19,7 +19,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ramet.pipelines.llm.errors import LLM_EXTRA, Ambiguous, LlmError, NotSent, ProviderError, import_extra, one_line
+from ramet.pipelines.llm.errors import (
+    LLM_EXTRA,
+    Ambiguous,
+    LlmError,
+    NotSent,
+    ProviderError,
+    Refused,
+    import_extra,
+    one_line,
+)
 from ramet.pipelines.llm.providers.base import Rate
 from ramet.pipelines.llm.providers.openai_faults import fault_of
 from ramet.pipelines.llm.providers.openai_rates import rates_from
@@ -138,6 +147,9 @@ class Caller:
         except (httpx.TransportError, TimeoutError) as error:
             raise self._broken(sending, submit, error) from None
         except (ValueError, RecursionError) as error:
+            if submit and sending is not None and not sending.began:
+                words = f"the request cannot be written as JSON: {one_line(error)[:200]}"
+                raise Refused(words, "invalid_request") from None
             raise self._unreadable(submit, f"cannot be read: {type(error).__name__}") from None
 
     def _fault(

@@ -56,6 +56,7 @@ def _open_openai(
     mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
 ) -> Provider:
     from ramet.pipelines.llm.providers.openai_background import OpenAIBackground
+    from ramet.pipelines.llm.providers.openai_batch import OpenAIBatch
     from ramet.pipelines.llm.providers.openai_chat import OpenAIChat
     from ramet.pipelines.llm.providers.openai_client import Client
 
@@ -64,6 +65,8 @@ def _open_openai(
     client = Client(base_url=base_url, api_key=api_key, organization=organization, strict=strict)
     if mode is Mode.BACKGROUND:
         return OpenAIBackground(client)
+    if mode is Mode.BATCH:
+        return OpenAIBatch(client, limit_name=_limit_name(base_url))
     return OpenAIChat(client, limit_name=_limit_name(base_url))
 
 

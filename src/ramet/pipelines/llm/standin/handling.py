@@ -153,7 +153,12 @@ class Handler(BaseHTTPRequestHandler):
         body = self._json_body()
         file = self._world.files.get(str(body.get("input_file_id")))
         if file is not None:
-            self._meet("batch", _digest_of(file), first_marks(file))
+            fault = self._fault = self._world.faults.next("batch", _digest_of(file), first_marks(file))
+            if fault is not None and fault.status == 404:
+                # As it is for a moment after an upload.
+                self._fault = None
+                self._json(404, shapes.error(f"No such File object: {file.id}", param="input_file_id"))
+            self._suffer(fault)
         try:
             self._json(200, self._world.batches.create(body))
         except LookupError as error:
@@ -200,7 +205,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _meet(self, on: str, whose: str, marks: Mapping[str, str]) -> None:
         """The fault of this call: one that comes before it is accepted ends it here."""
-        fault = self._fault = self._world.faults.next(on, whose, marks)
+        self._fault = self._world.faults.next(on, whose, marks)
+        self._suffer(self._fault)
+
+    def _suffer(self, fault: Fault | None) -> None:
         if fault is None:
             return
         if fault.status is not None:

@@ -13,7 +13,8 @@ mark                        what it does
 ``[[malformed]]``           accepted, and answered with JSON that is cut off
 ``[[poll_500]]``            the same at polls: any of the above after ``poll_``, ``cancel_``
 ``[[upload_429]]``          of a batch, in its first line: at the upload, ``batch_`` at its creation,
-                            ``results_drop`` in the middle of its output
+                            ``results_drop`` in the middle of its output; ``[[batch_404]]``: its file
+                            is not to be seen yet
 ``[[polls 5]]``             so many polls find it queued or in progress
 ``[[never]]``               it never ends
 ``[[lost]]``                accepted and billed; the second poll finds nothing
