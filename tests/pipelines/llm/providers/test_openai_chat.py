@@ -11,6 +11,7 @@ import pytest
 from ramet.pipelines.llm.errors import Ambiguous, LlmError, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.pipelines.llm.providers.base import Answer, AnswerState, Mode, PollState, Rate, Usage
 from ramet.pipelines.llm.providers.opening import open_provider
+from ramet.pipelines.llm.requests import Request
 from ramet.pipelines.llm.standin.script import Script
 from ramet.pipelines.llm.standin.server import StandIn
 from tests.pipelines.llm.providers.conftest import Opened
@@ -298,3 +299,10 @@ async def test_a_chat_has_nothing_to_poll_or_find(opened: Opened) -> None:
     assert [answer async for answer in provider.results("x", seconds=1)] == []
     with pytest.raises(NotImplementedError):
         await provider.find("x", seconds=1)
+
+
+async def test_a_request_that_is_no_text_is_refused_before_it_is_sent(standin: StandIn, opened: Opened) -> None:
+    broken = Request("b" * 64, MODEL, ({"role": "user", "content": "\ud800"},), 10)
+    with pytest.raises(Refused):
+        await opened(Mode.CHAT).submit([broken], submit_key="s", seconds=10)
+    assert standin.world.journal.entries() == []

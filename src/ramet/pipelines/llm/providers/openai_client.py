@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ramet.pipelines.llm.providers.calling import Caller, Reply
@@ -49,9 +48,3 @@ class Client(Caller):
     def _read(self, raw: Any) -> Reply:
         raw.parse()
         return super()._read(raw)
-
-
-def error_of(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The ``error`` object of an answer, where it has one."""
-    error = body.get("error")
-    return error if isinstance(error, Mapping) else None
