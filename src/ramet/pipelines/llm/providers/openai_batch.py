@@ -18,8 +18,9 @@ from typing import Any, BinaryIO
 
 from ramet.pipelines.llm.errors import Ambiguous, NotAllowed, NotSent
 from ramet.pipelines.llm.providers.base import Answer, Caps, Mode, Poll, PollState, Submission
+from ramet.pipelines.llm.providers.calling import Reply
 from ramet.pipelines.llm.providers.openai_background import SUBMIT_KEY
-from ramet.pipelines.llm.providers.openai_client import Client, Reply
+from ramet.pipelines.llm.providers.openai_client import Client
 from ramet.pipelines.llm.providers.openai_faults import Conflict, NotFound
 from ramet.pipelines.llm.providers.openai_lines import CHAT_ENDPOINT, lines_of, problem_of, read_line, write_lines
 from ramet.pipelines.llm.requests import Request
