@@ -10,6 +10,7 @@ from ramet.pipelines.llm.errors import LlmError
 from ramet.pipelines.llm.providers.base import Mode, Provider
 
 OPENAI_KEY = "OPENAI_API_KEY"
+ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
 
 _OPENAI_HOSTS = ("api.openai.com", ".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 
@@ -34,7 +35,7 @@ def open_provider(
     """A provider that is ready for calls; none is made yet. Belongs to the running event loop; close it.
 
     Args:
-        name: ``openai``, for OpenAI and every server that speaks its API.
+        name: ``openai``, for OpenAI and every server that speaks its API; ``anthropic``.
         mode: of those that the vendor has.
         base_url: of a compatible server; None: the vendor's own.
         api_key: the caller reads it from the environment; None: none, which only a server of one's own takes.
@@ -70,6 +71,23 @@ def _open_openai(
     return OpenAIChat(client, limit_name=_limit_name(base_url))
 
 
+def _open_anthropic(
+    mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
+) -> Provider:
+    from ramet.pipelines.llm.providers.anthropic_batches import AnthropicBatches
+    from ramet.pipelines.llm.providers.anthropic_chat import AnthropicChat
+    from ramet.pipelines.llm.providers.anthropic_client import AnthropicClient
+
+    if mode is Mode.BACKGROUND:
+        raise LlmError("Anthropic has no background mode: use batch or chat")
+    if organization is not None:
+        raise LlmError("a key of Anthropic belongs to one organization: leave it out")
+    if base_url is None and not api_key:
+        raise LlmError(f"Anthropic asks for a key: set {ANTHROPIC_KEY}, or name another server with --base-url")
+    client = AnthropicClient(base_url=base_url, api_key=api_key, strict=strict)
+    return AnthropicBatches(client) if mode is Mode.BATCH else AnthropicChat(client)
+
+
 def _limit_name(base_url: str | None) -> str:
     """How an answer's length is limited: OpenAI's newer models refuse the name that many other servers know alone."""
     host = urlsplit(base_url).hostname or "" if base_url else _OPENAI_HOSTS[0]
@@ -77,5 +95,5 @@ def _limit_name(base_url: str | None) -> str:
     return "max_completion_tokens" if known else "max_tokens"
 
 
-PROVIDERS: Mapping[str, Open] = {"openai": _open_openai}
+PROVIDERS: Mapping[str, Open] = {"anthropic": _open_anthropic, "openai": _open_openai}
 """Name -> how it is opened. The place where another vendor is added."""
