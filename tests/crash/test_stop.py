@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,16 @@ import pytest
 
 from ramet import Client, Submitted
 from tests.crash.crash_app import Meeting, app
+from tests.crash.late_app import LATE, LATE_SECONDS, LEASE_SECONDS
 from tests.crash.process import WorkerProcess
-from tests.engine.waiting import until
+from tests.engine.waiting import GIVE_UP_SECONDS, until
 from tests.invariants import violations
 
 WORDS = ("return", "checkpoint", "progress", "spawn_now")
 """What the late handlers do: end, and each call that commits at once."""
+
+late_for = pytest.mark.parametrize("late", ["late", "late-for-others"])
+"""A worker that wakes may know that its leases are over, or be the only one that does not."""
 
 Dump = dict[str, list[tuple[Any, ...]]]
 
@@ -39,8 +43,12 @@ def meetings(tmp_path: Path) -> list[Meeting]:
 
 
 @contextmanager
-def worker(tmp_path: Path, lease_seconds: float) -> Iterator[WorkerProcess]:
-    process = WorkerProcess(tmp_path / "ramet.db", "--lease-seconds", str(lease_seconds))
+def worker(tmp_path: Path, late: str = "never") -> Iterator[WorkerProcess]:
+    """Its own clock is past its leases when there is a file ``late``."""
+    process = WorkerProcess(
+        tmp_path / "ramet.db", "--lease-seconds", str(LEASE_SECONDS), app="tests.crash.late_app:app",
+        environment={LATE: str(tmp_path / late)},
+    )  # fmt: skip
     try:
         yield process
     finally:
@@ -48,12 +56,14 @@ def worker(tmp_path: Path, lease_seconds: float) -> Iterator[WorkerProcess]:
 
 
 async def dump(client: Client) -> Dump:
-    """Every row of every table; its own registration and refusals as stale are what a late worker may leave."""
+    """Every row of every table; its own registration and what it was refused are what a late worker may leave.
+
+    The monitor's notes of when it looked are nobody's work: every worker that has run for a minute leaves some.
+    """
     tables = await client.read("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     rows = {name: sorted(await client.read(f"SELECT * FROM {name}"), key=repr) for (name,) in tables}
-    del rows["ramet_workers"]
-    stale = [row for row in rows["ramet_blocks"] if "stale" in row]
-    rows["ramet_blocks"] = [row for row in rows["ramet_blocks"] if row not in stale]
+    del rows["ramet_workers"], rows["ramet_monitor"]
+    rows["ramet_blocks"] = [row for row in rows["ramet_blocks"] if not {"stale", "ended"} & {*row}]
     index = [name for _, name, *_ in await client.read("PRAGMA table_info(ramet_lineages)")].index("blocks")
     rows["ramet_lineages"] = [(*row[:index], *row[index + 1 :]) for row in rows["ramet_lineages"]]
     assert len(rows) > 10
@@ -95,17 +105,19 @@ def writable(database: Path) -> bool:
     return True
 
 
-async def stopped_past_its_lease(client: Client, process: WorkerProcess, database: Path) -> list[int]:
-    """Stop worker and handler process; returns when the leases of all that they hold are over."""
-    pids = await stopped(process, database)
-    leases = await client.read("SELECT MAX(lease_until) FROM ramet_live WHERE state = 'processing'")
-    await until(lambda: time.time() > leases[0][0], "the leases lapse")
+async def stopped_past_its_lease(process: WorkerProcess, folder: Path, late: str) -> list[int]:
+    """Stop worker and handler process; when they go on, the leases of all that they hold are over."""
+    pids = await stopped(process, folder / "ramet.db")
+    with closing(sqlite3.connect(folder / "ramet.db", timeout=GIVE_UP_SECONDS, isolation_level=None)) as connection:
+        over = "UPDATE ramet_live SET lease_until = lease_until - ? WHERE state = 'processing' AND lease_until > ?"
+        assert connection.execute(over, (LATE_SECONDS, time.time())).rowcount == len(WORDS)
+    (folder / late).touch()
     return pids
 
 
 async def finished(client: Client, submitted: list[Submitted], second: WorkerProcess) -> None:
     """The second worker ends everything and then itself."""
-    results = [await client.result(item.id, timeout_seconds=60) for item in submitted]
+    results = [await client.result(item.id, timeout_seconds=GIVE_UP_SECONDS) for item in submitted]
     assert results == ["by claim 2"] * len(submitted)
     await until(lambda: client.store.idle(["held", "async"]), "the children end too")
     second.send(signal.SIGTERM)
@@ -124,17 +136,18 @@ async def goes_on(process: WorkerProcess, pids: list[int], meetings: list[Meetin
     return [str(how) for how in ended]
 
 
+@late_for
 @pytest.mark.crash
 async def test_a_worker_that_wakes_after_another_has_finished_its_work_changes_nothing(
-    client: Client, meetings: list[Meeting], tmp_path: Path
+    client: Client, meetings: list[Meeting], tmp_path: Path, late: str
 ) -> None:
     submitted = await client.submit_many([("held", meeting) for meeting in meetings], one_lineage=True)
-    with worker(tmp_path, lease_seconds=2.0) as first:
+    with worker(tmp_path, "late") as first:
         await begun(meetings, 1)
-        pids = await stopped_past_its_lease(client, first, tmp_path / "ramet.db")
+        pids = await stopped_past_its_lease(first, tmp_path, late)
         for meeting in meetings:
             meeting.put("go-2", "return")
-        with worker(tmp_path, lease_seconds=300.0) as second:
+        with worker(tmp_path) as second:
             await finished(client, submitted, second)
         before = await dump(client)
         endings = await goes_on(first, pids, meetings)
@@ -143,15 +156,16 @@ async def test_a_worker_that_wakes_after_another_has_finished_its_work_changes_n
     assert "ClaimLost" in endings or "CancelledError" in endings, "a late call is refused or its handler stopped"
 
 
+@late_for
 @pytest.mark.crash
 async def test_a_worker_that_wakes_while_another_holds_its_work_takes_nothing_from_it(
-    client: Client, meetings: list[Meeting], tmp_path: Path
+    client: Client, meetings: list[Meeting], tmp_path: Path, late: str
 ) -> None:
     submitted = await client.submit_many([("held", meeting) for meeting in meetings], one_lineage=True)
-    with worker(tmp_path, lease_seconds=2.0) as first:
+    with worker(tmp_path, "late") as first:
         await begun(meetings, 1)
-        pids = await stopped_past_its_lease(client, first, tmp_path / "ramet.db")
-        with worker(tmp_path, lease_seconds=300.0) as second:
+        pids = await stopped_past_its_lease(first, tmp_path, late)
+        with worker(tmp_path) as second:
             await begun(meetings, 2)
             halted = await stopped(second, tmp_path / "ramet.db")
             before = await dump(client)
