@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramet import PRESETS, Limits
@@ -90,6 +90,7 @@ def test_the_rate_is_the_lower_of_what_was_told_and_what_the_cycles_allow() -> N
     assert rate_of(PRESETS["aggressive"], 10**9) == 20.0
 
 
+@settings(deadline=None)
 @given(
     backlog=st.integers(0, 10**7),
     rate=st.floats(0.001, 10_000),

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramet.pipelines.llm.errors import UnknownModel
-from ramet.pipelines.llm.pricing.estimate import Estimate, estimate, fit, lines
+from ramet.pipelines.llm.pricing.estimate import Estimate, estimate, fit, in_time, lines
 from ramet.pipelines.llm.pricing.prices import Price, given_price, price_of, reserve_amount
 from ramet.pipelines.llm.providers.base import Mode
 from tests.pipelines.llm.pricing.requests_made import asked
@@ -107,6 +107,15 @@ def test_the_calls_take_at_least_what_the_rate_allows() -> None:
     assert estimate(requests, listed, ALL, requests_per_second=2.0, told=Mode.BATCH).seconds == 1.0
 
 
+def test_a_job_that_ends_before_it_is_done_is_told() -> None:
+    requests = [asked(str(number)) for number in range(1_200)]
+    found = estimate(requests, listed, ALL, requests_per_second=2.0, told=Mode.BACKGROUND, job_seconds=600.0)
+    assert in_time(found).endswith("Too long: the job ends after 10 min, when about 600 are asked")
+    assert "Too long" not in in_time(replace(found, job_seconds=1_200.0))
+    assert found.as_json()["job_seconds"] == 600.0
+    assert estimate([], listed, ALL, requests_per_second=1.0).job_seconds == 48 * 3_600.0
+
+
 def test_an_estimate_is_json_and_lines() -> None:
     found = estimate([asked(), asked("b")], listed, ALL, requests_per_second=1.0, ceiling=DOLLAR)
     value = json.loads(json.dumps(found.as_json()))
@@ -122,6 +131,7 @@ def test_nothing_to_ask_costs_nothing() -> None:
     assert lines(found)
 
 
+@settings(deadline=None)
 @given(
     texts=st.lists(st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace").decode()), max_size=8),
     most=st.integers(1, 5_000),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramet.pipelines.llm.pricing.prices import cost_of, estimated_tokens, price_of, reserve_amount
@@ -24,6 +24,7 @@ PRICES = PLAIN | st.builds(
 )
 
 
+@settings(deadline=None)
 @given(text=st.text(max_size=600), most=st.integers(1, 10**6), price=PRICES, discount=DISCOUNTS, data=st.data())
 def test_what_is_within_the_bounds_never_costs_more_than_was_reserved(
     text: str, most: int, price: Price, discount: float, data: st.DataObject
@@ -36,6 +37,7 @@ def test_what_is_within_the_bounds_never_costs_more_than_was_reserved(
     assert 0 <= cost_of(usage, price, discount) <= reserve_amount(request, price, discount)
 
 
+@settings(deadline=None)
 @given(price=PLAIN, discount=DISCOUNTS, read=st.integers(0, 10**7), out=st.integers(0, 10**7), share=st.floats(0, 1))
 def test_a_cost_is_the_exact_one_rounded_up_once(
     price: Price, discount: float, read: int, out: int, share: float
@@ -49,6 +51,7 @@ def test_a_cost_is_the_exact_one_rounded_up_once(
     assert 0 <= mine - exact < 1
 
 
+@settings(deadline=None)
 @given(price=PLAIN, read=st.integers(0, 10**6), out=st.integers(0, 10**6), more=st.integers(0, 10**6))
 def test_more_output_never_costs_less(price: Price, read: int, out: int, more: int) -> None:
     assert cost_of(Usage(read, 0, out), price) <= cost_of(Usage(read, 0, out + more), price)

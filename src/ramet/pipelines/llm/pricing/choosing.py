@@ -108,18 +108,18 @@ def _chosen(
     if free and Mode.CHAT in caps:
         return Mode.CHAT, "chat: a call costs nothing, so there is nothing to save by waiting"
     sweep = backlog / rate
-    told = f"one by one, asking about all {backlog:,} once takes {_span(sweep)}"
+    told = f"one by one, asking about all {backlog:,} once takes {span(sweep)}"
     if Mode.BATCH not in caps:
         return alone, f"{alone}: this provider has no batches; {told}"
     window = caps[Mode.BATCH].window_seconds
     if latency_seconds is not None and latency_seconds < window:
-        return alone, f"{alone}: answers are wanted within {_span(latency_seconds)}, a batch may take {_span(window)}"
+        return alone, f"{alone}: answers are wanted within {span(latency_seconds)}, a batch may take {span(window)}"
     saved = _saved(caps[Mode.BATCH])
     if sweep > SWEEP_SECONDS:
-        return Mode.BATCH, f"batch: {told}, more than {_span(SWEEP_SECONDS)}{saved and f', and batches {saved}'}"
+        return Mode.BATCH, f"batch: {told}, more than {span(SWEEP_SECONDS)}{saved and f', and batches {saved}'}"
     return (
         alone,
-        f"{alone}: {told}, within {_span(SWEEP_SECONDS)}{saved and f'; batches would {saved}, but take hours'}",
+        f"{alone}: {told}, within {span(SWEEP_SECONDS)}{saved and f'; batches would {saved}, but take hours'}",
     )
 
 
@@ -134,7 +134,8 @@ def _rate(requests_per_second: float) -> float:
     return requests_per_second
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
+    """A duration in its largest fitting unit."""
     for size, unit, under in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 259_200)):
         if seconds < under:
             return f"{seconds / size:,.3g} {unit}"

@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ramet import Limits
 from ramet.model.cost import dollars
-from ramet.pipelines.llm.pricing.choosing import Choice, choose_mode
+from ramet.pipelines.llm.pricing.choosing import Choice, choose_mode, span
 from ramet.pipelines.llm.pricing.rates import Price, bound, cost_of
 from ramet.pipelines.llm.pricing.tokens import estimated_tokens, likely_tokens
 from ramet.pipelines.llm.providers.base import Caps, Mode, Usage
 from ramet.pipelines.llm.requests import Request
 
+JOB_SECONDS = Limits().lineage_seconds
+"""A job's longest life, unless it is given another."""
 ANSWER_SHARE = 4
 """An answer is taken to be a quarter of the longest that it may be, where nobody said how long they are."""
 
@@ -69,6 +72,8 @@ class Estimate:
     """Nano-dollars; None when there is none."""
     seconds: float
     """The least that it takes at the rate there is; of batches without the provider's own hours."""
+    job_seconds: float
+    """After so long the job ends, whatever is left."""
 
     @property
     def costs(self) -> Costs:
@@ -88,6 +93,7 @@ class Estimate:
             "in_flight_max": self.choice.in_flight_max,
             "sweep_seconds": self.choice.sweep_seconds,
             "seconds": self.seconds,
+            "job_seconds": self.job_seconds,
             "ceiling": self.ceiling,
             "fits": self.costs.worst <= self.ceiling if self.ceiling is not None else None,
             "told": fit(self),
@@ -123,6 +129,7 @@ def estimate(
     answers_max: int = 1,
     latency_seconds: float | None = None,
     told: Mode | None = None,
+    job_seconds: float = JOB_SECONDS,
 ) -> Estimate:
     """Price a job. Reads the requests once, and keeps of each only its identity.
 
@@ -134,6 +141,7 @@ def estimate(
         ceiling: nano-dollars that the job may spend.
         answer_tokens: how long an answer is likely to be; None: a quarter of the longest.
         answers_max: how many answers to one question may have to be paid for, because some do not fit their schema.
+        job_seconds: from the job's beginning to its end, whatever is left.
 
     Raises:
         UnknownModel: from ``price_for``.
@@ -157,7 +165,7 @@ def estimate(
         latency_seconds=latency_seconds, told=told,
     )  # fmt: skip
     seconds = _calls(models, choice.mode, caps[choice.mode]) / requests_per_second
-    return Estimate(rows, len(seen), models, choice, ceiling, seconds)
+    return Estimate(rows, len(seen), models, choice, ceiling, seconds, job_seconds)
 
 
 def _calls(models: Iterable[ModelPart], mode: Mode, caps: Caps) -> int:
@@ -218,6 +226,18 @@ def fit(found: Estimate) -> str:
     return f"likely to fit {told}, which reserves for about {sent:,} prompts at once; at worst it stops after as many"
 
 
+def in_time(found: Estimate) -> str:
+    """How long a job takes at least, and whether it ends before it is done: one line."""
+    flying = min(found.questions, found.choice.in_flight_max)
+    told = f"the calls alone take {span(found.seconds)}; {flying:,} in flight are asked about in " + span(
+        found.choice.sweep_seconds
+    )
+    if found.seconds <= found.job_seconds:
+        return told
+    done = math.floor(found.questions * found.job_seconds / found.seconds)
+    return f"{told}. Too long: the job ends after {span(found.job_seconds)}, when about {done:,} are asked"
+
+
 def lines(found: Estimate) -> list[str]:
     """What an estimate says, for people: assumptions last."""
     costs = found.costs
@@ -234,8 +254,7 @@ def lines(found: Estimate) -> list[str]:
     return [
         *told,
         f"mode {found.choice.why}",
-        f"at most {found.choice.in_flight_max:,} in flight; all of them are asked about in "
-        f"{found.choice.sweep_seconds:,.0f} s; the calls alone take {found.seconds:,.0f} s",
+        f"time: {in_time(found)}",
         f"cost: lowest {dollars(costs.lowest)}, likely {dollars(costs.likely)}, at worst {dollars(costs.worst)}",
         f"ceiling: {fit(found)}",
     ]
