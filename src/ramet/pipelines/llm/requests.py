@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,10 +25,38 @@ class Request:
     schema: Mapping[str, Any] | None = None
     """JSON Schema that the answer must fit; sent on as structured output where the provider knows that."""
 
+    @classmethod
+    def of(
+        cls,
+        model: str,
+        messages: Sequence[Mapping[str, Any]],
+        max_output_tokens: int,
+        parameters: Mapping[str, Any] | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Request:
+        """A question with its key."""
+        told, asked = tuple(messages), dict(parameters or {})
+        key = identity(model, told, max_output_tokens, asked, schema)
+        return cls(key, model, told, max_output_tokens, asked, schema)
+
 
 def canonical(value: object) -> str:
-    """JSON text of a value, the same for equal values whatever their order: sorted keys, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    """JSON text of a value, the same for equal values: sorted keys, no spaces, ``1.0`` written as ``1``, no NaN.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value
 
 
 def identity(

@@ -1,0 +1,186 @@
+"""How rows of named columns are put into a file: as lines of JSON or CSV, or as Parquet."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from ramet.pipelines.llm.errors import LlmError, import_extra, one_line
+
+GROUP_ROWS = 1_000
+"""Rows of a group of a Parquet file, at most."""
+GROUP_CHARACTERS = 8_000_000
+"""Of the texts of a group, about."""
+
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_PARQUET_PACKAGE = "pyarrow"
+
+
+class OutputError(LlmError):
+    """The output cannot be written there."""
+
+
+class RowWriter(Protocol):
+    """Writes rows, each with a value for every column."""
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Write one more."""
+        ...
+
+    def finish(self) -> None:
+        """All were written."""
+        ...
+
+
+@contextmanager
+def told(path: Path | str) -> Iterator[None]:
+    """Turns what the operating system refuses into one line.
+
+    Raises:
+        OutputError: it did.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {one_line(error.strerror or error)}") from error
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` if the block ends well, and else leaves no trace.
+
+    A link stays one: what it leads to is replaced. What is no file, such as a pipe, is written to.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    with told(path):
+        path = path.resolve()
+        in_place = path.exists() and not path.is_file()
+        part = path if in_place else path.with_name(f"{path.name}.{os.getpid()}.part")
+        file = part.open("wb")
+    try:
+        try:
+            yield file
+            with told(path):
+                file.flush()
+                if not in_place:
+                    os.fsync(file.fileno())
+        finally:
+            _close(file)
+        if not in_place:
+            with told(path):
+                part.replace(path)
+    finally:
+        if not in_place:
+            part.unlink(missing_ok=True)
+
+
+def _close(file: BinaryIO) -> None:
+    """Close a file; what it could not write was told before, or nobody wants it any more."""
+    try:
+        file.close()
+    except OSError:
+        # The buffer is given up with the descriptor.
+        return
+
+
+class LineWriter:
+    """One line a row: JSON, or CSV under a header."""
+
+    def __init__(self, file: BinaryIO, columns: Mapping[str, str], *, as_csv: bool) -> None:
+        self._file = file
+        self._columns = columns
+        self._csv = as_csv
+        self._line = io.StringIO(newline="")
+        self._cells = csv.writer(self._line)
+        if as_csv:
+            self._put_cells(list(columns))
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Write one more."""
+        if self._csv:
+            self._put_cells([_cell(row[name], kind) for name, kind in self._columns.items()])
+        else:
+            self._put(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def finish(self) -> None:
+        """All were written."""
+        self._file.flush()
+
+    def _put_cells(self, cells: list[Any]) -> None:
+        self._line.seek(0)
+        self._line.truncate()
+        self._cells.writerow(cells)
+        self._put(self._line.getvalue())
+
+    def _put(self, line: str) -> None:
+        # Half a surrogate pair, which UTF-8 has no bytes for, becomes the escape by which JSON writes it.
+        self._file.write(line.encode(errors="backslashreplace"))
+
+
+def _cell(value: Any, kind: str) -> Any:
+    """A value for a table. What a spreadsheet would take for a formula begins with an apostrophe instead."""
+    if value is None:
+        return ""
+    if kind == "flag":
+        return str(value).lower()
+    text = json.dumps(value, ensure_ascii=False) if kind == "json" else value
+    return f"'{text}" if isinstance(text, str) and _FORMULA.match(text) else text
+
+
+class ParquetWriter:
+    """Groups of rows, each written when it is full.
+
+    Raises:
+        ExtraMissing: pyarrow is not installed.
+    """
+
+    def __init__(self, file: BinaryIO, columns: Mapping[str, str]) -> None:
+        self._arrow = import_extra(_PARQUET_PACKAGE, _PARQUET_PACKAGE)
+        types = {
+            "int": self._arrow.int64(),
+            "flag": self._arrow.bool_(),
+            "text": self._arrow.string(),
+            "json": self._arrow.string(),
+        }
+        self._columns = columns
+        self._schema = self._arrow.schema([(name, types[kind]) for name, kind in columns.items()])
+        self._writer = importlib.import_module("pyarrow.parquet").ParquetWriter(file, self._schema)
+        self._rows: list[dict[str, Any]] = []
+        self._characters = 0
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Write one more."""
+        kept = {name: _storable(row[name], kind) for name, kind in self._columns.items()}
+        self._rows.append(kept)
+        self._characters += sum(len(value) for value in kept.values() if isinstance(value, str))
+        if len(self._rows) >= GROUP_ROWS or self._characters >= GROUP_CHARACTERS:
+            self._put()
+
+    def finish(self) -> None:
+        """All were written: the end of the file tells where the groups are."""
+        if self._rows:
+            self._put()
+        self._writer.close()
+
+    def _put(self) -> None:
+        self._writer.write_table(self._arrow.Table.from_pylist(self._rows, schema=self._schema))
+        self._rows.clear()
+        self._characters = 0
+
+
+def _storable(value: Any, kind: str) -> Any:
+    """A value for Parquet, which has no bytes for half a surrogate pair either."""
+    if value is None:
+        return None
+    text = json.dumps(value, ensure_ascii=False) if kind == "json" else value
+    return text.encode(errors="backslashreplace").decode() if isinstance(text, str) else text
