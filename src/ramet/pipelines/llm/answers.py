@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from ramet.pipelines.llm.errors import InputError, one_line
 from ramet.pipelines.llm.requests import canonical
-from ramet.pipelines.llm.schemas import WrongSchema, build, opened, shortened, subschemas
+from ramet.pipelines.llm.schemas import WrongSchema, build, opened, schema_text, shortened, subschemas
 
 DEPTH_MAX = 200
 """Levels of an answer."""
@@ -57,8 +57,8 @@ def open_check(schema: Mapping[str, Any] | None, model_path: str | None) -> Chec
     if schema is None:
         return None
     try:
-        return _schema_check(canonical(schema))
-    except (WrongSchema, ValueError) as error:
+        return _schema_check(schema_text(schema))
+    except WrongSchema as error:
         raise InputError(f"the schema for answers {error}") from error
 
 

@@ -21,7 +21,8 @@ GROUP_CHARACTERS = 8_000_000
 """Of the texts of a group, about."""
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
-_PARQUET_PACKAGE = "pyarrow"
+PARQUET_EXTRA = "'ramet[parquet]'"
+"""The extra that installs what writes Parquet, as a shell is told."""
 
 
 class OutputError(LlmError):
@@ -37,6 +38,10 @@ class RowWriter(Protocol):
 
     def finish(self) -> None:
         """All were written."""
+        ...
+
+    def abandon(self) -> None:
+        """Nobody wants the file any more."""
         ...
 
 
@@ -116,6 +121,9 @@ class LineWriter:
         """All were written."""
         self._file.flush()
 
+    def abandon(self) -> None:
+        """Nothing is held but the file, which is closed by who opened it."""
+
     def _put_cells(self, cells: list[Any]) -> None:
         self._line.seek(0)
         self._line.truncate()
@@ -145,7 +153,7 @@ class ParquetWriter:
     """
 
     def __init__(self, file: BinaryIO, columns: Mapping[str, str]) -> None:
-        self._arrow = import_extra(_PARQUET_PACKAGE, _PARQUET_PACKAGE)
+        self._arrow = import_extra("pyarrow", PARQUET_EXTRA)
         types = {
             "int": self._arrow.int64(),
             "flag": self._arrow.bool_(),
@@ -171,6 +179,15 @@ class ParquetWriter:
         if self._rows:
             self._put()
         self._writer.close()
+
+    def abandon(self) -> None:
+        """Close it while the file is open: it would do so by itself when it is collected, and complain."""
+        self._rows.clear()
+        try:
+            self._writer.close()
+        except OSError:
+            # What was on its way to a full disk; the reason was told when it was written.
+            self._writer.is_open = False
 
     def _put(self) -> None:
         self._writer.write_table(self._arrow.Table.from_pylist(self._rows, schema=self._schema))

@@ -196,6 +196,10 @@ def open_output(path: Path | str, format: str | None = None) -> Iterator[Callabl
             with told(path):
                 writer.write(row.as_json())
 
-        yield write
-        with told(path):
-            writer.finish()
+        try:
+            yield write
+            with told(path):
+                writer.finish()
+        except BaseException:
+            writer.abandon()
+            raise

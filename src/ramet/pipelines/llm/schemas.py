@@ -47,11 +47,19 @@ def check_schema(schema: Mapping[str, Any]) -> None:
         WrongSchema: with what is wrong.
         ExtraMissing: the validator is not installed.
     """
+    opened(schema_text(schema))
+
+
+def schema_text(schema: Mapping[str, Any]) -> str:
+    """A schema in canonical JSON.
+
+    Raises:
+        WrongSchema: it holds what JSON has not, or nests for ever.
+    """
     try:
-        text = canonical(schema)
+        return canonical(schema)
     except (ValueError, TypeError, RecursionError) as error:
         raise WrongSchema(f"is no JSON ({one_line(error)})") from error
-    opened(text)
 
 
 @lru_cache(maxsize=64)

@@ -99,7 +99,7 @@ def check_storable(value: object) -> None:
                 raise Wrong(f"{place(path)} holds a NUL or half of a surrogate pair; remove it")
         elif isinstance(part, float):
             if not math.isfinite(part):
-                raise Wrong(f"{place(path)} is a number too big for JSON")
+                raise Wrong(f"{place(path)} is no number of JSON")
         elif isinstance(part, Mapping):
             for name, inner in part.items():
                 if _UNSTORABLE.search(name):
