@@ -160,6 +160,9 @@ async def test_a_full_disk_is_one_line(tmp_path: Path, form: str) -> None:
     link.symlink_to("/dev/full")
     with pytest.raises(OutputError, match=r"cannot write .*: No space left on device"):
         await write_rows(ROWS, link, form)
+    large = (OutputRow(number, str(number), "succeeded", text="x" * 10_000) for number in range(1_500))
+    with pytest.raises(OutputError, match=r"cannot write .*: No space left on device"):
+        await write_rows(large, link, form)
 
 
 async def test_a_link_stays_one(tmp_path: Path) -> None:
