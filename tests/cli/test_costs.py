@@ -21,7 +21,8 @@ def spend(database: str) -> str:
 
     async def submit() -> str:
         async with app.client(database) as client:
-            return (await client.submit(ask, "why?", limits=Limits(max_cost=10 * TENTH))).tracking_id
+            limits = Limits(max_cost=10 * TENTH, soft_cost=8 * TENTH)
+            return (await client.submit(ask, "why?", limits=limits)).tracking_id
 
     tracking_id = asyncio.run(submit())
     app.run(database, poll_seconds=0.01)
@@ -30,7 +31,7 @@ def spend(database: str) -> str:
 
 def test_costs_are_told_in_dollars(cli: Cli) -> None:
     tracking_id = spend(cli.address)
-    assert f"{tracking_id}  $0.20     $0.00    $1.00" in cli.good("costs")
+    assert f"{tracking_id}  $0.20     $0.00         $0.80    $1.00" in cli.good("costs")
     shown = cli.good("costs", tracking_id)
     assert "ask       2  $0.20     $0.00" in shown
     assert "today (UTC)" in shown
@@ -39,11 +40,11 @@ def test_costs_are_told_in_dollars(cli: Cli) -> None:
 def test_costs_are_told_in_nano_dollars_as_json(cli: Cli) -> None:
     tracking_id = spend(cli.address)
     [found] = cli.documents("costs", tracking_id)
-    assert found["day"] == {"name": "day", "spent": 2 * TENTH, "reserved": 0, "most": None}
+    assert found["day"] == {"name": "day", "spent": 2 * TENTH, "reserved": 0, "most": None, "soft": None}
     assert found["total"]["spent"] == 2 * TENTH
     [lineage], [kind], [task] = found["lineages"], found["kinds"], found["tasks"]
     assert lineage == {"tracking_id": tracking_id, "spent": 2 * TENTH, "reserved": 0, "max_cost": 10 * TENTH,
-                       "under_reserved": 0}  # fmt: skip
+                       "under_reserved": 0, "soft_cost": 8 * TENTH}  # fmt: skip
     assert (kind["kind"], kind["calls"], task["calls"]) == ("ask", 2, 2)
 
 

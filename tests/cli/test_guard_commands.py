@@ -77,6 +77,7 @@ def test_listing_blocks_needs_no_word(cli: Cli) -> None:
         (["lineage", "raise", "LINE", "--max-tasks", "1"], "max_tasks of lineage"),
         (["lineage", "raise", "LINE", "--max-tasks", "x"], "not a valid integer"),
         (["lineage", "raise", "LINE", "--max-cost", "5"], "without bound already"),
+        (["lineage", "raise", "LINE", "--soft-cost", "5"], "without bound already"),
         (["lineage", "raise", "LINE", "--max-cost", "nan"], "is no amount of dollars"),
         (["lineage", "raise", "LINE", "--max-cost", "1e300"], "is no amount of dollars"),
         (["lineage", "raise", "LINE", "--max-tasks", "1" + "0" * 30], "give a whole number from 0"),

@@ -29,6 +29,7 @@ def test_it_prints_the_task_and_its_lineage(cli: Cli) -> None:
 def test_options_reach_the_task_and_its_lineage(cli: Cli) -> None:
     limits = ["--max-tasks", "7", "--max-depth", "3", "--max-fan-out", "2", "--max-seconds", "60"]
     limits += ["--max-shape", "5", "--retries-per-minute", "4", "--max-cost", "1.25"]
+    limits += ["--soft-cost", "1"]
     words = ["--key", "own", "--priority", "9", "--delay", "3600", "--tracking-id", "mine", *limits]
     task_id, tracking_id = cli.submit("node", {"name": "a"}, *words)
     task = the_task(cli, task_id)
@@ -36,6 +37,7 @@ def test_options_reach_the_task_and_its_lineage(cli: Cli) -> None:
     [lineage] = cli.documents("status")[0]["lineages"]
     assert (lineage["max_tasks"], lineage["max_spawn_depth"], lineage["max_fan_out"]) == (7, 3, 2)
     assert (lineage["max_shape"], lineage["retries_per_minute"], lineage["max_cost"]) == (5, 4, 1_250_000_000)
+    assert lineage["soft_cost"] == 1_000_000_000
     assert lineage["deadline_at"] - lineage["created_at"] == pytest.approx(3_660)
 
 
@@ -116,6 +118,11 @@ def test_the_app_may_come_from_an_option_or_the_environment(cli: Cli, monkeypatc
             "--max-cost nan is no amount of dollars: give at most 1,000,000,000",
         ),
         ([APP, "node", NODE, "--max-cost", "-1"], "max-cost"),
+        ([APP, "node", NODE, "--soft-cost", "inf"], "--soft-cost inf is no amount of dollars"),
+        (
+            [APP, "node", NODE, "--max-cost", "1", "--soft-cost", "2"],
+            "--soft-cost is over the hard ceiling: give at most $1.00, or more as --max-cost",
+        ),
         ([APP, "node", NODE, "--max-seconds", "nan"], "--max-seconds is no number of seconds: give at least 1"),
         ([APP, "node", NODE, "--max-seconds", "inf"], "max-seconds"),
         (["no_such_module:app", "node"], "no module 'no_such_module'"),

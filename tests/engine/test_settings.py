@@ -222,6 +222,37 @@ async def test_a_ceiling_on_money_is_set_and_lifted_again(client: Client) -> Non
     assert "cost.day_max" not in await client.store.settings()
 
 
+@pytest.mark.parametrize(("soft", "hard"), [("limits.soft_cost", "limits.max_cost"), ("cost.day_soft", "cost.day_max"),
+                                            ("cost.global_soft", "cost.global_max")])  # fmt: skip
+async def test_a_soft_ceiling_is_not_set_above_its_hard_one_and_a_hard_one_may_be_tightened(
+    client: Client, soft: str, hard: str
+) -> None:
+    await client.settings.set(soft, 900)
+    await client.settings.set(hard, 1_000)
+    with pytest.raises(ValueError, match=f"{soft} is 1001: give at most {hard}, which is 1000"):
+        await client.settings.set(soft, 1_001)
+    await client.settings.set(hard, 500)
+    stored = await client.store.settings()
+    assert (stored[soft], stored[hard]) == (900, 500)
+    await client.settings.set(hard, "none")
+    await client.settings.set(soft, 2_000)
+
+
+async def test_of_the_soft_ceilings_of_code_and_settings_the_stricter_holds_and_none_is_above_the_hard_one(
+    client: Client,
+) -> None:
+    await client.settings.set("max_cost", 50)
+    assert await client.settings.limits(Limits(max_cost=100, soft_cost=80)) == Limits(max_cost=50, soft_cost=50)
+    await client.settings.set("soft_cost", 30)
+    await client.settings.refresh(age_seconds=0.0)
+    assert await client.settings.limits(Limits(max_cost=100, soft_cost=80)) == Limits(max_cost=50, soft_cost=30)
+    assert await client.settings.limits(Limits()) == Limits(max_cost=50, soft_cost=30)
+    task = await client.submit("page", limits=Limits(max_cost=100, soft_cost=20))
+    lineage = await client.lineage(task.tracking_id)
+    assert lineage is not None
+    assert (lineage.max_cost, lineage.soft_cost) == (50, 20)
+
+
 @pytest.mark.parametrize(("hold_seconds", "next_"), [(None, None), ("60", None), ("5", "second")])
 async def test_who_comes_back_late_holds_its_path_for_as_long_as_the_setting_says(
     client: Client, hold_seconds: str | None, next_: str | None

@@ -55,6 +55,21 @@ def test_of_several_ceilings_the_one_that_holds_longest_speaks() -> None:
     assert refused[1] is None
 
 
+@given(st.integers(0, 150), st.one_of(st.none(), st.integers(0, 100)), st.one_of(st.none(), st.integers(0, 100)))
+def test_the_lower_of_soft_and_hard_bounds_what_is_reserved_and_only_the_hard_one_is_passed(
+    spent: int, most: int | None, soft: int | None
+) -> None:
+    bound = Ceiling("lineage", spent, 0, most, soft)
+    both = [each for each in (most, soft) if each is not None]
+    assert bound.reservable == (min(both) if both else None)
+    assert bound.passed == (most is not None and spent > most)
+    refused = refusal(0, [bound], NOON)
+    assert (refused is not None) == any(spent > each for each in both)
+    if refused is not None:
+        lower_is_soft = soft is not None and (most is None or soft < most)
+        assert refused[0].startswith("the soft ceiling" if lower_is_soft else "the ceiling")
+
+
 @pytest.mark.parametrize("wrong", [-1, 1.0, True, "1", None, AMOUNT_MAX + 1])
 def test_an_amount_is_a_whole_number_of_nano_dollars(wrong: object) -> None:
     with pytest.raises(ValueError, match=r"to be reserved are .*: give a whole number of nano-dollars"):

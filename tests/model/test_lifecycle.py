@@ -41,6 +41,7 @@ TABLE: dict[str, tuple[str, str, str, str, str, str, str]] = {
     "bind": ("pending !waits !not_due !ending", NO, NO, NO, NO, NO, NO),
     "settled_by": ("pending success failed cancelled !not_bound !stale", NO, NO, NO, NO, NO, NO),
     "lineage_ended": ("pending failed cancelled !ending", "pending failed cancelled !ending", NO, NO, NO, NO, NO),
+    "over_ceiling": ("pending failed !ending", "pending failed !ending", NO, NO, NO, NO, NO),
     "cancel": ("pending cancelled !ending", "pending cancelled !ending", NO, NO, NO, NO, NO),
     "source_disabled": ("skipped !ending", NO, NO, NO, NO, NO, NO),
     "dependency_failed": ("skipped !ending !not_waiting", NO, NO, NO, NO, NO, NO),
@@ -128,6 +129,7 @@ def events() -> dict[str, list[ev.Event]]:
             )
         ],
         "lineage_ended": [ev.LineageEnded("failed", "lineage_deadline"), ev.LineageEnded("cancelled", "cancel_tree")],
+        "over_ceiling": [ev.OverCeiling("cost: too much")],
         "cancel": [ev.Cancel("person", "enough"), ev.Cancel("person")],
         "source_disabled": [ev.SourceDisabled("source_disabled: host")],
         "dependency_failed": [ev.DependencyFailed("dependency_failed: task-1")],
@@ -177,7 +179,7 @@ def test_the_table_has_every_state_and_every_event() -> None:
     assert list(STATES) == [state.value for state in TaskState]
     assert {"pending", "processing"} == LIVE
     assert set(STATES) - LIVE == TERMINAL
-    assert len(TABLE) == len(get_args(ev.Event)) == 22
+    assert len(TABLE) == len(get_args(ev.Event)) == 23
     assert set(TABLE) == set(events()) == {row.name for row in TRANSITIONS}
     assert {type(variants[0]) for variants in events().values()} == set(get_args(ev.Event))
 
@@ -213,7 +215,7 @@ def test_each_event_belongs_to_one_transition_and_the_change_carries_it() -> Non
 
 def test_only_changes_that_no_attempt_tells_get_a_row_of_their_own() -> None:
     recorded = {row.name for row in TRANSITIONS if row.recorded}
-    named = "task_deadline lineage_ended cancel source_disabled dependency_failed exclude revive"
+    named = "task_deadline lineage_ended over_ceiling cancel source_disabled dependency_failed exclude revive"
     assert recorded == set(named.split())
 
 

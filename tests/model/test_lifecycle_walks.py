@@ -36,6 +36,7 @@ OUTSIDE = st.one_of(
     st.just(ev.Bind("batch", NOW + LINEAGE_SECONDS)),
     st.builds(ev.LineageEnded, st.sampled_from(["failed", "cancelled"]), st.just("why")),
     st.builds(ev.Cancel, st.just("person")),
+    st.builds(ev.OverCeiling, st.just("cost: too much")),
     st.builds(ev.SourceDisabled, st.just("source_disabled: host")),
     st.builds(ev.DependencyFailed, st.just("dependency_failed: task-1")),
     st.builds(ev.Exclude, st.just("person")),

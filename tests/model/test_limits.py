@@ -30,6 +30,7 @@ BALANCED_NUMBERS: dict[str, Any] = {
     "invocation_concurrency": 16,
     "max_attempts": 4,
     "max_cost": None,
+    "soft_cost": None,
     "payload_bytes_max": 256 * 1_024,
     "pipeline_state_bytes_max": 1_024 * 1_024,
     "blob_bytes_max": 64 * 1_024 * 1_024,
@@ -138,6 +139,8 @@ LIMITS = st.builds(
     lineage_seconds=st.floats(0, 1e6),
     task_seconds=st.floats(0, 1e6),
     max_attempts=st.none() | st.integers(1, 9),
+    max_cost=st.none() | st.integers(50, 99),
+    soft_cost=st.none() | st.integers(0, 50),
 )
 
 
@@ -146,6 +149,14 @@ def test_lowering_never_raises_anything(mine: Limits, theirs: Limits) -> None:
     low = asdict(mine.lowered(theirs))
     for name, value in low.items():
         bounds = [bound for bound in (asdict(mine)[name], asdict(theirs)[name]) if bound is not None]
-        assert value == min(bounds, default=None)
+        assert value == min(bounds, default=None), name
     assert mine.lowered(theirs) == theirs.lowered(mine)
     assert mine.lowered(mine) == mine
+
+
+def test_a_soft_ceiling_is_at_most_the_hard_one_and_sinks_with_it() -> None:
+    with pytest.raises(ValueError, match="limit soft_cost is 6: give at most max_cost, which is 5"):
+        Limits(soft_cost=6, max_cost=5)
+    assert Limits(soft_cost=5, max_cost=5).soft_cost == 5
+    assert Limits(soft_cost=6).lowered(Limits(max_cost=5)) == Limits(soft_cost=5, max_cost=5)
+    assert Limits(soft_cost=6, max_cost=9).lowered(Limits(max_cost=5)) == Limits(soft_cost=5, max_cost=5)

@@ -96,6 +96,19 @@ async def spend(world: World) -> None:
     await world.settle(claimed)
     await world.store.costs()
     await world.store.costs("dear")
+    await overspend(world)
+
+
+async def overspend(world: World) -> None:
+    """One call costs so much that it passes the ceilings of its lineage and of the day: those in flight end."""
+    for name, most in (("over", 100), ("beside", None)):
+        [task_id] = await world.submit(tracking_id=name, max_cost=most)
+        claimed = await world.claim_task(task_id)
+        standing = claimed.standing
+        await world.store.reserve([ReserveRequest(f"{name} {n}", standing.seq, standing.fence, 5) for n in range(2)])
+    await world.store.settle_reserved([Actual("over 0", 5_000)])
+    for _ in range(3):
+        await world.sweep()
 
 
 async def follow_an_end(world: World) -> None:

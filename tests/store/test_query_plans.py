@@ -26,6 +26,7 @@ WHOLE: dict[str, str] = {
     "SELECT kind, state, NULL, COUNT(*)": "and every ended one",
     "SELECT 1 FROM ramet_live WHERE kind IN": "stops at the first live task that this worker serves: it reads on only "
     "when there is none, which ends a worker that runs until idle",
+    "SELECT day, spent, reserved FROM ramet_spend WHERE spent": "has one row for each day",
     "SELECT key, value, value_type FROM ramet_settings": "all settings are asked for, and there are a few",
     f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until": "looks at every claim in hand, which the "
     "workers' slots bound, not the backlog",

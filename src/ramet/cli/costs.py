@@ -8,7 +8,7 @@ from rich.console import Console
 from ramet import Client, Costs
 from ramet.cli.options import ask, database_option, json_option, lineage_of
 from ramet.cli.show import console, emit, number, plain, table
-from ramet.model.cost import dollars
+from ramet.model.cost import Ceiling, dollars
 
 
 @click.command(short_help="What was spent and reserved.")
@@ -39,17 +39,19 @@ def costs(*, tracking_id: str | None, limit: int, database: str, as_json: bool) 
         screen.print("\nnothing was spent" + (" by this lineage" if tracking_id else ""))
 
 
-def _ceiling(most: int | None) -> str:
-    return "-" if most is None else dollars(most)
+def _sums(of: Ceiling) -> list[str]:
+    bounds = ["-" if most is None else dollars(most) for most in (of.soft, of.most)]
+    return [dollars(of.spent), dollars(of.reserved), *bounds]
 
 
 def _print_sums(screen: Console, found: Costs) -> None:
-    made = table("*of", ">spent", ">reserved", ">ceiling", ">beyond what was reserved")
+    made = table("*of", ">spent", ">reserved", ">soft ceiling", ">ceiling", ">beyond what was reserved")
     for name, ceiling in (("today (UTC)", found.day), ("all lineages", found.total)):
-        made.add_row(name, dollars(ceiling.spent), dollars(ceiling.reserved), _ceiling(ceiling.most), "")
+        made.add_row(name, *_sums(ceiling), "")
     for row in found.lineages:
         over = dollars(row.under_reserved) if row.under_reserved else ""
-        made.add_row(plain(row.tracking_id), dollars(row.spent), dollars(row.reserved), _ceiling(row.max_cost), over)
+        of = Ceiling("lineage", row.spent, row.reserved, row.max_cost, row.soft_cost)
+        made.add_row(plain(row.tracking_id), *_sums(of), over)
     screen.print(made)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
 
 from ramet.cli.failures import CliError
-from ramet.model.cost import AMOUNT_MAX, NANO_DOLLARS
+from ramet.model.cost import AMOUNT_MAX, NANO_DOLLARS, dollars
+from ramet.model.limits import Limits, soft_within
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -22,6 +24,8 @@ _OPTIONS = (
     ("--max-shape", "max_shape", COUNT, "N", "Spawned keys of one shape, for kinds with a trap."),
     ("--retries-per-minute", "retries_per_minute", COUNT, "N", "Retries of all its tasks; more are put off."),
     ("--max-cost", "max_cost", click.FloatRange(min=0), "DOLLARS", "Money that it may spend."),
+    ("--soft-cost", "soft_cost", click.FloatRange(min=0), "DOLLARS",
+     "Nothing more is reserved from here on; at most --max-cost."),
     ("--max-blob-bytes", "lineage_blob_bytes_max", COUNT, "N", "All its large payloads together."),
     ("--max-seconds", "lineage_seconds", click.FloatRange(1, CENTURY_SECONDS), "SECONDS",
      "From the start of the lineage to its end."),
@@ -35,27 +39,39 @@ def lineage_limits(command: Command) -> Command:
     return command
 
 
-def taken_limits(options: dict[str, Any]) -> dict[str, Any]:
-    """Take what was given of :func:`lineage_limits` out of a command's options, as fields of ``Limits``.
+def taken_limits(declared: Limits, options: dict[str, Any]) -> Limits:
+    """Take what was given of :func:`lineage_limits` out of a command's options; the rest is as declared.
 
     Raises:
-        CliError: an amount of dollars that cannot be.
+        CliError: an amount of dollars or a time that cannot be, or a soft ceiling above the hard one.
     """
     taken = {name: options.pop(name) for _, name, _, _, _ in _OPTIONS}
     given = {name: value for name, value in taken.items() if value is not None}
-    if "max_cost" in given:
-        given["max_cost"] = nano_dollars(given["max_cost"])
+    given |= in_nano_dollars(given)
     if not given.get("lineage_seconds", 0.0) >= 0.0:
         raise CliError("--max-seconds is no number of seconds: give at least 1")
-    return given
+    most = given.get("max_cost", declared.max_cost)
+    if "soft_cost" not in given:
+        given["soft_cost"] = soft_within(declared.soft_cost, most)
+    elif most is not None and given["soft_cost"] > most:
+        raise CliError(f"--soft-cost is over the hard ceiling: give at most {dollars(most)}, or more as --max-cost")
+    return replace(declared, **given)
 
 
-def nano_dollars(amount: float) -> int:
-    """Dollars as given with ``--max-cost``, in nano-dollars.
+def in_nano_dollars(options: Mapping[str, Any]) -> dict[str, int]:
+    """What was given in dollars among a command's options, in nano-dollars.
 
     Raises:
         CliError: it is too much, or no number.
     """
+    return {
+        name: _nano_dollars(flag, options[name])
+        for flag, name, _, shown, _ in _OPTIONS
+        if shown == "DOLLARS" and options.get(name) is not None
+    }
+
+
+def _nano_dollars(flag: str, amount: float) -> int:
     if not amount <= AMOUNT_MAX / NANO_DOLLARS:
-        raise CliError(f"--max-cost {amount} is no amount of dollars: give at most {AMOUNT_MAX // NANO_DOLLARS:,}")
+        raise CliError(f"{flag} {amount} is no amount of dollars: give at most {AMOUNT_MAX // NANO_DOLLARS:,}")
     return round(amount * NANO_DOLLARS)

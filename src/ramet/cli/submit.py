@@ -7,7 +7,6 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import click
@@ -91,7 +90,7 @@ def submit(
     """
     target, kind, text = _sort_out(words, target)
     app = load(target)
-    limits = replace(PRESETS[preset] if preset else app.limits, **taken_limits(options))
+    limits = taken_limits(PRESETS[preset] if preset else app.limits, options)
     path = taken_path(options)
     order = Order(kind, None, None, one_lineage, limits=limits, path=path, **options)
     _refuse_odd_pairs(order, many, text, rows)

@@ -209,6 +209,7 @@ class Client(FlowClient, PersonsClient, CostClient, PathsClient, PullVerbs, Stat
             kept,
             bounds.lineage_blob_bytes_max,
             None if on_lineage_end is None else self.registry.known(on_lineage_end).end_task(),
+            bounds.soft_cost,
         )
 
     # --- asking

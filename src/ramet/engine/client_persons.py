@@ -44,8 +44,9 @@ class PersonsClient:
         """Raise limits of a lineage, and let it live at least ``extend_seconds`` from now. Recorded as an act.
 
         Args:
-            limits: ``max_spawn_depth``, ``max_tasks``, ``max_fan_out``, ``max_shape``, ``retries_per_minute`` or
-                ``max_cost`` (nano-dollars). What was blocked before is offered again by :meth:`reoffer`.
+            limits: ``max_spawn_depth``, ``max_tasks``, ``max_fan_out``, ``max_shape``, ``retries_per_minute``,
+                ``max_cost`` or ``soft_cost`` (nano-dollars). What was blocked before is offered again by
+                :meth:`reoffer`.
 
         Raises:
             StoreError: no such lineage or limit, or a value under the present one; nothing was changed.

@@ -16,6 +16,7 @@ from ramet.engine.settings import (
     preset_changes,
     sound,
 )
+from ramet.model.cost import SOFT_AND_HARD
 from ramet.model.limits import PRESETS, Limits
 from ramet.store.base import Store
 from ramet.store.base_operations import SettingChange
@@ -122,6 +123,10 @@ class Settings:
         attempts, seconds = (stored.get(LIMITS_PREFIX + name, 0) for name in ("max_attempts", "task_seconds"))
         if attempts is None and seconds is None:
             raise ValueError("max_attempts and task_seconds cannot both be none: nothing would end such a task")
+        for soft, hard in SOFT_AND_HARD:
+            # A hard ceiling may come below its soft one: who operates a database can always tighten.
+            if soft in wanted and None not in (stored[soft], stored.get(hard)) and stored[soft] > stored[hard]:
+                raise ValueError(f"{soft} is {stored[soft]}: give at most {hard}, which is {stored[hard]}")
         changes = [_row(SETTINGS[key], value) for key, value in wanted.items()]
         await self._store.change_settings(changes, by=by, reason=reason)
 

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from ramet.model.alerts import MonitorLimits
-from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING
+from ramet.model.cost import DAY_SETTING, DAY_SOFT_SETTING, GLOBAL_SETTING, GLOBAL_SOFT_SETTING
 from ramet.model.limits import (
     BALANCED,
     HEARTBEAT_SECONDS,
@@ -23,6 +23,7 @@ from ramet.model.limits import (
     PATH_HOLD_SETTING,
     PRESETS,
     Limits,
+    soft_within,
 )
 
 SETTINGS_SECONDS = 2.0
@@ -110,7 +111,8 @@ _LIMITS: dict[str, tuple[str, str, str, float]] = {
     "invocation_items": ("items", "that one handler call may take on", "pipelines", 1),
     "invocation_concurrency": ("calls", "that one handler call has in flight at once", "pipelines", 1),
     "max_attempts": ("attempts", "of a new task, the first run included", "submit, spawn", 1),
-    "max_cost": ("nano-dollars", "that a new lineage may spend", "reserve, charge", 0),
+    "max_cost": ("nano-dollars", "that a new lineage may spend; once passed, its calls end", "reserve, charge", 0),
+    "soft_cost": ("nano-dollars", "up to which a new lineage reserves", "reserve", 0),
     "blob_bytes_max": ("bytes", "of one blob", "blobs", 1),
     "lineage_blob_bytes_max": ("bytes", "of all blobs of a lineage", "blobs", 1),
     "payload_bytes_max": ("bytes", "of a payload", "submit, spawn", 1),
@@ -149,9 +151,12 @@ _OTHERS = (
             "an ended lineage is kept for so long, then pruned", "maintenance", 0.01, 36_500, optional=True),
     Setting(PATH_HOLD_SETTING, "float", PATH_HOLD_SECONDS_MAX, "seconds",
             "a task that comes back later than this gives its place on its path up", "settling", 0, 30 * 86_400),
-    Setting(DAY_SETTING, "int", None, "nano-dollars", "spent and reserved on one UTC day", "reserve, charge",
-            optional=True),
-    Setting(GLOBAL_SETTING, "int", None, "nano-dollars", "spent and reserved in all", "reserve, charge",
+    Setting(DAY_SETTING, "int", None, "nano-dollars", "spent and reserved on one UTC day; once passed, its calls end",
+            "reserve, charge", optional=True),
+    Setting(DAY_SOFT_SETTING, "int", None, "nano-dollars", "up to which a UTC day reserves", "reserve", optional=True),
+    Setting(GLOBAL_SETTING, "int", None, "nano-dollars", "spent and reserved in all; once passed, all calls end",
+            "reserve, charge", optional=True),
+    Setting(GLOBAL_SOFT_SETTING, "int", None, "nano-dollars", "up to which anybody reserves", "reserve",
             optional=True),
 )  # fmt: skip
 
@@ -279,6 +284,7 @@ def in_force(declared: Limits, stored: Mapping[str, Any]) -> Limits:
     if found["max_attempts"] is None and found["task_seconds"] is None:
         # Two settings that exclude each other: the one that ends things stays (promise I6).
         changed["max_attempts"] = declared.max_attempts if declared.max_attempts is not None else BALANCED.max_attempts
+    changed["soft_cost"] = soft_within(found["soft_cost"], found["max_cost"])
     return replace(declared, **changed)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from ramet.model.cost import dollars
 from ramet.model.guard import BlockReason
 
 WORST_MAX = 20
@@ -34,6 +35,9 @@ class Pattern(StrEnum):
     """Retries of a lineage were put off, because a minute had its fill of them."""
     LOST_LEASE = "lost_lease"
     """Tasks have been processing for a while without a live lease, and nobody took them back."""
+
+    OVER_CEILING = "over_ceiling"
+    """More was spent than a hard ceiling allows: of a lineage, of the day or of the database."""
 
 
 CRITICAL_FACTOR = 10
@@ -164,8 +168,8 @@ def merge_worst(before: Sequence[Mapping[str, Any]], found: Iterable[Mapping[str
 
 
 def severity_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
-    """Critical is a wish repeated ten times as often as tolerated, and work that nobody holds."""
-    if pattern is Pattern.LOST_LEASE:
+    """Critical is a wish repeated ten times as often as tolerated, work that nobody holds, money beyond a ceiling."""
+    if pattern in (Pattern.LOST_LEASE, Pattern.OVER_CEILING):
         return "critical"
     if pattern in (Pattern.POSSIBLE_LOOP, Pattern.POSSIBLE_CYCLE) and any(
         entry["weight"] > CRITICAL_FACTOR * max(1, entry["limit"]) for entry in worst
@@ -186,16 +190,21 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
             return f"{entry['weight']} retries were put off: a minute may have {entry['limit']}"
         case Pattern.LOST_LEASE:
             return f"task {entry['name']} ({entry['kind']}) is processing without a lease for {entry['weight']} s"
+        case Pattern.OVER_CEILING:
+            spent, most = dollars(entry["weight"]), dollars(entry["limit"])
+            return f"the {entry['name']} has spent {spent}, over its ceiling of {most}: its calls in flight end"
 
 
 def resolved(alert: Alert, lineage_state: str | None, now: float, limits: MonitorLimits, *, lost_leases: bool) -> bool:
     """Whether the condition of a firing alert is gone.
 
     A lineage's alert goes when nothing new was found for ``quiet_seconds``, a look after its lineage ended, and when
-    the lineage was pruned. A look finds at once whether leases are lost.
+    the lineage was pruned. A look finds at once whether leases are lost, and whether a ceiling of all is passed.
     """
     if alert.pattern == Pattern.LOST_LEASE:
         return not lost_leases
+    if alert.pattern == Pattern.OVER_CEILING and alert.tracking_id is None:
+        return now - alert.last_at >= limits.seconds
     if lineage_state is None:
         return True
     quiet = now - alert.last_at

@@ -18,6 +18,14 @@ SETTLING_SECONDS = 10.0
 """How long a task is put off that would have room once others have settled what they reserved."""
 DAY_SETTING = "cost.day_max"
 GLOBAL_SETTING = "cost.global_max"
+DAY_SOFT_SETTING = "cost.day_soft"
+GLOBAL_SOFT_SETTING = "cost.global_soft"
+SOFT_AND_HARD = (
+    ("limits.soft_cost", "limits.max_cost"),
+    (DAY_SOFT_SETTING, DAY_SETTING),
+    (GLOBAL_SOFT_SETTING, GLOBAL_SETTING),
+)
+"""Settings of which the first may not be put above the second."""
 ALL_DAYS = -1
 """Stands in the place of a day for the sums over all of them."""
 
@@ -78,7 +86,24 @@ class Ceiling(NamedTuple):
     spent: int
     reserved: int
     most: int | None
-    """None when there is no such ceiling."""
+    """The hard one: what is in flight is cancelled once more was spent. None when there is no such ceiling."""
+    soft: int | None = None
+    """Nothing is reserved above it; None: nothing is reserved above ``most``."""
+
+    @property
+    def reservable(self) -> int | None:
+        """What may be spent and reserved together: the lower of the two."""
+        return self.most if self.soft is None else self.soft if self.most is None else min(self.soft, self.most)
+
+    @property
+    def passed(self) -> bool:
+        """More is booked as spent than the hard ceiling allows."""
+        return self.most is not None and self.spent > self.most
+
+    def told(self) -> str:
+        """Which ceiling it is that reservations meet first."""
+        soft = self.soft is not None and (self.most is None or self.soft < self.most)
+        return f"the {'soft ' if soft else ''}ceiling of the {self.name}"
 
 
 class LineageCost(NamedTuple):
@@ -89,6 +114,7 @@ class LineageCost(NamedTuple):
     reserved: int
     max_cost: int | None
     under_reserved: int
+    soft_cost: int | None = None
 
 
 class KindCost(NamedTuple):
@@ -158,12 +184,13 @@ def refusal(amount: int, ceilings: Sequence[Ceiling], now: float) -> tuple[str, 
     never fits, waiting for another ceiling would be in vain.
     """
     found: list[tuple[float, str]] = []
-    for name, spent, reserved, most in ceilings:
+    for ceiling in ceilings:
+        name, spent, reserved, most = ceiling.name, ceiling.spent, ceiling.reserved, ceiling.reservable
         if most is None or spent + reserved + amount <= most:
             continue
         left = dollars(most - spent - reserved) if most > spent + reserved else "nothing"
         detail = (
-            f"the ceiling of the {name} is {dollars(most)}: {dollars(spent)} spent, {dollars(reserved)} reserved, "
+            f"{ceiling.told()} is {dollars(most)}: {dollars(spent)} spent, {dollars(reserved)} reserved, "
             f"{left} left, {dollars(amount)} wanted"
         )
         found.append((_again(name, spent + amount, amount, most, now), detail))
@@ -171,6 +198,12 @@ def refusal(amount: int, ceilings: Sequence[Ceiling], now: float) -> tuple[str, 
         return None
     seconds, detail = max(found)
     return detail, None if seconds == float("inf") else seconds
+
+
+def passed(ceiling: Ceiling) -> str:
+    """Why a task ends whose call was in flight when a hard ceiling was passed."""
+    assert ceiling.most is not None
+    return f"cost: the ceiling of the {ceiling.name} is {dollars(ceiling.most)}, {dollars(ceiling.spent)} spent"
 
 
 def _again(name: str, least: int, amount: int, most: int, now: float) -> float:

@@ -171,6 +171,13 @@ class LineageEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class OverCeiling:
+    """More was spent than a hard ceiling allows, and the task has a call in flight that costs."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """Somebody cancels this task."""
 
@@ -226,6 +233,7 @@ Event = (
     | Bind
     | SettledBy
     | LineageEnded
+    | OverCeiling
     | Cancel
     | SourceDisabled
     | DependencyFailed

@@ -255,10 +255,10 @@ def _deadline(facts: Facts) -> Blocked | None:
 
 
 def _cost(facts: Facts) -> Blocked | None:
-    most, spent = facts.lineage.max_cost, facts.lineage.spent
+    most, spent = facts.lineage.cost_ceiling.reservable, facts.lineage.spent
     if most is not None and 0 < spent >= most:
         return Blocked(BlockReason.COST, f"the lineage has spent {dollars(spent)} of {dollars(most)}")
-    if most is None and facts.max_attempts is None:
+    if facts.lineage.max_cost is None and facts.max_attempts is None:
         return Blocked(BlockReason.COST, "a task without max_attempts needs a lineage with max_cost")
     return None
 

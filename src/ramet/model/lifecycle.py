@@ -289,6 +289,10 @@ def _lineage_ended(row: Transition, task: Standing, event: ev.LineageEnded, now:
     return _ended_from_outside(row, task, event.state, now, reason=event.reason, by=event.by)
 
 
+def _over_ceiling(row: Transition, task: Standing, event: ev.OverCeiling, now: float) -> Change | Refused:
+    return _ended_from_outside(row, task, FAILED, now, reason=event.reason, by="engine")
+
+
 def _cancel(row: Transition, task: Standing, event: ev.Cancel, now: float) -> Change | Refused:
     return _ended_from_outside(row, task, CANCELLED, now, reason=event.reason, by=event.by)
 
@@ -367,6 +371,7 @@ _RULES: dict[type[Any], tuple[Transition, _Rule]] = {
     ev.Bind: (rows.BIND, bind),
     ev.SettledBy: (rows.SETTLED_BY, _settled_by),
     ev.LineageEnded: (rows.LINEAGE_ENDED, _lineage_ended),
+    ev.OverCeiling: (rows.OVER_CEILING, _over_ceiling),
     ev.Cancel: (rows.CANCEL, _cancel),
     ev.SourceDisabled: (rows.SOURCE_DISABLED, _source_disabled),
     ev.DependencyFailed: (rows.DEPENDENCY_FAILED, _dependency_failed),

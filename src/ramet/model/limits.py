@@ -39,7 +39,7 @@ WARN_SHARE = 0.2
 LOWERABLE = frozenset({"max_spawn_depth", "max_tasks", "max_fan_out", "max_shape"})
 """Limits of its lineage that a handler may lower (DESIGN §5)."""
 
-RAISABLE = LOWERABLE | {"retries_per_minute", "max_cost"}
+RAISABLE = LOWERABLE | {"retries_per_minute", "max_cost", "soft_cost"}
 """Limits of a lineage that a person may raise while it exists (DESIGN §5); its deadline may be put off too."""
 
 
@@ -79,7 +79,9 @@ class Limits:
     max_attempts: int | None = 4
     """One run and three retries."""
     max_cost: int | None = None
-    """Nano-dollars that a lineage may spend and reserve together."""
+    """Nano-dollars that a lineage may spend and reserve together; once more is spent, its calls in flight end."""
+    soft_cost: int | None = None
+    """Nano-dollars from which on nothing more is reserved, at most ``max_cost``; None: the same as ``max_cost``."""
     payload_bytes_max: int = 262_144
     pipeline_state_bytes_max: int = 1_048_576
     blob_bytes_max: int = 67_108_864
@@ -96,6 +98,8 @@ class Limits:
             raise ValueError("limit max_attempts is 0: give at least 1, the first run counts")
         if self.max_attempts is None and self.task_seconds is None:
             raise ValueError("max_attempts=None needs a task deadline: give task_seconds")
+        if self.soft_cost is not None and self.max_cost is not None and self.soft_cost > self.max_cost:
+            raise ValueError(f"limit soft_cost is {self.soft_cost}: give at most max_cost, which is {self.max_cost}")
 
     def lowered(self, other: Limits) -> Limits:
         """The stricter of the two, field by field."""
@@ -103,7 +107,13 @@ class Limits:
         for item in fields(self):
             mine, theirs = getattr(self, item.name), getattr(other, item.name)
             stricter[item.name] = mine if theirs is None else theirs if mine is None else min(mine, theirs)
+        stricter["soft_cost"] = soft_within(stricter["soft_cost"], stricter["max_cost"])
         return replace(self, **stricter)
+
+
+def soft_within(soft: int | None, most: int | None) -> int | None:
+    """A soft ceiling that came from elsewhere than its hard one: the lower of the two holds."""
+    return soft if soft is None or most is None else min(soft, most)
 
 
 def _sized(limits: Limits, factor: float) -> Limits:

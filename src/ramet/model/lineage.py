@@ -8,6 +8,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+from ramet.model.cost import Ceiling
+
 
 class LineageState(StrEnum):
     """The state of a lineage. Revive returns any of the last three to ``running``."""
@@ -83,11 +85,18 @@ class Lineage(NamedTuple):
     """How many such tasks there were; one for every time that it ended for good."""
     end_wanted: int = 0
     """1 until the task of the next end was created."""
+    soft_cost: int | None = None
+    """Nothing more is reserved above it, nano-dollars; None: above ``max_cost``."""
 
     @property
     def created(self) -> int:
         """The places of its own tasks: without the one that is kept for the task of its end."""
         return self.tasks - (self.on_end is not None)
+
+    @property
+    def cost_ceiling(self) -> Ceiling:
+        """What it spent and reserved, and under which ceilings."""
+        return Ceiling("lineage", self.spent, self.reserved, self.max_cost, self.soft_cost)
 
 
 class Place(NamedTuple):

@@ -91,6 +91,9 @@ LINEAGE_ENDED = Transition(
     _states(FAILED, CANCELLED, PENDING),
     recorded=True,
 )
+OVER_CEILING = Transition(
+    "over_ceiling", ev.OverCeiling, _states(PENDING, PROCESSING), _states(FAILED, PENDING), recorded=True
+)
 CANCEL = Transition("cancel", ev.Cancel, _states(PENDING, PROCESSING), _states(CANCELLED, PENDING), recorded=True)
 SOURCE_DISABLED = Transition("source_disabled", ev.SourceDisabled, _states(PENDING), _states(SKIPPED), recorded=True)
 DEPENDENCY_FAILED = Transition(
@@ -117,6 +120,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     BIND,
     SETTLED_BY,
     LINEAGE_ENDED,
+    OVER_CEILING,
     CANCEL,
     SOURCE_DISABLED,
     DEPENDENCY_FAILED,

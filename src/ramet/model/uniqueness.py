@@ -12,6 +12,7 @@ from ramet.model.transitions import (
     EXCLUDE,
     FAILED,
     LINEAGE_ENDED,
+    OVER_CEILING,
     SKIP,
     SKIPPED,
     TASK_DEADLINE,
@@ -49,6 +50,6 @@ def held_seconds(end: Change) -> float | None:
 
 def _by_limit(end: Change) -> bool:
     # Only limits and persons mark a task as ending.
-    if end.transition in (TASK_DEADLINE, LINEAGE_ENDED) or end.before.ending is not None:
+    if end.transition in (TASK_DEADLINE, LINEAGE_ENDED, OVER_CEILING) or end.before.ending is not None:
         return True
     return (end.reason or "").partition(":")[0] in LIMIT_REASONS and end.after.state == FAILED

@@ -51,8 +51,8 @@ def _tell(session: Session, tracking_id: str, pattern: Pattern, entries: Sequenc
         f"SELECT {_ALERT_LIST} FROM ramet_alerts WHERE tracking_id = ? AND pattern = ? AND state = 'firing'",
         (tracking_id, pattern.value),
     )
-    # Which leases are lost is known anew at every look; everything else only grows.
-    kept = found and pattern is not Pattern.LOST_LEASE
+    # Which leases are lost and which ceilings are passed is known anew at every look; everything else only grows.
+    kept = found and pattern not in (Pattern.LOST_LEASE, Pattern.OVER_CEILING)
     worst = merge_worst(json.loads(found[0][4])["worst"] if kept else (), entries)
     subject, severity = subject_of(pattern, worst), severity_of(pattern, worst)
     evidence = json.dumps({"limit": worst[0]["limit"], "worst": worst})

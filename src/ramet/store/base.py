@@ -48,6 +48,7 @@ class NewLineage(NamedTuple):
     """Largest sum of the lineage's blobs."""
     on_end: NewTask | None = None
     """The task that runs once after the lineage has ended; its payload will be the totals."""
+    soft_cost: int | None = None
 
 
 class Submitted(NamedTuple):

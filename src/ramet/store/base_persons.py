@@ -58,8 +58,8 @@ class PersonsStore(Protocol):
         """Raise limits of a lineage, and let it live at least ``extend_seconds`` from now; recorded as an act.
 
         Args:
-            limits: ``max_spawn_depth``, ``max_tasks``, ``max_fan_out``, ``max_shape``, ``retries_per_minute`` or
-                ``max_cost`` (nano-dollars).
+            limits: ``max_spawn_depth``, ``max_tasks``, ``max_fan_out``, ``max_shape``, ``retries_per_minute``,
+                ``max_cost`` or ``soft_cost`` (nano-dollars).
 
         Returns:
             The lineage as it stands then. What blocked tasks wanted is created by :meth:`reoffer`, not by this.

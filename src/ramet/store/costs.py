@@ -13,7 +13,9 @@ from typing import NamedTuple
 from ramet.model.cost import (
     ALL_DAYS,
     DAY_SETTING,
+    DAY_SOFT_SETTING,
     GLOBAL_SETTING,
+    GLOBAL_SOFT_SETTING,
     Actual,
     Booked,
     Ceiling,
@@ -75,19 +77,22 @@ class _Row(NamedTuple):
 
 def ceilings(session: Session, day: int) -> tuple[Ceiling, Ceiling]:
     """The sums and ceilings of a day and of the whole database."""
-    most: dict[str, str] = dict(
-        session.rows("SELECT key, value FROM ramet_settings WHERE key IN (?, ?)", (DAY_SETTING, GLOBAL_SETTING))
-    )
+    most = {
+        key: int(value)
+        for key, value in session.rows(
+            "SELECT key, value FROM ramet_settings WHERE key IN (?, ?, ?, ?)",
+            (DAY_SETTING, GLOBAL_SETTING, DAY_SOFT_SETTING, GLOBAL_SOFT_SETTING),
+        )
+    }
     sums = {
         of: (spent, reserved)
         for of, spent, reserved in session.rows(
             "SELECT day, spent, reserved FROM ramet_spend WHERE day IN (?, ?)", (day, ALL_DAYS)
         )
     }
-    of_day, of_all = most.get(DAY_SETTING), most.get(GLOBAL_SETTING)
     return (
-        Ceiling("day", *sums.get(day, (0, 0)), None if of_day is None else int(of_day)),
-        Ceiling("global", *sums.get(ALL_DAYS, (0, 0)), None if of_all is None else int(of_all)),
+        Ceiling("day", *sums.get(day, (0, 0)), most.get(DAY_SETTING), most.get(DAY_SOFT_SETTING)),
+        Ceiling("global", *sums.get(ALL_DAYS, (0, 0)), most.get(GLOBAL_SETTING), most.get(GLOBAL_SOFT_SETTING)),
     )
 
 
@@ -202,7 +207,7 @@ def costs(session: Session, tracking_id: str | None, limit: int) -> Costs:
     """What was spent and reserved. The cost of a lineage's kinds and tasks walks its own rows."""
     day, total = ceilings(session, day_of(session.now))
     most = max(1, min(limit, LIMIT_MAX))
-    columns = "tracking_id, spent, reserved, max_cost, under_reserved"
+    columns = "tracking_id, spent, reserved, max_cost, under_reserved, soft_cost"
     if tracking_id is None:
         rows = session.rows(
             f"SELECT {columns} FROM ramet_lineages INDEXED BY ramet_lineages_by_cost WHERE spent + reserved > 0 "

@@ -279,6 +279,7 @@ def _row(item: NewLineage, roots: Sequence[NewTask], now: float) -> Lineage:
         retries_per_minute=item.retries_per_minute,
         max_shape=item.max_shape,
         max_cost=item.max_cost,
+        soft_cost=item.soft_cost,
         queue=item.roots[0].queue,
         on_end=None if item.on_end is None else json.dumps(item.on_end),
         end_wanted=int(item.on_end is not None),

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ramet.model.transitions import CANCEL, CLAIM, LINEAGE_ENDED, TASK_DEADLINE, Change
+from ramet.model.transitions import CANCEL, CLAIM, LINEAGE_ENDED, OVER_CEILING, TASK_DEADLINE, Change
 from ramet.store.session import Session
 
 FLOW = "flow"
 """Name of the lock under which claims are counted against limits, and resources are read and then written."""
 
-_FROM_OUTSIDE = (CANCEL, LINEAGE_ENDED, TASK_DEADLINE)
+_FROM_OUTSIDE = (CANCEL, LINEAGE_ENDED, OVER_CEILING, TASK_DEADLINE)
 
 
 def held_on(change: Change, now: float) -> bool:

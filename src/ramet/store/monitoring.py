@@ -18,9 +18,11 @@ from ramet.model.alerts import (
     Pattern,
     judge_key,
 )
+from ramet.model.cost import ALL_DAYS, day_of
 from ramet.store.alerting import alerts, put_thresholds, resolve, tell, thresholds
 from ramet.store.base_monitor import Looked
 from ramet.store.demands import demands_of
+from ramet.store.over_ceiling import days_passed
 from ramet.store.session import Session
 
 __all__ = ["alerts", "gather", "judge", "put_thresholds"]
@@ -120,7 +122,7 @@ def judge(session: Session, seen: Seen, limits: MonitorLimits) -> Looked:
     if more:
         return Looked(True, True, tell(session, found))
     storms, lost = _storms(session, seen.marks, limits), _lost_leases(session)
-    fired = tell(session, [*found, *storms, *lost])
+    fired = tell(session, [*found, *storms, *lost, *_over_ceilings(session)])
     _set_mark(session, "look", session.now, 0)
     return Looked(True, False, fired, resolve(session, limits, lost_leases=bool(lost)))
 
@@ -179,6 +181,26 @@ def _lost_leases(session: Session) -> list[Finding]:
         })
         for task_id, kind, until, worker, tracking_id in rows
     ]  # fmt: skip
+
+
+def _over_ceilings(session: Session) -> list[Finding]:
+    """Lineages that run although they have spent more than they may; the day and the database, while they have."""
+    rows: list[tuple[Any, ...]] = session.rows(
+        "SELECT tracking_id, spent, max_cost FROM ramet_lineages INDEXED BY ramet_lineages_over "
+        "WHERE spent > max_cost AND live > 0 LIMIT ?",
+        (SUSPECTS_MAX,),
+    )
+    found = [
+        Finding(Pattern.OVER_CEILING, tracking_id, {"name": "lineage", "weight": spent, "limit": most})
+        for tracking_id, spent, most in rows
+    ]
+    for day, ceiling in days_passed(session).items():
+        if day in (ALL_DAYS, day_of(session.now)):
+            name = "database" if day == ALL_DAYS else "day"
+            found.append(
+                Finding(Pattern.OVER_CEILING, "", {"name": name, "weight": ceiling.spent, "limit": ceiling.most})
+            )
+    return found
 
 
 def prune_alerts(session: Session, before: float, limit: int) -> int:

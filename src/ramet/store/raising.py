@@ -40,6 +40,7 @@ def raise_limits(
             raise StoreError(f"{name} of lineage {tracking_id} is {told} already: give more, a limit is only raised")
         if value > present:
             detail[name] = [present, value]
+    _refuse_soft_above_hard(lineage, {name: raised for name, (_, raised) in detail.items()})
     for name, (_, raised) in detail.items():
         session.run(f"UPDATE ramet_lineages SET {name} = ? WHERE tracking_id = ?", (raised, tracking_id))
     if extend_seconds is not None:
@@ -55,6 +56,13 @@ def raise_limits(
         record_act(session, by=by, act="raise_limits", subject=tracking_id, tracking_id=tracking_id, reason=reason,
                    detail=detail)  # fmt: skip
     return after
+
+
+def _refuse_soft_above_hard(lineage: Lineage, raised: Mapping[str, float]) -> None:
+    if "soft_cost" in raised and lineage.max_cost is not None:
+        soft, hard = raised["soft_cost"], raised.get("max_cost", lineage.max_cost)
+        if soft > hard:
+            raise StoreError(f"soft_cost cannot be {soft}: give at most max_cost, which is {hard}")
 
 
 def _refuse_odd(limits: Mapping[str, int], extend_seconds: float | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramet.model.cost import ALL_DAYS, Ceiling, Reserved, ReserveRequest, day_of, refusal
+from ramet.model.cost import ALL_DAYS, Reserved, ReserveRequest, day_of, refusal
 from ramet.model.guard import Blocked, BlockReason
 from ramet.model.lineage import Lineage
 from ramet.model.task import NewTask
@@ -47,7 +47,7 @@ def _known(session: Session, wanted: Sequence[ReserveRequest]) -> set[str]:
 def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage], lineage: Lineage) -> Reserved:
     day = day_of(session.now)
     ensure_days(session, day)
-    bounds = [Ceiling("lineage", lineage.spent, lineage.reserved, lineage.max_cost), *ceilings(session, day)]
+    bounds = [lineage.cost_ceiling, *ceilings(session, day)]
     refused = refusal(item.amount, bounds, session.now)
     if refused is not None:
         detail, retry_seconds = refused
@@ -57,13 +57,14 @@ def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage
     # What was decided above holds by these conditions too: the last guard of promise I5.
     taken = session.run(
         "UPDATE ramet_lineages SET reserved = reserved + ? WHERE tracking_id = ? "
-        "AND (max_cost IS NULL OR spent + reserved + ? <= max_cost)",
-        (item.amount, tracking_id, item.amount),
+        "AND (max_cost IS NULL OR spent + reserved + ? <= max_cost) "
+        "AND (soft_cost IS NULL OR spent + reserved + ? <= soft_cost)",
+        (item.amount, tracking_id, item.amount, item.amount),
     )
     taken += session.run_many(
         "UPDATE ramet_spend SET reserved = reserved + ? WHERE day = ? AND spent + reserved + ? <= ?",
         [
-            (item.amount, of, item.amount, NO_CEILING if bound.most is None else bound.most)
+            (item.amount, of, item.amount, NO_CEILING if bound.reservable is None else bound.reservable)
             for of, bound in zip((day, ALL_DAYS), bounds[1:], strict=True)
         ],
     )

@@ -60,6 +60,7 @@ _V1 = (
         on_end TEXT,
         ends INTEGER NOT NULL DEFAULT 0,
         end_wanted INTEGER NOT NULL DEFAULT 0,
+        soft_cost INTEGER,
         CHECK (max_cost IS NULL OR spent + reserved <= max_cost + under_reserved)
     )
     """,
@@ -67,6 +68,8 @@ _V1 = (
     "CREATE INDEX ramet_lineages_open ON ramet_lineages (deadline_at, queue) WHERE state IN ('running', 'paused')",
     "CREATE INDEX ramet_lineages_ended ON ramet_lineages (ended_at) WHERE ended_at IS NOT NULL",
     "CREATE INDEX ramet_lineages_by_cost ON ramet_lineages ((spent + reserved)) WHERE spent + reserved > 0",
+    # Few: only what passed its hard ceiling.
+    "CREATE INDEX ramet_lineages_over ON ramet_lineages (tracking_id) WHERE spent > max_cost",
     """
     CREATE INDEX ramet_lineages_end_wanted ON ramet_lineages (tracking_id)
         WHERE end_wanted = 1 AND ended_at IS NOT NULL

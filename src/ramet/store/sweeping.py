@@ -13,7 +13,7 @@ from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
-from ramet.store import path_repair, path_waves
+from ramet.store import over_ceiling, path_repair, path_waves
 from ramet.store.apply import free
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
@@ -257,6 +257,10 @@ PARTS = (
         lambda session, limit, _: Swept(lineages_ended=end_overdue_lineages(session, limit)),
     ),
     Part(_there("SELECT 1 FROM ramet_lineages WHERE sweep > 0"), _followed),
+    Part(
+        lambda session, _: over_ceiling.in_flight_over(session),
+        lambda session, limit, _: Swept(ended=over_ceiling.end_in_flight(session, limit)),
+    ),
     Part(
         _there("SELECT 1 FROM ramet_live WHERE bound_to IS NOT NULL AND deadline_at <= ?"),
         lambda session, limit, _: Swept(expired=expire_polled(session, limit)),
