@@ -89,9 +89,10 @@ class Server:
 class LlMock(Server):
     """llmock: batches of OpenAI and Anthropic that take 3 seconds, faults by script, a journal, real rate limits."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
+        """Settings are its own: ``LLMOCK_RPM="2"`` limits requests a minute."""
         words = [sys.executable, "-m", "uvicorn", "llmock.main:app", "--port", "0", "--no-access-log"]
-        super().__init__(words, folder, LLMOCK_RESPONSE_STYLE="echo")
+        super().__init__(words, folder, LLMOCK_RESPONSE_STYLE="echo", **settings)
 
     def base_url(self, provider: str) -> str:
         """What the SDK of ``openai`` or ``anthropic`` is told."""

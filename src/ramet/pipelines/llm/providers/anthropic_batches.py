@@ -24,8 +24,8 @@ from ramet.pipelines.llm.providers.anthropic_bodies import message_body
 from ramet.pipelines.llm.providers.anthropic_client import AnthropicClient
 from ramet.pipelines.llm.providers.anthropic_names import mark_of, name_of, read_name
 from ramet.pipelines.llm.providers.base import Answer, Caps, Mode, Poll, PollState, Submission
-from ramet.pipelines.llm.providers.lines import lines_of
 from ramet.pipelines.llm.providers.openai_faults import Conflict, NotFound
+from ramet.pipelines.llm.providers.openai_lines import lines_of
 from ramet.pipelines.llm.requests import Request, canonical
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class AnthropicBatches:
     async def submit(self, requests: Sequence[Request], *, submit_key: str, seconds: float) -> Submission:
         """Create one batch, in one call; see `Provider`."""
         mark = mark_of(submit_key)
-        content = _content(requests, mark)
+        content = await asyncio.to_thread(_content, requests, mark)
         if len(content) > SUBMIT_BYTES_MAX:
             raise Refused(
                 f"the batch has {len(content):,} bytes, more than Anthropic takes: make it smaller", "too_large"
@@ -207,7 +207,8 @@ class AnthropicBatches:
                 answer: Any = await self._client.sdk.get(f"{PATH}/{remote_id}/results", cast_to=object, options=options)
                 try:
                     async for line in lines_of(answer.http_response.aiter_bytes()):
-                        yield _read(line)
+                        if line.strip():
+                            yield _read(line)
                 finally:
                     await answer.http_response.aclose()
         except NotFound as error:
@@ -236,15 +237,15 @@ def _content(requests: Sequence[Request], mark: str) -> bytes:
     return body.getvalue()
 
 
-def _read(line: bytes | None) -> tuple[object, object]:
+def _read(line: bytes) -> tuple[object, object]:
     """``custom_id`` and ``result``; of a line that is no JSON there is at most the first."""
     try:
-        value = json.loads(line or b"")
+        value = json.loads(line)
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, Mapping):
         return value.get("custom_id"), value.get("result")
-    name = _NAME.search(line or b"")
+    name = _NAME.search(line)
     return (None if name is None else name[1].decode("ascii")), None
 
 
