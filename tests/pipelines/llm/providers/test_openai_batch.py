@@ -253,4 +253,17 @@ async def test_what_no_batch_can_be_is_refused_before_it_is_sent(standin: StandI
         with pytest.raises(Refused) as caught:
             await submitted(provider, requests)
         assert caught.value.code == code
-    assert standin.world.calls == []
+    assert not standin.world.calls
+
+
+async def test_a_server_that_keeps_no_metadata_is_not_trusted_to_find(
+    standin: StandIn, opened: Opened, caplog: pytest.LogCaptureFixture
+) -> None:
+    standin.begin(Script(keeps_metadata=False))
+    provider = opened(Mode.BATCH)
+    assert provider.caps.can_find
+    await submitted(provider, questions(1))
+    assert not provider.caps.can_find
+    assert "keeps no metadata" in caplog.text
+    with pytest.raises(NotImplementedError):
+        await provider.find("s-1", seconds=10)

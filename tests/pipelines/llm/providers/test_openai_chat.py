@@ -270,7 +270,7 @@ async def test_parameters_that_cost_more_than_was_reserved_are_not_sent(standin:
     for parameters in ({"n": 2}, {"service_tier": "priority"}, {"max_tokens": 9}, {"tools": [{"type": "web_search"}]}):
         with pytest.raises(Refused):
             await asked(opened, "hello", parameters=parameters)
-    assert standin.world.calls == []
+    assert not standin.world.calls
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ramet.pipelines.llm.errors import Refused
 from ramet.pipelines.llm.providers import openai_lines
-from ramet.pipelines.llm.providers.base import AnswerState
+from ramet.pipelines.llm.providers.base import AnswerState, Usage
+from ramet.pipelines.llm.providers.openai_answers import read_chat
 from ramet.pipelines.llm.providers.openai_bodies import is_strict
 from ramet.pipelines.llm.providers.openai_lines import (
     CHAT_ENDPOINT,
@@ -131,3 +132,18 @@ def test_a_schema_is_strict_when_every_object_is_closed_and_every_field_required
     assert not is_strict({**inner, "required": []})
     assert not is_strict({**inner, "properties": {"a": {"type": "object"}}})
     assert not is_strict({"anyOf": [inner, {"type": "object", "additionalProperties": True}]})
+
+
+def test_tokens_written_to_a_cache_are_told_apart() -> None:
+    details = {"cached_tokens": 30, "cache_write_tokens": 500}
+    usage = {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": details}
+    body = {"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}], "usage": usage}
+    answer = read_chat("k", body)
+    assert answer.usage == Usage(100, 30, 5, 70), "no more than there were"
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": 1.5}, 7])
+def test_a_usage_that_makes_no_sense_is_not_known(usage: object) -> None:
+    body = {"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}], "usage": usage}
+    answer = read_chat("k", body)
+    assert (answer.state, answer.usage_known) == (AnswerState.SUCCEEDED, False)

@@ -152,8 +152,10 @@ def _usage(usage: object, input_name: str, details_name: str, output_name: str) 
     if asked is None or answered is None:
         return None
     details = usage.get(details_name)
-    cached = _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
-    return Usage(asked, min(cached or 0, asked), answered)
+    parts = details if isinstance(details, Mapping) else {}
+    cached = min(_count(parts.get("cached_tokens")) or 0, asked)
+    written = min(_count(parts.get("cache_write_tokens")) or 0, asked - cached)
+    return Usage(asked, cached, answered, written)
 
 
 def _count(value: object) -> int | None:

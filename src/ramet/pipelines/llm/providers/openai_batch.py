@@ -11,6 +11,8 @@ that was uploaded for nothing costs nothing and expires at OpenAI after 30 days.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import logging
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -38,6 +40,8 @@ FIND_SECONDS = 4 * 86_400.0
 """Batches that are older are not looked at for one whose submit was ambiguous: no job lives so long."""
 PAGE = 100
 
+logger = logging.getLogger(__name__)
+
 _LIVE = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
 _ENDED = frozenset({"completed", "expired", "cancelled"})
 
@@ -47,12 +51,12 @@ class OpenAIBatch:
 
     name = "openai"
     mode = Mode.BATCH
-    caps = BATCH_CAPS
 
     def __init__(
         self, client: Client, *, endpoint: str = CHAT_ENDPOINT, limit_name: str = "max_completion_tokens"
     ) -> None:
         """Connect to nothing yet; `endpoint`: which API the lines ask, `limit_name`: see `chat_body`."""
+        self.caps = BATCH_CAPS
         self._client = client
         self._endpoint = endpoint
         self._limit_name = limit_name
@@ -78,6 +82,10 @@ class OpenAIBatch:
         remote_id = reply.body.get("id")
         if not isinstance(remote_id, str) or not remote_id:
             raise Ambiguous(f"{self._client.host} took the batch, but does not say under what id")
+        metadata = reply.body.get("metadata")
+        if not isinstance(metadata, Mapping) or metadata.get(SUBMIT_KEY) != submit_key:
+            logger.warning("%s keeps no metadata: ambiguous submits cannot be looked up there", self._client.host)
+            self.caps = dataclasses.replace(self.caps, can_find=False)
         return Submission(remote_id, rates=reply.rates)
 
     async def _upload(self, file: BinaryIO, submit_key: str, seconds: float) -> str:
@@ -143,7 +151,12 @@ class OpenAIBatch:
             raise NotSent(str(error)) from None
 
     async def find(self, submit_key: str, *, seconds: float) -> str | None:
-        """The newest batch with that key in its metadata. See `Provider`."""
+        """The newest batch with that key in its metadata. See `Provider`.
+
+        On a server that was seen not to keep metadata this is not possible, and `caps` says so.
+        """
+        if not self.caps.can_find:
+            raise NotImplementedError(f"{self._client.host} keeps no metadata to look batches up by")
         until = time.monotonic() + seconds
         oldest = time.time() - FIND_SECONDS
         after: str | None = None

@@ -17,13 +17,14 @@ _OURS = frozenset(
 """What this pipeline decides itself, or what would make a call longer than it was priced."""
 _DEARER = {
     "n": "one answer is asked for and paid",
-    "service_tier": "another tier has another price",
     "web_search_options": "a search is paid on top",
     "modalities": "sound is paid otherwise",
     "audio": "sound is paid otherwise",
     "prediction": "rejected predictions are paid on top",
 }
 """Parameters that would cost more than what was reserved -> why."""
+_TIERS = frozenset({"auto", "default", "flex"})
+"""Of service, which are not dearer than the list's price."""
 _CHAT_ONLY = frozenset({"stop", "seed", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "functions"})
 """What the Responses API does not take."""
 
@@ -97,6 +98,9 @@ def _checked(request: Request) -> Mapping[str, Any]:
             raise Refused(f"the parameter '{name}' is set by the pipeline: leave it out", "invalid_parameter")
         if name in _DEARER:
             raise Refused(f"the parameter '{name}' is not sent on: {_DEARER[name]}", "invalid_parameter")
+    tier = request.parameters.get("service_tier")
+    if tier is not None and (not isinstance(tier, str) or tier not in _TIERS):
+        raise Refused("the parameter 'service_tier' is not sent on: that tier is dearer", "invalid_parameter")
     tools = request.parameters.get("tools", ())
     if not isinstance(tools, list | tuple) or any(_mapping(tool).get("type") != "function" for tool in tools):
         raise Refused("only tools of type 'function' are sent on: others are paid on top", "invalid_parameter")

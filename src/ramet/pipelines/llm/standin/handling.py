@@ -52,6 +52,8 @@ class Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         self._call: dict[str, Any] = {"method": method, "path": address.path, "headers": headers, "answered": None}
         self._world.calls.append(self._call)
+        if self._world.script.latency_seconds:
+            self._standin.stopping.wait(self._world.script.latency_seconds)
         parts = [part for part in address.path.split("/") if part]
         try:
             self._answer_call(method, parts[1:] if parts[:1] == ["v1"] else ["", *parts])
@@ -101,7 +103,7 @@ class Handler(BaseHTTPRequestHandler):
                 world.batches.settle()
                 self._json(200, world.journal.as_json())
             case "GET", ["calls"]:
-                self._json(200, {"calls": world.calls[:-1], "statuses": world.statuses})
+                self._json(200, {"calls": list(world.calls)[:-1], "statuses": list(world.statuses)})
             case "POST", ["script"]:
                 try:
                     script = script_from(self._json_body())
@@ -119,8 +121,7 @@ class Handler(BaseHTTPRequestHandler):
         self._admit(ask.text)
         self._meet("submit", _digest(ask.text), ask.marks)
         outcome = answer(ask)
-        number = len(self._world.journal.entries()) + 1
-        id = f"chatcmpl-{number:08d}-{_digest(ask.text)[:8]}"
+        id = f"chatcmpl-{next(self._world.numbers):08d}-{_digest(ask.text)[:8]}"
         self._world.journal.add(
             Entry(
                 id, "chat", None, None, ask.model, outcome.state,

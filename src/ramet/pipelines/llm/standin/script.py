@@ -57,6 +57,8 @@ class Script:
     """Further polls that find it in progress."""
     seconds: float = 0.0
     """A response or batch ends this long after its creation at the earliest, however often it is polled."""
+    latency_seconds: float = 0.0
+    """Every call is answered this much later."""
     forget_polls: int | None = None
     """So many polls after the end are answered; later ones find nothing."""
     forget_seconds: float | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import tempfile
 import threading
+from collections import deque
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +20,7 @@ from ramet.pipelines.llm.standin.responses import Responses
 from ramet.pipelines.llm.standin.script import Faults, Script
 
 LOOPBACK = "127.0.0.1"
+REMEMBERED_MAX = 10_000
 
 
 class World:
@@ -32,10 +35,11 @@ class World:
         self.files = Files(folder)
         self.responses = Responses(script, self.journal)
         self.batches = Batches(script, self.journal, self.files)
-        self.calls: list[dict[str, Any]] = []
-        """Every call in order: ``method``, ``path``, ``headers`` (lower case), ``answered`` (a status or a fault)."""
-        self.statuses: list[str] = []
-        """Every state of a response or batch that was shown, in order."""
+        self.numbers = itertools.count(1)
+        self.calls: deque[dict[str, Any]] = deque(maxlen=REMEMBERED_MAX)
+        """The last calls: ``method``, ``path``, ``headers`` (lower case), ``answered`` (a status or a fault)."""
+        self.statuses: deque[str] = deque(maxlen=REMEMBERED_MAX)
+        """The last states of responses and batches that were shown."""
 
 
 class StandIn:
