@@ -93,6 +93,15 @@ def test_a_line_of_the_other_vendors_batch(tmp_path: Path) -> None:
     assert request.parameters == {"stop": ["x"]}
 
 
+def test_parts_keep_what_they_say(tmp_path: Path) -> None:
+    cached = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
+    params = {"system": [cached], "messages": [{"role": "user", "content": [{**cached, "type": "input_text"}]}]}
+    assert read_one(tmp_path, {"custom_id": "r-1", "params": params}).request.messages == (
+        {"role": "system", "content": [cached]},
+        {"role": "user", "content": [cached]},
+    )
+
+
 def test_defaults_stand_in_and_a_rows_own_word_wins(tmp_path: Path) -> None:
     defaults = Defaults("m-1", "Be brief.", 10, {"temperature": 1, "seed": 3.0}, SCHEMA)
     own = {"type": "array"}

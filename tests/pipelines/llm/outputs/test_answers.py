@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ramet.pipelines.llm.answers import Check, InvalidAnswer, open_check, open_model, schema_of
 from ramet.pipelines.llm.errors import ExtraMissing, InputError
-from ramet.pipelines.llm.schemas import LOOKS_MAX, WrongSchema, check_schema
+from ramet.pipelines.llm.schemas import LOOKS_MAX, LOOKS_UNEVALUATED_MAX, WrongSchema, check_schema
 
 PERSON = "tests.pipelines.llm.outputs.models:Person"
 ITEMS = {
@@ -209,6 +209,10 @@ HOSTILE: list[tuple[dict[str, Any], str]] = [
     ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "refers to itself without looking into the value"),
     ({"$defs": {"a": {"$anchor": "x", "not": {"$ref": "#x"}}}}, "refers to itself without looking into the value"),
     (chain(20), rf"could look at one value [\d,]+ times, over {LOOKS_MAX:,}"),
+    (
+        {**chain(6), "unevaluatedProperties": False},
+        rf"could look at one value [\d,]+ times, over {LOOKS_UNEVALUATED_MAX}",
+    ),
     (chain(20, "allOf"), "could look at one value"),
     (chain(200), "refers from definition to definition over 120 times"),
     (nested(61), "nests deeper than 60 levels"),

@@ -7,6 +7,8 @@ from typing import Any
 from ramet.pipelines.llm.inputs.values import Wrong, mapping, shown, text, unknown
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_TEXTS = frozenset({"text", "input_text", "output_text"})
+_OTHERS = frozenset({"document", "file", "image", "image_url", "input_file", "input_image"})
 _MESSAGE_KEYS = frozenset({"role", "content", "name"})
 
 
@@ -34,13 +36,18 @@ def _message(value: object, name: str) -> dict[str, Any]:
     role = given.get("role")
     if not isinstance(role, str) or role not in _ROLES:
         raise Wrong(f"'{name}.role' must be 'system', 'user' or 'assistant', not {shown(role)}")
-    message: dict[str, Any] = {"role": _ROLES[role], "content": _content(given.get("content"), f"{name}.content")}
+    message: dict[str, Any] = {"role": _ROLES[role], "content": read_content(given.get("content"), f"{name}.content")}
     if given.get("name") is not None:
         message["name"] = text(given["name"], f"{name}.name")
     return message
 
 
-def _content(value: object, name: str) -> str | list[dict[str, Any]]:
+def read_content(value: object, name: str) -> str | list[dict[str, Any]]:
+    """A text, or a list of parts.
+
+    Raises:
+        Wrong: it is neither, or a part's size is not in the row, so that nothing could bound its price.
+    """
     if not isinstance(value, list):
         return text(value, name)
     if not value:
@@ -49,11 +56,14 @@ def _content(value: object, name: str) -> str | list[dict[str, Any]]:
 
 
 def _part(value: object, name: str) -> dict[str, Any]:
-    part = mapping(value, name)
+    part = dict(mapping(value, name))
     kind = text(part.get("type"), f"{name}.type")
-    if kind in {"text", "input_text", "output_text"}:
-        return {"type": "text", "text": text(part.get("text"), f"{name}.text")}
+    if kind in _TEXTS:
+        return {**part, "type": "text", "text": text(part.get("text"), f"{name}.text")}
+    if kind not in _OTHERS:
+        known = ", ".join(sorted({"text", *_OTHERS}))
+        raise Wrong(f"'{name}.type' is {shown(kind)}, the price of which nothing bounds; known are {known}")
     if kind == "input_image" and isinstance(part.get("image_url"), str):
-        image = {"url": part["image_url"], "detail": part.get("detail")}
-        return {"type": "image_url", "image_url": {key: one for key, one in image.items() if one is not None}}
+        image = {"url": part.pop("image_url"), "detail": part.pop("detail", None)}
+        return {**part, "type": "image_url", "image_url": {key: one for key, one in image.items() if one is not None}}
     return part

@@ -36,7 +36,7 @@ def _tools(value: object, name: str) -> list[Any]:
         raise Wrong(f"'{name}' must be a list, not {shown(value)}")
     for index, one in enumerate(value):
         kind = mapping(one, f"{name}[{index}]").get("type", "function")
-        if kind != "function":
+        if kind not in ("function", "custom"):
             raise Wrong(f"'{name}[{index}]' is a tool of type {shown(kind)}, which is paid on top; only functions go")
     return value
 
@@ -46,6 +46,7 @@ def _text_or_mapping(value: object, name: str) -> Any:
 
 
 PARAMETERS: dict[str, Checked] = {
+    "cache_control": mapping,
     "frequency_penalty": _number(-2, 2),
     "logit_bias": mapping,
     "logprobs": flag,
@@ -76,6 +77,7 @@ _HARMLESS = {"stream": False, "background": False, "n": 1}
 _REFUSED = {
     "audio": "sound is priced otherwise",
     "background": "how the provider is asked is an option of the job",
+    "context_management": "a row is asked by itself; nothing is left out of it",
     "conversation": "a row is asked by itself; give the conversation as messages",
     "metadata": "the pipeline marks its requests itself",
     "modalities": "sound is priced otherwise",

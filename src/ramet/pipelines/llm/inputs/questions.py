@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ramet.pipelines.llm.inputs.messages import read_messages
+from ramet.pipelines.llm.inputs.messages import read_content, read_messages
 from ramet.pipelines.llm.inputs.parameters import LIMIT_NAMES, add_others, add_parameter, unknown_parameter
 from ramet.pipelines.llm.inputs.templates import Template
 from ramet.pipelines.llm.inputs.values import Wrong, check_storable, mapping, shown, text, unknown, whole
@@ -110,9 +110,15 @@ def _request(body: Mapping[str, Any], defaults: Defaults) -> Request:
         if name not in _OWN and not add_parameter(parameters, name, value):
             raise unknown_parameter(name, _OWN)
     if body.get("parameters") is not None:
-        add_others(parameters, mapping(body["parameters"], "parameters"), _OWN)
+        others = mapping(body["parameters"], "parameters")
+        for name in others:
+            if name in body and name not in _OWN:
+                raise Wrong(f"'{name}' is in 'parameters' and beside it; keep one of them")
+        add_others(parameters, others, _OWN)
     schema = _schema(body, parameters)
     if isinstance(effort := parameters.get("reasoning"), dict) and set(effort) == {"effort"}:
+        if body.get("reasoning_effort") is not None:
+            raise Wrong("has both 'reasoning' and 'reasoning_effort'; keep one of them")
         del parameters["reasoning"]
         parameters["reasoning_effort"] = text(effort["effort"], "reasoning.effort")
     return Request.of(
@@ -159,7 +165,7 @@ def _messages(body: Mapping[str, Any], defaults: Defaults) -> list[dict[str, Any
     told = [key for key in ("system", "instructions") if body.get(key) is not None]
     if len(told) > 1 or (told and has_own):
         raise Wrong(f"has '{told[0]}' and another system message; keep one of them")
-    system = text(body[told[0]], told[0]) if told else defaults.system
+    system = read_content(body[told[0]], told[0]) if told else defaults.system
     if system is None or has_own:
         return messages
     return [{"role": "system", "content": system}, *messages]

@@ -1,0 +1,16 @@
+"""What only Parquet or a schema needs is not loaded before it is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def test_reading_and_writing_load_nothing_of_the_extras() -> None:
+    program = """
+import sys
+import ramet.pipelines.llm.answers, ramet.pipelines.llm.inputs.reading, ramet.pipelines.llm.outputs
+print(sorted(set(sys.modules) & {"jsonschema_rs", "pyarrow", "openai", "anthropic", "genai_prices"}))
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
