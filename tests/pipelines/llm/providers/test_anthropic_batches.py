@@ -134,6 +134,29 @@ async def test_the_same_question_twice_is_refused_before_it_is_sent(opened: Open
     assert refused.value.code == "duplicate_key"
 
 
+async def test_a_batch_of_many_parts_arrives_whole(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(anthropic_batches, "PART_BYTES", 100)
+    calls: list[Call] = []
+
+    def script(call: Call) -> Said:
+        calls.append(call)
+        return Said(200, batch(state="in_progress"))
+
+    questions = [question(f"how old is tree {number} in the Königsforst?") for number in range(50)]
+    await opened(script).submit(questions, submit_key="s", seconds=10)
+    sent = [asked["params"]["messages"][0]["content"] for asked in calls[0].body["requests"]]
+    assert sent == [question.messages[0]["content"] for question in questions]
+
+
+async def test_a_batch_that_is_too_large_is_refused_before_it_is_sent(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(anthropic_batches, "SUBMIT_BYTES_MAX", 1000)
+    with pytest.raises(Refused) as refused:
+        await opened(lambda call: Said(None)).submit([question("a" * 1000)], submit_key="s", seconds=10)
+    assert refused.value.code == "too_large"
+
+
 @pytest.mark.parametrize(
     ("body", "state", "word"),
     [

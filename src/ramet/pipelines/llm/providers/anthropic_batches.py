@@ -12,11 +12,12 @@ import asyncio
 import json
 import logging
 import re
+import tempfile
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from io import BytesIO
-from typing import Any
+from typing import Any, BinaryIO
 
 from ramet.pipelines.llm.errors import Ambiguous, NotSent, Refused
 from ramet.pipelines.llm.providers.anthropic_answers import read_result
@@ -32,14 +33,16 @@ logger = logging.getLogger(__name__)
 
 BATCH_CAPS = Caps(
     items_max=100_000,
-    bytes_max=64 * 1024 * 1024,  # Anthropic takes 256 MB, all of which would lie in memory here.
+    bytes_max=240_000_000,
     window_seconds=86_400.0,
     can_cancel=True,
     can_find=True,
     discount=0.5,
     result_seconds=None,
 )
-SUBMIT_BYTES_MAX = 256 * 1000 * 1000
+SUBMIT_BYTES_MAX = 256_000_000
+"""What Anthropic takes; the caps leave room for what is around a request in a batch."""
+PART_BYTES = 256 * 1024
 PATH = "/v1/messages/batches"
 PAGE = 1000
 MARKS_MAX = 10_000
@@ -66,20 +69,17 @@ class AnthropicBatches:
 
     async def submit(self, requests: Sequence[Request], *, submit_key: str, seconds: float) -> Submission:
         """Create one batch, in one call; see `Provider`."""
-        mark = mark_of(submit_key)
-        content = await asyncio.to_thread(_content, requests, mark)
-        if len(content) > SUBMIT_BYTES_MAX:
-            raise Refused(
-                f"the batch has {len(content):,} bytes, more than Anthropic takes: make it smaller", "too_large"
-            )
+        mark, until = mark_of(submit_key), time.monotonic() + seconds
+        with tempfile.TemporaryFile(prefix="ramet-batch-") as file:
+            size = await asyncio.to_thread(_write, file, requests, mark)
 
-        async def call(times: Any) -> Any:
-            # Not `batches.create`: that would copy every request several times on its way.
-            headers = {"Content-Type": "application/json", **_RAW}
-            options: Any = {"headers": headers, "timeout": times}
-            return await self._client.sdk.post(PATH, content=content, cast_to=object, options=options)
+            async def call(times: Any) -> Any:
+                # Not `batches.create`: that would hold several copies of every request in memory.
+                headers = {"Content-Type": "application/json", "Content-Length": str(size), **_RAW}
+                options: Any = {"headers": headers, "timeout": times}
+                return await self._client.sdk.post(PATH, content=_parts(file), cast_to=object, options=options)
 
-        reply = await self._client.ask(call, seconds=seconds, submit=True, batch=True)
+            reply = await self._client.ask(call, seconds=until - time.monotonic(), submit=True, batch=True)
         remote_id = reply.body.get("id")
         if not isinstance(remote_id, str) or not remote_id:
             raise Ambiguous(f"{self._client.host} took the batch, but does not say under what id")
@@ -220,21 +220,28 @@ _STREAMED = {"X-Stainless-Raw-Response": "stream"}
 """What the SDK's own `with_raw_response` and `with_streaming_response` set."""
 
 
-def _content(requests: Sequence[Request], mark: str) -> bytes:
-    """The body of a creation.
+def _write(file: BinaryIO, requests: Sequence[Request], mark: str) -> int:
+    """Write the body of a creation; only one request of it is in memory at a time. Returns its bytes.
 
     Raises:
-        Refused: one of the requests cannot be asked here, or is asked twice.
+        Refused: it is too large, or one of the requests cannot be asked here or is asked twice.
     """
-    if len({request.key for request in requests}) < len(requests):
-        raise Refused("the batch asks the same question twice: answers could not be told apart", "duplicate_key")
-    body = BytesIO()
-    body.write(b'{"requests":[')
+    size = file.write(b'{"requests":[')
     for position, request in enumerate(requests):
         asked = {"custom_id": name_of(request.key, mark), "params": message_body(request)}
-        body.write((b"," if position else b"") + canonical(asked).encode())
-    body.write(b"]}")
-    return body.getvalue()
+        size += file.write((b"," if position else b"") + canonical(asked).encode())
+        if size > SUBMIT_BYTES_MAX:
+            raise Refused(f"the batch is larger than {SUBMIT_BYTES_MAX:,} bytes: hand over fewer requests", "too_large")
+    if len({request.key for request in requests}) < len(requests):
+        raise Refused("the batch asks the same question twice: answers could not be told apart", "duplicate_key")
+    size += file.write(b"]}")
+    file.seek(0)
+    return size
+
+
+async def _parts(file: BinaryIO) -> AsyncIterator[bytes]:
+    while part := await asyncio.to_thread(file.read, PART_BYTES):
+        yield part
 
 
 def _read(line: bytes) -> tuple[object, object]:
