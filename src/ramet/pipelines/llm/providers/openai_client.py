@@ -30,6 +30,7 @@ class Client(Caller):
             ExtraMissing, LlmError: as for `Caller`.
         """
         url = (base_url or OPENAI_URL).rstrip("/")
+        self._strict = strict
         super().__init__("openai", url, api_key)
         self.sdk: AsyncOpenAI = self._module.AsyncOpenAI(
             # The SDK insists on some key; servers that ask for none ignore it.
@@ -46,5 +47,8 @@ class Client(Caller):
         self.sdk._custom_headers = {}
 
     def _read(self, raw: Any) -> Reply:
-        raw.parse()
-        return super()._read(raw)
+        reply = super()._read(raw)
+        if self._strict:
+            # Otherwise the SDK takes any shape, and stumbles over some of them with errors of Python's own.
+            raw.parse()
+        return reply

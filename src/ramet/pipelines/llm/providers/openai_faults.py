@@ -58,7 +58,7 @@ class FileNotThere(NotSent):
 
 def told(body: object, key: str | None) -> str:
     """What a provider said about a fault, in one short line of printable characters, without the key."""
-    message = body.get("message") if isinstance(body, Mapping) else body
+    message = (body.get("message") or body.get("detail")) if isinstance(body, Mapping) else body
     if isinstance(message, Mapping):
         message = message.get("message")
     words = one_line(message) if isinstance(message, str) and not message.lstrip().startswith("<") else ""
