@@ -13,7 +13,7 @@ from ramet import App, Client, Worker
 
 Found = TypeVar("Found")
 
-GIVE_UP_SECONDS = 60.0
+GIVE_UP_SECONDS = 120.0
 """Far beyond what anything here takes, so that a busy machine fails no test."""
 LOOK_SECONDS = 0.005
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -17,6 +18,7 @@ from tests.pullers.log import Log
 from tests.pullers.pullers import judged, opened, pull
 
 THREADS, PROCESSES = 4, 2
+Process = subprocess.Popen[str]
 
 
 @pytest.fixture(params=["postgres", "sqlite"])
@@ -28,12 +30,23 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-def others(database: str, log: Path, tasks: int, processes: int) -> AbstractContextManager[list[subprocess.Popen[str]]]:
+def others(database: str, log: Path, tasks: int, processes: int) -> AbstractContextManager[list[Process]]:
     """Processes with pullers, ready to start."""
     return beside("tests.pullers.pullers", [database, str(log)], [str(THREADS), str(tasks)], processes)
 
 
-def start(process: subprocess.Popen[str]) -> None:
+def in_hand(number: int) -> str:
+    """Looks for what the pullers of a process run."""
+    return f"SELECT 1 FROM ramet_live WHERE state = 'processing' AND worker LIKE 'process{number}-%' LIMIT 1"
+
+
+def stands_still(process: Process) -> bool:
+    """All threads of a process are stopped."""
+    threads = Path(f"/proc/{process.pid}/task").glob("*/stat")
+    return all(thread.read_text().rpartition(")")[2].split()[0] == "T" for thread in threads)
+
+
+def start(process: Process) -> None:
     assert process.stdin is not None
     process.stdin.write("go\n")
     process.stdin.flush()
@@ -62,13 +75,22 @@ async def test_whoever_is_killed_leaves_the_order_to_the_others(database: str, t
                 start(process)
             for number, victim in enumerate(victims, 1):
 
-                async def far_enough(lines: int = number * tasks * THREADS // 2) -> bool:
-                    return log.lines() >= lines
+                async def busy(victim: Process = victim, number: int = number) -> bool:
+                    """Stopped after some work, with more in hand."""
+                    if log.lines() < number * tasks * THREADS // 2:
+                        return False
+                    victim.send_signal(signal.SIGSTOP)
+                    await until(lambda: stands_still(victim), "the stop")
+                    if await store.read(in_hand(number - 1)):
+                        return True
+                    victim.send_signal(signal.SIGCONT)
+                    return False
 
-                await until(far_enough, "some work")
+                await until(busy, "some work, and a moment with more in hand")
+                # Written while it stands still: nothing of it comes later, and nobody takes its work before that.
+                log.dead(f"process{number - 1}-")
                 victim.kill()
                 victim.wait()
-                log.dead(f"process{number - 1}-")
             start(last)
             assert await asyncio.to_thread(last.wait) == 0
         found = await judged(store, log)
