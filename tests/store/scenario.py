@@ -14,6 +14,7 @@ from ramet.model.blobs import blob_of
 from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.flow import Declared, WorkerSeen
 from ramet.model.limits import Limits
+from ramet.model.ordering import BY_DUE
 from ramet.model.paths import PathRule
 from ramet.model.resources import Policy
 from ramet.model.task import TaskState
@@ -63,6 +64,9 @@ async def submit_and_settle(world: World) -> None:
     ]
     await world.store.settle(answers)
     await world.claim(1)
+    await world.submit(world.task("pulled", breadth=BY_DUE), tracking_id="pulled")
+    [pulled] = await world.claim(1, pulled=True)
+    await world.settle(pulled)
     child = await world.claim_task(str((await world.store.tasks(TaskQuery(key="child 0"))).tasks[0].id))
     await world.settle(child, failing(child, "odd", "unclassified"), spawns=[world.task("below")])
     await world.store.cancel(i.id, tree=False, by="test")

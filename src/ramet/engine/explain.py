@@ -68,4 +68,6 @@ def _waiting(task: Task, history: TaskHistory, lineage: Lineage, when: Callable[
         return f"it is bound to task {task.bound_to}, which settles it"
     if task.wait is not None:
         return f"it waits: {task.wait}"
+    if task.pulled:
+        return f"it is due, and waits for an invocation that takes tasks of kind {task.kind!r} on queue {task.queue!r}"
     return f"it waits for a worker that serves kind {task.kind!r} on queue {task.queue!r}"

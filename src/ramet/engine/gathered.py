@@ -72,6 +72,6 @@ class Gathered:
         return self._credit
 
     def claims_taken(self, claims: int) -> None:
-        """So many of them were claimed."""
+        """So many of them may have been claimed; a negative number was not."""
         self._credit -= claims
         assert self._credit >= 0, "more was claimed than noted"

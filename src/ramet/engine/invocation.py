@@ -69,7 +69,7 @@ class Allowance:
         return min(wanted, context.claims_left_over())
 
     def taken(self, claimed: int) -> None:
-        """So many were claimed."""
+        """See :class:`ramet.engine.invoking.Allowed`."""
         self._context.claims_taken(claimed)
 
 
@@ -102,7 +102,7 @@ async def invoke(
     if invoking.changed:
         work = inside.work
         await inside.call(Settlement(work.seq, work.fence, ev.Checkpoint(work.fence, inside.lease_seconds)))
-    return Invocation(invoking.claimed, invoking.changed, not await client.store.idle(names))
+    return Invocation(invoking.claimed, invoking.changed, await client.store.any_live(names))
 
 
 def _times(inside: Inside, seconds: float, left: float) -> Times:

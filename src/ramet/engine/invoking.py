@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ramet.engine.calls import Calls
 from ramet.engine.claims import ClaimsInHand
-from ramet.engine.context import Inside
+from ramet.engine.context import ClaimLost, Inside
 from ramet.engine.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
 from ramet.engine.keeping import Pair, heartbeat_seconds
 from ramet.engine.reach import Reach
@@ -62,7 +62,7 @@ class Allowed(Protocol):
         ...
 
     def taken(self, claimed: int) -> None:
-        """So many were."""
+        """So many may have been, whatever comes of it; a negative number is known not to have been."""
         ...
 
 
@@ -135,7 +135,7 @@ class Invoking:
         watching = [asyncio.create_task(beating), asyncio.create_task(ends)]
         try:
             await self._take_and_run()
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ClaimLost):
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_SECONDS):
                     await self._see_off(self._times.run_until)
@@ -151,13 +151,16 @@ class Invoking:
         while True:
             self._arrived.clear()
             await self._settle()
-            if await self._claim():
-                continue
             if self._clock.monotonic() >= self._times.run_until:
                 break
-            if not self._claims and not await self._worth_waiting():
-                return
-            await self._rest()
+            try:
+                if await self._claim():
+                    continue
+                if not self._claims and not await self._worth_waiting():
+                    return
+                await self._rest()
+            except StoreError as error:
+                await self._pause(error, "could not look for tasks")
         if self._claims:
             log.info("%d tasks still run at the end of the invocation: they go back", len(self._claims))
             self._runner.cancel(self._claims.pairs())
@@ -188,16 +191,13 @@ class Invoking:
         wanted = await self._allowed.take(self._room)
         # The lease counts from before the request was sent (DESIGN §10).
         sent_at = self._clock.monotonic()
-        try:
-            works = await self._client.take(
-                lambda claimed, *_: work_of(claimed), self._kinds, wanted, queues=self._queues,
-                lease_seconds=self._lease_seconds, wait_seconds=0.0,
-            )  # fmt: skip
-            self._tries.succeeded()
-        except StoreError as error:
-            await self._clock.sleep(self._tries.failed(error, "could not claim", AGAIN_SECONDS))
-            return False
-        self._allowed.taken(len(works))
+        self._allowed.taken(wanted)
+        works = await self._client.take(
+            lambda claimed, *_: work_of(claimed), self._kinds, wanted, queues=self._queues,
+            lease_seconds=self._lease_seconds, wait_seconds=0.0,
+        )  # fmt: skip
+        self._tries.succeeded()
+        self._allowed.taken(len(works) - wanted)
         self.claimed += len(works)
         older = frozenset(work.seq for work in works if work.seq in self._claims)
         if older:  # Ended from outside and claimed for its end.
@@ -209,7 +209,7 @@ class Invoking:
 
     async def _worth_waiting(self) -> bool:
         """Whether a task may come due that could still be claimed."""
-        return self._wait and self._may_claim and not await self._store.idle(self._kinds)
+        return self._wait and self._may_claim and await self._store.any_live(self._kinds)
 
     async def _rest(self) -> None:
         """Until something ended, there may be work, or it is time for something else."""
@@ -236,6 +236,11 @@ class Invoking:
             for task in own:
                 task.cancel()
 
+    async def _pause(self, error: StoreError, what: str) -> None:
+        """Before what failed is tried again."""
+        left = self._times.end - self._clock.monotonic()
+        await self._clock.sleep(max(0.0, min(left, self._tries.failed(error, what, AGAIN_SECONDS))))
+
     # --- settling
 
     async def _settle(self) -> None:
@@ -245,8 +250,10 @@ class Invoking:
                 answers = await self._store.settle(batch)
             except StoreError as error:
                 # Whether or not something of it was written: by its fence each takes effect once.
-                await self._clock.sleep(self._tries.failed(error, "could not settle", AGAIN_SECONDS))
-                return
+                await self._pause(error, "could not settle")
+                if self._clock.monotonic() >= self._times.end:
+                    return
+                continue
             self._tries.succeeded()
             del self._outcomes[: len(batch)]
             for item, answer in zip(batch, answers, strict=True):

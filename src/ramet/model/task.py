@@ -237,6 +237,8 @@ class Task:
     resource: str | None = None
     path: PathElements = ()
     """Where it stands in line; empty constrains nothing."""
+    pulled: bool = False
+    """True for one that no worker claims, but an invocation."""
 
     @property
     def retry_count(self) -> int:

@@ -362,6 +362,10 @@ class Store(
         """True when no task of these kinds is live."""
         ...
 
+    async def any_live(self, kinds: Sequence[str]) -> bool:
+        """True when a task of these kinds is live."""
+        ...
+
     async def next_due_at(self) -> float | None:
         """When the next delayed task becomes claimable; None when none is delayed."""
         ...

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ramet.model.lineage import Lineage, LineageState
+from ramet.model.ordering import BY_DUE
 from ramet.model.paths import path_from
 from ramet.model.task import (
     LIVE,
@@ -35,7 +36,7 @@ _TASK_LIST = (
     "COALESCE(l.losses, t.losses), COALESCE(l.snoozes, t.snoozes), COALESCE(l.chain_depth, t.chain_depth), "
     "COALESCE(l.stage, t.stage), COALESCE(l.fence, t.fence), l.lease_until, l.worker, "
     "COALESCE(l.deadline_at, t.deadline_at), CASE WHEN l.state = 'pending' THEN l.wait END, l.bound_to, t.resource, "
-    "t.path"
+    "t.path, t.breadth"
 )
 _FROM_TASKS = (
     "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id LEFT JOIN ramet_live l ON l.seq = t.seq"
@@ -49,7 +50,8 @@ def task_of(row: Row) -> Task:
     values[8] = tuple(json.loads(values[8]))
     values[11] = TaskState(values[11])
     values[14] = None if values[14] is None else json.loads(values[14])
-    values[-1] = path_from(values[-1])
+    values[-2] = path_from(values[-2])
+    values[-1] = values[-1] == BY_DUE
     return Task(*values)
 
 
@@ -214,11 +216,16 @@ def has_live(session: Session, kind: str, key: str, tracking_id: str | None) -> 
 
 
 def idle(session: Session, kinds: Sequence[str]) -> bool:
-    """True when no task of these kinds is live. Stops at the first that is."""
-    listed, values = session.members(kinds)
+    """True when no task of these kinds is live, nor about to come. Stops at the first that is."""
     if session.rows("SELECT 1 FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL LIMIT 1"):
         return False  # The task of a lineage's end is about to come.
-    return not session.rows(f"SELECT 1 FROM ramet_live WHERE kind IN {listed} LIMIT 1", (values,))
+    return not any_live(session, kinds)
+
+
+def any_live(session: Session, kinds: Sequence[str]) -> bool:
+    """True when a task of these kinds is live. Stops at the first."""
+    listed, values = session.members(kinds)
+    return bool(session.rows(f"SELECT 1 FROM ramet_live WHERE kind IN {listed} LIMIT 1", (values,)))
 
 
 def next_due_at(session: Session) -> float | None:

@@ -121,5 +121,8 @@ class CoreVerbs(Verbs):
     async def idle(self, kinds: Sequence[str]) -> bool:
         return await self._read(partial(querying.idle, kinds=kinds))
 
+    async def any_live(self, kinds: Sequence[str]) -> bool:
+        return await self._read(partial(querying.any_live, kinds=kinds))
+
     async def next_due_at(self) -> float | None:
         return await self._read(querying.next_due_at)
