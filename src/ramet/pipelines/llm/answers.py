@@ -10,7 +10,9 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import os
 import re
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Protocol
@@ -24,7 +26,7 @@ from ramet.pipelines.llm.schemas import WrongSchema, build, opened, schema_text,
 DEPTH_MAX = 200
 """Levels of an answer."""
 
-_FENCED = re.compile(r"\A(`{3,}|~{3,})[^\n`]*\n(.*?)\n?[ \t]*\1\Z", re.DOTALL)
+_FENCE = re.compile(r"(`{3,}|~{3,})[^`\n]*\n")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN_MAX = 240
 
@@ -78,12 +80,16 @@ def schema_of(model_path: str) -> dict[str, Any]:
 def open_model(model_path: str) -> type[BaseModel]:
     """The pydantic model that a path names, ``package.module:Model``; importing it runs its module.
 
+    Modules of the working directory are found, after all others.
+
     Raises:
         InputError: there is none.
     """
     module_name, _, name = model_path.partition(":")
     if not all(part.isidentifier() for part in (*module_name.split("."), *name.split("."))):
         raise InputError(f"'{model_path}' names no model; write it as package.module:Model")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         found: Any = importlib.import_module(module_name)
         for part in name.split("."):
@@ -102,9 +108,7 @@ def read_json(text: str) -> Any:
     Raises:
         InvalidAnswer: it is none, or nothing could store it.
     """
-    bare = text.strip()
-    if fenced := _FENCED.match(bare):
-        bare = fenced[2].strip()
+    bare = _unfenced(text.strip())
     try:
         value = json.loads(bare, parse_constant=_no_constant)
     except RecursionError as error:
@@ -114,6 +118,13 @@ def read_json(text: str) -> Any:
         raise InvalidAnswer(f"$: the answer {words}") from error
     _check_values(value)
     return value
+
+
+def _unfenced(text: str) -> str:
+    fence = _FENCE.match(text)
+    if fence is None or not text.endswith(fence[1]):
+        return text
+    return text[fence.end() : len(text) - len(fence[1])].strip()
 
 
 class _ModelCheck:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from ramet.pipelines.llm.errors import InputError
-from ramet.pipelines.llm.inputs.reading import Defaults
+from ramet.pipelines.llm.inputs.reading import Defaults, read_rows
 from tests.pipelines.llm.inputs.rows import DEFAULTS, read
 
 
@@ -66,6 +67,8 @@ def test_a_cell_may_be_long(tmp_path: Path) -> None:
         ("id,prompt\na,b\nb, \n", "line 3: asks nothing"),
         ("id,prompt\na,b\n\na,c\n", "line 4: the id 'a' is that of line 2 too"),
         ("prompt,max_tokens\na,1.5\n", "line 2: 'max_tokens' must be a whole number"),
+        ("prompt,max_tokens\na,1_0\n", "line 2: 'max_tokens' must be a whole number, not '1_0'"),
+        ("prompt,max_tokens\na,٣\n", "line 2: 'max_tokens' must be a whole number"),
         ("prompt,max_tokens\na,0\n", "line 2: 'max_tokens' must be 1 or more"),
         ("prompt,temperature\na,nan\n", "line 2: 'temperature' is no number of JSON"),
         ("prompt,temperature\na,hot\n", "line 2: 'temperature' must be a number"),
@@ -93,3 +96,17 @@ def test_a_template_that_wants_another_column(tmp_path: Path) -> None:
         read(path, Defaults("m-1", None, 10, template="{nane}"))
     with pytest.raises(InputError, match="line 2: the template wants 'town', which is empty"):
         read(path, Defaults("m-1", None, 10, template="{town}"))
+
+
+def test_reading_holds_one_row_at_a_time(tmp_path: Path) -> None:
+    def peak(count: int) -> int:
+        path = table(tmp_path / "in.csv", "prompt\n" + f"{'x' * 10_000}\n" * count)
+        tracemalloc.start()
+        assert sum(1 for _ in read_rows(path, DEFAULTS)) == count
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    peak(10)
+    # 20 MB more of prompts, and 2,000 more ids.
+    assert peak(2_200) < peak(200) + 1_000_000

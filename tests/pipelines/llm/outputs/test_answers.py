@@ -87,6 +87,8 @@ def test_fences_within_an_answer_stay() -> None:
         ('{"a": ' + "9" * 5_000 + "}", "$: the answer is no JSON ("),
         ('{"a": "\\ud83d"}', "$: holds half of a surrogate pair"),
         ('{"\\ud83d": 1}', "$: holds half of a surrogate pair"),
+        ("```\n" + " " * 500_000 + "x\n```y", "$: the answer is no JSON ("),
+        ("```json {}```", "$: the answer is no JSON ("),
         ("[" * 100_000, "$: nests deeper than 200 levels"),
         (" " + "[" * 300 + "]" * 300, "$: nests deeper than 200 levels"),
     ],
@@ -169,6 +171,13 @@ def test_a_model_goes_before_a_schema_and_has_one() -> None:
 def test_a_model_that_is_none(path: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         open_check(None, path)
+
+
+def test_a_model_of_the_working_directory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ramet_model_here.py").write_text("import pydantic\nclass M(pydantic.BaseModel):\n    a: int\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    assert check_of(None, "ramet_model_here:M")('{"a": 1}') == {"a": 1}
 
 
 def test_a_module_that_breaks_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,8 +102,11 @@ def _value(name: str, cell: str) -> str | float:
     convert = _NUMBERS.get(name)
     if convert is None:
         return cell
+    kind = "whole number" if convert is int else "number"
     try:
+        # Python reads more digits and separators than a table has.
+        if not cell.isascii() or "_" in cell:
+            raise ValueError
         return convert(cell)
     except ValueError as error:
-        kind = "whole number" if convert is int else "number"
         raise Wrong(f"'{name}' must be a {kind}, not {shown(cell)}") from error
