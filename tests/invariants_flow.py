@@ -90,8 +90,11 @@ def resources_are_sound(rows: Rows) -> Iterator[str]:
         policy, name = policy_of(resource.name, rows.flow.policies), f"resource {resource.name!r}"
         if not resource.name:
             yield "a resource has no name"
-        if policy.rate_per_second is not None and not 0.0 <= (resource.tokens or 0.0) <= policy.burst:
+        # What a handler takes at once may be more than there is, as a debt; claims stop at 0.
+        if policy.rate_per_second is not None and (resource.tokens or 0.0) > policy.burst:
             yield f"{name} has {resource.tokens} tokens of {policy.burst}"
+        if (resource.told_rate is not None and resource.told_rate <= 0) or (resource.cut_rate or 1.0) <= 0:
+            yield f"{name} gains nothing: told {resource.told_rate}, cut to {resource.cut_rate}"
         if resource.failures < 0:
             yield f"{name} counts {resource.failures} failures"
         if (resource.opened_at is None) != (resource.opened_by is None):

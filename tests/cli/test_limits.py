@@ -40,6 +40,17 @@ def test_a_resource_is_limited_switched_off_and_on(cli: Cli) -> None:
     assert "no task ever named resource nothing" in cli.bad("resources", "nothing")
 
 
+def test_a_rate_is_given_by_the_minute_and_shown_with_what_is_in_store(cli: Cli) -> None:
+    cli.submit("node", {"name": "a"})
+    told = "resource host:*: 30 a minute, bursts of 500; off after 5 failures in a row, until a person closes it\n"
+    assert cli.good("limit", "resource", "host:*", "--per-minute", "30", "--burst", "500") == told
+    cli.good("resource", "open", "host:a")
+    cli.good("resource", "close", "host:a")
+    shown = " ".join(cli.good("resources").split())
+    assert "30 a minute by its policy; 500 of 500 in store" in shown
+    assert "not both" in cli.bad("limit", "resource", "a", "--per-minute", "30", "--rate", "1")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

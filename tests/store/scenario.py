@@ -21,6 +21,7 @@ from ramet.model.task import TaskState
 from ramet.store.base import NewLineage, Statement
 from ramet.store.base_import import Arrival, ImportDone
 from ramet.store.base_queries import TaskQuery
+from tests.store.scenario_rates import rates
 from tests.world import EFFECTS, LEASE_SECONDS, World, checkpoint, effect, failing, hand_back, settlement, with_fence
 
 
@@ -39,6 +40,7 @@ async def run_everything(world: World) -> None:
     await look_at_paths(world)
     await ask(world)
     await stand_in_line(world)
+    await rates(world)
     world.clock.advance(10_000_000.0)
     await world.sweep()
     assert await world.store.prune(world.clock.now) > 0

@@ -18,6 +18,7 @@ KEPT: dict[str, str] = {
     "ramet_live": "a lineage with a live task is not pruned",
     "ramet_identities": "goes with its task, by its own key",
     "ramet_uniques": "a global identity is held for its window, whatever becomes of the holder",
+    "ramet_shares": "goes a minute after its lineage last asked",
     "ramet_slots": "goes by its age, with the runs of its time",
 }
 """Table with a tracking_id that pruning does not take by that -> the reason."""

@@ -26,7 +26,7 @@ from ramet.store.postgres_schema import translated_steps
 from ramet.store.sqlite import SqliteStore
 from ramet.store.versions import PLAN
 from tests.invariants import violations
-from tests.store import scenario
+from tests.store import scenario, scenario_rates
 from tests.world import EFFECTS, SettableClock, World
 
 FOLDER = Path(__file__).parent / "recorded"
@@ -62,6 +62,7 @@ async def _fill(path: Path) -> list[str]:
     await Schedules(Registry(Limits()), world.store, Limits()).add("page", every_seconds=60.0)
     clock.advance(61.0)
     await tick(world.store, 60.0, Limits())
+    await scenario_rates.rates(world)
     await world.store.stop("domain", "stopped.example", by="test")
     await world.store.see_worker(WorkerSeen("w", "here", 1, ("page",), ("default",), 4, clock.now, clock.now))
     ids = await world.submit(*(world.task(f"waiting {n}", priority=9) for n in range(3)), tracking_id="waiting")

@@ -12,7 +12,7 @@ from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, person
 from ramet.cli.show import console, database_clock, emit, jsonable, moment, plain, table
 from ramet.engine.sharing import checked_policy
-from ramet.model.resources import policy_of
+from ramet.model.resources import policy_of, rate_of, refilled
 
 NO_LIMIT = "none"
 
@@ -71,9 +71,14 @@ limit.add_command(_limit_command("kind"))
 @limit.command("resource", short_help="What a resource, or all with a prefix, bear.")
 @click.argument("pattern")
 @click.option("--concurrency", type=Concurrency(), help="Claims at once over all workers.")
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Claims a second in the long run.")
 @click.option(
-    "--burst", type=click.FloatRange(min=1), default=1.0, show_default=True, help="Claims at once after rest."
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Claims a second in the long run, or the units that handlers take.",
+)
+@click.option("--per-minute", type=click.FloatRange(min=0, min_open=True), help="The same by the minute.")
+@click.option(
+    "--burst", type=click.FloatRange(min=1), default=1.0, show_default=True, help="As many at once after rest."
 )
 @click.option("--failures", type=click.IntRange(min=0), default=5, show_default=True,
               help="Failures in a row that open the breaker; 0 for none.")  # fmt: skip
@@ -87,6 +92,7 @@ def limit_resource(
     pattern: str,
     concurrency: int | None,
     rate: float | None,
+    per_minute: float | None,
     burst: float,
     failures: int,
     cooldown: float | None,
@@ -97,6 +103,10 @@ def limit_resource(
     """Say all that a resource bears: PATTERN is a name, or a prefix followed by * (quote it)."""
     if "*" in pattern[:-1] or not pattern:
         raise CliError(f"{pattern!r} is no pattern: give a name, or a prefix followed by one *")
+    if per_minute is not None:
+        if rate is not None:
+            raise click.UsageError("give --rate or --per-minute, not both")
+        rate = per_minute / 60
     try:
         policy = checked_policy(Policy(pattern, concurrency, rate, burst, failures, cooldown, explicit=True))
     except ValueError as error:
@@ -115,11 +125,29 @@ def limit_resource(
 def _bears(policy: Policy) -> str:
     parts = [f"at most {policy.concurrency} at once"] if policy.concurrency is not None else []
     if policy.rate_per_second is not None:
-        parts.append(f"{policy.rate_per_second:g} a second, bursts of {policy.burst:g}")
+        parts.append(f"{_per(policy.rate_per_second)}, bursts of {policy.burst:g}")
     if policy.breaker_failures:
         cool = "until a person closes it" if policy.cooldown_seconds is None else f"for {policy.cooldown_seconds:g} s"
         parts.append(f"off after {policy.breaker_failures} failures in a row, {cool}")
     return "; ".join(parts) or "no limit"
+
+
+def _per(rate: float) -> str:
+    """A rate in the larger unit that makes it at least 1."""
+    return f"{rate:.4g} a second" if rate >= 1 or rate * 60 < 1 else f"{rate * 60:.4g} a minute"
+
+
+def _now(resource: Resource, policy: Policy, now: float) -> str:
+    """The rate in force, whose word it is, and what is in store."""
+    rate = rate_of(resource, policy)
+    if rate is None:
+        return ""
+    at, told = rate.at(now), resource.told_rate
+    by = "its server" if told is not None and told == rate.full else "its policy"
+    if at < rate.full:
+        by = f"a refusal at {moment(rate.cut_at, now)}, {_per(rate.full)} by {by}"
+    tokens = refilled(resource, policy, now).tokens or 0.0
+    return f"{_per(at)} by {by}; {tokens:.4g} of {rate.burst:.4g} in store"
 
 
 class Shown(NamedTuple):
@@ -169,11 +197,12 @@ def _print(shown: Shown) -> None:
     if not shown.resources:
         screen.print("no task has a resource")
         return
-    made = table("*resource", ">held", "state", "*bears")
+    made = table("*resource", ">held", "state", "*bears", "*rate now")
     for resource in shown.resources:
         policy = policy_of(resource.name, shown.policies)
         held = str(shown.usage.resources.get(resource.name, 0))
-        made.add_row(plain(resource.name), held, plain(_stands(resource, policy, now)), _bears(policy))
+        state, rate = plain(_stands(resource, policy, now)), _now(resource, policy, now)
+        made.add_row(plain(resource.name), held, state, _bears(policy), rate)
     screen.print(made)
 
 

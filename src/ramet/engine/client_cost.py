@@ -16,6 +16,10 @@ class CostClient:
         """What was spent and reserved: today, in all, by lineage; of one lineage also by kind and task."""
         return await self.store.costs(tracking_id, limit=limit)
 
+    async def bound_counts(self, tracking_id: str) -> dict[str, int]:
+        """How many tasks of a lineage are bound, by the id of the task that settles them."""
+        return await self.store.bound_counts(tracking_id)
+
     async def stage_counts(self, kind: str, tracking_id: str | None = None) -> list[StageCount]:
         """How many tasks of a staged kind are at which stage, in which state; in one lineage or in all."""
         return await self.store.stage_counts(kind, tracking_id)

@@ -25,6 +25,7 @@ from ramet.engine.outcome import Endings, Outcome, outcome_event
 from ramet.engine.own_tables import check_own
 from ramet.engine.own_task import OwnTask
 from ramet.engine.path_options import PathArguments
+from ramet.engine.rates import AsyncRates, SyncRates
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.work import Work, completed
 from ramet.model import events as ev
@@ -260,7 +261,7 @@ def settlement_of(context: BaseContext, result: Any) -> Settlement:
     return context.take_settlement(completed, text)
 
 
-class AsyncContext(AsyncDomain, AsyncBinder, BaseContext):
+class AsyncContext(AsyncDomain, AsyncBinder, AsyncRates, BaseContext):
     """What commits when called, for whoever awaits it: handlers and pulled claims."""
 
     async def checkpoint(self, stage: str | None = None, state: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
@@ -310,7 +311,7 @@ class AsyncContext(AsyncDomain, AsyncBinder, BaseContext):
         return Reservation(self._desk, reservation_id, nano_dollars, self.id)
 
 
-class SyncContext(Endings, SyncDomain, SyncBinder, BaseContext):
+class SyncContext(Endings, SyncDomain, SyncBinder, SyncRates, BaseContext):
     """The context of a plain ``def`` handler, which runs in a thread."""
 
     def __init__(self, *arguments: Any, loop: asyncio.AbstractEventLoop) -> None:
@@ -348,7 +349,7 @@ class Context(Endings, AsyncContext):
         self,
         kinds: Sequence[str | Handler],
         *,
-        concurrency: int = 16,
+        concurrency: int | None = None,
         queues: Sequence[str] | None = None,
         wait: bool = True,
     ) -> Invocation:
@@ -360,7 +361,7 @@ class Context(Endings, AsyncContext):
 
         Args:
             kinds: registered with ``pulled=True``.
-            concurrency: how many of them run at once.
+            concurrency: how many of them run at once; left out, ``Limits.invocation_concurrency``.
             queues: where to look; by default where these kinds wait.
             wait: also for what comes due meanwhile, while any of them is live; False returns when nothing is due.
 

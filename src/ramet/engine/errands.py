@@ -11,6 +11,7 @@ from typing import Any
 
 from ramet.engine.blobs import keep_blob
 from ramet.engine.domain import transact
+from ramet.engine.rates import adapt, take
 from ramet.model.cost import Actual, ReserveRequest
 from ramet.store.base import Store
 
@@ -47,10 +48,12 @@ async def _bound(store: Store, settler_id: str, limit: int, skip: int) -> list[A
 
 
 _ERRANDS: dict[str, Callable[..., Awaitable[Any]]] = {
+    "adapt": adapt,
     "bind": _bind,
     "bound": _bound,
     "reserve": _reserve,
     "settle_reserved": _settle_reserved,
     "put_blob": keep_blob,
+    "take": take,
     "transact": transact,
 }

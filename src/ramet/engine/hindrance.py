@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ramet.model.lineage import Lineage, LineageState
-from ramet.model.resources import policy_of, room
+from ramet.model.resources import policy_of, rate_of, room
 from ramet.model.task import Task, TaskState, Wait
 from ramet.store.base import Store
 
@@ -61,7 +61,9 @@ async def _resource(store: Store, name: str) -> Sentence | None:
     if space.reason == "paused":
         return (f"{name} is paused until ", resource.paused_until, f": {resource.paused_reason}")
     if space.reason == "rate":
-        return (f"the rate of {name}, {policy.rate_per_second:g} a second, is used up until ", space.until or now)
+        rate = rate_of(resource, policy)
+        bears = 0.0 if rate is None else rate.at(now)
+        return (f"the rate of {name}, {bears:.3g} a second, is used up until ", space.until or now)
     return (f"{name} has {policy.concurrency} of {policy.concurrency} claims at once",)
 
 

@@ -74,12 +74,18 @@ class Allowance:
 
 
 async def invoke(
-    context: Context, kinds: Sequence[str | Handler], *, concurrency: int, queues: Sequence[str] | None, wait: bool
+    context: Context,
+    kinds: Sequence[str | Handler],
+    *,
+    concurrency: int | None,
+    queues: Sequence[str] | None,
+    wait: bool,
 ) -> Invocation:
     """See :meth:`ramet.Context.invoke`."""
+    inside = context.inside()
+    concurrency = inside.kind.limits.invocation_concurrency if concurrency is None else concurrency
     if concurrency < 1:
         raise ValueError(f"concurrency is {concurrency}: give at least 1")
-    inside = context.inside()
     names = [kind.name for kind in _pulled(inside.registry, kinds)]
     limits, client = inside.kind.limits, context.client
     invoking = Invoking(

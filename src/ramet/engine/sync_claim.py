@@ -14,6 +14,7 @@ from ramet.engine.context import ClaimLost
 from ramet.engine.domain import SyncDomain
 from ramet.engine.money import Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
+from ramet.engine.rates import SyncRates
 from ramet.engine.registry import Handler
 from ramet.store.base import SpawnAnswer
 
@@ -26,7 +27,7 @@ class WaitFor(Protocol):
     def __call__(self, coroutine: Any, /) -> Any: ...
 
 
-class SyncClaim(SyncDomain, SyncBinder, BaseClaim):
+class SyncClaim(SyncDomain, SyncBinder, SyncRates, BaseClaim):
     """:class:`~ramet.engine.claim.Claim` without ``await``.
 
     In ``with`` the lease is kept by heartbeats. A lost claim cannot interrupt a plain block: its next verb raises

@@ -133,6 +133,7 @@ class SyncClient:
     tasks = blocking(Client.tasks)
     has_live = blocking(Client.has_live)
     claimable = blocking(Client.claimable)
+    bound_counts = blocking(Client.bound_counts)
     lineage = blocking(Client.lineage)
     lineages = blocking(Client.lineages)
     counts = blocking(Client.counts)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ramet.model.rates import TOLD_BURST_SECONDS, Rate
+
 NAME_LENGTH_MAX = 300
 FAILURES_MAX = 5
 """Consecutive failures that open a breaker, unless a policy says otherwise (DESIGN §6)."""
@@ -24,9 +26,9 @@ class Policy(NamedTuple):
     concurrency: int | None = None
     """Claims at once over all workers; None for no limit."""
     rate_per_second: float | None = None
-    """Claims a second in the long run; None for no limit."""
+    """Claims a second in the long run, or whatever units handlers take; None for no limit."""
     burst: float = 1.0
-    """Claims at once after a time without any."""
+    """Units at once after a time without any."""
     breaker_failures: int = FAILURES_MAX
     """Consecutive failures that open the breaker; 0 for no breaker."""
     cooldown_seconds: float | None = None
@@ -40,7 +42,7 @@ class Resource(NamedTuple):
 
     name: str
     tokens: float | None = None
-    """Claims that the rate has in store; None for a full burst."""
+    """Units that the rate has in store; None for a full burst, negative for a debt."""
     refilled_at: float = 0.0
     paused_until: float = 0.0
     paused_reason: str | None = None
@@ -52,6 +54,11 @@ class Resource(NamedTuple):
     opened_reason: str | None = None
     ready_at: float | None = None
     """When a claim looks at it next; None when nothing waits for it."""
+    told_rate: float | None = None
+    """Units a second that its server says it bears; None when it said nothing."""
+    cut_rate: float | None = None
+    """Units a second that were left when it last refused; None when the rate is whole."""
+    cut_at: float = 0.0
 
 
 class Room(NamedTuple):
@@ -77,16 +84,35 @@ def policy_of(name: str, policies: Iterable[Policy]) -> Policy:
     return best
 
 
+def rate_of(resource: Resource, policy: Policy) -> Rate | None:
+    """The rate that holds: the stricter one of what the policy says and what the server told; None for no limit."""
+    told, said = resource.told_rate, policy.rate_per_second
+    if told is None:
+        full, burst = said, policy.burst
+    elif said is None:
+        full, burst = told, max(1.0, policy.burst, told * TOLD_BURST_SECONDS)
+    else:
+        full, burst = min(said, told), max(1.0, min(policy.burst, told * 60.0))
+    return None if full is None else Rate(full, burst, resource.cut_rate, resource.cut_at)
+
+
 def refilled(resource: Resource, policy: Policy, now: float) -> Resource:
     """The resource with the tokens that time has brought. A clock that was set back brings none twice."""
-    if policy.rate_per_second is None:
+    rate = rate_of(resource, policy)
+    if rate is None:
         return resource
     if resource.tokens is None:
-        return resource._replace(tokens=policy.burst, refilled_at=max(now, resource.refilled_at))
+        return resource._replace(tokens=rate.burst, refilled_at=max(now, resource.refilled_at))
     if now <= resource.refilled_at:
-        return resource
-    gained = (now - resource.refilled_at) * policy.rate_per_second
-    return resource._replace(tokens=min(policy.burst, resource.tokens + gained), refilled_at=now)
+        return resource._replace(tokens=min(rate.burst, resource.tokens))
+    gained = rate.gained(resource.refilled_at, now)
+    return resource._replace(tokens=min(rate.burst, resource.tokens + gained), refilled_at=now)
+
+
+def is_full(resource: Resource, policy: Policy, now: float) -> bool:
+    """True when forgetting how much was used changes nothing."""
+    rate = rate_of(resource, policy)
+    return rate is None or (refilled(resource, policy, now).tokens or 0.0) >= rate.burst
 
 
 def room(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
@@ -107,19 +133,19 @@ def room(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
         if in_use >= policy.concurrency:
             return Room(0, "concurrency")
         counts.append(policy.concurrency - in_use)
-    if policy.rate_per_second is not None:
+    rate = rate_of(resource, policy)
+    if rate is not None:
         full = refilled(resource, policy, now)
-        tokens = full.tokens or 0.0
+        tokens, since = full.tokens or 0.0, max(now, full.refilled_at)
         if tokens < 1.0:
-            seconds = (1.0 - tokens) / policy.rate_per_second if policy.rate_per_second > 0 else float("inf")
-            return Room(0, "rate", max(now, full.refilled_at) + seconds)
+            return Room(0, "rate", since + rate.seconds_for(1.0 - tokens, since))
         counts.append(int(tokens))
     return Room(min(counts) if counts else None)
 
 
 def spend(resource: Resource, policy: Policy, now: float, claims: int) -> Resource:
     """The resource after so many claims."""
-    if policy.rate_per_second is None:
+    if rate_of(resource, policy) is None:
         return resource
     full = refilled(resource, policy, now)
     return full._replace(tokens=(full.tokens or 0.0) - claims)
@@ -127,9 +153,10 @@ def spend(resource: Resource, policy: Policy, now: float, claims: int) -> Resour
 
 def give_back(resource: Resource, policy: Policy, claims: int) -> Resource:
     """The resource after so many claims went back unstarted."""
-    if policy.rate_per_second is None or resource.tokens is None:
+    rate = rate_of(resource, policy)
+    if rate is None or resource.tokens is None:
         return resource
-    return resource._replace(tokens=min(policy.burst, resource.tokens + claims))
+    return resource._replace(tokens=min(rate.burst, resource.tokens + claims))
 
 
 def succeeded(resource: Resource) -> Resource:
@@ -153,3 +180,51 @@ def paused(resource: Resource, until: float, reason: str) -> Resource:
     if until <= resource.paused_until:
         return resource
     return resource._replace(paused_until=until, paused_reason=reason)
+
+
+def cut(resource: Resource, policy: Policy, now: float) -> Resource:
+    """The server refused a request for coming too soon: its rate is halved, and grows again with time.
+
+    Of several refusals until the end of the pause that the first one made only that one counts: they were under way.
+    """
+    rate = rate_of(resource, policy)
+    if rate is None or now < resource.paused_until:
+        return resource
+    return refilled(resource, policy, now)._replace(cut_rate=rate.halved(now), cut_at=now)
+
+
+class Told(NamedTuple):
+    """What the headers of a response say about a resource; None for what they do not say."""
+
+    limit_per_minute: float | None = None
+    """Units a minute."""
+    remaining: float | None = None
+    """Units that are left now."""
+    reset_seconds: float | None = None
+    """Until nothing of the limit is used."""
+
+
+EXHAUSTED = "its limit is used up, as its server says"
+
+
+def adapted(resource: Resource, policy: Policy, told: Told, now: float) -> Resource:
+    """The resource after a response told of its limits: they make it slower, never faster than its policy.
+
+    A limit that is used up and comes back in more than a minute is taken as one of that longer time.
+    """
+    exhausted = told.remaining is not None and told.remaining < 1
+    if told.limit_per_minute is not None:
+        seconds = max(60.0, told.reset_seconds or 0.0) if exhausted else 60.0
+        before = refilled(resource, policy, now)
+        resource = before._replace(told_rate=told.limit_per_minute / seconds)
+    if resource.opened_at is not None and policy.cooldown_seconds is not None:
+        half_open = now >= resource.opened_at + policy.cooldown_seconds
+        resource = succeeded(resource) if half_open else resource
+    if rate_of(resource, policy) is None:
+        if exhausted and told.reset_seconds:
+            return paused(resource, now + told.reset_seconds, EXHAUSTED)
+        return resource
+    full = refilled(resource, policy, now)
+    if told.remaining is not None and told.remaining < (full.tokens or 0.0):
+        full = full._replace(tokens=told.remaining)
+    return full

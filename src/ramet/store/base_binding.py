@@ -31,6 +31,10 @@ class BindingStore(Protocol):
         """
         ...
 
+    async def bound_counts(self, tracking_id: str) -> dict[str, int]:
+        """How many tasks of a lineage are bound, by the id of the task that they are bound to."""
+        ...
+
     async def stage_counts(self, kind: str, tracking_id: str | None = None) -> list[StageCount]:
         """The distribution of a staged kind's tasks over stages and states, in one lineage or in all."""
         ...

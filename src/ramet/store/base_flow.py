@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
-from ramet.model.resources import Policy, Resource
+from ramet.model.resources import Policy, Resource, Told
+from ramet.model.shares import Taken, TakeRequest
 
 
 class FlowStore(Protocol):
@@ -67,6 +68,19 @@ class FlowStore(Protocol):
 
     async def close_breaker(self, name: str, *, by: str, reason: str | None = None) -> bool:
         """Switch a resource on again and end its pause. False when there was neither."""
+        ...
+
+    async def take(self, wanted: Sequence[TakeRequest]) -> list[Taken]:
+        """Take from the buckets of resources under claims, each request all or nothing; durable when it returns.
+
+        Over any window of ``t`` seconds no bucket gives more than its burst (or the largest amount, if that is more)
+        and its rate times ``t``, whoever asks. Of a bucket that is scarce, lineages get equal shares. A stale claim
+        takes nothing. A resource without a rate gives any amount, and nothing is written.
+        """
+        ...
+
+    async def adapt(self, name: str, told: Told) -> None:
+        """What a server's response says about its limits: from now on nobody is faster. Writes only what changes."""
         ...
 
     async def usage(self) -> Usage:

@@ -77,3 +77,12 @@ def claimable(session: Session, kind: str, queue: str, limit: int) -> list[str]:
         (queue, kind, max(1, min(limit, LIMIT_MAX))),
     )
     return [task_id for (task_id,) in rows]
+
+
+def bound_counts(session: Session, tracking_id: str) -> dict[str, int]:
+    """How many tasks of a lineage are bound, by settler."""
+    rows = session.rows(
+        "SELECT bound_to, COUNT(*) FROM ramet_live WHERE tracking_id = ? AND bound_to IS NOT NULL GROUP BY bound_to",
+        (tracking_id,),
+    )
+    return dict(rows)

@@ -202,7 +202,8 @@ def _after(resource: Resource, policy: Policy, change: Change, event: ev.Event, 
     if isinstance(event, ev.Snooze):
         if event.resource is None:
             return resource
-        return rules.paused(resource, now + event.seconds, event.reason or "asked to come back later")
+        slower = rules.cut(resource, policy, now)
+        return rules.paused(slower, now + event.seconds, event.reason or "asked to come back later")
     if change.before.ending is not None:
         return resource
     by_attempt = policy.cooldown_seconds is not None
@@ -272,12 +273,7 @@ def forget_idle(session: Session, limit: int = 100) -> int:
     session.lock(FLOW)
     names = idle_names(session, limit)
     known, stand = policies(session), load(session, names)
-    full = [
-        name
-        for name, resource in stand.items()
-        for policy in (policy_of(name, known),)
-        if (rules.refilled(resource, policy, session.now).tokens or policy.burst) >= policy.burst
-    ]
+    full = [name for name, resource in stand.items() if rules.is_full(resource, policy_of(name, known), session.now)]
     return session.run_many("DELETE FROM ramet_resources WHERE name = ?", [(name,) for name in full])
 
 

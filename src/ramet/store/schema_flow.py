@@ -46,12 +46,28 @@ FLOW_TABLES = (
         opened_at REAL,
         opened_by TEXT,
         opened_reason TEXT,
-        ready_at REAL
+        ready_at REAL,
+        told_rate REAL,
+        cut_rate REAL,
+        cut_at REAL NOT NULL DEFAULT 0
     )
     """,
     "CREATE INDEX ramet_resources_ready ON ramet_resources (ready_at) WHERE ready_at IS NOT NULL",
     "CREATE INDEX ramet_resources_idle ON ramet_resources (refilled_at) WHERE ready_at IS NULL AND opened_at IS NULL",
     "CREATE INDEX ramet_resources_open ON ramet_resources (opened_at) WHERE opened_at IS NOT NULL",
+    # What lineages took of a resource of which one was refused within the last minute.
+    """
+    CREATE TABLE ramet_shares (
+        resource TEXT NOT NULL,
+        tracking_id TEXT NOT NULL,
+        taken REAL NOT NULL,
+        wanted REAL NOT NULL,
+        asked_at REAL NOT NULL,
+        until REAL NOT NULL,
+        PRIMARY KEY (resource, tracking_id)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX ramet_shares_until ON ramet_shares (until)",
     """
     CREATE TABLE ramet_holds (
         seq INTEGER NOT NULL,

@@ -23,6 +23,7 @@ from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
 from ramet.store.path_changes import let_go_lapsed
 from ramet.store.path_rows import hold_slots
+from ramet.store.rates import forget_shares
 from ramet.store.reclaiming import DeadWorkers, apply_events, reclaim
 from ramet.store.resources import forget_idle, idle_names, skip_disabled
 from ramet.store.session import Session
@@ -211,6 +212,7 @@ def _followed(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
 
 def _forgotten(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
     forget_levels(session)
+    forget_shares(session)
     return Swept(followed=let_go_lapsed(session, limit))
 
 
@@ -277,8 +279,9 @@ PARTS = (
         lambda session, _: bool(
             session.rows(
                 "SELECT 1 WHERE EXISTS (SELECT 1 FROM ramet_turns WHERE moved_at <= ?) "
-                "OR EXISTS (SELECT 1 FROM ramet_holds WHERE lease_until <= ?)",
-                (session.now - LEVELS_IDLE_SECONDS, session.now),
+                "OR EXISTS (SELECT 1 FROM ramet_holds WHERE lease_until <= ?) "
+                "OR EXISTS (SELECT 1 FROM ramet_shares WHERE until <= ?)",
+                (session.now - LEVELS_IDLE_SECONDS, session.now, session.now),
             )
         ),
         _forgotten,

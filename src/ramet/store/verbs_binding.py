@@ -22,5 +22,8 @@ class BindingVerbs(Verbs):
     async def claimable(self, kind: str, queue: str, *, limit: int = 1_000) -> list[str]:
         return await self._read(partial(binding.claimable, kind=kind, queue=queue, limit=limit))
 
+    async def bound_counts(self, tracking_id: str) -> dict[str, int]:
+        return await self._read(partial(binding.bound_counts, tracking_id=tracking_id))
+
     async def stage_counts(self, kind: str, tracking_id: str | None = None) -> list[StageCount]:
         return await self._read(partial(stages.stage_counts, kind=kind, tracking_id=tracking_id))

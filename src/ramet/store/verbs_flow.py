@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
-from ramet.model.resources import Policy, Resource
-from ramet.store import limiting, path_changes, path_waves, pausing, resources, serving
+from ramet.model.resources import Policy, Resource, Told
+from ramet.model.shares import Taken, TakeRequest
+from ramet.store import limiting, path_changes, path_waves, pausing, rates, resources, serving
 from ramet.store.verbs import Verbs
 
 
@@ -49,6 +50,13 @@ class FlowVerbs(Verbs):
 
     async def close_breaker(self, name: str, *, by: str, reason: str | None = None) -> bool:
         return await self._write(partial(resources.close_breaker, name=name, by=by, reason=reason))
+
+    async def take(self, wanted: Sequence[TakeRequest]) -> list[Taken]:
+        return [*await self._write_together(rates.take, wanted)]
+
+    async def adapt(self, name: str, told: Told) -> None:
+        if await self._read(partial(rates.adapted, name=name, told=told)) is not None:
+            await self._write_beside(partial(rates.adapt, name=name, told=told))
 
     async def usage(self) -> Usage:
         return await self._read(resources.in_use)

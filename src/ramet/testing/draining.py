@@ -50,7 +50,7 @@ async def drain(
     Args:
         app: whose handlers to run.
         client: from :func:`ramet.testing.fresh_client`.
-        kinds: only these.
+        kinds: only these. Pulled kinds run where a handler invokes them, as under a worker.
         seed: of the draws for the back-off: the same seed gives the same run.
         advance: jump to the next delayed task when nothing else is left; False leaves delayed tasks alone.
         outlive_leases: also jump past the leases of claims in other hands, as after a crash.
@@ -84,7 +84,8 @@ class _Draining:
     """The supervisor's part of a worker, as small as it can be."""
 
     def __init__(self, app: App, client: Client, kinds: Sequence[str] | None, seed: int) -> None:
-        served = [app.registry.get(name) for name in kinds] if kinds is not None else list(app.registry.kinds)
+        named = [app.registry.get(name) for name in kinds] if kinds is not None else app.registry.kinds
+        served = [kind for kind in named if not kind.how.pulled]
         self._client = client
         self._registry = app.registry
         self._store = client.store

@@ -1,0 +1,23 @@
+"""The pipeline's app; its kinds are registered by the modules that have their handlers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ramet import App, Limits
+from ramet.pipelines.llm.settings import BATCH_SECONDS
+from ramet.pipelines.llm.tables import DEFINITIONS
+
+NO_CEILING = 1_000_000_000
+"""Ceiling of a job that costs nothing: what fails by time needs one."""
+
+LIMITS = Limits(payload_bytes_max=1_048_576)
+"""Of every task. A prompt may have a megabyte; images go by their address."""
+
+ITEM_LIMITS = replace(LIMITS, max_attempts=None, task_seconds=BATCH_SECONDS)
+"""Items and batches fail by time and money, never by count. A job gives its items a stricter deadline."""
+
+POLL_LIMITS = replace(LIMITS, lineage_seconds=7_200.0)
+"""A slot that hangs holds the next ones up for so long at most."""
+
+app = App(limits=LIMITS, tables=DEFINITIONS)
