@@ -19,12 +19,12 @@ LOOK_SECONDS = 0.005
 
 
 @overload
-async def until(look: Callable[[], Awaitable[Found]], what: str) -> Found: ...
+async def until(look: Callable[[], Awaitable[Found]], what: str, give_up_seconds: float = ...) -> Found: ...
 @overload
-async def until(look: Callable[[], Found], what: str) -> Found: ...
-async def until(look: Callable[[], Any], what: str) -> Any:
+async def until(look: Callable[[], Found], what: str, give_up_seconds: float = ...) -> Found: ...
+async def until(look: Callable[[], Any], what: str, give_up_seconds: float = GIVE_UP_SECONDS) -> Any:
     """The first true answer of ``look``."""
-    give_up_at = time.monotonic() + GIVE_UP_SECONDS
+    give_up_at = time.monotonic() + give_up_seconds
     while True:
         answer = look()
         if isawaitable(answer):
@@ -32,7 +32,7 @@ async def until(look: Callable[[], Any], what: str) -> Any:
         if answer:
             return answer
         if time.monotonic() > give_up_at:
-            raise AssertionError(f"{what}: not in {GIVE_UP_SECONDS:g} s")
+            raise AssertionError(f"{what}: not in {give_up_seconds:g} s")
         await asyncio.sleep(LOOK_SECONDS)
 
 
