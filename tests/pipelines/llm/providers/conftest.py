@@ -1,4 +1,4 @@
-"""Our own stand-in, and adapters of OpenAI's API on it whose answers the SDK's own types check."""
+"""Our own stand-in and scripted servers, with adapters on them whose answers the SDKs' own types check."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from ramet.pipelines.llm.providers.anthropic_batches import AnthropicBatches
+from ramet.pipelines.llm.providers.anthropic_client import AnthropicClient
 from ramet.pipelines.llm.providers.base import Mode, Provider
 from ramet.pipelines.llm.providers.opening import open_provider
 from ramet.pipelines.llm.standin.server import StandIn
+from tests.pipelines.llm.providers.account import OnScript
+from tests.pipelines.llm.providers.scripted import Call, Said, scripted
 
 Opened = Callable[[Mode], Provider]
 
@@ -33,3 +37,18 @@ async def opened(standin: StandIn) -> AsyncIterator[Opened]:
             return provider
 
         yield open_in
+
+
+@pytest.fixture
+async def on_script() -> AsyncIterator[OnScript]:
+    """Opens Anthropic's batches on a server that answers by a script; both end with the test."""
+    pytest.importorskip("anthropic", reason="the extra [anthropic] is not installed")
+    async with AsyncExitStack() as stack:
+
+        def open_on(script: Callable[[Call], Said]) -> AnthropicBatches:
+            server = stack.enter_context(scripted(script))
+            provider = AnthropicBatches(AnthropicClient(base_url=server.url, api_key="sk-ant-secret", strict=True))
+            stack.push_async_callback(provider.close)
+            return provider
+
+        yield open_on

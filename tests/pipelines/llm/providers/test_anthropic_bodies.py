@@ -81,6 +81,7 @@ def test_parameters_are_sent_under_anthropics_names(parameters: dict[str, Any], 
         {"tools": "look"},
         {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
         {"cache_control": {"type": "ephemeral", "ttl": "1h"}},
+        {"tools": [{**TOOL, "cache_control": {"type": "ephemeral", "ttl": "1h"}}]},
     ],
     ids=str,
 )
