@@ -107,3 +107,13 @@ def test_claims_go_by_the_same_rate() -> None:
     assert room(told(limit_per_minute=60.0)._replace(tokens=0.5), Policy("api"), NOW, 0).until == pytest.approx(
         NOW + 0.5
     )
+
+
+@given(st.floats(0.01, 100.0), st.floats(0.0, 1.0), st.floats(0.0, 600.0))
+def test_a_claim_that_comes_at_the_moment_that_it_was_told_finds_room(full: float, used: float, later: float) -> None:
+    """Else a worker would look again and again without any time passing."""
+    now = 1_800_000_000.0
+    policy = Policy("api", rate_per_second=full)
+    resource = cut(API, policy, now)._replace(tokens=-used, refilled_at=now)
+    until = room(resource, policy, now + later, 0).until
+    assert until is None or room(resource, policy, until, 0).claims == 1

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ramet.model.rates import TOLERANCE_SECONDS
 from ramet.model.resources import Policy, Resource, cut, paused
-from ramet.model.shares import GRACE_SECONDS, TOLERANCE_SECONDS, Bucket, Share, look, refused, took
+from ramet.model.shares import GRACE_SECONDS, Bucket, Share, look, refused, took
 
 NOW = 1_000_000.0
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ramet.model.rates import TOLD_BURST_SECONDS, Rate
+from ramet.model.rates import TOLD_BURST_SECONDS, TOLERANCE_SECONDS, Rate
 
 NAME_LENGTH_MAX = 300
 FAILURES_MAX = 5
@@ -137,9 +137,10 @@ def room(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
     if rate is not None:
         full = refilled(resource, policy, now)
         tokens, since = full.tokens or 0.0, max(now, full.refilled_at)
-        if tokens < 1.0:
-            return Room(0, "rate", since + rate.seconds_for(1.0 - tokens, since))
-        counts.append(int(tokens))
+        seconds = rate.seconds_for(1.0 - tokens, since)
+        if seconds > TOLERANCE_SECONDS:
+            return Room(0, "rate", since + seconds)
+        counts.append(max(1, int(tokens)))
     return Room(min(counts) if counts else None)
 
 

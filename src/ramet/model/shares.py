@@ -11,14 +11,13 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from ramet.model.rates import TOLERANCE_SECONDS
 from ramet.model.resources import Policy, Resource, rate_of, refilled
 
 GRACE_SECONDS = 5.0
 """So long after the moment that it was told a lineage finds what was left for it."""
 KEEP_SECONDS = 60.0
 """How long what a lineage took counts, after it last asked."""
-TOLERANCE_SECONDS = 1e-5
-"""Who comes so much too early comes in time: the moment that it was told is rounded."""
 
 
 class TakeRequest(NamedTuple):
