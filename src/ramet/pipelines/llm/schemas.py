@@ -37,6 +37,9 @@ _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _VALUES = frozenset({"const", "enum", "default", "examples"})
 """Keywords whose values are no schemas."""
 
+_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", *_BY_NAME})
+"""Keywords whose values are schemas by name."""
+
 
 class WrongSchema(Exception):
     """A schema cannot be used. One line that says why."""
@@ -125,15 +128,18 @@ def _check_references(schema: dict[str, Any]) -> None:
 
 
 def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
-    """Every object in a schema but those in values such as ``const``."""
-    left = [schema]
+    """Every object in a schema but those in values such as ``const``; maps of schemas by name are given as well."""
+    left: list[tuple[Any, bool]] = [(schema, False)]
     while left:
-        part = left.pop()
+        part, by_name = left.pop()
         if isinstance(part, dict):
             yield part
-            left.extend(inner for name, inner in part.items() if name not in _VALUES)
+            for name, inner in part.items():
+                # In a map a name is a property's, whatever it says.
+                if by_name or name not in _VALUES:
+                    left.append((inner, not by_name and name in _MAPS))
         elif isinstance(part, list):
-            left.extend(part)
+            left.extend((inner, False) for inner in part)
 
 
 class _Looks:

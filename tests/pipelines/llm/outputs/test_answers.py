@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,38 @@ def test_hostile_schemas_are_refused(schema: dict[str, Any], said: str) -> None:
     assert len(str(caught.value)) < 400
     with pytest.raises(InputError, match=r"^the schema for answers "):
         open_check(schema, None)
+
+
+def test_nothing_is_fetched_wherever_the_reference_hides() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/schema.json"
+        for schema in (
+            {"$ref": address},
+            {"$schema": address},
+            {"properties": {"default": {"$ref": address}}},
+            {"$defs": {"enum": {"properties": {"const": {"$ref": address}}}}},
+            {"extras": {"const": {"$ref": address}}, "$ref": "#/extras/const"},
+        ):
+            with pytest.raises(WrongSchema):
+                check_schema(schema)
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_properties_may_have_the_names_of_keywords() -> None:
+    hidden = {"properties": {"default": {"properties": {"examples": {**chain(14)}}}}}
+    hidden["$defs"] = hidden["properties"]["default"]["properties"]["examples"].pop("$defs")
+    with pytest.raises(WrongSchema, match="could look at one value"):
+        check_schema(hidden)
+    named = {"properties": {name: {"type": "integer"} for name in ("$ref", "const", "not", "anyOf", "properties")}}
+    assert refusal(check_of(named), '{"properties": "x"}') == '$.properties: "x" is not of type "integer"'
+
+
+def test_references_are_found_by_their_escapes() -> None:
+    definitions = {"a/b~c d": {"anyOf": [{"$ref": "#/$defs/a~1b~0c%20d"}]}}
+    with pytest.raises(WrongSchema, match="refers to itself"):
+        check_schema({"$defs": definitions, "$ref": "#/$defs/a~1b~0c%20d"})
 
 
 def test_what_is_meant_as_a_value_is_not_looked_into() -> None:
