@@ -129,7 +129,7 @@ class FakeProvider:
             if answer is not None:
                 yield replace(answer, key=request.key)
 
-    async def find(self, submit_key: str, *, seconds: float) -> str | None:
+    async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
         assert seconds > 0
         self._fault("find", submit_key)
         return next((name for name, one in self.taken.items() if one.submit_key == submit_key), None)

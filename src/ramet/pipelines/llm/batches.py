@@ -27,7 +27,9 @@ log = logging.getLogger("ramet.llm")
 LOOKS_MAX = 3
 """How often an uncertain batch is looked for before it counts as never taken on."""
 LOOK_SECONDS = 60.0
-"""Between two of these: a list of batches may be behind."""
+"""Between two of these."""
+SETTLED_SECONDS = 120.0
+"""Between a submit and the first look for it: a list of batches may be behind."""
 NEXT_SECONDS = 1.0
 """Between two batches of a lane: the next is a claim, and counts as one, of its own."""
 IDLE_SECONDS = 60.0
@@ -140,8 +142,11 @@ async def _look_for(ctx: Context, job: Job, state: BatchState) -> Outcome:
     key, pause = state.submit_key(ctx.id), poll_seconds(LOOK_SECONDS)
     if not job.caps.can_find:
         return await _unknown(ctx, job, state)
+    early = state.submitted_at + SETTLED_SECONDS - ctx.now
+    if early > 0.0:
+        return Outcome.snooze(early, "a list of batches may be behind")
     try:
-        remote_id = await job.provider.find(key, seconds=ctx.call_seconds)
+        remote_id = await job.provider.find(key, seconds=ctx.call_seconds, submitted_at=state.submitted_at)
     except NotSent as error:
         _note(ctx, state, "the process did not come back, or the answer was lost", "open")
         return Outcome.snooze(pause, f"not reached: {error}")
@@ -229,7 +234,9 @@ async def end_batch(ctx: Context, payload: LanePayload) -> None:
     try:
         remote_id = state.remote_id
         if remote_id is None and job.caps.can_find:
-            remote_id = await job.provider.find(state.submit_key(ctx.id), seconds=ctx.call_seconds)
+            remote_id = await job.provider.find(
+                state.submit_key(ctx.id), seconds=ctx.call_seconds, submitted_at=state.submitted_at
+            )
         if remote_id is None:
             return  # What is open counts as spent: nobody knows.
         if job.caps.can_cancel:

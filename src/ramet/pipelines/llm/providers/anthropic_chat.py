@@ -68,7 +68,7 @@ class AnthropicChat:
         for answer in nothing:
             yield answer
 
-    async def find(self, submit_key: str, *, seconds: float) -> str | None:
+    async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
         """Not possible."""
         raise NotImplementedError("messages cannot be looked up")
 

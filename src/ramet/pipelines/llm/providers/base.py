@@ -200,8 +200,11 @@ class Provider(Protocol):
         """
         ...
 
-    async def find(self, submit_key: str, *, seconds: float) -> str | None:
+    async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
         """The remote id of what was submitted under a key; None when the provider has none such.
+
+        Args:
+            submitted_at: when that submit began, Unix seconds: for providers that can tell only what is not older.
 
         Raises:
             TooBusy, NotSent, NotAllowed: as for :meth:`poll`.

@@ -100,7 +100,7 @@ class OpenAIBackground:
         if reply.body.get("status") in _ENDED:
             yield read_response(_key_of(reply.body), reply.body)
 
-    async def find(self, submit_key: str, *, seconds: float) -> str | None:
+    async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
         """Not possible: the API has no list of responses."""
         raise NotImplementedError("background responses cannot be looked up")
 

@@ -150,7 +150,7 @@ class OpenAIBatch:
         except NotFound as error:
             raise NotSent(str(error)) from None
 
-    async def find(self, submit_key: str, *, seconds: float) -> str | None:
+    async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
         """The newest batch with that key in its metadata. See `Provider`.
 
         On a server that was seen not to keep metadata this is not possible, and `caps` says so.

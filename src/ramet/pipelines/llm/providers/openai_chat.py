@@ -70,7 +70,7 @@ class OpenAIChat:
         for answer in nothing:
             yield answer
 
-    async def find(self, submit_key: str, *, seconds: float) -> str | None:
+    async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
         """Not possible."""
         raise NotImplementedError("chat completions cannot be looked up")
 
