@@ -24,6 +24,7 @@ async def test_a_batch_is_found_by_the_mark_in_its_results_on_any_page(on_script
     assert await provider.find("s", seconds=10) == "c"
     account.calls.clear()
     assert await provider.find("z", seconds=10) is None
+    assert account.calls.count("") == 2
     assert [call for call in account.calls if call.endswith("/results")] == ["/d/results"], "what is known is kept"
 
 
@@ -58,6 +59,13 @@ async def test_a_batch_whose_results_are_deleted_is_not_looked_at(on_script: OnS
     gone = Said(404, {"error": {"type": "not_found_error", "message": "m"}})
     provider = on_script(lambda call: gone if call.path.endswith("/results") else Said(200, {"data": [old]}))
     assert await provider.find("s", seconds=10) is None
+
+
+async def test_a_server_that_does_not_turn_the_page_is_not_asked_for_ever(on_script: OnScript) -> None:
+    page = {"data": [batch("a")], "has_more": True}
+    provider = on_script(lambda call: Said(200, b"") if call.path.endswith("/results") else Said(200, page))
+    with pytest.raises(NotSent, match="again"):
+        await provider.find("s", seconds=10)
 
 
 async def test_all_calls_together_have_the_time_that_is_given(on_script: OnScript) -> None:

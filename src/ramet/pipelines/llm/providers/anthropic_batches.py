@@ -189,7 +189,10 @@ class AnthropicBatches:
                     yield str(batch.get("id")), batch.get("processing_status") == _ENDED
             if not page.get("has_more") or not batches:
                 return
-            after = {"after_id": batches[-1].get("id")}
+            last = {"after_id": batches[-1].get("id")}
+            if last == after:
+                raise NotSent(f"{self._client.host} lists the same batches again and again")
+            after = last
 
     async def _first_mark(self, remote_id: str, seconds: float) -> str:
         """The mark in the first result of a batch that ended; empty where it is none of ours."""
