@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import math
 import time
 from collections import Counter
 from functools import partial
@@ -13,7 +12,7 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.resources import Policy, Resource, Told
-from ramet.model.shares import KEEP_SECONDS, Taken, TakeRequest
+from ramet.model.shares import KEEP_SECONDS, OFF_SECONDS, Taken, TakeRequest
 from ramet.model.task import NewTask
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Store
 from tests.conformance.backends import Backend
@@ -123,7 +122,7 @@ async def test_what_rests_gives_nothing(world: World) -> None:
     world.clock.advance(7.0)
     assert await take(world, claimed, requests=1) == 0.0
     await world.store.open_breaker(API, by="ada", reason="bill")
-    assert await take(world, claimed, requests=1) == math.inf
+    assert await take(world, claimed, requests=1) == OFF_SECONDS
     await world.store.close_breaker(API, by="ada")
     assert await take(world, claimed, requests=1) == 0.0
 

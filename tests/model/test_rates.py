@@ -92,6 +92,15 @@ def test_a_limit_that_is_used_up_for_long_is_one_of_a_longer_time_than_a_minute(
     assert told(remaining=1.0, reset_seconds=30.0) == API
 
 
+def test_nothing_left_of_a_limit_that_is_not_told_is_a_refusal() -> None:
+    policy = Policy("api", rate_per_second=8.0)
+    refused = told(policy=policy, remaining=0.0, reset_seconds=30.0)
+    assert (refused.cut_rate, refused.tokens, refused.paused_until) == (4.0, 0.0, NOW + 30.0)
+    assert told(refused, policy, remaining=0.0, reset_seconds=20.0) == refused
+    with_limit = told(policy=policy, limit_per_minute=960.0, remaining=0.0, reset_seconds=30.0)
+    assert (with_limit.cut_rate, with_limit.paused_until) == (None, 0.0)
+
+
 def test_an_answer_closes_a_breaker_that_is_half_open_and_no_other() -> None:
     policy = Policy("api", cooldown_seconds=60.0)
     opened = API._replace(opened_at=NOW - 60.0, opened_by="engine", opened_reason="503")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ramet.model.rates import TOLERANCE_SECONDS
 from ramet.model.resources import Policy, Resource, cut, paused
-from ramet.model.shares import GRACE_SECONDS, Bucket, Share, look, refused, took
+from ramet.model.shares import GRACE_SECONDS, OFF_SECONDS, Bucket, Share, look, refused, took
 
 NOW = 1_000_000.0
 
@@ -94,7 +94,7 @@ def test_what_has_no_rate_gives_any_amount_and_what_rests_gives_none() -> None:
     bucket = store.buckets["a"]
     assert look(bucket._replace(resource=paused(bucket.resource, NOW + 7.0, "429")), "A", 1, NOW).seconds == 7.0
     off = bucket.resource._replace(opened_at=NOW, opened_by="ada")
-    assert look(bucket._replace(resource=off), "A", 1, NOW).seconds == math.inf
+    assert look(bucket._replace(resource=off), "A", 1, NOW).seconds == OFF_SECONDS
     cool = Policy("a", cooldown_seconds=60.0)
     assert look(Bucket(off, cool, {}), "A", 1, NOW).seconds == 60.0
     assert look(Bucket(off, cool, {}), "A", 1, NOW + 60.0).seconds == 0.0

@@ -29,7 +29,7 @@ class AsyncRates:
         Returns:
             0.0 when all was taken. Else nothing was, and so many seconds from now there may be room: wait here if
             they are few (what you asked for is left to this lineage for 5 s from then), or
-            ``return ctx.snooze(seconds, "rate")``. Infinite when a resource is switched off until a person closes its
+            ``return ctx.snooze(seconds, "rate")``. 300 when a resource is switched off until a person closes its
             breaker.
 
         Raises:
@@ -48,7 +48,8 @@ class AsyncRates:
     ) -> None:
         """Tell what a response's headers said about a resource's limit: all workers keep to it from now on.
 
-        It makes a resource slower, never faster than its policy says. Commits at once, and writes only what is new.
+        It makes a resource slower, never faster than its policy says. Nothing remaining until a reset, without a
+        limit, is a refusal: a pause for so long, and half the rate. Commits at once, and writes only what is new.
 
         Args:
             name: of the resource.
@@ -96,7 +97,7 @@ async def _take(context: BaseContext, amounts: Mapping[str, float]) -> float:
     seconds, refused = await context._desk.ask("take", work.seq, work.fence, wanted)
     if refused is not None:
         context._accepted(Settled(work.seq, None, refused))
-    return math.inf if seconds is None else float(seconds)
+    return float(seconds)
 
 
 async def _adapt(context: BaseContext, name: str, told: Told) -> None:
@@ -117,10 +118,10 @@ def _check_name(name: str) -> None:
 
 
 async def take(store: Store, seq: int, fence: int, amounts: Sequence[Sequence[Any]]) -> list[Any]:
-    """Take for a claim: the seconds, None for ever; and why the claim may not."""
+    """Take for a claim: the seconds, and why the claim may not."""
     request = TakeRequest(seq, fence, tuple((name, amount) for name, amount in amounts))
     [answer] = await store.take([request])
-    return [None if math.isinf(answer.seconds) else answer.seconds, answer.refused]
+    return list(answer)
 
 
 async def adapt(store: Store, name: str, told: Sequence[float | None]) -> None:

@@ -211,7 +211,8 @@ EXHAUSTED = "its limit is used up, as its server says"
 def adapted(resource: Resource, policy: Policy, told: Told, now: float) -> Resource:
     """The resource after a response told of its limits: they make it slower, never faster than its policy.
 
-    A limit that is used up and comes back in more than a minute is taken as one of that longer time.
+    A limit that is used up and comes back in more than a minute is taken as one of that longer time. A used up one
+    whose size is not told is a refusal: nothing is left until it comes back, and the rate is cut.
     """
     exhausted = told.remaining is not None and told.remaining < 1
     if told.limit_per_minute is not None:
@@ -221,9 +222,9 @@ def adapted(resource: Resource, policy: Policy, told: Told, now: float) -> Resou
     if resource.opened_at is not None and policy.cooldown_seconds is not None:
         half_open = now >= resource.opened_at + policy.cooldown_seconds
         resource = succeeded(resource) if half_open else resource
+    if exhausted and told.reset_seconds and told.limit_per_minute is None:
+        resource = paused(cut(resource, policy, now), now + told.reset_seconds, EXHAUSTED)
     if rate_of(resource, policy) is None:
-        if exhausted and told.reset_seconds:
-            return paused(resource, now + told.reset_seconds, EXHAUSTED)
         return resource
     full = refilled(resource, policy, now)
     if told.remaining is not None and told.remaining < (full.tokens or 0.0):

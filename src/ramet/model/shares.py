@@ -7,7 +7,6 @@ hundred, and what a lineage does not come to take goes to the others.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -16,6 +15,8 @@ from ramet.model.resources import Policy, Resource, rate_of, refilled
 
 GRACE_SECONDS = 5.0
 """So long after the moment that it was told a lineage finds what was left for it."""
+OFF_SECONDS = 300.0
+"""When to ask again for what only a person switches on."""
 KEEP_SECONDS = 60.0
 """How long what a lineage took counts, after it last asked."""
 
@@ -33,7 +34,7 @@ class Taken(NamedTuple):
     """The answer to a request."""
 
     seconds: float
-    """0.0 when all was taken. Else nothing was: when there may be room; infinite when a person has to make some."""
+    """0.0 when all was taken. Else nothing was: when there may be room."""
     refused: str | None = None
     """``stale``, or what the lineage is: the claim may take nothing any more."""
 
@@ -104,7 +105,7 @@ def _rest(bucket: Bucket, now: float) -> float:
     opened = 0.0
     if resource.opened_at is not None:
         if policy.cooldown_seconds is None:
-            return math.inf
+            return OFF_SECONDS
         opened = resource.opened_at + policy.cooldown_seconds
     return max(opened, resource.paused_until) - now
 
