@@ -84,8 +84,8 @@ class _Draining:
     """The supervisor's part of a worker, as small as it can be."""
 
     def __init__(self, app: App, client: Client, kinds: Sequence[str] | None, seed: int) -> None:
-        named = [app.registry.get(name) for name in kinds] if kinds is not None else app.registry.kinds
-        served = [kind for kind in named if not kind.how.pulled]
+        # Of pulled kinds a claim gives those that are ending, as it does to a worker.
+        served = [app.registry.get(name) for name in kinds] if kinds is not None else list(app.registry.kinds)
         self._client = client
         self._registry = app.registry
         self._store = client.store
