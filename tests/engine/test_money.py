@@ -225,3 +225,17 @@ async def test_a_named_call_that_is_asked_for_again_is_the_same_reservation(app:
     await worked_off(app, client)
     assert await client.result(submitted.id) == f"{submitted.id}.first"
     assert await sums(client, submitted.tracking_id) == (25, 0, 0)
+
+
+async def test_a_name_of_a_call_that_is_settled_keeps_no_money_and_is_refused(app: App, client: Client) -> None:
+    @app.task("ask")
+    async def ask(ctx: Context) -> str:
+        await (await ctx.reserve(60, name="first")).settle(25)
+        with pytest.raises(ValueError, match="a call named 'first' before"):
+            await ctx.reserve(60, name="first")
+        return "refused"
+
+    submitted = await client.submit(ask)
+    await worked_off(app, client)
+    assert await client.result(submitted.id) == "refused"
+    assert await sums(client, submitted.tracking_id) == (25, 0, 0)

@@ -302,7 +302,7 @@ class AsyncContext(AsyncDomain, AsyncBinder, AsyncRates, BaseContext):
         Raises:
             CostRefused: the ceiling of the lineage, the UTC day or the database has no room.
             ClaimLost: the claim is not this handler's any more.
-            ValueError: not a whole number of nano-dollars.
+            ValueError: not a whole number of nano-dollars, or a name whose call was settled before.
         """
         return await self._reserve(nano_dollars, name)
 

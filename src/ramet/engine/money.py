@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ramet.engine.ids import new_id
-from ramet.model.cost import Booked, Reserved, amount_of, dollars
+from ramet.model.cost import USED, Booked, Reserved, amount_of, dollars
 from ramet.model.guard import BlockReason
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ async def reserve(desk: Desk, work: Work, nano_dollars: int, name: str | None = 
     answer = Reserved(*await desk.ask("reserve", reservation_id, work.seq, work.fence, amount))
     if answer.refused == BlockReason.COST:
         raise CostRefused(answer.detail, answer.retry_seconds)
+    if answer.refused == USED:
+        raise ValueError(f"task {work.id} had a call named {name!r} before: give every call a name of its own")
     if answer.refused is not None:
         return answer.refused
     return Reservation(desk, reservation_id, amount, work.id)

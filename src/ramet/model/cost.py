@@ -26,6 +26,8 @@ SOFT_AND_HARD = (
     (GLOBAL_SOFT_SETTING, GLOBAL_SETTING),
 )
 """Settings of which the first may not be put above the second."""
+USED = "used"
+"""Why a reservation is refused whose id belongs to one that is settled or closed: it would keep no money."""
 ALL_DAYS = -1
 """Stands in the place of a day for the sums over all of them."""
 

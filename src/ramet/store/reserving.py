@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramet.model.cost import ALL_DAYS, Reserved, ReserveRequest, day_of, refusal
+from ramet.model.cost import ALL_DAYS, USED, Reserved, ReserveRequest, day_of, refusal
 from ramet.model.guard import Blocked, BlockReason
 from ramet.model.lineage import Lineage
 from ramet.model.task import NewTask
@@ -31,17 +31,20 @@ def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[Reserved
         if why is not None or standing is None or lineage is None:
             answers.append(Reserved(item.id, why))
         elif item.id in known:
-            answers.append(Reserved(item.id))
+            answers.append(Reserved(item.id, None if known[item.id] else USED))
         else:
             answers.append(_reserve(session, item, lineages, lineage))
-            known.add(item.id)
+            known[item.id] = True
     return answers
 
 
-def _known(session: Session, wanted: Sequence[ReserveRequest]) -> set[str]:
-    """Reservations that were made before: an answer was lost."""
+def _known(session: Session, wanted: Sequence[ReserveRequest]) -> dict[str, bool]:
+    """Reservations that were made before, since an answer was lost; whether each is still open."""
     listed, values = session.members({item.id for item in wanted})
-    return {row[0] for row in session.rows(f"SELECT id FROM ramet_reservations WHERE id IN {listed}", (values,))}
+    rows = session.rows(
+        f"SELECT id, settled_at IS NULL AND closed_at IS NULL FROM ramet_reservations WHERE id IN {listed}", (values,)
+    )
+    return {reservation_id: bool(is_open) for reservation_id, is_open in rows}
 
 
 def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage], lineage: Lineage) -> Reserved:

@@ -228,24 +228,31 @@ async def _done(ctx: Context, state: BatchState) -> Outcome:
 async def end_batch(ctx: Context, payload: LanePayload) -> None:
     """Cancel at the provider what a limit or a person ended here; keep what it answered all the same."""
     state = BatchState.model_validate(ctx.state)
-    if ctx.stage not in (SUBMITTING, PROCESSING):
-        return
+    if ctx.stage in (SUBMITTING, PROCESSING):
+        await _cancel(ctx, state)
+    # Whoever revives it sends anew, under a name that no claim can have reserved under.
+    state.submits, state.remote_id, state.reservation = state.submits + 1, None, None
+    await _save(ctx, QUEUED, state)
+
+
+async def _cancel(ctx: Context, state: BatchState) -> None:
     job = await calling.job(ctx.client, ctx.tracking_id)
+    remote_id = state.remote_id
     try:
-        remote_id = state.remote_id
         if remote_id is None and job.caps.can_find:
             remote_id = await job.provider.find(
                 state.submit_key(ctx.id), seconds=ctx.call_seconds, submitted_at=state.submitted_at
             )
-        if remote_id is None:
-            return  # What is open counts as spent: nobody knows.
+        if remote_id is None:  # What is open counts as spent: nobody knows.
+            _note(ctx, state, f"it was ended while nobody knew: {ctx.ending_reason}", "unknown")
+            return
         if job.caps.can_cancel:
             await job.provider.cancel(remote_id, seconds=ctx.call_seconds)
         poll = await job.provider.poll(remote_id, seconds=ctx.call_seconds)
         if poll.state is PollState.ENDED:
             await Settling(ctx, job, state, None).run(remote_id, "")
     except ProviderError as error:
-        log.warning("batch %s could not be cancelled at the provider: %s", state.remote_id, error)
+        log.warning("batch %s could not be cancelled at the provider: %s", remote_id, error)
 
 
 # --- small parts

@@ -150,8 +150,7 @@ async def _given_up(ctx: Context, job: Job, state: ItemState, why: str) -> bool:
     """
     assert state.reservation is not None
     await ctx.reservation(state.reservation, state.amount).settle(state.amount)
-    row = (state.submit_key(ctx.id), ctx.tracking_id, ctx.id, 1, state.amount, why, "unknown", None, ctx.now)
-    ctx.write(tables.ADD_AMBIGUOUS, row)
+    _note(ctx, state, why)
     state.reservation, state.ambiguous = None, state.ambiguous + 1
     await _save(ctx, QUEUED, state)
     return state.ambiguous <= job.settings.call_retries
@@ -181,6 +180,7 @@ async def _poll(ctx: Context, job: Job, request: Request, state: ItemState) -> O
         return await _answered(ctx, job, request, state, failed)
     # Lost, or ended without a word: it may have been billed, so it counts as that, and is never asked again unasked.
     await _settle(ctx, state, state.amount)
+    await _save(ctx, QUEUED, state)
     return Outcome.fail(f"lost: the provider does not know {state.remote_id} any more")
 
 
@@ -195,10 +195,10 @@ async def _answered(
     again = answer.state is AnswerState.FAILED and answer.retriable
     if one.state == INVALID and state.invalid < job.settings.invalid_max:
         state.invalid, again = state.invalid + 1, True
+    state.remote_id = None
+    await _save(ctx, QUEUED, state)  # Also before it fails: a person may revive it.
     if not again:
         return Outcome.fail(one.reason or one.state)
-    state.remote_id = None
-    await _save(ctx, QUEUED, state)
     raise Transient(one.reason)
 
 
@@ -209,10 +209,19 @@ async def _answered(
 async def end_item(ctx: Context, payload: ItemPayload) -> None:
     """Cancel at the provider what a limit or a person ended here; keep what it answered all the same."""
     state = ItemState.model_validate(ctx.state)
-    if ctx.stage != PROCESSING or state.remote_id is None:
-        return
+    if ctx.stage == PROCESSING and state.remote_id is not None:
+        await _cancel(ctx, payload, state)
+    if ctx.stage == SUBMITTING:
+        _note(ctx, state, f"it was ended while nobody knew: {ctx.ending_reason}")
+    # Whoever revives it asks anew, under a name that no claim can have reserved under.
+    state.submits, state.remote_id, state.reservation = state.submits + 1, None, None
+    await _save(ctx, QUEUED, state)
+
+
+async def _cancel(ctx: Context, payload: ItemPayload, state: ItemState) -> None:
     job = await calling.job(ctx.client, ctx.tracking_id)
     try:
+        assert state.remote_id is not None
         if job.caps.can_cancel:
             await job.provider.cancel(state.remote_id, seconds=ctx.call_seconds)
         poll = await job.provider.poll(state.remote_id, seconds=ctx.call_seconds)
@@ -229,6 +238,12 @@ async def end_item(ctx: Context, payload: ItemPayload) -> None:
 
 
 # --- small parts
+
+
+def _note(ctx: Context, state: ItemState, why: str) -> None:
+    """Write an ambiguous submit down, with the task's next commit."""
+    row = (state.submit_key(ctx.id), ctx.tracking_id, ctx.id, 1, state.amount, why, "unknown", None, ctx.now)
+    ctx.write(tables.ADD_AMBIGUOUS, row)
 
 
 async def _save(ctx: Context, stage: str, state: ItemState) -> None:
