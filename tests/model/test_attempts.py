@@ -147,7 +147,7 @@ def test_attempts_run_out_at_exactly_max_attempts(max_attempts: int, error_class
 def test_without_max_attempts_only_time_ends_the_retries() -> None:
     task = standing("pending", attempts=0, max_attempts=None, started_at=None, deadline_at=None, task_seconds=None)
     assert runs_until_failed(task, error()) == -1
-    late = standing(attempts=500, max_attempts=None, deadline_at=NOW)
+    late = standing(attempts=500, max_attempts=None, deadline_at=NOW, claimed_at=NOW)
     assert (changed(late, error()).after.state, changed(late, error()).reason) == ("failed", "task_deadline")
 
 

@@ -34,11 +34,11 @@ TABLE: dict[str, tuple[str, str, str, str, str, str, str]] = {
     "reclaim": (NO, "pending failed cancelled !lease_current", NO, NO, NO, NO, NO),
     "hand_back": (NO, "pending !stale", NO, NO, NO, NO, NO),
     "task_deadline": (
-        "pending failed cancelled !not_overdue !in_hand",
-        "pending failed cancelled !not_overdue !in_hand",
+        "pending failed cancelled !not_overdue !in_hand !not_polled",
+        "pending failed cancelled !not_overdue !in_hand !not_polled",
         NO, NO, NO, NO, NO,
     ),
-    "bind": ("pending !waits !not_due !ending", NO, NO, NO, NO, NO, NO),
+    "bind": ("pending !waits !not_due !ending !overdue", NO, NO, NO, NO, NO, NO),
     "settled_by": ("pending success failed cancelled !not_bound !stale", NO, NO, NO, NO, NO, NO),
     "lineage_ended": ("pending failed cancelled !ending", "pending failed cancelled !ending", NO, NO, NO, NO, NO),
     "over_ceiling": ("pending failed !ending", "pending failed !ending", NO, NO, NO, NO, NO),
@@ -69,6 +69,7 @@ def pending() -> list[Standing]:
         {"wait": "path", "holds_path": 0},
         {"wait": "ticket", "holds_path": 0, "available_at": NOW + 1.0},
         {"holds_path": 1},
+        {"max_attempts": None},
     )
     return [
         standing("pending", on_end=on_end, started_at=started_at, deadline_at=deadline_at, **wait, **ending)

@@ -146,6 +146,15 @@ async def test_no_claim_sorts(recorded: Recorded) -> None:
         assert re.fullmatch(r"SEARCH ramet_live USING INDEX ramet_live_claimable \(.*\)", step)
 
 
+async def test_what_is_overdue_is_found_by_what_becomes_of_it(recorded: Recorded) -> None:
+    """Tasks that wait for their last poll, or for their settler, are not read to find those that end by themselves."""
+    looks = [sql for sql in recorded.statements if "ELSE 0 END) = " in sql and "ORDER BY" not in sql]
+    assert len(looks) >= 3
+    for sql in looks:
+        steps = [step for step in recorded.plan(sql) if "ramet_live_overdue" in step]
+        assert any(step.endswith("ramet_live_overdue (<expr>=? AND deadline_at<?)") for step in steps), (sql, steps)
+
+
 async def test_a_page_of_tasks_is_not_sorted(recorded: Recorded) -> None:
     pages = [sql for sql in recorded.statements if sql.startswith("SELECT t.seq FROM ramet_live t")]
     pages += [sql for sql in recorded.statements if sql.startswith("SELECT t.seq FROM ramet_tasks t WHERE t.")]

@@ -128,7 +128,8 @@ class AsyncBinder(Binder):
     async def bind(self, task_ids: Iterable[str]) -> list[Binding]:
         """Make pending tasks, of any lineage, claimable only through this one; commits at once.
 
-        Each is refused by itself: when it is not pending, is held back or bound already, or its lineage does not run.
+        Each is refused by itself: when it is not pending, is held back or bound already, is past its deadline, or its
+        lineage does not run.
         Snoozes and retries of this task keep them; when it ends in whatever way, those it left unsettled are free
         again. A cancel of a bound task, and the deadline of its lineage, end it all the same. Its own deadline is
         looked at when this task lets it go, or has run since without settling it.

@@ -254,7 +254,8 @@ class Client(FlowClient, PersonsClient, CostClient, PathsClient, PullVerbs, Stat
     async def claimable(self, kind: str | Handler, *, queue: str | None = None, limit: int = 1_000) -> list[str]:
         """Ids of tasks that could be claimed or bound now, in the order of a claim; at most 10,000.
 
-        Tasks whose time has come since the last claim or sweep are not among them yet.
+        Tasks whose time has come since the last claim or sweep are not among them yet. One past its own deadline is not
+        either: it may be claimed once more, but not bound.
         """
         wanted = self.registry.known(kind)
         return await self.store.claimable(wanted.name, queue or wanted.queue, limit=limit)

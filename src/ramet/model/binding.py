@@ -76,6 +76,8 @@ def bind(row: Transition, task: Standing, event: ev.Bind, now: float) -> Change 
         return Refused("waits")
     if task.available_at > now:
         return Refused("not_due")
+    if task.deadline_at is not None and now >= task.deadline_at:
+        return Refused("overdue")
     deadline_at = task.deadline_at
     if deadline_at is None:
         deadline_at = event.lineage_deadline_at

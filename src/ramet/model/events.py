@@ -158,6 +158,8 @@ class SettledBy:
     reason: str | None = None
     delay_seconds: float = 0.0
     """With ``pending``, how long it is held back."""
+    known: bool = True
+    """False with ``pending`` where the settler ended and says nothing of the task."""
 
 
 @dataclass(frozen=True, slots=True)

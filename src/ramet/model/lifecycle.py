@@ -13,6 +13,7 @@ from typing import Any
 from ramet.model import events as ev
 from ramet.model import transitions as rows
 from ramet.model.binding import bind
+from ramet.model.deadlines import fails_by_time, is_judged, not_after_deadline
 from ramet.model.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
 from ramet.model.ordering import due_rank, is_pulled
 from ramet.model.retry import ErrorClass, backoff_seconds
@@ -123,15 +124,18 @@ def _again(
     now: float,
     available_at: float,
     fields: dict[str, Any] = _NOTHING,
+    *,
+    known: bool = True,
     **told: Any,
 ) -> Change:
     """Back to pending, unless it is ending or its deadline passed: then this outcome was its last.
 
-    A deadline is a limit, so a kind with ``on_end`` gets its last claim here as well.
+    A deadline is a limit, so a kind with ``on_end`` gets its last claim here as well. ``known`` is False where nobody
+    knows what the work came to.
     """
     if task.ending is not None:
         return _ended(row, task, FAILED, fields, **told)
-    if task.deadline_at is not None and now >= task.deadline_at:
+    if is_judged(task, now, known=known):
         # What a handler said stays beside the limit; any other outcome's own reason is about a next try.
         own = told.get("reason") if told["outcome"] in ("snooze", "returned") else None
         told["reason"] = f"task_deadline: {own}" if own else "task_deadline"
@@ -182,7 +186,8 @@ def _error(row: Transition, task: Standing, event: ev.Error, now: float) -> Chan
     delay_seconds = backoff_seconds(task.attempts - 1, event.jitter)
     if event.not_before_at is not None and event.not_before_at > now + delay_seconds:
         return _again(row, task, now, event.not_before_at, reason="retry_storm", **told)
-    return _again(row, task, now, now + delay_seconds, reason=f"retry_in: {delay_seconds:.3f} s", **told)
+    available_at = not_after_deadline(task, now + delay_seconds, now)
+    return _again(row, task, now, available_at, reason=f"retry_in: {available_at - now:.3f} s", **told)
 
 
 def _given_back(task: Standing) -> int:
@@ -192,7 +197,7 @@ def _given_back(task: Standing) -> int:
 
 def _snooze(row: Transition, task: Standing, event: ev.Snooze, now: float) -> Change:
     fields = {"attempts": _given_back(task), "snoozes": task.snoozes + 1}
-    available_at = now + max(SNOOZE_SECONDS_MIN, event.seconds)
+    available_at = not_after_deadline(task, now + max(SNOOZE_SECONDS_MIN, event.seconds), now)
     return _again(row, task, now, available_at, fields, outcome="snooze", reason=event.reason)
 
 
@@ -215,15 +220,17 @@ def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now:
     if alone >= LOSSES_ALONE_MAX or losses >= LOSSES_MAX:
         reason = f"poison: {losses} claims lost, {alone} of them alone"
         return _ended(row, task, FAILED, fields, outcome="lost", reason=reason)
-    return _again(row, task, now, now, fields, outcome="lost", reason="lease_expired")
+    return _again(row, task, now, now, fields, known=False, outcome="lost", reason="lease_expired")
 
 
 def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) -> Change:
-    available_at = now + event.delay_seconds if event.delay_seconds > 0 else task.available_at
+    available_at = task.available_at
+    if event.delay_seconds > 0:
+        available_at = not_after_deadline(task, now + event.delay_seconds, now)
     free = None if task.ending is not None else free_wait(task.resource)
     after = task._replace(
         state=PENDING,
-        wait=_DUE if event.delay_seconds > 0 else free,
+        wait=_DUE if available_at > now else free,
         available_at=available_at,
         lease_until=0.0,
         worker=None,
@@ -279,6 +286,8 @@ def _task_deadline(row: Transition, task: Standing, event: ev.DeadlinePassed, no
         return Refused("not_overdue")
     if (task.state == PROCESSING and task.lease_until > now) or (task.bound_to is not None and not event.polled):
         return Refused("in_hand")
+    if fails_by_time(task) and not event.polled:
+        return Refused("not_polled")
     if task.ending is not None:
         reason = f"not done within {ENDING_SECONDS:.0f} s"
         return _ended(row, task, FAILED, outcome=_outcome_in_hand(task), reason=reason, by="engine")
@@ -344,8 +353,8 @@ def _settled_by(row: Transition, task: Standing, event: ev.SettledBy, now: float
     if event.binding != task.fence:
         return Refused("stale")
     if event.state == PENDING:
-        available_at = now + max(0.0, event.delay_seconds)
-        change = _again(row, task, now, available_at, outcome="returned", reason=event.reason)
+        available_at = not_after_deadline(task, now + max(0.0, event.delay_seconds), now)
+        change = _again(row, task, now, available_at, known=event.known, outcome="returned", reason=event.reason)
         return change._replace(after=change.after._replace(bound_to=None), by=event.settler)
     outcome = {SUCCESS: "success", FAILED: "error"}.get(event.state, "ended")
     error = event.reason if event.state == FAILED else None

@@ -51,7 +51,8 @@ class Refused(NamedTuple):
     """The event does not apply to the task as it stands. An answer, not an exception."""
 
     reason: str
-    """is_<state>, stale, waits, not_due, in_hand, not_overdue, lease_current, ending, not_bound or not_waiting."""
+    """is_<state>, stale, waits, not_due, in_hand, overdue, not_overdue, not_polled, lease_current, ending,
+    not_bound or not_waiting."""
 
 
 def _states(*names: str) -> frozenset[str]:

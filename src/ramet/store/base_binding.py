@@ -25,7 +25,7 @@ class BindingStore(Protocol):
         ...
 
     async def claimable(self, kind: str, queue: str, *, limit: int = 1_000) -> list[str]:
-        """Ids of tasks that could be claimed or bound now, in the order of a claim; at most 10,000.
+        """Ids of tasks that could be bound now, in the order of a claim; at most 10,000.
 
         A look, no promise: somebody else may take them.
         """

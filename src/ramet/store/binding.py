@@ -70,11 +70,12 @@ def bound(session: Session, settler_id: str, limit: int, skip: int) -> list[Boun
 
 
 def claimable(session: Session, kind: str, queue: str, limit: int) -> list[str]:
-    """Ids of tasks of a kind in a queue that could be claimed now, in the order of a claim."""
+    """Ids of tasks of a kind in a queue that could be bound now, in the order of a claim."""
     rows = session.rows(
         "SELECT t.id FROM ramet_live l JOIN ramet_tasks t ON t.seq = l.seq WHERE l.queue = ? AND l.kind = ? "
-        "AND l.state = 'pending' AND l.wait IS NULL ORDER BY l.rank, l.turn, l.seq LIMIT ?",
-        (queue, kind, max(1, min(limit, LIMIT_MAX))),
+        "AND l.state = 'pending' AND l.wait IS NULL AND (l.deadline_at IS NULL OR l.deadline_at > ?) "
+        "ORDER BY l.rank, l.turn, l.seq LIMIT ?",
+        (queue, kind, session.now, max(1, min(limit, LIMIT_MAX))),
     )
     return [task_id for (task_id,) in rows]
 

@@ -14,6 +14,18 @@ from ramet.model.transitions import Change
 from ramet.store.lineages import DEADLINE_REASON, end_lineage, lock_lineages
 from ramet.store.session import Session
 
+LEFT, BOUND = 0, 2
+"""What becomes of a pending task at its deadline: the sweep ends it; its settler is asked first. The others, 1, are
+claimed once more, and no sweep reads them, however many there are."""
+
+
+def overdue(row: str, what: int) -> str:
+    """SQL of a pending task's deadline, to be compared: of these tasks only, by an index that keeps each sort apart."""
+    return (
+        f"{row}state = 'pending' AND {row}deadline_at IS NOT NULL AND (CASE WHEN {row}bound_to IS NOT NULL THEN 2 "
+        f"WHEN {row}max_attempts IS NULL AND {row}ending IS NULL THEN 1 ELSE 0 END) = {what} AND {row}deadline_at"
+    )
+
 
 def name_deadlines(session: Session, changes: Sequence[Change]) -> Sequence[Change]:
     """Decided changes as they are to be applied, one for each; costs nothing where no deadline passed."""

@@ -17,7 +17,7 @@ from ramet.model.lineage import OPEN, Lineage
 from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change, Refused
 from ramet.store.apply import apply
-from ramet.store.deadlines import name_deadlines
+from ramet.store.deadlines import BOUND, name_deadlines, overdue
 from ramet.store.lineages import tombstones_of
 from ramet.store.path_rows import hold_slots
 from ramet.store.session import Session
@@ -141,7 +141,9 @@ def let_go(session: Session, limit: int) -> int:
     count = 0
     for settler_id in ended_settlers(session, SETTLERS_MAX):
         found = take_live(session, "WHERE bound_to = ?", (settler_id,), limit)
-        count += _apply(session, [(row, ev.SettledBy(settler_id, row.fence, PENDING, SETTLER_ENDED)) for row in found])
+        count += _apply(
+            session, [(row, ev.SettledBy(settler_id, row.fence, PENDING, SETTLER_ENDED, known=False)) for row in found]
+        )
     if count:
         session.wake()
     return count
@@ -152,8 +154,8 @@ def expire_polled(session: Session, limit: int) -> int:
     columns = ", ".join(f"b.{name}" for name in Standing._fields)
     polled = (
         "FROM ramet_live b INDEXED BY ramet_live_overdue JOIN ramet_tasks t ON t.id = b.bound_to "
-        "JOIN ramet_live s ON s.seq = t.seq WHERE b.state = 'pending' AND b.deadline_at IS NOT NULL "
-        "AND b.deadline_at <= ? AND s.state = 'pending' AND s.claimed_at >= b.deadline_at"
+        f"JOIN ramet_live s ON s.seq = t.seq WHERE {overdue('b.', BOUND)} <= ? "
+        "AND s.state = 'pending' AND s.claimed_at >= b.deadline_at"
     )
     seqs = [seq for (seq,) in session.rows(f"SELECT b.seq {polled} LIMIT ?", (session.now, limit))]
     hold_slots(session, seqs)  # Before their rows, as everywhere.

@@ -178,7 +178,8 @@ _V1 = (
     "CREATE INDEX ramet_live_due ON ramet_live (available_at) WHERE wait = 'due'",
     "CREATE INDEX ramet_live_to_line_up ON ramet_live (available_at, seq) WHERE wait = 'ticket'",
     """
-    CREATE INDEX ramet_live_overdue ON ramet_live (deadline_at)
+    CREATE INDEX ramet_live_overdue ON ramet_live ((CASE WHEN bound_to IS NOT NULL THEN 2
+        WHEN max_attempts IS NULL AND ending IS NULL THEN 1 ELSE 0 END), deadline_at)
         WHERE state = 'pending' AND deadline_at IS NOT NULL
     """,
     "CREATE INDEX ramet_live_set_aside ON ramet_live (tracking_id) WHERE wait = 'lineage'",

@@ -18,6 +18,7 @@ from ramet.store.apply import free
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
 from ramet.store.clocks import queue_offsets
+from ramet.store.deadlines import BOUND, LEFT, overdue
 from ramet.store.items import ended_settlers, expire_polled, let_go
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import DEADLINE_REASON, LINEAGE_LIST, end_lineage, lock_lineages, tombstones_of
@@ -34,16 +35,15 @@ from ramet.store.turns import LEVELS_IDLE_SECONDS, forget_levels
 
 
 def expire(session: Session, limit: int) -> int:
-    """Pending tasks past their own deadline fail. Claimed ones are judged when their attempt's outcome is known.
+    """Pending tasks past their own deadline fail. Claimed ones are judged when their attempt's outcome is known, and so
+    is a kind with ``max_attempts=None``, which is claimed once more after it.
 
     A task that is ending has an hour for its last handler, and no pause of its queue makes that longer (promise I6).
     """
     found = take_live(
         session,
-        # A bound task is in its settler's hands.
         # Left to itself SQLite takes another index, and every sweep reads the whole backlog.
-        "INDEXED BY ramet_live_overdue WHERE state = 'pending' AND deadline_at IS NOT NULL AND deadline_at <= ? "
-        "AND bound_to IS NULL",
+        f"INDEXED BY ramet_live_overdue WHERE {overdue('', LEFT)} <= ?",
         (session.now,),
         limit,
     )
@@ -251,7 +251,7 @@ PARTS = (
     Part(lambda session, _: path_waves.waves(session), _waves),
     Part(_there("SELECT 1 FROM ramet_paths WHERE waits_on IS NOT NULL"), _repaired),
     Part(
-        _there("SELECT 1 FROM ramet_live WHERE state = 'pending' AND deadline_at IS NOT NULL AND deadline_at <= ?"),
+        _there(f"SELECT 1 FROM ramet_live WHERE {overdue('', LEFT)} <= ?"),
         lambda session, limit, _: Swept(expired=expire(session, limit)),
     ),
     Part(
@@ -264,7 +264,7 @@ PARTS = (
         lambda session, limit, _: Swept(ended=over_ceiling.end_in_flight(session, limit)),
     ),
     Part(
-        _there("SELECT 1 FROM ramet_live WHERE bound_to IS NOT NULL AND deadline_at <= ?"),
+        _there(f"SELECT 1 FROM ramet_live WHERE {overdue('', BOUND)} <= ?"),
         lambda session, limit, _: Swept(expired=expire_polled(session, limit)),
     ),
     Part(
