@@ -152,7 +152,7 @@ async def test_what_is_overdue_is_found_by_what_becomes_of_it(recorded: Recorded
     assert len(looks) >= 3
     for sql in looks:
         steps = [step for step in recorded.plan(sql) if "ramet_live_overdue" in step]
-        assert any(step.endswith("ramet_live_overdue (<expr>=? AND deadline_at<?)") for step in steps), (sql, steps)
+        assert any("ramet_live_overdue (<expr>=? AND deadline_at" in step for step in steps), (sql, steps)
 
 
 async def test_a_page_of_tasks_is_not_sorted(recorded: Recorded) -> None:
