@@ -65,12 +65,12 @@ async def test_every_outcome_that_asks_for_more_is_the_last_after_the_deadline(w
     task_id = await snoozed(world)
     world.clock.advance(SECONDS)
     claimed = await world.claim_one()
-    event = {
+    events: dict[str, ev.Event] = {
         "snooze": ev.Snooze(claimed.standing.fence, 1.0),
         "transient": failing(claimed, error_class="transient"),
         "continue": ev.Continue(claimed.standing.fence, True),
-    }[how]
-    await world.settle(claimed, event)
+    }
+    await world.settle(claimed, events[how])
     assert await told(world, task_id) == ("failed", "task_deadline")
 
 
@@ -150,7 +150,7 @@ async def test_a_paused_queue_stops_the_clock_of_the_last_poll(world: World) -> 
     early = await world.claim_one()
     await world.settle(early, ev.Snooze(early.standing.fence, 5_000.0))
     task = await world.get(task_id)
-    assert (task.state, task.available_at) == ("pending", pytest.approx(world.clock.now + SECONDS))
+    assert (task.state.value, task.available_at) == ("pending", pytest.approx(world.clock.now + SECONDS))
     world.clock.advance(SECONDS + 0.01)
     last = await world.claim_one()
     await world.settle(last, ev.Snooze(last.standing.fence, 1.0))
