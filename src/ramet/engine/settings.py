@@ -166,6 +166,16 @@ _MONITOR = {
     "key_demands_max": ("demands", "for one key of a lineage whatever the kind, without an alert", 0),
     "depth_max": ("generations", "largest spawn_depth without an alert", 0),
     "quiet_seconds": ("seconds", "an alert is resolved when nothing new was found for so long", 1),
+    "window_seconds": ("seconds", "how far back task time-outs and failed lineages are counted", 60),
+    "chain_runs": ("runs", "the newest of a schedule, looked at for chains at their limit", 1),
+    "chain_ends_max": ("runs", "of these that stopped at max_chain_depth with work left, without an alert", 0),
+    "timeouts_max": ("tasks", "of a kind ended by their own deadline within the window, without an alert", 0),
+    "failed_share_max": ("share", "of lineages that ended within the window and failed, without an alert", 0),
+    "failed_of_min": ("lineages", "that ended, from which on the share counts", 1),
+    "failed_max": ("lineages", "that failed within the window, without an alert, whatever their share", 0),
+    "errors_share_max": ("share", "of a schedule's newest invocations that ended in an error, without an alert", 0),
+    "errors_of_min": ("invocations", "from which on the share counts", 1),
+    "errors_max": ("invocations", "of these that ended in an error, without an alert, whatever their share", 0),
 }
 
 

@@ -7,7 +7,7 @@ in one settlement is one wish, however often it says it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -35,9 +35,28 @@ class Pattern(StrEnum):
     """Retries of a lineage were put off, because a minute had its fill of them."""
     LOST_LEASE = "lost_lease"
     """Tasks have been processing for a while without a live lease, and nobody took them back."""
-
     OVER_CEILING = "over_ceiling"
     """More was spent than a hard ceiling allows: of a lineage, of the day or of the database."""
+    CHAIN_LIMIT = "chain_limit"
+    """Runs of a schedule stop at ``max_chain_depth`` with work left, again and again."""
+    TASK_TIMEOUTS = "task_timeouts"
+    """Many tasks of a kind end at their own deadline."""
+    FAILED_LINEAGES = "failed_lineages"
+    """Many of the lineages that ended have failed."""
+    INVOCATION_ERRORS = "invocation_errors"
+    """Many of a schedule's invocations end in an error."""
+
+
+STANDING = frozenset(
+    {
+        Pattern.LOST_LEASE,
+        Pattern.CHAIN_LIMIT,
+        Pattern.TASK_TIMEOUTS,
+        Pattern.FAILED_LINEAGES,
+        Pattern.INVOCATION_ERRORS,
+    }
+)
+"""Every look finds these anew, and they are over with the first that does not."""
 
 
 CRITICAL_FACTOR = 10
@@ -58,6 +77,26 @@ class MonitorLimits(NamedTuple):
     """Largest spawn_depth that is not worth an alert."""
     quiet_seconds: float = 3_600.0
     """An alert is resolved when nothing new was found for so long."""
+    window_seconds: float = 3_600.0
+    """How far back ends are counted."""
+    chain_runs: int = 12
+    """Newest runs of a schedule that count."""
+    chain_ends_max: int = 2
+    """Of these, runs that stopped at ``max_chain_depth`` and are not worth an alert."""
+    timeouts_max: int = 100
+    """Tasks of a kind that end at their own deadline within the window and are not worth an alert."""
+    failed_share_max: float = 0.10
+    """Share of the lineages that ended within the window whose failure is not worth an alert."""
+    failed_of_min: int = 10
+    """Ended lineages from which on the share counts."""
+    failed_max: int = 100
+    """Failed lineages in the window that are not worth an alert, whatever their share."""
+    errors_share_max: float = 0.05
+    """Share of a schedule's newest invocations whose error is not worth an alert."""
+    errors_of_min: int = 20
+    """Invocations from which on the share counts."""
+    errors_max: int = 20
+    """Errors among them that are not worth an alert, whatever their share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,16 +232,38 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
         case Pattern.OVER_CEILING:
             spent, most = dollars(entry["weight"]), dollars(entry["limit"])
             return f"the {entry['name']} has spent {spent}, over its ceiling of {most}: its calls in flight end"
+        case Pattern.CHAIN_LIMIT:
+            return (
+                f"{entry['weight']} of the last {entry['runs']} runs of schedule {entry['name']} stopped at their "
+                "chain's limit with work left: let it run more often, or raise max_chain_depth"
+            )
+        case Pattern.TASK_TIMEOUTS:
+            return (
+                f"{entry['weight']} tasks of kind {entry['name']} ended at their own deadline within "
+                f"{entry['window_seconds']:.0f} s (tolerated: {entry['limit']}): see why they take so long"
+            )
+        case Pattern.FAILED_LINEAGES:
+            return (
+                f"{entry['weight']} of {entry['of']} lineages ({entry['name']}) that ended within "
+                f"{entry['window_seconds']:.0f} s failed (tolerated: {entry['tolerated']})"
+            )
+        case Pattern.INVOCATION_ERRORS:
+            return (
+                f"{entry['weight']} of {entry['of']} invocations by schedule {entry['name']} ended in an error "
+                f"(tolerated: {entry['tolerated']})"
+            )
 
 
-def resolved(alert: Alert, lineage_state: str | None, now: float, limits: MonitorLimits, *, lost_leases: bool) -> bool:
+def resolved(
+    alert: Alert, lineage_state: str | None, now: float, limits: MonitorLimits, standing: Collection[Pattern]
+) -> bool:
     """Whether the condition of a firing alert is gone.
 
     A lineage's alert goes when nothing new was found for ``quiet_seconds``, a look after its lineage ended, and when
     the lineage was pruned. A look finds at once whether leases are lost, and whether a ceiling of all is passed.
     """
-    if alert.pattern == Pattern.LOST_LEASE:
-        return not lost_leases
+    if alert.pattern in STANDING:  # A look finds all that there are.
+        return alert.pattern not in standing
     if alert.pattern == Pattern.OVER_CEILING and alert.tracking_id is None:
         return now - alert.last_at >= limits.seconds
     if lineage_state is None:

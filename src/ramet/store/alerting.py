@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ramet.model.alerts import (
+    STANDING,
     Alert,
     Finding,
     MonitorLimits,
@@ -51,8 +52,8 @@ def _tell(session: Session, tracking_id: str, pattern: Pattern, entries: Sequenc
         f"SELECT {_ALERT_LIST} FROM ramet_alerts WHERE tracking_id = ? AND pattern = ? AND state = 'firing'",
         (tracking_id, pattern.value),
     )
-    # Which leases are lost and which ceilings are passed is known anew at every look; everything else only grows.
-    kept = found and pattern not in (Pattern.LOST_LEASE, Pattern.OVER_CEILING)
+    # Some are known anew at every look; everything else only grows.
+    kept = found and pattern not in {*STANDING, Pattern.OVER_CEILING}
     worst = merge_worst(json.loads(found[0][4])["worst"] if kept else (), entries)
     subject, severity = subject_of(pattern, worst), severity_of(pattern, worst)
     evidence = json.dumps({"limit": worst[0]["limit"], "worst": worst})
@@ -69,7 +70,7 @@ def _tell(session: Session, tracking_id: str, pattern: Pattern, entries: Sequenc
     return alert_of(row)
 
 
-def resolve(session: Session, limits: MonitorLimits, *, lost_leases: bool) -> tuple[Alert, ...]:
+def resolve(session: Session, limits: MonitorLimits, standing: Collection[Pattern]) -> tuple[Alert, ...]:
     """End the alerts whose condition is gone, those first in which nothing happened for longest."""
     rows = session.rows(
         f"SELECT {', '.join(f'a.{name}' for name in _ALERT_LIST.split(', '))}, g.state FROM ramet_alerts a "
@@ -78,9 +79,7 @@ def resolve(session: Session, limits: MonitorLimits, *, lost_leases: bool) -> tu
         (ALERTS_MAX,),
     )
     over = [
-        alert
-        for *row, state in rows
-        if resolved(alert := alert_of(tuple(row)), state, session.now, limits, lost_leases=lost_leases)
+        alert for *row, state in rows if resolved(alert := alert_of(tuple(row)), state, session.now, limits, standing)
     ]
     session.run_many(
         "UPDATE ramet_alerts SET state = 'resolved', resolved_at = ? WHERE id = ?",

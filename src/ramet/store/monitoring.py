@@ -2,8 +2,9 @@
 
 A look is a chain of bounded steps. Each first gathers without the write lock: a window of the newest tasks. Then, in
 one short transaction, it judges those together with refusals whose demands nobody has seen yet; the last step also
-takes revives, retries that were put off and lost leases, and resolves what is over. Where a step stopped reading is
-written with what it found, and a step whose beginning somebody else has moved is left to him.
+takes revives, retries that were put off, lost leases and what is counted over many lineages, and resolves what is
+over. Where a step stopped reading is written with what it found, and a step whose beginning somebody else has moved is
+left to him.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ramet.model.cost import ALL_DAYS, day_of
 from ramet.store.alerting import alerts, put_thresholds, resolve, tell, thresholds
 from ramet.store.base_monitor import Looked
 from ramet.store.demands import demands_of
+from ramet.store.monitoring_shares import shares
 from ramet.store.over_ceiling import days_passed
 from ramet.store.session import Session
 
@@ -121,10 +123,10 @@ def judge(session: Session, seen: Seen, limits: MonitorLimits) -> Looked:
     more = not seen.whole or len(unseen) == SUSPECTS_MAX or not all_revived
     if more:
         return Looked(True, True, tell(session, found))
-    storms, lost = _storms(session, seen.marks, limits), _lost_leases(session)
-    fired = tell(session, [*found, *storms, *lost, *_over_ceilings(session)])
+    standing = [*_lost_leases(session), *shares(session, limits)]
+    fired = tell(session, [*found, *_storms(session, seen.marks, limits), *_over_ceilings(session), *standing])
     _set_mark(session, "look", session.now, 0)
-    return Looked(True, False, fired, resolve(session, limits, lost_leases=bool(lost)))
+    return Looked(True, False, fired, resolve(session, limits, {finding.pattern for finding in standing}))
 
 
 def _revived(session: Session, marks: Marks) -> tuple[set[tuple[str, str]], bool]:

@@ -8,6 +8,11 @@ MONITOR_TABLES = (
     "CREATE INDEX ramet_blocks_unseen ON ramet_blocks (tracking_id, key) WHERE demands > demands_seen",
     "CREATE INDEX ramet_transitions_revives ON ramet_transitions (at, seq) WHERE name = 'revive'",
     "CREATE INDEX ramet_attempts_storms ON ramet_attempts (ended_at) WHERE reason = 'retry_storm'",
+    """
+    CREATE INDEX ramet_attempts_timeouts ON ramet_attempts (ended_at)
+        WHERE substr(reason, 1, 13) = 'task_deadline'
+    """,
+    "CREATE INDEX ramet_transitions_timeouts ON ramet_transitions (at) WHERE name = 'task_deadline'",
     # A lineage's id, or the empty string for an alert about none.
     """
     CREATE TABLE ramet_alerts (
