@@ -54,6 +54,7 @@ WHOLE: dict[str, str] = {
     f"SELECT {RESOURCE_LIST} FROM ramet_resources ORDER BY opened_at": "a person asks for resources, a page of them",
     "SELECT queue, kind, resource, COUNT(*) FROM ramet_live": "counts the claims in hand, which the workers' slots "
     "bound, and only where something is limited",
+    "SELECT name FROM ramet_schedules WHERE state": "all schedules are looked at by the monitor, and there are a few",
     "SELECT queue, kind, COUNT(*) FROM ramet_live": "a person asks which live tasks nobody serves",
     "SELECT name, host, pid": "has a row for each worker of the last day",
     "DELETE FROM ramet_workers WHERE seen_at": "has a row for each worker of the last day",
