@@ -22,7 +22,7 @@ KEYS = {"openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY",)}
 ANY_KEY = "RAMET_LLM_API_KEY"
 """Goes before a provider's own variable."""
 JOBS_KEPT = 1_000
-WAIT_HERE_SECONDS = 2.0
+WAIT_HERE_SECONDS = 20.0
 """A shorter wait for a rate is not worth giving the claim back."""
 
 Opened = dict[tuple[str, Mode, str | None], Provider]
@@ -142,8 +142,9 @@ async def take_turn(ctx: Context, job: Job, model: str, wanted: dict[str, float]
         0.0 when they were taken, else seconds until there may be room.
     """
     named = {job.settings.resource(model, of): amount for of, amount in wanted.items()}
-    seconds = await ctx.take(named)
-    if 0.0 < seconds <= min(WAIT_HERE_SECONDS, ctx.remaining_seconds / 10.0):
+    # Asking again at the moment that was told keeps the job's place; a snooze would be back at the next poll only.
+    while (seconds := await ctx.take(named)) > 0.0:
+        if seconds > min(WAIT_HERE_SECONDS, ctx.remaining_seconds / 10.0):
+            return seconds
         await asyncio.sleep(seconds)
-        seconds = await ctx.take(named)
-    return seconds
+    return 0.0
