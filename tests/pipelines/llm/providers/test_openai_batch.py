@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from contextlib import aclosing
 
@@ -267,3 +268,17 @@ async def test_a_server_that_keeps_no_metadata_is_not_trusted_to_find(
     assert "keeps no metadata" in caplog.text
     with pytest.raises(NotImplementedError):
         await provider.find("s-1", seconds=10)
+
+
+async def test_the_stand_ins_lines_are_what_the_sdk_takes_them_for(standin: StandIn, opened: Opened) -> None:
+    from openai.types.chat import ChatCompletion
+
+    provider = opened(Mode.BATCH)
+    remote_id = await submitted(provider, questions(3, "[[tool]]"))
+    await polled_to_the_end(provider, remote_id)
+    batch = standin.world.batches.poll(remote_id)
+    assert batch is not None
+    file = standin.world.files.get(batch["output_file_id"])
+    assert file is not None
+    bodies = [json.loads(line)["response"]["body"] for line in file.lines()]
+    assert [ChatCompletion.model_validate(body, strict=True).object for body in bodies] == ["chat.completion"] * 3

@@ -25,6 +25,7 @@ _DEARER = {
 """Parameters that would cost more than what was reserved -> why."""
 _TIERS = frozenset({"auto", "default", "flex"})
 """Of service, which are not dearer than the list's price."""
+_TOOLS = frozenset({"function", "custom"})
 _CHAT_ONLY = frozenset({"stop", "seed", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "functions"})
 """What the Responses API does not take."""
 
@@ -64,6 +65,10 @@ def response_body(request: Request) -> dict[str, Any]:
         text["format"] = {"type": "json_schema", **_named_schema(request.schema)}
     if "reasoning_effort" in body:
         body["reasoning"] = {**_mapping(body.get("reasoning")), "effort": body.pop("reasoning_effort")}
+    if "tools" in body:
+        body["tools"] = [_flat_tool(tool) for tool in body["tools"]]
+    if isinstance(body.get("tool_choice"), Mapping):
+        body["tool_choice"] = _flat_tool(body["tool_choice"])
     if text:
         body["text"] = {**_mapping(body.get("text")), **text}
     body["model"] = request.model
@@ -102,8 +107,10 @@ def _checked(request: Request) -> Mapping[str, Any]:
     if tier is not None and (not isinstance(tier, str) or tier not in _TIERS):
         raise Refused("the parameter 'service_tier' is not sent on: that tier is dearer", "invalid_parameter")
     tools = request.parameters.get("tools", ())
-    if not isinstance(tools, list | tuple) or any(_mapping(tool).get("type") != "function" for tool in tools):
-        raise Refused("only tools of type 'function' are sent on: others are paid on top", "invalid_parameter")
+    if not isinstance(tools, list | tuple) or any(_mapping(tool).get("type") not in _TOOLS for tool in tools):
+        raise Refused(
+            "only tools of type 'function' or 'custom' are sent on: others are paid on top", "invalid_parameter"
+        )
     return request.parameters
 
 
@@ -124,6 +131,12 @@ def _input_part(part: Mapping[str, Any], role: str) -> dict[str, Any]:
             return {"type": "input_image", "detail": image.get("detail", "auto"), "image_url": image.get("url")}
         return {"type": "input_image", "detail": "auto", "image_url": image}
     return dict(part)
+
+
+def _flat_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool, or the choice of one, as the Responses API writes it: the name beside the type, not within."""
+    inner = tool.get(str(tool.get("type")))
+    return {"type": tool["type"], **inner} if isinstance(inner, Mapping) else dict(tool)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
