@@ -143,15 +143,16 @@ async def submit_job(
     items: list[Any] = [(JOB, settings, {"key": "job"}), *lanes]
     items += _items(job_id, questions.requests, settings)
     try:
-        await client.submit_many(items, one_lineage=True, tracking_id=job_id, limits=limits, on_lineage_end=END)
+        submitted = await client.submit_many(
+            items, one_lineage=True, tracking_id=job_id, limits=limits, on_lineage_end=END
+        )
+        new = submitted[0].created
     except LineageExists:
-        job = await find_job(client, job_id)
-        if job.settings.index != settings.index or job.settings.rows != settings.rows:
-            raise InputError(
-                f"job {job.name} exists already and asks something else: give another name with --job"
-            ) from None
-        return job, False
-    return await find_job(client, job_id), True
+        new = False
+    job = await find_job(client, job_id)
+    if not new and [blob.sha256 for blob in job.settings.index] != [blob.sha256 for blob in settings.index]:
+        raise InputError(f"job {job.name} exists already and asks something else: give another name with --job")
+    return job, new
 
 
 def _amounts(questions: Questions, settings: JobSettings) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from ramet.pipelines.llm.errors import LlmError
-from ramet.pipelines.llm.providers.base import Mode, Provider
+from ramet.pipelines.llm.providers.base import Caps, Mode, Provider
 
 OPENAI_KEY = "OPENAI_API_KEY"
 ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
@@ -48,9 +48,35 @@ def open_provider(
     """
     opened = PROVIDERS.get(name)
     if opened is None:
-        later = " (gemini is not supported yet)" if name in ("gemini", "google") else ""
-        raise LlmError(f"there is no provider {name[:40]!a}{later}: use {' or '.join(sorted(PROVIDERS))}")
+        raise _unknown(name)
     return opened(mode, base_url=base_url, api_key=api_key, organization=organization, strict=strict)
+
+
+def caps_of(name: str) -> Mapping[Mode, Caps]:
+    """What a provider can do in each mode that it has; nothing is opened.
+
+    Raises:
+        ExtraMissing: its SDK is not installed.
+        LlmError: there is no such provider.
+    """
+    if name not in PROVIDERS:
+        raise _unknown(name)
+    if name == "anthropic":
+        from ramet.pipelines.llm.providers import anthropic_batches, anthropic_chat
+
+        return {Mode.CHAT: anthropic_chat.CHAT_CAPS, Mode.BATCH: anthropic_batches.BATCH_CAPS}
+    from ramet.pipelines.llm.providers import openai_background, openai_batch, openai_chat
+
+    return {
+        Mode.CHAT: openai_chat.CHAT_CAPS,
+        Mode.BACKGROUND: openai_background.BACKGROUND_CAPS,
+        Mode.BATCH: openai_batch.BATCH_CAPS,
+    }
+
+
+def _unknown(name: str) -> LlmError:
+    later = " (gemini is not supported yet)" if name in ("gemini", "google") else ""
+    return LlmError(f"there is no provider {name[:40]!a}{later}: use {' or '.join(sorted(PROVIDERS))}")
 
 
 def _open_openai(

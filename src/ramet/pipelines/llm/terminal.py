@@ -1,0 +1,237 @@
+"""How a job looks: the views that follow it, and the tables of `status`. Nothing that comes from outside is markup."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import click
+from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from ramet.model.cost import NANO_DOLLARS, dollars
+from ramet.pipelines.llm.app import NO_CEILING
+from ramet.pipelines.llm.pricing.choosing import span
+from ramet.pipelines.llm.status import ItemState, JobStatus
+
+PIPE_WIDTH = 100
+"""Columns where there is no terminal."""
+LINE_SECONDS = 2.0
+"""Shortest time between two progress lines where there is no terminal."""
+STYLES = {
+    "queued": "cyan", "running": "blue", "paused": "yellow", "succeeded": "green", "failed": "red",
+    "cancelled": "yellow",
+}  # fmt: skip
+
+
+def plain(text: object) -> str:
+    """The text on one line, with everything that is no visible character written as an escape."""
+    return "".join(
+        character
+        if character.isprintable() or unicodedata.category(character) == "Zs"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in str(text)
+    )
+
+
+def console() -> Console:
+    """A console on standard output that takes every string literally."""
+    made = Console(markup=False, emoji=False, highlight=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = PIPE_WIDTH
+    return made
+
+
+def on_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
+def emit(value: Any) -> None:
+    """One JSON document on one line of standard output, in ASCII: safe on any terminal."""
+    click.echo(json.dumps(value))
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """`1 item`, `2 items`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def short(nano_dollars: int) -> str:
+    """An amount for a glance: cents, or as many digits as a small one needs."""
+    if abs(nano_dollars) >= NANO_DOLLARS // 10 or not nano_dollars:
+        return f"${nano_dollars / NANO_DOLLARS:,.2f}"
+    return f"${nano_dollars / NANO_DOLLARS:.2g}" if abs(nano_dollars) >= 100_000 else "<$0.0001"
+
+
+def money(status: JobStatus) -> str:
+    """Spent, reserved and limit, in few words."""
+    lineage = status.job.lineage
+    told = f"{short(lineage.spent)} spent"
+    if lineage.reserved:
+        told += f" + {short(lineage.reserved)} reserved"
+    return told if costs_nothing(status) else f"{told} of {short(lineage.max_cost or 0)}"
+
+
+def costs_nothing(status: JobStatus) -> bool:
+    """Whether the job has no ceiling since no call of it costs anything."""
+    return status.job.lineage.max_cost == NO_CEILING and all(
+        price.free for price in status.job.settings.prices.values()
+    )
+
+
+def summary(status: JobStatus) -> str:
+    """A job in one line."""
+    parts = [f"{status.done:,}/{status.total:,} items", *_live_parts(status)]
+    return " · ".join(parts)
+
+
+def _live_parts(status: JobStatus) -> list[str]:
+    parts = [
+        f"{status.items[state]:,} {state}"
+        for state in (ItemState.SUBMITTING, ItemState.PROCESSING, ItemState.FAILED)
+        if status.items[state]
+    ]
+    if status.items_per_second is not None and not status.over:
+        parts.append(f"{status.items_per_second:,.3g} items/s, {status.tokens_per_second or 0:,.0f} tokens/s")
+    parts.append(money(status))
+    if status.eta_seconds is not None and not status.over:
+        parts.append(f"about {span(status.eta_seconds)} left")
+    if status.state == "paused":
+        parts.append(f"paused: {plain(status.reason)}")
+    return parts
+
+
+# --- following --------------------------------------------------------------------------------------------------
+
+
+class BarView:
+    """A progress bar, on a terminal."""
+
+    def __init__(self, out: Console) -> None:
+        self._progress = Progress(
+            SpinnerColumn(),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=out,
+            transient=True,
+        )
+        self._bar = self._progress.add_task("", total=None)
+        self._progress.start()
+
+    def look(self, status: JobStatus) -> None:
+        """A moment later."""
+        words = " · ".join(_live_parts(status))
+        self._progress.update(self._bar, completed=status.done, total=status.total, description=words)
+
+    def close(self) -> None:
+        """There is nothing more to tell."""
+        self._progress.stop()
+
+
+class LineView:
+    """A line now and then, where there is no terminal."""
+
+    def __init__(self) -> None:
+        self._told: object = None
+        self._next_at = 0.0
+
+    def look(self, status: JobStatus) -> None:
+        """See `BarView`."""
+        told = (status.items, status.state)
+        if told != self._told and time.monotonic() >= self._next_at:
+            click.echo(summary(status))
+            self._told, self._next_at = told, time.monotonic() + LINE_SECONDS
+
+    def close(self) -> None:
+        """See `BarView`."""
+
+
+class JsonView(LineView):
+    """A JSON line per look that found something new."""
+
+    def look(self, status: JobStatus) -> None:
+        """See `BarView`."""
+        told = (status.items, status.state, status.job.lineage.reserved)
+        if told != self._told:
+            emit({"event": "progress", **status.as_json()})
+            self._told = told
+
+
+def view_for(*, as_json: bool) -> BarView | LineView:
+    """Who is told how far a job is: a machine, a person at a terminal, or a log."""
+    if as_json:
+        return JsonView()
+    return BarView(console()) if on_terminal() else LineView()
+
+
+# --- showing ----------------------------------------------------------------------------------------------------
+
+
+def show_jobs(found: Sequence[JobStatus]) -> Table:
+    """All jobs, a line each."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for name in ("job", "state", "done", "failed", "spent", "limit", "age", "input"):
+        table.add_column(name, justify="right" if name in ("done", "failed", "spent", "limit", "age") else "left")
+    for one in found:
+        table.add_row(
+            Text(plain(one.job.name)), Text(one.state, style=STYLES.get(one.state, "")),
+            f"{one.done:,}/{one.total:,}", f"{one.items[ItemState.FAILED]:,}", short(one.job.lineage.spent),
+            "-" if costs_nothing(one) else short(one.job.lineage.max_cost or 0), span(one.elapsed_seconds),
+            Text(plain(one.job.settings.source)),
+        )  # fmt: skip
+    return table
+
+
+def show_status(status: JobStatus) -> RenderableType:
+    """Everything that `status` tells of a job but the slots."""
+    settings = status.job.settings
+    head = Text.assemble(
+        (plain(status.job.name), "bold"), "  ", (status.state, STYLES.get(status.state, "")),
+        f" · {counted(settings.rows, 'row')}, {counted(settings.items, 'item')} · {span(status.elapsed_seconds)}",
+    )  # fmt: skip
+    lines = [
+        f"{plain(settings.source)} · {settings.mode} at {plain(settings.place)}: {plain(', '.join(settings.prices))}"
+    ]
+    if status.reason:
+        lines.append(f"{status.state}: {plain(status.reason)}")
+    states = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for state in ItemState:
+        states.add_column(state.value, justify="right")
+    states.add_row(*(f"{status.items[state]:,}" if status.items[state] else "·" for state in ItemState))
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+    for name, told in _facts(status):
+        table.add_row(Text(name, style="dim"), Text(told))
+    return Group(head, Text("\n".join(lines), style="dim"), Text(), states, Text(), table)
+
+
+def _facts(status: JobStatus) -> list[tuple[str, str]]:
+    lineage = status.job.lineage
+    told = [("spent", dollars(lineage.spent)), ("reserved", dollars(lineage.reserved))]
+    if not costs_nothing(status):
+        soft = lineage.soft_cost if lineage.soft_cost != lineage.max_cost else None
+        told += [("stops submitting at", dollars(soft))] if soft is not None else []
+        told.append(("limit", dollars(lineage.max_cost or 0)))
+    if lineage.under_reserved:
+        told.append(("beyond what was reserved", dollars(lineage.under_reserved)))
+    told.append(("tokens", f"{status.input_tokens:,} in, {status.output_tokens:,} out"))
+    if status.items_per_second is not None:
+        told.append(("rate", f"{status.items_per_second:,.3g} items/s, {status.tokens_per_second or 0:,.0f} tokens/s"))
+    if status.eta_seconds is not None:
+        told.append(("left", f"about {span(status.eta_seconds)}"))
+    if status.late:
+        told.append(("late", counted(status.late, "answer") + " that came after its item had ended; paid, kept"))
+    if status.ambiguous:
+        told.append(("ambiguous", counted(status.ambiguous, "submit") + " of which the answer was lost"))
+    if not status.over:
+        told.append(("ends at the latest", f"in {span(max(0.0, lineage.deadline_at - time.time()))}"))
+    return told
