@@ -143,14 +143,12 @@ async def submit_job(
     items: list[Any] = [(JOB, settings, {"key": "job"}), *lanes]
     items += _items(job_id, questions.requests, settings)
     try:
-        submitted = await client.submit_many(
-            items, one_lineage=True, tracking_id=job_id, limits=limits, on_lineage_end=END
-        )
-        new = submitted[0].created
+        roots = await client.submit_many(items, one_lineage=True, tracking_id=job_id, limits=limits, on_lineage_end=END)
+        new = roots[0].created
     except LineageExists:
         new = False
     job = await find_job(client, job_id)
-    if not new and [blob.sha256 for blob in job.settings.index] != [blob.sha256 for blob in settings.index]:
+    if not new and [one.sha256 for one in job.settings.index] != [one.sha256 for one in settings.index]:
         raise InputError(f"job {job.name} exists already and asks something else: give another name with --job")
     return job, new
 
