@@ -124,7 +124,8 @@ def _tell(job: Job, *, resumed: bool, revived: int, retry_failed: bool, max_cost
 @click.argument("job")
 @click.option("--reason", metavar="TEXT", help="Why, for the record.")
 @database_option
-def delete(job: str, reason: str | None, database: str) -> None:
+@json_option
+def delete(job: str, reason: str | None, database: str, as_json: bool) -> None:
     """Cancel a job and take it out of every listing. Its rows stay until `ramet prune` removes them."""
 
     async def act(client: Client) -> None:
@@ -136,6 +137,9 @@ def delete(job: str, reason: str | None, database: str) -> None:
         task = await client.get(noted.id)
         if task is None or task.state != "success":
             raise LlmError(f"job {found.name} was cancelled but not deleted: {task and task.reason}; try again")
+        if as_json:
+            terminal.emit({"job": found.name, "deleted": True})
+            return
         click.echo(f"deleted job {found.name}")
         if found.lineage.ended_at is None and not await has_worker(client):
             click.echo("nobody works on jobs just now: `ramet llm work` cancels at the provider what is there")
