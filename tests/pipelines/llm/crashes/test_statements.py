@@ -29,7 +29,7 @@ MODES = list(Mode)
 STORES = ["postgres", "sqlite"]
 ROWS = [*WORDS, "owl"]
 """What the job asks."""
-FEW = {"postgres": 4, "sqlite": 24}
+FEW = {"postgres": 3, "sqlite": 12}
 """Moments of the shorter form in each mode: one on a server costs more."""
 PARTS_FULL = 8
 
@@ -97,7 +97,7 @@ async def test_a_crash_loses_nothing_asks_nothing_twice_and_leaves_the_books_rig
 ) -> None:
     heard = (await survive(on, mode, tmp_path / "whole")).heard
     chosen = random.Random(f"{on} {mode}")
-    moments = chosen.sample(around_commits(heard), FEW[on]) + chosen.sample(range(1, len(heard) + 1), FEW[on] // 4)
+    moments = chosen.sample(around_commits(heard), FEW[on]) + chosen.sample(range(1, len(heard) + 1), FEW[on] // 3)
     await survive_all(on, mode, tmp_path / "again", moments)
 
 
