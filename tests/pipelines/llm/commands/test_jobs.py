@@ -76,3 +76,20 @@ def test_a_server_that_costs_nothing_needs_no_ceiling(place: Place) -> None:
     result = place.run("submit", str(path), *words, "--job", "free", "--work")
     assert result.exit_code == 0, result.output
     assert lines_of(place.run("status", "free", "--json"))[0]["mode"] == "chat"
+
+
+def test_a_cancelled_job_is_asked_again(place: Place) -> None:
+    place.submit(place.write(ROWS[:1]), "--mode", "chat", "--job", "mine")
+    place.run("cancel", "mine")
+    result = place.run("resume", "mine", "--retry-failed", "--max-cost", "2", "--work")
+    assert result.exit_code == 0, result.output
+    [status] = lines_of(place.run("status", "mine", "--json"))
+    assert (status["state"], status["max_cost"]) == ("succeeded", 2_000_000_000)
+
+
+def test_what_no_lane_is_left_to_send_is_refused(place: Place) -> None:
+    assert place.submit(place.write(ROWS), "--mode", "batch", "--job", "mine", "--work").exit_code == 0
+    told = place.run("resume", "mine", "--retry-failed")
+    assert told.exit_code == 2
+    assert "all batches of job mine are done" in told.stderr
+    assert lines_of(place.run("status", "mine", "--json"))[0]["state"] == "succeeded"
