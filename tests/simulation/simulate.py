@@ -76,12 +76,12 @@ def simulate(plan: Plan, folder: Path) -> Run:
     """
     loop = VirtualLoop()
     SIMULATED[plan.on].ready()
-    with _no_chance():
+    with no_chance():
         return run(_Simulation(plan, folder, loop).run(), loop)
 
 
 @contextmanager
-def _no_chance() -> Iterator[None]:
+def no_chance() -> Iterator[None]:
     """Ids are made from chance and real time, names from the machine: here they count, so that a seed tells all."""
     log, numbers = logging.getLogger("ramet"), count(1)
     with ExitStack() as stack:

@@ -23,6 +23,8 @@ class CallTime:
     _draining = False
     _on_drain: Callable[[], None] | None = None
     _kind: Kind
+    _asked_once_more = False
+    """This claim began after the deadline that its outcome decides (:mod:`ramet.model.deadlines`)."""
 
     @property
     def cancelled(self) -> bool:
@@ -42,10 +44,11 @@ class CallTime:
     def remaining_seconds(self) -> float:
         """What is left for this call, at least 0: of its invocation limit, and of the task's and lineage's deadlines.
 
-        Give calls to the outside :attr:`call_seconds` as their time-out.
+        A task that only time ends (``max_attempts=None``) is asked once more after its deadline: that claim has its
+        invocation limit. Give calls to the outside :attr:`call_seconds` as their time-out.
         """
         left = self._overdue_at - self._clock.monotonic()
-        if self._work.deadline_at is not None:
+        if self._work.deadline_at is not None and not self._asked_once_more:
             left = min(left, self._work.deadline_at - self._clock.now())
         return max(0.0, left)
 
@@ -74,6 +77,9 @@ class CallTime:
     def begin(self, clock: Clock, overdue_at: float) -> None:
         """The handler is called now; its time is over at this moment, in monotonic seconds."""
         self._clock, self._overdue_at = clock, overdue_at
+        deadline_at = self._work.deadline_at
+        by_time = self._kind.limits.max_attempts is None and self._work.ending is None
+        self._asked_once_more = by_time and deadline_at is not None and clock.now() >= deadline_at
 
     def cancel(self) -> None:
         """Tell the handler to stop."""

@@ -17,6 +17,9 @@ LIMITS = Limits(payload_bytes_max=1_048_576)
 ITEM_LIMITS = replace(LIMITS, max_attempts=None, task_seconds=BATCH_SECONDS)
 """Items and batches fail by time and money, never by count. A job gives its items a stricter deadline."""
 
+BATCH_ITEM_LIMITS = replace(LIMITS, task_seconds=BATCH_SECONDS)
+"""Of what lanes bind and settle. Nothing claims it, so no attempt counts; the poll of its lane is its own."""
+
 POLL_LIMITS = replace(LIMITS, lineage_seconds=7_200.0)
 """A slot that hangs holds the next ones up for so long at most."""
 

@@ -66,7 +66,11 @@ class Settling:
         elif await self._again(told.task_id, one):
             self._ctx.settle_item(told.task_id, told.number, "pending", delay_seconds=AGAIN_SECONDS)
         else:
-            self._ctx.settle_item(told.task_id, told.number, "failed", reason=one.reason or one.state)
+            reason = one.reason or one.state
+            if answer.state is AnswerState.CANCELLED and self._ctx.ending_reason:
+                # It was cancelled because its lane was ended: that is why it failed.
+                reason = f"{self._ctx.ending_reason}: {reason}"
+            self._ctx.settle_item(told.task_id, told.number, "failed", reason=reason)
 
     async def _again(self, task_id: str, one: Judged) -> bool:
         if one.answer.state is AnswerState.FAILED:

@@ -11,16 +11,16 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from ramet import Context, CostRefused, Outcome, RetryAfter, Transient
+from ramet import Context, CostRefused, Outcome, Permanent, RetryAfter, Transient
 from ramet.pipelines.llm import tables
-from ramet.pipelines.llm.app import ITEM_LIMITS, app
+from ramet.pipelines.llm.app import BATCH_ITEM_LIMITS, ITEM_LIMITS, app
 from ramet.pipelines.llm.batch_results import Settling
 from ramet.pipelines.llm.calling import Job, calling, take_turn
 from ramet.pipelines.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.pipelines.llm.filling import BatchState, Chosen, fill, refuse, release
 from ramet.pipelines.llm.items import BUSY_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
 from ramet.pipelines.llm.providers.base import PollState
-from ramet.pipelines.llm.settings import BATCH, BATCH_ITEM, BATCHES, LanePayload, lane_queue
+from ramet.pipelines.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
 
 log = logging.getLogger("ramet.llm")
 
@@ -50,6 +50,12 @@ async def batch(ctx: Context, payload: LanePayload) -> Outcome | dict[str, Any]:
         return await _send_next(ctx, job, payload, state)
     except NotAllowed as error:
         return await hold_job(ctx, error)
+
+
+@app.task(BATCH_ITEM, limits=BATCH_ITEM_LIMITS, pulled=True)
+async def batch_item(ctx: Context, payload: ItemPayload) -> None:
+    """One question of a batch. Lanes bind it and settle it: nothing claims it, and the poller does not invoke it."""
+    raise Permanent(f"question {ctx.key} is for a lane to settle")
 
 
 # --- sending

@@ -97,6 +97,9 @@ async def hold_job(ctx: Context, error: ProviderError) -> Outcome:
 
 
 async def _submit(ctx: Context, job: Job, request: Request, state: ItemState) -> Outcome | dict[str, Any]:
+    if ctx.deadline_at is not None and ctx.now >= ctx.deadline_at:
+        # Claimed once more for what it may have been answered: there is nothing out, and nothing is begun any more.
+        return Outcome.snooze(POLL_SECONDS, "not submitted again")
     seconds = await take_turn(ctx, job, request.model, {"requests": 1, "tokens": estimated_tokens(request)})
     if seconds > 0.0:
         return Outcome.snooze(seconds, "rate")

@@ -178,7 +178,7 @@ def _items(job_id: str, requests: Sequence[Request], settings: JobSettings) -> I
             parameters=dict(request.parameters),
             answer_schema=None if request.schema is None else dict(request.schema),
         )
-        options: TaskOptions = {"key": request.key, "task_seconds": settings.item_seconds}
+        options: TaskOptions = {"key": request.key, "task_seconds": settings.seconds_of_item}
         if batch:
             options["queue"] = lane_queue(job_id, request.model)
         yield BATCH_ITEM if batch else ITEM, payload.model_dump(by_alias=True), options

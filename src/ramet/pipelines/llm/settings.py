@@ -49,8 +49,8 @@ class JobSettings(BaseModel):
     """A pydantic model, ``package.module:Model``, that answers have to fit; None: the schema of the request, if any."""
     invalid_max: int = INVALID_MAX
     preset: str = "balanced"
-    item_seconds: float = 7_200.0
-    """From an item's first claim to its end."""
+    item_seconds: float | None = None
+    """From an item's first claim to its end; None: :attr:`seconds_of_item`."""
     call_retries: int = 6
     """How often what was submitted and never answered for may be submitted again."""
     batch_items: int = 50_000
@@ -73,6 +73,15 @@ class JobSettings(BaseModel):
     def limits(self) -> Limits:
         """The preset."""
         return PRESETS[self.preset]
+
+    @property
+    def seconds_of_item(self) -> float:
+        """From an item's first claim to its end: as told, or as long as its batch may take, or as the preset says."""
+        if self.item_seconds is not None:
+            return self.item_seconds
+        if self.mode is Mode.BATCH or self.limits.task_seconds is None:
+            return BATCH_SECONDS
+        return self.limits.task_seconds
 
     @property
     def place(self) -> str:
