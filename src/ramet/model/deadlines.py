@@ -46,10 +46,10 @@ def not_after_deadline(task: Standing, available_at: float, now: float) -> float
 
 def by_its_lineage(change: Change, lineage_deadline_at: float) -> bool:
     """True for an end by deadline of a task whose time was cut by its lineage's."""
+    if change.reason != OF_TASK or change.before.ending is not None:
+        return False  # One that is ending has the deadline of its last handler; why it ends was told before.
     deadline_at = change.before.deadline_at
-    return (
-        change.reason == OF_TASK and deadline_at is not None and deadline_at >= lineage_deadline_at - TOLERANCE_SECONDS
-    )
+    return deadline_at is not None and deadline_at >= lineage_deadline_at - TOLERANCE_SECONDS
 
 
 def told_of_lineage(change: Change) -> Change:
