@@ -9,8 +9,8 @@ import pytest
 
 from ramet.engine import call_time, invoking
 from ramet.engine.invocation import Allowance
-from ramet.model import deadlines, lifecycle
 from ramet.model import events as ev
+from ramet.model import lifecycle
 from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused, Transition
 from ramet.pipelines.llm import items
@@ -48,17 +48,6 @@ def test_claims_that_are_not_noted_in_advance_are_noticed(tmp_path: Path, monkey
         test_bounds.test_5_a_cycle_takes_exactly_three_times_what_one_invocation_may(ON, Mode.CHAT, tmp_path)
 
 
-def test_a_deadline_that_is_looked_at_before_the_poll_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deadlines, "fails_by_time", lambda task: False)
-    monkeypatch.setattr(lifecycle, "fails_by_time", lambda task: False)
-    with pytest.raises(AssertionError):
-        test_slow_items.test_3_an_answer_of_the_last_minute_is_found_by_the_poll_after_the_deadline(
-            ON, Mode.BACKGROUND, 0, tmp_path
-        )
-
-
 def test_a_last_poll_without_time_for_its_call_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begin = call_time.CallTime.begin
 
@@ -73,6 +62,7 @@ def test_a_last_poll_without_time_for_its_call_is_noticed(tmp_path: Path, monkey
         )
 
 
+@pytest.mark.full
 def test_items_that_nothing_ends_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle, "is_judged", lambda task, now, known=True: False)
     with pytest.raises((AssertionError, TimeoutError)):
@@ -94,10 +84,18 @@ def test_an_end_that_is_not_told_to_the_provider_is_noticed(tmp_path: Path, monk
         )
 
 
+@pytest.mark.full
 def test_a_job_that_time_does_not_end_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeping, "end_overdue_lineages", lambda session, limit: 0)
     with pytest.raises((AssertionError, TimeoutError)):
         test_bounds.test_4_a_job_that_runs_for_days_ends_at_48_hours_and_takes_only_its_own_items_along(ON, tmp_path)
+
+
+def _crashes(folder: Path) -> None:
+    for seed in range(12):
+        place = folder / str(seed)
+        place.mkdir()
+        test_trouble.test_7_what_a_crash_leaves_is_taken_up_again(ON, Mode.CHAT, seed, place)
 
 
 def test_a_submit_that_is_not_written_down_first_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,16 +107,10 @@ def test_a_submit_that_is_not_written_down_first_is_noticed(tmp_path: Path, monk
 
     monkeypatch.setattr(items, "_save", not_before)
     with pytest.raises(AssertionError):
-        for seed in range(12):
-            folder = tmp_path / str(seed)
-            folder.mkdir()
-            test_trouble.test_7_what_a_crash_leaves_is_taken_up_again(ON, Mode.CHAT, seed, folder)
+        _crashes(tmp_path)
 
 
 def test_losing_what_a_crashed_run_held_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeping, "reclaim", lambda session, limit, dead_workers=(): (0, 0))
     with pytest.raises((AssertionError, TimeoutError)):
-        for seed in range(12):
-            folder = tmp_path / str(seed)
-            folder.mkdir()
-            test_trouble.test_7_what_a_crash_leaves_is_taken_up_again(ON, Mode.CHAT, seed, folder)
+        _crashes(tmp_path)

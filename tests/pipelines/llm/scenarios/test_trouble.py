@@ -11,12 +11,12 @@ from ramet.pipelines.llm.pricing.prices import reserve_amount
 from ramet.pipelines.llm.providers.base import Mode
 from ramet.store.errors import StoreBusy
 from tests.pipelines.llm.running.conftest import DEAR, question
-from tests.pipelines.llm.scenarios.world import Set, World, play
+from tests.pipelines.llm.scenarios.world import SLOT_SECONDS, Set, World, play
 from tests.simulation.database import SIMULATED
 
 PRICE_OF_ONE = 10 * 1_000 + 5 * 2_000
 TEXTS = [f"q{number}" for number in range(25)]
-FEW = 10
+FEW = 5
 
 on_each = pytest.mark.parametrize("on", sorted(SIMULATED))
 each_mode = pytest.mark.parametrize("mode", list(Mode))
@@ -92,13 +92,15 @@ def test_6_while_the_update_of_answers_fails_items_are_kept_and_the_others_wait(
 def test_7_what_a_crash_leaves_is_taken_up_again(on: str, mode: Mode, seed: int, tmp_path: Path) -> None:
     async def story(world: World) -> None:
         await world.submit(TEXTS)
+        await world.clock.sleep(SLOT_SECONDS - 1.0)
         for _ in range(4):
-            # At a statement of whatever the process does in a slot, or between two.
-            await world.clock.sleep(300.0 + world.rng.uniform(0.0, 30.0))
+            # At a statement of what the process does in this slot, or in the middle of its calls.
             if world.rng.random() < 0.3:
+                await world.clock.sleep(1.0 + world.rng.uniform(0.0, 0.6))
                 world.kill()
             else:
                 world.dies_in = world.rng.randrange(150)
+            await world.clock.sleep(SLOT_SECONDS)
         await all_is_well(world)
         assert world.deaths >= 2
 
