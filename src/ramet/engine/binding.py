@@ -103,7 +103,7 @@ class Binder:
     async def _bound(self) -> list[BoundTask]:
         found: list[BoundTask] = []
         while True:
-            page = await self._desk.ask("bound", self._work.id, PAGE, len(found))
+            page = await self._desk.ask("bound", self._work.id, PAGE, found[-1].task_id if found else None)
             found += [BoundTask(*row) for row in page]
             if len(page) < PAGE:
                 return found

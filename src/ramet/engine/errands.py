@@ -43,8 +43,8 @@ async def _bind(store: Store, seq: int, fence: int, task_ids: Sequence[str]) -> 
     return list(await store.bind(seq, fence, task_ids))
 
 
-async def _bound(store: Store, settler_id: str, limit: int, skip: int) -> list[Any]:
-    return list(await store.bound(settler_id, limit=limit, skip=skip))
+async def _bound(store: Store, settler_id: str, limit: int, after: str | None) -> list[Any]:
+    return list(await store.bound(settler_id, limit=limit, after=after))
 
 
 _ERRANDS: dict[str, Callable[..., Awaitable[Any]]] = {

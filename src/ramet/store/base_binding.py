@@ -20,8 +20,12 @@ class BindingStore(Protocol):
         """
         ...
 
-    async def bound(self, settler_id: str, *, limit: int = 1_000, skip: int = 0) -> list[BoundTask]:
-        """Tasks that are bound to a settler now, by number; at most 10,000 behind the first ``skip``."""
+    async def bound(self, settler_id: str, *, limit: int = 1_000, after: str | None = None) -> list[BoundTask]:
+        """Tasks that are bound to a settler now, in the order of their creation; at most 10,000.
+
+        Args:
+            after: the id of one of them: only those behind it.
+        """
         ...
 
     async def claimable(self, kind: str, queue: str, *, limit: int = 1_000) -> list[str]:

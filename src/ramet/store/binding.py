@@ -59,12 +59,16 @@ def _bind(session: Session, items: Items, settler_id: str, task_id: str) -> Chan
     return change.reason if isinstance(change, Refused) else change
 
 
-def bound(session: Session, settler_id: str, limit: int, skip: int) -> list[BoundTask]:
-    """Tasks that are bound to a settler."""
+def bound(session: Session, settler_id: str, limit: int, after: str | None) -> list[BoundTask]:
+    """Tasks that are bound to a settler, in their order, behind one of them."""
+    # Not OFFSET: the last page would read all of those before it.
+    behind, values = "", tuple[str, ...]()
+    if after is not None:
+        behind, values = " AND l.seq > (SELECT seq FROM ramet_tasks WHERE id = ?)", (after,)
     rows = session.rows(
         "SELECT t.id, l.fence, t.tracking_id, t.kind, t.key, t.payload FROM ramet_live l "
-        "JOIN ramet_tasks t ON t.seq = l.seq WHERE l.bound_to = ? ORDER BY l.seq LIMIT ? OFFSET ?",
-        (settler_id, max(1, min(limit, LIMIT_MAX)), skip),
+        f"JOIN ramet_tasks t ON t.seq = l.seq WHERE l.bound_to = ?{behind} ORDER BY l.seq LIMIT ?",
+        (settler_id, *values, max(1, min(limit, LIMIT_MAX))),
     )
     return [BoundTask._make(row) for row in rows]
 

@@ -32,6 +32,8 @@ _TASK = (
 _IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
 
 
+PART = 5_000
+"""Tasks whose rows are in memory at once."""
 SOON_SECONDS = 1e-6
 """Long enough to be due in the future, and over before anybody can ask."""
 
@@ -60,7 +62,19 @@ def create(session: Session, births: Sequence[Birth], *, in_line: bool = True) -
         _hold_slots(session, pathed)
     if resources:
         session.lock(FLOW)
-    first, now = session.take_numbers(len(births)), session.now
+    first = session.take_numbers(len(births))
+    # Unique keys and places in line are taken in one order.
+    whole = pathed or any(birth.new.unique_seconds is not None for birth in births)
+    part = len(births) if whole else PART
+    for start in range(0, len(births), part):
+        _insert(session, first + start, births[start : start + part])
+    touch(session, resources)
+    session.wake()
+
+
+def _insert(session: Session, first: int, births: Sequence[Birth]) -> None:
+    """The rows of tasks with consecutive numbers."""
+    now = session.now
     tasks, identities, standings, uniques, handed_on, stages = [], [], [], [], [], []
     chain: tuple[str, ...] = ()
     chain_text = "[]"
@@ -87,12 +101,10 @@ def create(session: Session, births: Sequence[Birth], *, in_line: bool = True) -
     session.run_many(_TASK, tasks)
     if stages:
         _enter_stages(session, stages)
-    if pathed:
+    if any(birth.new.path is not None for birth in births):
         standings = _lined_up(session, first, births, standings)
     base = session.fence_base
     enter(session, [standing._replace(fence=base) for standing in standings] if base else standings)
-    touch(session, resources)
-    session.wake()
 
 
 def _due(birth: Birth) -> Birth:

@@ -101,6 +101,9 @@ def _by_key(session: Session, query: TaskQuery, limit: int) -> list[int]:
     if query.parent_id is not None:
         where += " AND t.parent_id = ?"
         parameters.append(query.parent_id)
+    if query.tracking_id is not None:
+        where += " AND i.tracking_id = ?"  # A key may be in very many lineages.
+        parameters.append(query.tracking_id)
     states, values = session.members(query.states or list(TaskState))
     rows = session.rows(
         "SELECT t.seq FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "

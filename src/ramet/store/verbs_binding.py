@@ -16,8 +16,8 @@ class BindingVerbs(Verbs):
     async def bind(self, seq: int, fence: int, task_ids: Sequence[str]) -> list[Binding]:
         return await self._write_beside(partial(binding.bind, seq=seq, fence=fence, task_ids=task_ids))
 
-    async def bound(self, settler_id: str, *, limit: int = 1_000, skip: int = 0) -> list[BoundTask]:
-        return await self._read(partial(binding.bound, settler_id=settler_id, limit=limit, skip=skip))
+    async def bound(self, settler_id: str, *, limit: int = 1_000, after: str | None = None) -> list[BoundTask]:
+        return await self._read(partial(binding.bound, settler_id=settler_id, limit=limit, after=after))
 
     async def claimable(self, kind: str, queue: str, *, limit: int = 1_000) -> list[str]:
         return await self._read(partial(binding.claimable, kind=kind, queue=queue, limit=limit))

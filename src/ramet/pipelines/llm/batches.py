@@ -17,7 +17,7 @@ from ramet.pipelines.llm.app import BATCH_ITEM_LIMITS, ITEM_LIMITS, app
 from ramet.pipelines.llm.batch_results import Settling
 from ramet.pipelines.llm.calling import Job, calling, take_turn
 from ramet.pipelines.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.pipelines.llm.filling import BatchState, Chosen, fill, refuse, release
+from ramet.pipelines.llm.filling import Asked, BatchState, Chosen, fill, refuse, release
 from ramet.pipelines.llm.items import BUSY_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
 from ramet.pipelines.llm.providers.base import PollState
 from ramet.pipelines.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
@@ -87,9 +87,8 @@ async def _send(
 ) -> Outcome | dict[str, Any]:
     size = sum(len(one.told.payload) for one in chosen)
     seconds = min(ctx.remaining_seconds, ctx.call_seconds + size / BYTES_PER_SECOND)
-    requests = [one.request for one in chosen]
     try:
-        sent = await job.provider.submit(requests, submit_key=state.submit_key(ctx.id), seconds=seconds)
+        sent = await job.provider.submit(Asked(chosen), submit_key=state.submit_key(ctx.id), seconds=seconds)
     except Ambiguous as error:
         _note(ctx, state, str(error), "open")
         await _save(ctx, SUBMITTING, state)

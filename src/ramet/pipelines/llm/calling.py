@@ -16,7 +16,7 @@ from ramet.pipelines.llm.answers import Check, open_check
 from ramet.pipelines.llm.providers.base import Caps, Mode, Provider, Rate
 from ramet.pipelines.llm.providers.opening import open_provider
 from ramet.pipelines.llm.requests import Request
-from ramet.pipelines.llm.settings import JOB, ItemPayload, JobSettings
+from ramet.pipelines.llm.settings import JOB, JOB_KEY, ItemPayload, JobSettings
 
 KEYS = {"openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY",)}
 ANY_KEY = "RAMET_LLM_API_KEY"
@@ -89,7 +89,7 @@ async def settings_of(client: Client, job_id: str) -> JobSettings:
     Raises:
         JobGone: there is no such job.
     """
-    page = await client.tasks(tracking_id=job_id, kind=JOB, limit=1)
+    page = await client.tasks(tracking_id=job_id, kind=JOB, key=JOB_KEY, limit=1)
     if not page.tasks:
         raise JobGone(f"job {job_id} has no settings any more: was it pruned?")
     return JobSettings.model_validate(page.tasks[0].payload)

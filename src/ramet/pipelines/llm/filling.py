@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from pydantic import BaseModel
 
@@ -47,16 +47,36 @@ class Chosen(NamedTuple):
     """An item of the batch that is to be sent."""
 
     told: BoundTask
-    request: Request
     amount: int
     """What it may cost, nano-dollars."""
 
 
 def chosen_of(job: Job, told: BoundTask) -> Chosen:
-    """A bound item with what it asks and may cost."""
-    payload = ItemPayload.model_validate_json(told.payload)
-    request = request_of(told.key, payload)
-    return Chosen(told, request, reserve_amount(request, job.settings.prices[payload.model], job.settings.discount))
+    """A bound item with what it may cost."""
+    request = asked_by(told)
+    return Chosen(told, reserve_amount(request, job.settings.prices[request.model], job.settings.discount))
+
+
+def asked_by(told: BoundTask) -> Request:
+    """What a bound item asks."""
+    return request_of(told.key, ItemPayload.model_validate_json(told.payload))
+
+
+class Asked(Sequence[Request]):
+    """What the items of a batch ask: each is made when it is looked at, so that a large batch is small in memory."""
+
+    def __init__(self, chosen: Sequence[Chosen]) -> None:
+        self._chosen = chosen
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, at: int) -> Request: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Request]: ...
+    def __getitem__(self, at: int | slice) -> Request | Sequence[Request]:
+        return Asked(self._chosen[at]) if isinstance(at, slice) else asked_by(self._chosen[at].told)
 
 
 async def fill(ctx: Context, job: Job, queue: str, state: BatchState) -> list[Chosen]:

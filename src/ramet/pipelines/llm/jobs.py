@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from ramet import PRESETS, Client, Context, Lineage, LineageExists, LineageTotals, TaskOptions
@@ -29,6 +30,7 @@ from ramet.pipelines.llm.settings import (
     END,
     ITEM,
     JOB,
+    JOB_KEY,
     LANES_MAX,
     PREFIX,
     QUEUE,
@@ -140,11 +142,12 @@ async def submit_job(
         max_cost=max_cost or NO_CEILING,
         soft_cost=soft_cost,
     )
-    items: list[Any] = [(JOB, settings, {"key": "job"}), *lanes]
-    items += _items(job_id, questions.requests, settings)
+    first: list[Any] = [(JOB, settings, {"key": JOB_KEY}), *lanes]
+    # Not a list: a large job is in memory as seldom as can be.
+    roots = chain(first, _items(job_id, questions.requests, settings))
     try:
-        roots = await client.submit_many(items, one_lineage=True, tracking_id=job_id, limits=limits, on_lineage_end=END)
-        new = roots[0].created
+        told = await client.submit_many(roots, one_lineage=True, tracking_id=job_id, limits=limits, on_lineage_end=END)
+        new = told[0].created
     except LineageExists:
         new = False
     job = await find_job(client, job_id)

@@ -50,9 +50,12 @@ def canonical(value: object) -> str:
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
+    # A dict is asked for by its type first: isinstance of an abstract class costs more than all the rest.
+    if isinstance(value, str | int | None):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if type(value) is dict or isinstance(value, Mapping):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]

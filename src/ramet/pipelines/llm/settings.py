@@ -12,6 +12,7 @@ from ramet.pipelines.llm.pricing.prices import Price
 from ramet.pipelines.llm.providers.base import Mode
 
 JOB = "llm.job"
+JOB_KEY = "job"
 ITEM = "llm.item"
 BATCH_ITEM = "llm.batch_item"
 BATCH = "llm.batch"

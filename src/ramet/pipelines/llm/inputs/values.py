@@ -100,7 +100,7 @@ def check_storable(value: object) -> None:
         elif isinstance(part, float):
             if not math.isfinite(part):
                 raise Wrong(f"{place(path)} is no number of JSON")
-        elif isinstance(part, Mapping):
+        elif type(part) is dict or isinstance(part, Mapping):
             for name, inner in part.items():
                 if _UNSTORABLE.search(name):
                     raise Wrong(f"a key in {place(path)} holds a NUL or half of a surrogate pair; remove it")
