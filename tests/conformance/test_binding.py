@@ -39,6 +39,16 @@ def told(item: Binding, state: str, **more: Any) -> ItemSettlement:
     return ItemSettlement(item.task_id, item.number, state, reason=WHY.get(state), **more)
 
 
+async def test_bound_tasks_are_told_page_by_page(world: World) -> None:
+    claimed, ids = await batch(world, 5)
+    await bind(world, claimed, ids)
+    first = await world.store.bound(claimed.id, limit=2)
+    second = await world.store.bound(claimed.id, limit=2, after=first[-1].task_id)
+    last = await world.store.bound(claimed.id, limit=2, after=second[-1].task_id)
+    assert [[told.task_id for told in page] for page in (first, second, last)] == [ids[:2], ids[2:4], ids[4:]]
+    assert await world.store.bound(claimed.id, after=ids[-1]) == []
+
+
 async def test_a_bound_task_is_claimed_by_nobody_and_ends_as_its_settler_says(world: World) -> None:
     claimed, ids = await batch(world)
     bound = await bind(world, claimed, ids)

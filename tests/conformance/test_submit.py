@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ramet.store import creating
 from ramet.store.base import NewLineage
+from ramet.store.base_queries import TaskQuery
 from ramet.store.errors import LineageExists, StoreError
 from tests.world import World
 
@@ -107,3 +109,13 @@ async def test_task_numbers_grow_over_every_lineage(world: World) -> None:
         await world.submit(world.task(), world.task(), tracking_id=name)
     claimed = sorted(await world.claim(10), key=lambda item: item.standing.seq)
     assert [item.id for item in claimed] == ["t1", "t2", "t3", "t4", "t5", "t6"]
+
+
+async def test_many_roots_are_written_in_parts_and_keep_their_order(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(creating, "PART", 2)
+    ids = await world.submit(*(world.task(f"root {number}") for number in range(5)), tracking_id="large")
+    page = await world.store.tasks(TaskQuery(tracking_id="large"))
+    assert [task.id for task in page.tasks] == ids
+    assert [claimed.id for claimed in await world.claim(10)] == ids

@@ -141,6 +141,7 @@ async def bind_and_settle(world: World) -> None:
     seq, fence = claimed.standing.seq, claimed.standing.fence
     bound = await world.store.bind(seq, fence, [*names, batch, "nobody"])
     await world.store.bound(batch)
+    await world.store.bound(batch, after=names[0])
     items = [ItemSettlement(told.task_id, told.number or 0, "success", result="1") for told in bound[:2]]
     await world.settle(claimed, checkpoint(claimed), items=[*items, items[0]])
     await world.settle(claimed)
