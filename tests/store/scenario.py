@@ -138,8 +138,7 @@ async def bind_and_settle(world: World) -> None:
     await world.submit(*(world.task(name, id=name, kind="image") for name in names), tracking_id="items")
     [batch] = await world.submit(tracking_id="batch")
     claimed = await world.claim_task(batch)
-    seq, fence = claimed.standing.seq, claimed.standing.fence
-    bound = await world.store.bind(seq, fence, [*names, batch, "nobody"])
+    bound = await world.store.bind(claimed.standing.seq, claimed.standing.fence, [*names, batch, "nobody"])
     await world.store.bound(batch)
     await world.store.bound(batch, after=names[0])
     items = [ItemSettlement(told.task_id, told.number or 0, "success", result="1") for told in bound[:2]]
