@@ -5,6 +5,7 @@ from __future__ import annotations
 from ramet import BoundTask, Context
 from ramet.pipelines.llm.booking import INVALID, Booked, Judged, judged, write_answers
 from ramet.pipelines.llm.calling import Job, request_of
+from ramet.pipelines.llm.errors import ProviderError
 from ramet.pipelines.llm.filling import BatchState
 from ramet.pipelines.llm.providers.base import Answer, AnswerState
 from ramet.pipelines.llm.settings import BATCH_ITEM, ItemPayload
@@ -35,19 +36,27 @@ class Settling:
         """
         ctx, state = self._ctx, self._state
         self._open = {told.key: told for told in await ctx.bound()}
-        async for answer in self._job.provider.results(remote_id, seconds=ctx.call_seconds):
-            await self._take(answer)
-            if len(self._booked) >= ANSWERS_PER_COMMIT:
-                await self._commit()
+        try:
+            async for answer in self._job.provider.results(remote_id, seconds=ctx.call_seconds):
+                await self._take(answer)
+                if len(self._booked) >= ANSWERS_PER_COMMIT:
+                    await self._commit()
+        except ProviderError:
+            # The items that were settled so far commit with the lane's next pause: their rows go with them.
+            self._write()
+            raise
         for told in self._open.values():
             ctx.settle_item(told.task_id, told.number, "failed", reason=why_none)
         await self._commit()
         if state.reservation is not None:
             await ctx.reservation(state.reservation, state.amount).settle(self.cost)
 
-    async def _commit(self) -> None:
+    def _write(self) -> None:
         write_answers(self._ctx, self._ctx.tracking_id, self._booked, self._ctx.now)
         self._booked = []
+
+    async def _commit(self) -> None:
+        self._write()
         if self._stage is not None:
             await self._ctx.checkpoint(self._stage, self._state.model_dump())
 

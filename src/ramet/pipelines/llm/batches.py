@@ -256,8 +256,11 @@ async def _cancel(ctx: Context, state: BatchState) -> None:
         poll = await job.provider.poll(remote_id, seconds=ctx.call_seconds)
         if poll.state is PollState.ENDED:
             await Settling(ctx, job, state, None).run(remote_id, "")
+        else:  # What is open counts as spent.
+            _note(ctx, state, f"it was ended while the provider said {poll.provider_state}", "unknown", remote_id)
     except ProviderError as error:
         log.warning("batch %s could not be cancelled at the provider: %s", remote_id, error)
+        _note(ctx, state, f"it was ended and could not be cancelled: {error}", "unknown", remote_id)
 
 
 # --- small parts

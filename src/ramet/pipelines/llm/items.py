@@ -235,9 +235,12 @@ async def _cancel(ctx: Context, payload: ItemPayload, state: ItemState) -> None:
             one = judged(job, request_of(ctx.key, payload), answer)
             await _settle(ctx, state, one.cost)
             write_answers(ctx, ctx.tracking_id, [Booked(ctx.id, state.submit_key(ctx.id), one, late=True)], ctx.now)
+        if not answers:
+            _note(ctx, state, f"it was ended, and {state.remote_id} is {poll.provider_state} at the provider")
     except ProviderError as error:
         # It ends without; what is open counts as spent.
         log.warning("task %s could not be cancelled at the provider: %s", ctx.id, error)
+        _note(ctx, state, f"it was ended, and {state.remote_id} could not be cancelled: {error}")
 
 
 # --- small parts

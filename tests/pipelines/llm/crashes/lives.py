@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import patch
 
 from ramet import Client
 from ramet.pipelines.llm import pipeline
@@ -18,11 +20,14 @@ from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_inline import InlineLink
 from ramet.store.sqlite import SqliteStore
 from ramet.testing import FakeClock, drain
-from tests.pipelines.llm.crashes.billing import BillingProvider
+from tests.pipelines.llm.crashes.billing import WORDS, BillingProvider
 from tests.pipelines.llm.running.conftest import DEAR, MODEL, SLOT_SECONDS, asked
+from tests.postgres import used
 
 MadeStore = SqliteStore | PostgresStore
 SLOTS_MAX = 60
+ROWS = [*WORDS, "owl"]
+"""What the job asks."""
 CHECK = "tests.pipelines.llm.running.test_jobs:Bird"
 DISCOUNT = {Mode.CHAT: 1.0, Mode.BACKGROUND: 1.0, Mode.BATCH: 0.5}
 Season = Callable[["World", Client], Coroutine[Any, Any, None]]
@@ -103,7 +108,8 @@ class World:
         mode = self.provider.mode
         made = JobSettings(
             provider="fake", mode=mode, prices={MODEL: DEAR}, rows=0, items=0, check=CHECK, discount=DISCOUNT[mode],
-            batch_items=4, **settings,
+            batch_items=4,
+            **settings,
         )  # fmt: skip
         await submit_job(client, "job", asked(words), made, max_cost=10**12)
 
@@ -114,9 +120,31 @@ def asking(world: World) -> Iterator[None]:
     opener = calling.opener
     calling.opener = lambda settings: cast(Provider, world.provider)
     try:
-        yield
+        with patch("ramet.pipelines.llm.calling.WAIT_HERE_SECONDS", 0.0):  # Time is the test's.
+            yield
     finally:
         calling.opener = opener
+
+
+@contextmanager
+def world(on: str, mode: Mode, folder: Path) -> Iterator[World]:
+    """One database, empty."""
+    folder.mkdir()
+    address = used.take() if on == "postgres" else None
+    made = World(mode, folder, address)
+    try:
+        with asking(made):
+            yield made
+    finally:
+        if address is not None:
+            used.give_back(address)
+        shutil.rmtree(folder)
+
+
+async def season(world: World, client: Client) -> None:
+    """A process that is started with the command that submits the job, and works on it."""
+    await world.submit(client, ROWS)
+    await world.run(client)
 
 
 async def live(world: World, season: Season, moment: int | None = None) -> Fuse:

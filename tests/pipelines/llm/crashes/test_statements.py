@@ -8,57 +8,29 @@ from __future__ import annotations
 
 import logging
 import random
-import shutil
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
-from ramet import Client
 from ramet.pipelines.llm import items
 from ramet.pipelines.llm.providers.base import Mode
-from tests.pipelines.llm.crashes.billing import WORDS
 from tests.pipelines.llm.crashes.books import wrong
-from tests.pipelines.llm.crashes.lives import Fuse, World, asking, live
-from tests.postgres import used
+from tests.pipelines.llm.crashes.lives import Fuse, live, season, world
 
 MODES = list(Mode)
 STORES = ["postgres", "sqlite"]
-ROWS = [*WORDS, "owl"]
-"""What the job asks."""
 FEW = {"postgres": 3, "sqlite": 12}
 """Moments of the shorter form in each mode: one on a server costs more."""
 PARTS_FULL = 8
-
-
-@contextmanager
-def world(on: str, mode: Mode, folder: Path) -> Iterator[World]:
-    """One database, empty."""
-    folder.mkdir()
-    address = used.take() if on == "postgres" else None
-    made = World(mode, folder, address)
-    try:
-        with asking(made):
-            yield made
-    finally:
-        if address is not None:
-            used.give_back(address)
-        shutil.rmtree(folder)
 
 
 @pytest.fixture(autouse=True)
 def quiet(caplog: pytest.LogCaptureFixture) -> None:
     """What a dying process says is of no use."""
     caplog.set_level(logging.CRITICAL)
-
-
-async def season(world: World, client: Client) -> None:
-    """A process that is started with the command that submits the job, and works on it."""
-    await world.submit(client, ROWS)
-    await world.run(client)
 
 
 async def survive(on: str, mode: Mode, folder: Path, moment: int | None = None) -> Fuse:
