@@ -35,14 +35,15 @@ def quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
 
 
-def cancelled_after(slots: int) -> Season:
-    """A person cancels the job after so many slots; a process that begins then finds it cancelled."""
+def cancelled_after(slots: int, broken: set[str]) -> Season:
+    """A person cancels the job after so many slots, and these verbs fail from then on."""
 
     async def season(world: World, client: Client) -> None:
         await world.submit(client, ROWS)
         for _ in range(slots):
             await world.slot(client)
             world.clock.advance(SLOT_SECONDS)
+        world.provider.fault = faults_at(broken)
         await client.cancel_lineage("llm-job", by="test")
         await world.run(client)
 
@@ -62,10 +63,7 @@ async def test_a_cancelled_job_leaves_nothing_open_and_its_books_right(on: str, 
         chance = random.Random(f"{seed} {mode}")
         with world(on, mode, tmp_path / "run") as made, patch.object(items, "_chance", random.Random(seed)):
             broken = chance.choice([set(), {"cancel"}, {"results"}, {"poll"}, {"find"}])
-            season = cancelled_after(chance.randint(1, SLOTS_BEFORE))
-            await live(made, season, chance.choice([None, chance.randint(100, 5_000)]))
-            made.provider.fault = faults_at(broken)
-            await live(made, season)
+            await live(made, cancelled_after(chance.randint(1, SLOTS_BEFORE), broken))
             found, kept = await looked_at(made)
             assert not found, "\n".join([f"seed {seed}, {broken} broken:", *found])
             late += kept
