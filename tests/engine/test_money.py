@@ -141,8 +141,9 @@ async def test_a_call_that_cost_more_is_told_in_the_log(
         submitted = await client.submit(ask)
         await worked_off(app, client)
     assert await sums(client, submitted.tracking_id) == (150, 0, 90)
-    [record] = caplog.records
-    assert "cost $0.00000015, $0.00000009 more than reserved" in record.getMessage()
+    [over, again] = caplog.records
+    assert "cost $0.00000015, $0.00000009 more than reserved" in over.getMessage()
+    assert "was settled before at $0.00000015: $0.000000001 are not booked" in again.getMessage()
 
 
 async def test_money_is_settled_after_the_claim_was_lost(app: App, client: Client) -> None:
@@ -227,15 +228,36 @@ async def test_a_named_call_that_is_asked_for_again_is_the_same_reservation(app:
     assert await sums(client, submitted.tracking_id) == (25, 0, 0)
 
 
-async def test_a_name_of_a_call_that_is_settled_keeps_no_money_and_is_refused(app: App, client: Client) -> None:
+async def test_a_named_call_that_was_settled_says_so_and_books_nothing_more(
+    app: App, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
     @app.task("ask")
-    async def ask(ctx: Context) -> str:
+    async def ask(ctx: Context) -> int | None:
         await (await ctx.reserve(60, name="first")).settle(25)
-        with pytest.raises(ValueError, match="a call named 'first' before"):
-            await ctx.reserve(60, name="first")
-        return "refused"
+        again = await ctx.reserve(60, name="first")
+        with caplog.at_level(logging.WARNING, logger="ramet.cost"):
+            await again.settle(40)
+        return again.actual
 
     submitted = await client.submit(ask)
     await worked_off(app, client)
-    assert await client.result(submitted.id) == "refused"
+    assert await client.result(submitted.id) == 25
+    assert "was settled before at $0.000000025: $0.00000004 are not booked" in caplog.text
     assert await sums(client, submitted.tracking_id) == (25, 0, 0)
+
+
+async def test_a_name_whose_call_was_open_at_the_end_is_refused_after_a_revive(app: App, client: Client) -> None:
+    @app.task("ask")
+    async def ask(ctx: Context) -> Outcome | str:
+        try:
+            await ctx.reserve(60, name="first")
+        except ValueError as error:
+            return str(error)
+        return ctx.fail("left open")
+
+    submitted = await client.submit(ask)
+    await worked_off(app, client)
+    await client.revive([submitted.id], by="test")
+    await worked_off(app, client)
+    assert "had a call named 'first' when it ended" in await client.result(submitted.id)
+    assert await sums(client, submitted.tracking_id) == (60, 0, 0)

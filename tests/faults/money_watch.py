@@ -51,7 +51,7 @@ def watch(address: str) -> None:
         for table, name in _WATCHED.items():
             note = _NOTE.format(name=name, greater="greatest")
             server.execute(
-                f"CREATE FUNCTION see_{table}() RETURNS trigger LANGUAGE plpgsql "
+                f"CREATE OR REPLACE FUNCTION see_{table}() RETURNS trigger LANGUAGE plpgsql "
                 f"AS $$ BEGIN {note}; RETURN NULL; END $$"
             )
             server.execute(

@@ -297,12 +297,12 @@ class AsyncContext(AsyncDomain, AsyncBinder, AsyncRates, BaseContext):
         Args:
             nano_dollars: upper bound of the price; cap the call's output so that it holds.
             name: what this task calls the call. Asked again under the name, by a later claim after a crash, it is the
-                same reservation, as large as it was first; use a name once.
+                same reservation, as large as it was first; its ``actual`` tells when that call was settled already.
 
         Raises:
             CostRefused: the ceiling of the lineage, the UTC day or the database has no room.
             ClaimLost: the claim is not this handler's any more.
-            ValueError: not a whole number of nano-dollars, or a name whose call was settled before.
+            ValueError: not a whole number of nano-dollars, or a name whose call was open when the task ended.
         """
         return await self._reserve(nano_dollars, name)
 

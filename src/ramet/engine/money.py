@@ -37,11 +37,13 @@ class CostRefused(Exception):
 class Reservation:
     """Money kept for one call. Settle it when the price is known; until then its whole amount counts."""
 
-    def __init__(self, desk: Desk, reservation_id: str, amount: int, task_id: str) -> None:
+    def __init__(self, desk: Desk, reservation_id: str, amount: int, task_id: str, actual: int | None = None) -> None:
         self._desk = desk
         self.id = reservation_id
         self.amount = amount
         """Nano-dollars."""
+        self.actual = actual
+        """What the call cost, when a reservation of this name was settled before: the call was made, make no other."""
         self._task_id = task_id
 
     async def settle(self, actual: int) -> None:
@@ -56,7 +58,10 @@ class Reservation:
         if booked.actual is None:
             log.warning("reservation %s of task %s was pruned: %s are not booked", self.id, self._task_id,
                         dollars(amount))  # fmt: skip
-        elif booked.over and booked.actual == amount:
+        elif booked.actual != amount:
+            log.warning("a call of task %s was settled before at %s: %s are not booked", self._task_id,
+                        dollars(booked.actual), dollars(amount))  # fmt: skip
+        elif booked.over:
             log.warning("a call of task %s cost %s, %s more than reserved: cap its output or reserve more",
                         self._task_id, dollars(amount), dollars(booked.over))  # fmt: skip
 
@@ -69,6 +74,7 @@ class SyncReservation:
         self._wait_for = wait_for
         self.id = reservation.id
         self.amount = reservation.amount
+        self.actual = reservation.actual
 
     def settle(self, actual: int) -> None:
         """See :meth:`Reservation.settle`."""
@@ -91,7 +97,7 @@ async def reserve(desk: Desk, work: Work, nano_dollars: int, name: str | None = 
     if answer.refused == BlockReason.COST:
         raise CostRefused(answer.detail, answer.retry_seconds)
     if answer.refused == USED:
-        raise ValueError(f"task {work.id} had a call named {name!r} before: give every call a name of its own")
+        raise ValueError(f"task {work.id} had a call named {name!r} when it ended: give the next one another name")
     if answer.refused is not None:
         return answer.refused
-    return Reservation(desk, reservation_id, amount, work.id)
+    return Reservation(desk, reservation_id, amount, work.id, answer.actual)

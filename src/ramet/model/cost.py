@@ -27,7 +27,7 @@ SOFT_AND_HARD = (
 )
 """Settings of which the first may not be put above the second."""
 USED = "used"
-"""Why a reservation is refused whose id belongs to one that is settled or closed: it would keep no money."""
+"""Why a reservation is refused whose id belongs to one that was closed by the end of its task: it keeps no money."""
 ALL_DAYS = -1
 """Stands in the place of a day for the sums over all of them."""
 
@@ -52,6 +52,8 @@ class Reserved(NamedTuple):
     detail: str = ""
     retry_seconds: float | None = None
     """When asking again makes sense; None when it never will."""
+    actual: int | None = None
+    """What the call cost, when this very reservation was settled before."""
 
 
 class Actual(NamedTuple):

@@ -31,20 +31,20 @@ def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[Reserved
         if why is not None or standing is None or lineage is None:
             answers.append(Reserved(item.id, why))
         elif item.id in known:
-            answers.append(Reserved(item.id, None if known[item.id] else USED))
+            actual, closed = known[item.id]
+            refused = USED if closed and actual is None else None
+            answers.append(Reserved(item.id, refused, actual=actual))
         else:
             answers.append(_reserve(session, item, lineages, lineage))
-            known[item.id] = True
+            known[item.id] = None, False
     return answers
 
 
-def _known(session: Session, wanted: Sequence[ReserveRequest]) -> dict[str, bool]:
-    """Reservations that were made before, since an answer was lost; whether each is still open."""
+def _known(session: Session, wanted: Sequence[ReserveRequest]) -> dict[str, tuple[int | None, bool]]:
+    """Reservations that were made before, since an answer was lost: what each cost, and whether it is closed."""
     listed, values = session.members({item.id for item in wanted})
-    rows = session.rows(
-        f"SELECT id, settled_at IS NULL AND closed_at IS NULL FROM ramet_reservations WHERE id IN {listed}", (values,)
-    )
-    return {reservation_id: bool(is_open) for reservation_id, is_open in rows}
+    rows = session.rows(f"SELECT id, actual, closed_at FROM ramet_reservations WHERE id IN {listed}", (values,))
+    return {reservation_id: (actual, closed_at is not None) for reservation_id, actual, closed_at in rows}
 
 
 def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage], lineage: Lineage) -> Reserved:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from ramet import PRESETS, Client, Context, Lineage, LineageExists, LineageTotals, TaskOptions
+from ramet import PRESETS, Client, Context, Lineage, LineageExists, LineageTotals, Outcome, TaskOptions
 from ramet.pipelines.llm import tables
 from ramet.pipelines.llm.app import NO_CEILING, app
 from ramet.pipelines.llm.calling import settings_of
@@ -206,8 +206,8 @@ async def job(ctx: Context, payload: JobSettings) -> None:
 
 
 @app.task(END, queue=QUEUE)
-async def end_job(ctx: Context, totals: LineageTotals) -> None:
-    """Write down how a job ended."""
+async def end_job(ctx: Context, totals: LineageTotals) -> Outcome | None:
+    """Write down how a job ended. One of which nothing succeeded fails here too, so that the monitor counts it."""
     counts = await ctx.client.counts(totals.tracking_id)
     items = [count for count in counts if count.kind in (ITEM, BATCH_ITEM)]
     succeeded = sum(count.tasks for count in items if count.state == "success")
@@ -217,3 +217,4 @@ async def end_job(ctx: Context, totals: LineageTotals) -> None:
         state = "succeeded"
     row = (totals.tracking_id, state, succeeded, others, totals.reason, totals.ended_at)
     ctx.write(tables.ADD_JOB, row)
+    return Outcome.fail("no item succeeded") if (totals.state, state) == ("finished", "failed") else None
