@@ -46,6 +46,28 @@ async def test_at_its_deadline_the_lineages_row_flips_first_and_its_tasks_follow
     assert await world.outcomes(claimed.id) == ["ended"]
 
 
+async def test_the_end_of_a_lineage_touches_its_own_tasks_and_none_that_failed_before(world: World) -> None:
+    """A lineage that failed long ago is not looked at again, and what a person revived of it stays revived."""
+    old = await world.submit(world.task(), tracking_id="old", lineage_seconds=100.0)
+    world.clock.advance(100.0)
+    await world.sweep()
+    await world.submit(world.task(), world.task(), tracking_id="other", lineage_seconds=10_000.0)
+    before = await world.store.lineage("old")
+    world.clock.advance(1_000.0)
+    late = await world.submit(world.task(), tracking_id="late", lineage_seconds=50.0)
+    world.clock.advance(50.0)
+    # The claim itself ends it, before any sweep: no new work of a lineage whose time is over.
+    assert {claimed.standing.tracking_id for claimed in await world.claim(10)} == {"other"}
+    lineage = await world.store.lineage("late")
+    assert lineage is not None
+    assert (lineage.state, lineage.ended_at) == ("failed", world.clock.now)
+    told = [await world.store.sweep() for _ in range(3)]
+    assert [(swept.lineages_ended, swept.ended) for swept in told] == [(0, 1), (0, 0), (0, 0)]
+    assert await world.store.lineage("old") == before
+    assert await world.states(*old, *late) == ["failed"] * 2
+    assert (await world.get(old[0])).finished_at == world.clock.now - 1_050.0
+
+
 async def test_after_the_row_flipped_nothing_is_claimed_settled_or_spawned(world: World) -> None:
     await world.submit(world.task(), world.task(priority=1), lineage_seconds=200.0)
     claimed = await world.claim_one()

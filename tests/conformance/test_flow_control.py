@@ -322,6 +322,45 @@ async def test_a_server_that_names_a_time_pauses_its_resource_for_everybody(worl
     assert (await world.get(claimed.id)).snoozes == 1
 
 
+@pytest.mark.parametrize("seconds", [30.0, 130.0, 7_200.0, 259_200.0])
+async def test_the_time_that_a_server_names_is_kept_whatever_its_size(world: World, seconds: float) -> None:
+    """Up to three days: for the task itself and, where it has one, for its resource. It costs no attempt."""
+    with_resource = world.task(resource=HOST, task_seconds=None)
+    without = world.task(kind="image", task_seconds=None)
+    ids = await world.submit(with_resource, without, lineage_seconds=1_000_000.0)
+    named_at = world.clock.now
+    for claimed in await world.claim(2):
+        snooze = ev.Snooze(claimed.standing.fence, seconds, f"retry after {seconds:g} s", "")
+        await world.settle(claimed, snooze)
+    tasks = [await world.get(task_id) for task_id in ids]
+    assert [(task.available_at, task.attempts, task.snoozes) for task in tasks] == [(named_at + seconds, 0, 1)] * 2
+    [resource] = await world.store.resources()
+    assert (resource.name, resource.paused_until) == (HOST, named_at + seconds)
+    await world.submit(world.task(resource=HOST), tracking_id="other", lineage_seconds=1_000_000.0)
+    world.clock.advance(seconds - 1.0)
+    await world.sweep()
+    assert await world.claim(10) == []
+    world.clock.advance(1.0)
+    assert len(await world.claim(10)) == 3
+
+
+async def test_a_time_beyond_the_deadline_is_cut_by_it_alone(world: World) -> None:
+    """The task is failed at its deadline, or polled then if only time ends it; the resource stays paused."""
+    counted, timed = world.task(task_seconds=100.0), world.task(task_seconds=100.0, max_attempts=None)
+    ids = await world.submit(counted, timed, max_cost=1)
+    for claimed in await world.claim(2):
+        await world.settle(claimed, ev.Snooze(claimed.standing.fence, 259_200.0, "retry after 3 days", HOST))
+    [resource] = await world.store.resources()
+    assert resource.paused_until == world.clock.now + 259_200.0
+    world.clock.advance(100.0)
+    await world.sweep()
+    assert await world.states(*ids) == ["failed", "pending"]
+    last = await world.claim_one()
+    assert (last.id, last.standing.attempts) == (ids[1], 1)
+    await world.settle(last, ev.Snooze(last.standing.fence, 259_200.0, "retry after 3 days", HOST))
+    assert (await world.get(ids[1])).reason == "task_deadline: retry after 3 days"
+
+
 async def test_an_ordinary_snooze_pauses_nothing(world: World) -> None:
     await submit(world, 3, resource=HOST)
     claimed = await world.claim_one()

@@ -139,6 +139,31 @@ async def test_a_handler_is_told_what_is_left_of_the_invocation(app: App, client
     assert seen == [(195, 60), (45, 45), (45, 45), (15, 15)]
 
 
+async def test_the_last_poll_of_a_task_that_time_ends_has_the_time_of_any(
+    app: App, client: Client, clock: FakeClock
+) -> None:
+    """It begins after the task's deadline, which leaves its calls the invocation's time nevertheless."""
+    seen = []
+
+    @app.task("slow", pulled=True, limits=Limits(task_seconds=7_200, max_attempts=None, call_seconds=60))
+    async def slow(ctx: Context) -> Outcome:
+        seen.append((ctx.remaining_seconds, ctx.call_seconds))
+        return ctx.snooze(10_000)
+
+    @app.task("poll")
+    async def poll(ctx: Context) -> None:
+        await ctx.invoke([slow], wait=False)
+
+    asked = await client.submit(slow, limits=Limits(max_cost=1))
+    for seconds in (0.0, 7_100.0, 100.0):
+        clock.advance(seconds)
+        await client.submit("poll")
+        await drain(app, client, advance=False)
+    assert seen == [(195, 60), (195, 60)]
+    found = await task(client, asked.id)
+    assert (found.state, found.reason, found.finished_at) == ("failed", "task_deadline", clock.now())
+
+
 async def test_an_invocation_that_waits_takes_what_comes_due_meanwhile(
     app: App, client: Client, clock: FakeClock
 ) -> None:
