@@ -91,20 +91,15 @@ async def _raise(client: Client, job: Job, max_cost: int) -> None:
 
 
 async def _revive(client: Client, job: Job) -> int:
-    """New attempts for items that ended without an answer, and for the lanes that send them.
-
-    Raises:
-        LlmError: no lane is left to send them.
-    """
-    lanes = [task.state async for task in client.all_tasks(tracking_id=job.job_id, kind=BATCH)]
-    if lanes and all(state == "success" for state in lanes):
-        raise LlmError(f"all batches of job {job.name} are done: submit the rows that failed as a job of their own")
+    """New attempts for items that ended without an answer, then for the lanes that send them."""
     seconds = job.settings.limits.lineage_seconds
     states = ["failed", "skipped", "cancelled"]
     if job.lineage.state in ("cancelled", "failed"):
         states.append("pending")  # The end of a job reaches its tasks one after another; reviving waits for it.
     count = 0
-    for kind in (BATCH, BATCH_ITEM, ITEM):
+    for kind in (BATCH_ITEM, ITEM, BATCH):
+        if kind == BATCH and not count:
+            break
         ids = [task.id async for task in client.all_tasks(tracking_id=job.job_id, kind=kind, states=states)]
         for start in range(0, len(ids), REVIVE_AT_ONCE):
             part = ids[start : start + REVIVE_AT_ONCE]

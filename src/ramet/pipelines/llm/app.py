@@ -17,6 +17,9 @@ LIMITS = Limits(payload_bytes_max=1_048_576)
 ITEM_LIMITS = replace(LIMITS, max_attempts=None, task_seconds=BATCH_SECONDS)
 """Items and batches fail by time and money, never by count. A job gives its items a stricter deadline."""
 
+LANE_LIMITS = replace(LIMITS, max_attempts=None, task_seconds=30 * 86_400.0)
+"""A lane sends one batch after the other, so what ends it is the end of its job."""
+
 BATCH_ITEM_LIMITS = replace(LIMITS, task_seconds=BATCH_SECONDS)
 """Of what lanes bind and settle. Nothing claims it, so no attempt counts; the poll of its lane is its own."""
 

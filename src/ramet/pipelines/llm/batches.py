@@ -13,7 +13,7 @@ from typing import Any
 
 from ramet import Context, CostRefused, Outcome, Permanent, RetryAfter, Transient
 from ramet.pipelines.llm import tables
-from ramet.pipelines.llm.app import BATCH_ITEM_LIMITS, ITEM_LIMITS, app
+from ramet.pipelines.llm.app import BATCH_ITEM_LIMITS, LANE_LIMITS, app
 from ramet.pipelines.llm.batch_results import Settling
 from ramet.pipelines.llm.calling import Job, calling, take_turn
 from ramet.pipelines.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
@@ -38,7 +38,7 @@ BYTES_PER_SECOND = 1_000_000
 """An upload may take as much longer than another call."""
 
 
-@app.task(BATCH, queue=BATCHES, limits=ITEM_LIMITS, pulled=True)
+@app.task(BATCH, queue=BATCHES, limits=LANE_LIMITS, pulled=True)
 async def batch(ctx: Context, payload: LanePayload) -> Outcome | dict[str, Any]:
     job = await calling.job(ctx.client, ctx.tracking_id)
     state = BatchState.model_validate(ctx.state)
@@ -67,7 +67,8 @@ async def _send_next(ctx: Context, job: Job, lane: LanePayload, state: BatchStat
     if not chosen:
         if await _live(ctx):
             return Outcome.snooze(IDLE_SECONDS, "no items now")
-        return {"batches": state.submits}
+        # Not a success: a person who revives items revives the lane that sends them too.
+        return Outcome.skip("no items are left")
     seconds = await take_turn(ctx, job, lane.model, {"batches": 1})
     if seconds > 0.0:
         return Outcome.snooze(seconds, "rate")
@@ -201,6 +202,10 @@ async def _poll(ctx: Context, job: Job, state: BatchState) -> Outcome:
         poll = await job.provider.poll(state.remote_id, seconds=ctx.call_seconds)
         if poll.state is PollState.LIVE:
             await ctx.progress(poll.done, poll.total or state.items, poll.provider_state)
+            bound = await ctx.client.bound_counts(ctx.tracking_id)
+            if ctx.id not in bound and job.caps.can_cancel:
+                # All its items timed out or were cancelled: it is stopped, and what it did until then is booked.
+                await job.provider.cancel(state.remote_id, seconds=ctx.call_seconds)
             return Outcome.snooze(poll_seconds(age, poll.retry_seconds))
         if poll.state is PollState.ENDED:
             why = f"no_answer: the batch ended ({poll.provider_state}) without one"

@@ -6,6 +6,7 @@ Settings of a job are read once in a process, and a provider is opened once in a
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -113,6 +114,9 @@ def open_from_environment(settings: JobSettings) -> Provider:
         settings.provider, settings.mode, base_url=settings.base_url, api_key=key_for(settings.provider)
     )
 
+
+# A line for each request of a hundred thousand tells nobody anything.
+logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 calling = Calling()
 

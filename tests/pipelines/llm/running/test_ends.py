@@ -7,7 +7,7 @@ import pytest
 from ramet import testing
 from ramet.pipelines.llm import pipeline
 from ramet.pipelines.llm.providers.base import Mode
-from ramet.pipelines.llm.settings import BATCH_ITEM, ITEM
+from ramet.pipelines.llm.settings import BATCH, BATCH_ITEM, ITEM
 from ramet.pipelines.llm.status import ItemState
 from tests.pipelines.llm.running.conftest import Desk
 from tests.pipelines.llm.running.test_jobs import PRICE_OF_ONE
@@ -62,3 +62,29 @@ async def test_an_uncertain_batch_is_found_and_not_sent_again(desk: Desk) -> Non
     assert (outcome, items) == ("found", 2)
     counts = {count.kind for count in await desk.client.counts() if count.state == "success"}
     assert BATCH_ITEM in counts
+
+
+@pytest.mark.parametrize("mode", [Mode.BATCH])
+async def test_a_batch_whose_items_all_timed_out_is_cancelled_at_the_provider(desk: Desk) -> None:
+    desk.provider.seconds = float("inf")
+    await desk.submit(["owl", "finch"], item_seconds=3_000.0)
+    await desk.run()
+    assert desk.provider.cancels == list(desk.provider.taken)
+    assert {reason.partition(":")[0] for reason in (await desk.results()).values()} == {"task_deadline"}
+    assert (await desk.status()).job.lineage.reserved == 0
+
+
+@pytest.mark.parametrize("mode", [Mode.BATCH])
+async def test_items_of_a_batch_that_failed_are_revived_with_their_lane(desk: Desk) -> None:
+    answer = desk.provider.answer
+    desk.provider.answer = lambda request: None
+    job = await desk.submit(["owl"])
+    await desk.run()
+    assert (await desk.results())["owl"].startswith("no_answer: ")
+    desk.provider.answer = answer
+    for kind in (BATCH_ITEM, BATCH):
+        page = await desk.client.tasks(tracking_id=job.job_id, kind=kind)
+        assert len(await desk.client.revive([task.id for task in page.tasks], by="test")) == 1
+    await desk.run()
+    assert await desk.results() == {"owl": "OWL"}
+    assert (await desk.status()).job.lineage.spent == PRICE_OF_ONE
