@@ -51,13 +51,23 @@ def watch(address: str) -> None:
         for table, name in _WATCHED.items():
             note = _NOTE.format(name=name, greater="greatest")
             server.execute(
-                f"CREATE OR REPLACE FUNCTION see_{table}() RETURNS trigger LANGUAGE plpgsql "
+                f"CREATE FUNCTION see_{table}() RETURNS trigger LANGUAGE plpgsql "
                 f"AS $$ BEGIN {note}; RETURN NULL; END $$"
             )
             server.execute(
                 f"CREATE TRIGGER see_{table} AFTER UPDATE OF spent, reserved ON {table} "
                 f"FOR EACH ROW EXECUTE FUNCTION see_{table}()"
             )
+
+
+def unwatch(address: str) -> None:
+    """Take the triggers back: a database on a server is emptied and used again, with all that hangs on its tables."""
+    if "://" not in address:
+        return
+    with psycopg.connect(address, autocommit=True) as server:
+        for table in _WATCHED:
+            server.execute(f"DROP FUNCTION IF EXISTS see_{table}() CASCADE")
+        server.execute("DROP TABLE IF EXISTS money_seen")
 
 
 async def seen(client: Client) -> dict[str, Seen]:

@@ -23,7 +23,7 @@ from tests.crash.process import WorkerProcess
 from tests.engine.waiting import until
 from tests.faults import paid_calls
 from tests.faults.money_app import AMOUNT_MAX, DEATHS, amount_of, app, dies_after, price_of
-from tests.faults.money_watch import seen, watch, wrong_now
+from tests.faults.money_watch import seen, unwatch, watch, wrong_now
 from tests.invariants import violations
 
 WORKERS, CONCURRENCY = 8, 4
@@ -132,6 +132,13 @@ async def kill_at_seeded_moments(run: Run, client: Client, kills: int) -> None:
 
         await until(far_enough, "more calls")
         run.kill_one(rng)
+
+
+@pytest.fixture(autouse=True)
+def unwatched(backend: Backend) -> Iterator[None]:
+    """Whatever a test watched is as it was before."""
+    yield
+    unwatch(backend.address)
 
 
 @pytest.mark.crash

@@ -134,6 +134,8 @@ async def _count(ctx: Context, job: Job, state: BatchState) -> int:
     most = min(job.settings.batch_items, job.caps.items_max)
     if state.items_max is not None:
         most = min(most, state.items_max)
+    # All of it is read into memory once: of large prompts no more than a batch may have.
+    most = min(most, job.settings.batch_bytes * 5 // (4 * job.settings.mean_bytes))
     room = await _room(ctx)
     if room is not None and job.settings.mean_amount:
         most = min(most, room * 5 // (4 * job.settings.mean_amount))

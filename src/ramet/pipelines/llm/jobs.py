@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from ramet import PRESETS, Client, Context, Lineage, LineageExists, LineageTotals, Outcome, TaskOptions
+from ramet import PRESETS, Client, Context, Limits, Lineage, LineageExists, LineageTotals, Outcome, TaskOptions
 from ramet.pipelines.llm import tables
 from ramet.pipelines.llm.app import NO_CEILING, app
 from ramet.pipelines.llm.calling import settings_of
@@ -26,6 +26,7 @@ from ramet.pipelines.llm.requests import Request, canonical
 from ramet.pipelines.llm.settings import (
     BATCH,
     BATCH_ITEM,
+    BATCH_SECONDS,
     BATCHES,
     END,
     ITEM,
@@ -133,15 +134,11 @@ async def submit_job(
             "rows": len(questions.rows),
             "items": len(questions.requests),
             "mean_amount": -(-sum(amounts) // len(amounts)),
+            "mean_bytes": _mean_bytes(questions),
         }
     )
     lanes = list(_lanes(questions, settings)) if settings.mode is Mode.BATCH else []
-    limits = replace(
-        PRESETS[settings.preset],
-        max_tasks=len(questions.requests) + len(lanes) + 2,
-        max_cost=max_cost or NO_CEILING,
-        soft_cost=soft_cost,
-    )
+    limits = _limits(settings, len(questions.requests) + len(lanes) + 2, max_cost, soft_cost)
     first: list[Any] = [(JOB, settings, {"key": JOB_KEY}), *lanes]
     # Not a list: a large job is in memory as seldom as can be.
     roots = chain(first, _items(job_id, questions.requests, settings))
@@ -156,8 +153,28 @@ async def submit_job(
     return job, new
 
 
+def _limits(settings: JobSettings, tasks: int, max_cost: int, soft_cost: int | None) -> Limits:
+    """Those of the job's lineage."""
+    preset = PRESETS[settings.preset]
+    # A provider has a day for a batch, whatever the preset.
+    least = BATCH_SECONDS + preset.schedule_seconds if settings.mode is Mode.BATCH else 0.0
+    return replace(
+        preset,
+        lineage_seconds=max(preset.lineage_seconds, least),
+        max_tasks=tasks,
+        max_cost=max_cost or NO_CEILING,
+        soft_cost=soft_cost,
+    )
+
+
 def _amounts(questions: Questions, settings: JobSettings) -> list[int]:
     return [reserve_amount(one, settings.prices[one.model], settings.discount) for one in questions.requests]
+
+
+def _mean_bytes(questions: Questions) -> int:
+    """About what a question takes, in the mean."""
+    total = sum(len(str(message["content"])) for request in questions.requests for message in request.messages)
+    return max(1, total // len(questions.requests))
 
 
 def _lanes(questions: Questions, settings: JobSettings) -> Iterator[tuple[str, Any, TaskOptions]]:

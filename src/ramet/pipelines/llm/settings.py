@@ -59,6 +59,8 @@ class JobSettings(BaseModel):
     batch_bytes: int = 180_000_000
     mean_amount: int = 0
     """What an item may cost at most, in the mean; nano-dollars."""
+    mean_bytes: int = 1
+    """About what a question takes, in the mean."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     source: str = ""

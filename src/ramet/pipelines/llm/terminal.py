@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -120,22 +121,22 @@ class BarView:
             SpinnerColumn(),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            TextColumn("{task.description}"),
             TimeElapsedColumn(),
-            console=out,
-            transient=True,
         )
         self._bar = self._progress.add_task("", total=None)
-        self._progress.start()
+        self._words = Text(no_wrap=True, overflow="ellipsis")
+        # The words have a line of their own: beside the bar they would push it out of a narrow terminal.
+        self._live = Live(Group(self._progress, self._words), console=out, transient=True)
+        self._live.start()
 
     def look(self, status: JobStatus) -> None:
         """A moment later."""
-        words = " · ".join(_live_parts(status))
-        self._progress.update(self._bar, completed=status.done, total=status.total, description=words)
+        self._words.plain = " · ".join(_live_parts(status))
+        self._progress.update(self._bar, completed=status.done, total=status.total)
 
     def close(self) -> None:
         """There is nothing more to tell."""
-        self._progress.stop()
+        self._live.stop()
 
 
 class LineView:
