@@ -1,8 +1,8 @@
 """Databases that are used again: a test gets one with ramet's tables as they are when they are new.
 
 Making a database takes longer than most tests do. So what a test leaves is taken away inside of the database: every
-row and everything that it created. A database whose tables a test changed is dropped; so is one where there can be
-only one.
+row and everything that it created. A database whose tables a test changed, or gave a trigger, is dropped; so is one
+where there can be only one.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ BEGIN
         EXECUTE line;
     END LOOP;
     IF EXISTS (TABLE unused.things EXCEPT TABLE unused.known) OR EXISTS (TABLE unused.known EXCEPT TABLE unused.things)
+       OR EXISTS (SELECT FROM pg_trigger WHERE NOT tgisinternal AND tgrelid IN (SELECT oid FROM unused.known))
     THEN
         RETURN FALSE;
     END IF;
