@@ -9,6 +9,7 @@ from ramet.pipelines.llm.errors import ProviderError
 from ramet.pipelines.llm.filling import BatchState
 from ramet.pipelines.llm.providers.base import Answer, AnswerState
 from ramet.pipelines.llm.settings import BATCH_ITEM, ItemPayload
+from ramet.pipelines.llm.submits import settle
 
 ANSWERS_PER_COMMIT = 1_000
 AGAIN_SECONDS = 60.0
@@ -48,8 +49,7 @@ class Settling:
         for told in self._open.values():
             ctx.settle_item(told.task_id, told.number, "failed", reason=why_none)
         await self._commit()
-        if state.reservation is not None:
-            await ctx.reservation(state.reservation, state.amount).settle(self.cost)
+        await settle(ctx, state, self.cost)
 
     def _write(self) -> None:
         write_answers(self._ctx, self._ctx.tracking_id, self._booked, self._ctx.now)

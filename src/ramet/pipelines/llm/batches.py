@@ -21,6 +21,7 @@ from ramet.pipelines.llm.filling import Asked, BatchState, Chosen, fill, refuse,
 from ramet.pipelines.llm.items import BUSY_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
 from ramet.pipelines.llm.providers.base import PollState
 from ramet.pipelines.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
+from ramet.pipelines.llm.submits import reset, save, settle
 
 log = logging.getLogger("ramet.llm")
 
@@ -79,7 +80,7 @@ async def _send_next(ctx: Context, job: Job, lane: LanePayload, state: BatchStat
         return await _no_room(ctx, job, queue, chosen, error)
     state.reservation, state.amount, state.items = reservation.id, reservation.amount, len(chosen)
     state.remote_id, state.submitted_at, state.looks = None, ctx.now, 0
-    await _save(ctx, SUBMITTING, state)
+    await save(ctx, SUBMITTING, state)
     return await _send(ctx, job, lane, state, chosen)
 
 
@@ -92,11 +93,11 @@ async def _send(
         sent = await job.provider.submit(Asked(chosen), submit_key=state.submit_key(ctx.id), seconds=seconds)
     except Ambiguous as error:
         _note(ctx, state, str(error), "open")
-        await _save(ctx, SUBMITTING, state)
+        await save(ctx, SUBMITTING, state)
         return Outcome.snooze(poll_seconds(0.0), f"ambiguous: {error}")
     except ProviderError as error:
-        await _settle(ctx, state, 0)
-        await _save(ctx, QUEUED, state)
+        await settle(ctx, state, 0)
+        await save(ctx, QUEUED, state)
         if isinstance(error, Refused):
             return await _by_halves(ctx, state, f"refused: {error.code}: {error}")
         if isinstance(error, TooBusy):
@@ -107,7 +108,7 @@ async def _send(
             raise Transient(str(error)) from error
         raise
     state.remote_id = sent.remote_id
-    await _save(ctx, PROCESSING, state)
+    await save(ctx, PROCESSING, state)
     return Outcome.snooze(poll_seconds(0.0))
 
 
@@ -131,7 +132,7 @@ async def _by_halves(ctx: Context, state: BatchState, why: str) -> Outcome:
     else:
         state.items_max = max(1, len(bound) // 2)
         await release(ctx, bound[state.items_max :])
-    await _save(ctx, QUEUED, state)
+    await save(ctx, QUEUED, state)
     return Outcome.snooze(NEXT_SECONDS, f"by halves: {why}")
 
 
@@ -159,30 +160,30 @@ async def _look_for(ctx: Context, job: Job, state: BatchState) -> Outcome:
     if remote_id is not None:
         _note(ctx, state, "it was found", "found", remote_id)
         state.remote_id = remote_id
-        await _save(ctx, PROCESSING, state)
+        await save(ctx, PROCESSING, state)
         return Outcome.snooze(NEXT_SECONDS)
     state.looks += 1
     if state.looks < LOOKS_MAX:
         _note(ctx, state, "it is not there yet", "open")
-        await _save(ctx, SUBMITTING, state)
+        await save(ctx, SUBMITTING, state)
         return Outcome.snooze(LOOK_SECONDS, "is it there?")
     _note(ctx, state, f"not there after {state.looks} looks", "not_found")
-    await _settle(ctx, state, 0)
-    await _save(ctx, QUEUED, state)
+    await settle(ctx, state, 0)
+    await save(ctx, QUEUED, state)
     return Outcome.snooze(NEXT_SECONDS)
 
 
 async def _unknown(ctx: Context, job: Job, state: BatchState) -> Outcome:
     """The provider cannot be asked: the money counts as spent, and it may be sent again a few times."""
     _note(ctx, state, "the provider cannot be asked", "unknown")
-    await _settle(ctx, state, state.amount)
+    await settle(ctx, state, state.amount)
     state.ambiguous += 1
     if state.ambiguous <= job.settings.call_retries:
-        await _save(ctx, QUEUED, state)
+        await save(ctx, QUEUED, state)
         return Outcome.snooze(NEXT_SECONDS)
     for told in await ctx.bound():
         ctx.settle_item(told.task_id, told.number, "failed", reason="unknown: nobody knows what became of its batch")
-    await _save(ctx, QUEUED, state)
+    await save(ctx, QUEUED, state)
     return Outcome.snooze(NEXT_SECONDS)
 
 
@@ -216,10 +217,10 @@ async def _poll(ctx: Context, job: Job, state: BatchState) -> Outcome:
     except NotSent as error:
         return Outcome.snooze(poll_seconds(age), f"not reached: {error}")
     if poll.state is PollState.FAILED:
-        await _settle(ctx, state, 0)
-        await _save(ctx, QUEUED, state)
+        await settle(ctx, state, 0)
+        await save(ctx, QUEUED, state)
         return await _by_halves(ctx, state, f"refused: {poll.provider_state}: {poll.error}")
-    await _settle(ctx, state, state.amount)
+    await settle(ctx, state, state.amount)
     for told in await ctx.bound():
         reason = f"lost: the provider does not know batch {state.remote_id} any more"
         ctx.settle_item(told.task_id, told.number, "failed", reason=reason)
@@ -230,7 +231,7 @@ async def _done(ctx: Context, state: BatchState) -> Outcome:
     state.reservation, state.remote_id, state.ambiguous = None, None, 0
     if state.items_max is not None:
         state.items_max *= 2
-    await _save(ctx, QUEUED, state)
+    await save(ctx, QUEUED, state)
     return Outcome.snooze(NEXT_SECONDS)
 
 
@@ -240,9 +241,7 @@ async def end_batch(ctx: Context, payload: LanePayload) -> None:
     state = BatchState.model_validate(ctx.state)
     if ctx.stage in (SUBMITTING, PROCESSING):
         await _cancel(ctx, state)
-    # Whoever revives it sends anew, under a name that no claim can have reserved under.
-    state.submits, state.remote_id, state.reservation = state.submits + 1, None, None
-    await _save(ctx, QUEUED, state)
+    await reset(ctx, QUEUED, state)
 
 
 async def _cancel(ctx: Context, state: BatchState) -> None:
@@ -266,16 +265,3 @@ async def _cancel(ctx: Context, state: BatchState) -> None:
     except ProviderError as error:
         log.warning("batch %s could not be cancelled at the provider: %s", remote_id, error)
         _note(ctx, state, f"it was ended and could not be cancelled: {error}", "unknown", remote_id)
-
-
-# --- small parts
-
-
-async def _save(ctx: Context, stage: str, state: BatchState) -> None:
-    await ctx.checkpoint(stage, state.model_dump())
-
-
-async def _settle(ctx: Context, state: BatchState, actual: int) -> None:
-    if state.reservation is not None:
-        await ctx.reservation(state.reservation, state.amount).settle(actual)
-        state.reservation = None

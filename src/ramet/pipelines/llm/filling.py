@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, overload
 
-from pydantic import BaseModel
-
 from ramet import BoundTask, Context, item
 from ramet.model.cost import Ceiling
 from ramet.pipelines.llm.calling import Job, request_of
 from ramet.pipelines.llm.pricing.prices import reserve_amount
 from ramet.pipelines.llm.requests import Request
 from ramet.pipelines.llm.settings import BATCH_ITEM, ItemPayload
+from ramet.pipelines.llm.submits import SubmitState
 
 LOOK_AT = 10_000
 """Items that one look lists."""
@@ -22,25 +21,14 @@ OVERHEAD_BYTES = 512
 """What a provider's format adds to a request, at most."""
 
 
-class BatchState(BaseModel):
+class BatchState(SubmitState):
     """What a lane knows of its batch."""
 
-    submits: int = 0
-    """Number of the last submit."""
-    reservation: str | None = None
-    amount: int = 0
-    remote_id: str | None = None
-    submitted_at: float = 0.0
     items: int = 0
     items_max: int | None = None
     """The next batch has no more: the provider refused a larger one, so that the one bad request is found by halves."""
     looks: int = 0
     """How often a submit was looked for of which nobody knew whether it was taken on."""
-    ambiguous: int = 0
-
-    def submit_key(self, task_id: str) -> str:
-        """The name of the last submit, for ever."""
-        return f"{task_id}.{self.submits}"
 
 
 class Chosen(NamedTuple):

@@ -11,8 +11,6 @@ import logging
 import random
 from typing import Any
 
-from pydantic import BaseModel
-
 from ramet import Context, Outcome, RetryAfter, Transient
 from ramet.pipelines.llm import tables
 from ramet.pipelines.llm.app import ITEM_LIMITS, app
@@ -24,6 +22,7 @@ from ramet.pipelines.llm.pricing.tokens import estimated_tokens
 from ramet.pipelines.llm.providers.base import Answer, AnswerState, PollState
 from ramet.pipelines.llm.requests import Request
 from ramet.pipelines.llm.settings import ITEM, ITEMS, ItemPayload
+from ramet.pipelines.llm.submits import SubmitState, reset, save, settle
 
 log = logging.getLogger("ramet.llm")
 
@@ -40,24 +39,11 @@ UNKNOWN = "unknown: nobody knows what became of its submits, and there were too 
 _chance = random.SystemRandom()
 
 
-class ItemState(BaseModel):
+class ItemState(SubmitState):
     """What an item knows of its submits."""
 
-    submits: int = 0
-    """How often it was submitted; the number of the last submit."""
-    reservation: str | None = None
-    """Of the last submit, while it is open."""
-    amount: int = 0
-    remote_id: str | None = None
-    submitted_at: float = 0.0
     invalid: int = 0
     """Answers that did not fit."""
-    ambiguous: int = 0
-    """Submits of which nobody knows what became."""
-
-    def submit_key(self, task_id: str) -> str:
-        """The name of the last submit, for ever."""
-        return f"{task_id}.{self.submits}"
 
 
 def poll_seconds(age_seconds: float, wanted: float | None = None) -> float:
@@ -111,7 +97,7 @@ async def _submit(ctx: Context, job: Job, request: Request, state: ItemState) ->
     state.reservation, state.amount, state.remote_id, state.submitted_at = (
         reservation.id, reservation.amount, None, ctx.now
     )  # fmt: skip
-    await _save(ctx, SUBMITTING, state)
+    await save(ctx, SUBMITTING, state)
     try:
         sent = await job.provider.submit([request], submit_key=state.submit_key(ctx.id), seconds=ctx.call_seconds)
     except Ambiguous as error:
@@ -119,15 +105,14 @@ async def _submit(ctx: Context, job: Job, request: Request, state: ItemState) ->
             return Outcome.fail(UNKNOWN)
         raise Transient(f"ambiguous: {error}") from error
     except ProviderError as error:
-        await reservation.settle(0)
-        state.reservation = None
-        await _save(ctx, QUEUED, state)
+        await settle(ctx, state, 0)
+        await save(ctx, QUEUED, state)
         return await _not_taken(ctx, job, request.model, error)
     await learn_rates(ctx, job, request.model, sent.rates)
     if sent.answer is not None:
         return await _answered(ctx, job, request, state, sent.answer)
     state.remote_id = sent.remote_id
-    await _save(ctx, PROCESSING, state)
+    await save(ctx, PROCESSING, state)
     return Outcome.snooze(poll_seconds(0.0))
 
 
@@ -152,10 +137,10 @@ async def _given_up(ctx: Context, job: Job, state: ItemState, why: str) -> bool:
         Whether it may be submitted once more.
     """
     assert state.reservation is not None
-    await ctx.reservation(state.reservation, state.amount).settle(state.amount)
+    await settle(ctx, state, state.amount)
     _note(ctx, state, why)
-    state.reservation, state.ambiguous = None, state.ambiguous + 1
-    await _save(ctx, QUEUED, state)
+    state.ambiguous += 1
+    await save(ctx, QUEUED, state)
     return state.ambiguous <= job.settings.call_retries
 
 
@@ -182,8 +167,8 @@ async def _poll(ctx: Context, job: Job, request: Request, state: ItemState) -> O
         failed = Answer(ctx.key, AnswerState.FAILED, error=poll.error, code=poll.provider_state)
         return await _answered(ctx, job, request, state, failed)
     # Lost, or ended without a word: it may have been billed, so it counts as that, and is never asked again unasked.
-    await _settle(ctx, state, state.amount)
-    await _save(ctx, QUEUED, state)
+    await settle(ctx, state, state.amount)
+    await save(ctx, QUEUED, state)
     return Outcome.fail(f"lost: the provider does not know {state.remote_id} any more")
 
 
@@ -191,7 +176,7 @@ async def _answered(
     ctx: Context, job: Job, request: Request, state: ItemState, answer: Answer
 ) -> Outcome | dict[str, Any]:
     one = judged(job, request, answer)
-    await _settle(ctx, state, one.cost)
+    await settle(ctx, state, one.cost)
     write_answers(ctx, ctx.tracking_id, [Booked(ctx.id, state.submit_key(ctx.id), one)], ctx.now)
     if one.result is not None:
         return one.result
@@ -199,7 +184,7 @@ async def _answered(
     if one.state == INVALID and state.invalid < job.settings.invalid_max:
         state.invalid, again = state.invalid + 1, True
     state.remote_id = None
-    await _save(ctx, QUEUED, state)  # Also before it fails: a person may revive it.
+    await save(ctx, QUEUED, state)  # Also before it fails: a person may revive it.
     if not again:
         return Outcome.fail(one.reason or one.state)
     raise Transient(one.reason)
@@ -216,9 +201,7 @@ async def end_item(ctx: Context, payload: ItemPayload) -> None:
         await _cancel(ctx, payload, state)
     if ctx.stage == SUBMITTING:
         _note(ctx, state, f"it was ended while nobody knew: {ctx.ending_reason}")
-    # Whoever revives it asks anew, under a name that no claim can have reserved under.
-    state.submits, state.remote_id, state.reservation = state.submits + 1, None, None
-    await _save(ctx, QUEUED, state)
+    await reset(ctx, QUEUED, state)
 
 
 async def _cancel(ctx: Context, payload: ItemPayload, state: ItemState) -> None:
@@ -233,7 +216,7 @@ async def _cancel(ctx: Context, payload: ItemPayload, state: ItemState) -> None:
             answers = [answer async for answer in job.provider.results(state.remote_id, seconds=ctx.call_seconds)]
         for answer in answers:
             one = judged(job, request_of(ctx.key, payload), answer)
-            await _settle(ctx, state, one.cost)
+            await settle(ctx, state, one.cost)
             write_answers(ctx, ctx.tracking_id, [Booked(ctx.id, state.submit_key(ctx.id), one, late=True)], ctx.now)
         if not answers:
             _note(ctx, state, f"it was ended, and {state.remote_id} is {poll.provider_state} at the provider")
@@ -250,12 +233,3 @@ def _note(ctx: Context, state: ItemState, why: str) -> None:
     """Write an ambiguous submit down, with the task's next commit."""
     row = (state.submit_key(ctx.id), ctx.tracking_id, ctx.id, 1, state.amount, why, "unknown", None, ctx.now)
     ctx.write(tables.ADD_AMBIGUOUS, row)
-
-
-async def _save(ctx: Context, stage: str, state: ItemState) -> None:
-    await ctx.checkpoint(stage, state.model_dump())
-
-
-async def _settle(ctx: Context, state: ItemState, actual: int) -> None:
-    if state.reservation is not None:
-        await ctx.reservation(state.reservation, state.amount).settle(actual)

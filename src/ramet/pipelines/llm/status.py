@@ -15,7 +15,7 @@ from ramet import Client, TaskState
 from ramet.pipelines.llm.items import PROCESSING, SUBMITTING
 from ramet.pipelines.llm.jobs import Job, find_job
 from ramet.pipelines.llm.providers.base import Mode
-from ramet.pipelines.llm.settings import BATCH, BATCH_ITEM, ITEM, PREFIX
+from ramet.pipelines.llm.settings import BATCH_ITEM, ITEM, PREFIX
 
 RATE_SECONDS = 60.0
 """Rates are those of the answers of so many seconds."""
@@ -190,11 +190,10 @@ async def _at_stages(client: Client, job: Job) -> tuple[int, int]:
 async def _at_lanes(client: Client, job: Job) -> tuple[int, int]:
     """Items whose batch is written down, and whose is at the provider; those of it that ended are not bound."""
     at = {SUBMITTING: 0, PROCESSING: 0}
-    bound = await client.bound_counts(job.job_id)
-    page = await client.tasks(tracking_id=job.job_id, kind=BATCH, states=("pending", "processing"))
-    for task in page.tasks:
-        if task.stage in at:
-            at[task.stage] += bound.get(task.id, 0)
+    for lane_id, items in (await client.bound_counts(job.job_id)).items():
+        lane = await client.get(lane_id)
+        if lane is not None and lane.stage in at:
+            at[lane.stage] += items
     return at[SUBMITTING], at[PROCESSING]
 
 

@@ -13,7 +13,7 @@ from ramet.model import events as ev
 from ramet.model import lifecycle
 from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused, Transition
-from ramet.pipelines.llm import items
+from ramet.pipelines.llm import items, submits
 from ramet.pipelines.llm.providers.base import Mode
 from ramet.store import sweeping
 from tests.pipelines.llm.scenarios import test_bounds, test_slow_items, test_trouble
@@ -99,13 +99,13 @@ def _crashes(folder: Path) -> None:
 
 
 def test_a_submit_that_is_not_written_down_first_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save = items._save
+    save = submits.save
 
     async def not_before(ctx: Any, stage: str, state: Any) -> None:
         if stage != items.SUBMITTING:
             await save(ctx, stage, state)
 
-    monkeypatch.setattr(items, "_save", not_before)
+    monkeypatch.setattr(items, "save", not_before)
     with pytest.raises(AssertionError):
         _crashes(tmp_path)
 
