@@ -1,0 +1,1 @@
+"""Reading boards: instructions that are data, and one reader for all of them."""

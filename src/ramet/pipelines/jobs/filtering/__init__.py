@@ -1,0 +1,1 @@
+"""What is dropped, and why: stop lists, hard rejections, strikes."""

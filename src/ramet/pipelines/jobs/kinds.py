@@ -1,0 +1,89 @@
+"""The kinds of the pipeline's tasks, their keys and payloads.
+
+Payloads take the words of other systems too (``url``, ``company_name``), so that their rows can be imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+
+from ramet.pipelines.jobs.posting import Posting
+
+COMPANY = "COMPANY"
+SOURCE_DISCOVERY = "SOURCE_DISCOVERY"
+SCRAPE_SOURCE = "SCRAPE_SOURCE"
+SCRAPE = "SCRAPE"
+LISTING = "LISTING"
+
+QUEUE = "jobs"
+
+SOURCE_RESOURCE = "jobs:source:"
+"""What the resource of a source begins with; its breaker is the source's health."""
+HOST_RESOURCE = "jobs:host:"
+"""What the resource of a host begins with; its rate is how often we ask it, over all workers."""
+
+
+class _Payload(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", validate_by_name=True, validate_by_alias=True)
+
+
+class CompanyPayload(_Payload):
+    """A company to look at; at least a website or a name that a record has a website for."""
+
+    company_id: str | None = None
+    """Its key; None: follows from the website, or from the name."""
+    name: str | None = Field(default=None, validation_alias=AliasChoices("name", "company_name", "company"))
+    website: str | None = Field(default=None, validation_alias=AliasChoices("website", "url", "company_website"))
+    again: bool = False
+    """Look again although it was looked at a short time ago."""
+
+
+class DiscoveryPayload(_Payload):
+    """An address on which there may be a board, from a company's pages or from a person."""
+
+    url: str
+    type_hint: str | None = None
+    """A vendor, where it is known."""
+    company_id: str | None = None
+    company_name: str | None = Field(default=None, validation_alias=AliasChoices("company_name", "company"))
+    confidence: str | None = None
+    """What detection said: ``high``, ``medium``, ``low``."""
+    auto_enable: bool = True
+    validation_required: bool = False
+    """A person wants to approve it whatever its confidence."""
+    approved: bool = False
+    """A person has approved it: enable it when the live check passes."""
+
+
+class SourcePayload(_Payload):
+    """One scrape run of a source."""
+
+    source_id: str
+    trigger: str = ""
+    """What asked for it, for people."""
+
+
+class ScrapePayload(_Payload):
+    """A batch over sources, until there are enough matches."""
+
+    target_matches: int | None = 5
+    """None: do not stop early."""
+    max_sources: int | None = 20
+    """None: as many as there are."""
+    source_ids: list[str] | None = None
+    min_match_score: float | None = None
+    """Instead of the setting, for what counts as a match here."""
+    trigger: str = ""
+
+
+class ListingPayload(_Payload):
+    """One opening. ``posting`` has what its board's list told; what is imported has only the address."""
+
+    url: str
+    source_id: str | None = None
+    company_id: str | None = None
+    posting: Posting | None = None
+    instruction: dict[str, Any] | None = None
+    """How to read the page of the posting, where the source says."""

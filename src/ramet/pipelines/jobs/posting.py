@@ -1,0 +1,40 @@
+"""What a board says about one opening, before anybody has judged it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Posting(BaseModel):
+    """One opening as its board tells it. Text is plain (no markup), on as many lines as it has; empty is unknown."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    """Absolute, where a person reads it."""
+    title: str = ""
+    external_id: str | None = None
+    """The board's own name of it."""
+    company: str | None = None
+    company_website: str | None = None
+    location: str | None = None
+    """All places, joined by ``; ``."""
+    description: str = ""
+    posted_at: float | None = None
+    """Unix seconds. Never a date of change."""
+    salary: str | None = None
+    """As a person would write it: ``$120,000 - $150,000 a year``."""
+    workplace: str | None = None
+    """``remote``, ``hybrid`` or ``onsite`` where a field of the board says so outright."""
+    employment_type: str | None = None
+    detail_url: str | None = None
+    """Where the rest of it is, when the list does not have all."""
+    extra: dict[str, Any] = Field(default_factory=dict)
+    """Other fields that the instruction names, for people (department, requisition, country)."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing more has to be fetched."""
+        return self.detail_url is None or bool(self.description)

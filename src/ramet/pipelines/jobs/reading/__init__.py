@@ -1,0 +1,1 @@
+"""What a listing's text says, by rules: seniority, arrangement, salary, years, technologies, places."""

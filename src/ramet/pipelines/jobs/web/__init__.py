@@ -1,0 +1,1 @@
+"""Asking servers for pages and lists: guarded, polite, conditional."""
