@@ -1,0 +1,73 @@
+"""In which encoding the bytes of a page or feed are to be read.
+
+As browsers do it: what a byte order mark says goes first, then the header, then what the document says of itself.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+HEAD_BYTES = 2_048
+"""How far into a document its own word is looked for. Browsers look at the first 1,024; some pages have it later."""
+
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_PARAMETER = re.compile(r"""charset\s{0,8}=\s{0,8}["']?([\w.:-]{1,40})""", re.IGNORECASE)
+_META = re.compile(rb"""<meta\b[^>]{0,400}?charset\s{0,8}=\s{0,8}["']?([\w.:-]{1,40})""", re.IGNORECASE)
+_XML = re.compile(rb"""\A\s{0,16}<\?xml\b[^>]{0,200}?encoding\s{0,8}=\s{0,8}["']([\w.:-]{1,40})""")
+
+_READ_AS = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "utf-16": "utf-16-le",
+}
+"""Encodings that servers name where they mean a larger one."""
+_KNOWN = frozenset(
+    "utf-8 utf-16-le utf-16-be cp866 cp874 cp932 cp949 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 "
+    "iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-10 iso8859-13 iso8859-14 "
+    "iso8859-15 iso8859-16 koi8-r koi8-u mac-roman mac-cyrillic gb18030 big5 big5hkscs euc_jp iso2022_jp".split()
+)
+"""What the web uses. Python knows more, some of which are no encodings of pages and slow (``punycode``)."""
+
+
+def text_of_bytes(body: bytes, content_type: str = "") -> str:
+    """A document as text. What its encoding has no character for becomes U+FFFD; never raises.
+
+    Args:
+        content_type: the header, with its parameters; empty if there is none.
+    """
+    for mark, name in _MARKS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(name, errors="replace")
+    return body.decode(charset_of(body, content_type), errors="replace")
+
+
+def charset_of(body: bytes, content_type: str = "") -> str:
+    """The name of the codec that a document without a byte order mark is to be read with; UTF-8 unless it says."""
+    stated = _PARAMETER.search(content_type[:400])
+    if stated is not None and (name := known(stated[1])):
+        return name
+    head = body[:HEAD_BYTES]
+    for pattern in (_XML, _META):
+        found = pattern.search(head)
+        if found is not None and (name := known(found[1].decode("ascii", errors="replace"))):
+            # Whoever wrote this word in ASCII did not write UTF-16.
+            return "utf-8" if name.startswith("utf-16") else name
+    return "utf-8"
+
+
+def known(label: str) -> str | None:
+    """The codec that a label means on the web; None for none that the web has."""
+    try:
+        name = codecs.lookup(label.strip()).name
+    except (LookupError, ValueError):
+        return None
+    name = _READ_AS.get(name, name)
+    return name if name in _KNOWN else None
