@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ramet.pipelines.shared.errors import UserError
 from ramet.pipelines.wiki.embedding import minilm as embed
-from ramet.pipelines.wiki.errors import ExtraMissing, import_extra
+from ramet.pipelines.wiki.errors import import_extra
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 from ramet.pipelines.wiki.sources import mentions as links
 from ramet.pipelines.wiki.sources.base import SourceOptions
@@ -40,7 +41,7 @@ def test_a_missing_package_says_how_to_install_it(module: str, monkeypatch: pyte
         "httpcore2": lambda: MediaWikiSource("https://wiki.example/api.php", SourceOptions()),
         "numpy": lambda: embed.MiniLmEmbedder(tmp_path),
     }
-    with pytest.raises(ExtraMissing, match=rf"needs the package '{module}': install it with .*ramet\[wiki\]"):
+    with pytest.raises(UserError, match=rf"needs the package '{module}': install it with .*ramet\[wiki\]"):
         uses[module]()
     assert list(tmp_path.iterdir()) == []
 

@@ -1,6 +1,6 @@
 """The commands `ramet wiki ...`.
 
-What a user can put right leaves as `WikiError` or `StoreError`: one line and exit status 2.
+What a user can put right leaves as `UserError` or `StoreError`: one line and exit status 2.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import click
 from rich.live import Live
 
 from ramet import Client
+from ramet.pipelines.shared.web.addresses import host_and_port, is_private_host
 from ramet.pipelines.wiki import acting, asking, demonstration, serving, terminal
 from ramet.pipelines.wiki.driving import CONCURRENCY, LOOK_SECONDS
 from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.graphs.opening import GraphInfo, default_graph
 from ramet.pipelines.wiki.options import ask, data_option, database_option, json_option
 from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings, find_run, list_runs
-from ramet.pipelines.wiki.sources.addresses import host_and_port, is_private_host
 from ramet.pipelines.wiki.sources.mediawiki_site import user_agent
 from ramet.pipelines.wiki.sources.opening import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_of_run, status_of

@@ -1,6 +1,6 @@
 """The pipeline's errors, each with one line that says what to do, and the import of what the extra brings.
 
-Every error a user can cause derives from `WikiError`; the commands print its line and exit with `exit_code`.
+Every error a user can cause is a `UserError`: a `WikiError`, or one of `ramet.pipelines.shared`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ import importlib
 from typing import Any
 
 from ramet import Permanent, Transient
+from ramet.pipelines.shared.errors import UserError
 
 WIKI_EXTRA = "'ramet[wiki]'"
 """The extra that installs what the pipeline needs by default, as a shell is told."""
 
 
-class WikiError(Exception):
-    """Something a user can put right. The message is one line and says how."""
-
-    exit_code = 2
+class WikiError(UserError):
+    """What a user can put right of this pipeline."""
 
 
 class ExtraMissing(WikiError):

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ramet import Context, Outcome, TaskState
+from ramet.pipelines.shared.errors import UserError
 from ramet.pipelines.wiki import questions, tables
-from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.graphs.base import GraphAlias, GraphLink, GraphStore
 from ramet.pipelines.wiki.levels import OFFERS_PER_ROUND_MAX, Link, Planner, Seen, beyond, offered, within
 from ramet.pipelines.wiki.runs import (
@@ -71,7 +71,7 @@ async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]
         return ctx.snooze(SNOOZE_SECONDS, f"level {payload.level} is still being loaded")
     try:
         graph = await expansions.graph(settings)
-    except WikiError as error:
+    except UserError as error:
         return ctx.snooze(wait_for(error), str(error))
     if ctx.stage != OFFERED:
         await _settle_failures(ctx)

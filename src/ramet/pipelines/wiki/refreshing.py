@@ -14,8 +14,8 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from ramet import Client, Context, Limits, LineageState, Outcome
+from ramet.pipelines.shared.errors import UserError
 from ramet.pipelines.wiki import questions, tables
-from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.graphs.base import GraphAlias, GraphStore
 from ramet.pipelines.wiki.leveling import LEVEL_ATTEMPTS, SOURCES_PER_READ, all_ended, known_among, to_draw
 from ramet.pipelines.wiki.runs import (
@@ -113,7 +113,7 @@ async def compare(ctx: Context, payload: ComparePayload) -> Outcome | dict[str, 
     """Compare the revisions of some articles with the source's; what differs is fetched again."""
     try:
         source = await expansions.source(ctx.client, await expansions.settings(ctx.client, ctx.tracking_id))
-    except WikiError as error:
+    except UserError as error:
         return ctx.snooze(wait_for(error), str(error))
     run_id = run_of(ctx.tracking_id)
     rows = await ctx.read(questions.revisions_of(len(payload.keys)), (run_id, *payload.keys))
@@ -146,7 +146,7 @@ async def redraw(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int
         return ctx.snooze(1.0, "articles are still being loaded")
     try:
         graph = await expansions.graph(await expansions.settings(ctx.client, ctx.tracking_id))
-    except WikiError as error:
+    except UserError as error:
         return ctx.snooze(wait_for(error), str(error))
     gone = dict(await ctx.read(questions.VANISHED, (run_of(ctx.tracking_id),)))
     await _remove(ctx, graph, gone)

@@ -9,10 +9,11 @@ from pathlib import Path
 import click
 
 from ramet import Client, Worker
+from ramet.pipelines.shared.errors import UserError
 from ramet.pipelines.wiki import terminal
 from ramet.pipelines.wiki.driving import CONCURRENCY, run_worker
 from ramet.pipelines.wiki.embedding.opening import open_embedder
-from ramet.pipelines.wiki.errors import RunNotFound, WikiError
+from ramet.pipelines.wiki.errors import RunNotFound
 from ramet.pipelines.wiki.expansions import source_options
 from ramet.pipelines.wiki.mending import EXCLUDE
 from ramet.pipelines.wiki.options import database_option
@@ -85,7 +86,7 @@ async def _tell_missing(client: Client, stages: Sequence[str], run_id: str | Non
     for stage in stages:
         try:
             await _open(stage, settings)
-        except WikiError as error:
+        except UserError as error:
             click.echo(f"ramet: cannot {stage} here, so its titles wait for who can: {error}", err=True)
 
 

@@ -16,10 +16,11 @@ from dataclasses import replace
 from typing import Any
 
 from ramet import App, BatchContext, Context, Limits, Outcome, RetryAfter, SyncContext, title_key
+from ramet.pipelines.shared.errors import UserError
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.articles import Article
 from ramet.pipelines.wiki.embedding.base import section_text
-from ramet.pipelines.wiki.errors import GraphBusy, GraphError, WikiError
+from ramet.pipelines.wiki.errors import GraphBusy, GraphError
 from ramet.pipelines.wiki.expansions import Expansions
 from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphStore
 from ramet.pipelines.wiki.packing import PackedArticle, pack_article, pack_page, unpack_article, unpack_page
@@ -90,7 +91,7 @@ async def fetch(batch: BatchContext, payloads: list[ArticlePayload]) -> list[Any
         members = [(batch[place], payloads[place]) for place in places]
         try:
             found = await _fetch(members)
-        except WikiError as error:
+        except UserError as error:
             found = [ctx.snooze(wait_for(error), str(error)) for ctx, _ in members]
         for place, result in zip(places, found, strict=True):
             results[place] = result
@@ -194,7 +195,7 @@ async def embed(batch: BatchContext, payloads: list[ArticlePayload]) -> list[Any
             await _embed(members)
         except RetryAfter:  # An endpoint that names the time: everybody waits for it.
             raise
-        except WikiError as error:
+        except UserError as error:
             for place in places:
                 results[place] = batch[place].snooze(wait_for(error), str(error))
     return results
@@ -226,7 +227,7 @@ async def load(batch: BatchContext, payloads: list[ArticlePayload]) -> list[Any]
         members = [batch[place] for place in places]
         try:
             found: list[Any] = list(await _load(members, [payloads[place] for place in places]))
-        except WikiError as error:
+        except UserError as error:
             found = [ctx.snooze(wait_for(error), str(error)) for ctx in members]
         for place, result in zip(places, found, strict=True):
             results[place] = result
@@ -295,7 +296,7 @@ async def _articles(members: Sequence[Context]) -> list[PackedArticle]:
     return [unpack_article(packed[key]) for key in keys]
 
 
-def wait_for(error: WikiError) -> float:
+def wait_for(error: UserError) -> float:
     """Seconds to wait when a run's source, model or graph cannot be opened or asked here and now."""
     if isinstance(error, RetryAfter):
         return error.seconds

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.pipelines.wiki.hostile import FakeWiki, Hostile, Play, answers, bomb, sends_to
+from tests.pipelines.shared.hostile import Hostile, Play, answers, bomb, sends_to
+from tests.pipelines.wiki.fake_wiki import FakeWiki
 from tests.pipelines.wiki.sources.exports import TAIL, export, page
 
 for module in ("httpcore2", "ladybug"):

@@ -16,7 +16,8 @@ from ramet.pipelines.wiki.sources import mediawiki, mediawiki_calls
 from ramet.pipelines.wiki.sources.base import SourceOptions
 from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
 from ramet.pipelines.wiki.sources.mediawiki_calls import retry_after_seconds
-from tests.pipelines.wiki.hostile import FakeWiki, Hostile, Play, answers
+from tests.pipelines.shared.hostile import Hostile, Play, answers
+from tests.pipelines.wiki.fake_wiki import FakeWiki
 
 pytest.importorskip("httpcore2", reason="the extra [wiki] is not installed")
 

@@ -8,11 +8,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ramet import RetryAfter
+from ramet.pipelines.shared.web.addresses import AddressRefused
 from ramet.pipelines.wiki.errors import SourceError
-from ramet.pipelines.wiki.sources.addresses import AddressRefused
 from ramet.pipelines.wiki.sources.base import SourceOptions
 from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
-from tests.pipelines.wiki.hostile import FakeWiki, Hostile, Play, Request, answers, sends_to
+from tests.pipelines.shared.hostile import Hostile, Play, Request, answers, sends_to
+from tests.pipelines.wiki.fake_wiki import FakeWiki
 from tests.pipelines.wiki.mediawiki import MediaWiki
 
 pytest.importorskip("httpcore2", reason="the extra [wiki] is not installed")

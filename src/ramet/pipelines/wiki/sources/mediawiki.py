@@ -8,8 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from ramet import Transient
+from ramet.pipelines.shared.web.addresses import host_and_port
+from ramet.pipelines.shared.web.client import AnswerTooLarge, ServerTrouble, Unreachable, WebClient, plain_url
+from ramet.pipelines.wiki.errors import WIKI_EXTRA
 from ramet.pipelines.wiki.pages import Page, Reason, Refusal
-from ramet.pipelines.wiki.sources.addresses import host_and_port
 from ramet.pipelines.wiki.sources.base import TITLES_MAX, SourceOptions
 from ramet.pipelines.wiki.sources.gate import Gate, OpenGate
 from ramet.pipelines.wiki.sources.mediawiki_answers import (
@@ -28,7 +30,6 @@ from ramet.pipelines.wiki.sources.mediawiki_site import (
     site_of,
     user_agent,
 )
-from ramet.pipelines.wiki.sources.web import AnswerTooLarge, ServerTrouble, Unreachable, WebClient, plain_url
 from ramet.pipelines.wiki.wikitext.site import Site
 
 HOPS_MAX = 10
@@ -82,7 +83,7 @@ class MediaWikiSource:
             rng: draws how long.
 
         Raises:
-            WikiError: the URL is none, or the user agent lacks a contact that this host asks for.
+            UserError: the URL is none, or the user agent lacks a contact that this host asks for.
         """
         self._url = plain_url(url)
         host, port = host_and_port(self._url)
@@ -91,7 +92,9 @@ class MediaWikiSource:
         self.attribution = ""
         self.resource = f"host:{self.name}"
         self._links = options.links == "all"
-        self._web = web or WebClient(user_agent=user_agent(host, options.user_agent), private=options.private)
+        self._web = web or WebClient(
+            user_agent=user_agent(host, options.user_agent), extra=WIKI_EXTRA, private=options.private
+        )
         gate = OpenGate(options.requests_per_second)
         self._calls = ApiCalls(self._web, host=self.name, resource=self.resource, gate=gate, sleep=sleep, rng=rng)
         self._opening = asyncio.Lock()
@@ -234,7 +237,7 @@ class MediaWikiSource:
         """One call for all, or where that fails, calls for ever smaller parts.
 
         Raises:
-            RetryAfter, SourceError: of any call.
+            RetryAfter, SourceError, WebError: of any call.
         """
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + BATCH_SECONDS

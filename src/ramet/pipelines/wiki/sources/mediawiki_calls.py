@@ -1,7 +1,8 @@
 """Calls of a MediaWiki's action API: judged, tried again while a call lasts, and continued until they are complete.
 
 What leaves here is a complete answer or one of: `ramet.RetryAfter` (the server named a time, or is too busy to), what
-`sources.web` raises as `ServerTrouble` (may get better), `AnswerTooLarge`, or a `SourceError` that no other try mends.
+the shared client raises (`ServerTrouble` may get better, a `WebError` will not), or a `SourceError` that no other try
+mends.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ramet import RetryAfter
+from ramet.pipelines.shared.web.client import Answer, AnswerTooLarge, ServerTrouble, WebClient
 from ramet.pipelines.wiki.errors import SourceError, one_line
 from ramet.pipelines.wiki.sources.gate import Gate
-from ramet.pipelines.wiki.sources.web import Answer, AnswerTooLarge, ServerTrouble, WebClient
 
 CALL_SECONDS = 60.0
 TRIES_MAX = 6

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from ramet.pipelines.shared.web.addresses import AddressRefused, NameUnknown, WebError, host_and_port, joined
+from ramet.pipelines.shared.web.client import WebClient, plain_url
 from ramet.pipelines.wiki.errors import SourceError
-from ramet.pipelines.wiki.sources.addresses import AddressRefused, NameUnknown, host_and_port, joined
 from ramet.pipelines.wiki.sources.mediawiki_calls import ApiCalls
 from ramet.pipelines.wiki.sources.mediawiki_site import SITE_PARAMETERS
-from ramet.pipelines.wiki.sources.web import WebClient, plain_url
 
 SCRIPT = "api.php"
 USUAL_PATHS = ("/w/api.php", "/api.php")
@@ -56,7 +56,7 @@ async def _described(calls: ApiCalls, endpoint: str) -> dict[str, Any] | None:
         answer = await calls.query(SITE_PARAMETERS)
     except (AddressRefused, NameUnknown):
         raise
-    except SourceError:
+    except (SourceError, WebError):
         return None
     return answer if "general" in answer else None
 
@@ -77,7 +77,7 @@ def _stated(page: str, url: str) -> Iterator[str]:
         endpoint = joined(url, html.unescape(named[1])).partition("?")[0]
         try:
             same = host_and_port(endpoint)[0] == host_and_port(url)[0]
-        except SourceError:
+        except WebError:
             continue
         if same and endpoint.endswith(f"/{SCRIPT}"):
             yield plain_url(endpoint)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import ramet
+from ramet.pipelines.shared.web.addresses import joined
 from ramet.pipelines.wiki.errors import SourceError, WikiError
-from ramet.pipelines.wiki.sources.addresses import joined
 from ramet.pipelines.wiki.sources.mediawiki_calls import records
 from ramet.pipelines.wiki.wikitext.site import Site
 

@@ -1,7 +1,7 @@
 """Which addresses may be connected to, and a way to connect to just those that were looked at.
 
-A wiki's name, or a redirect of it, could lead into the network of whoever runs the expansion: to a router, a database,
-the machine's metadata. So names are resolved here, every address is judged, and the connection goes to the judged
+A site's name, or a redirect of it, could lead into the network of whoever asks: to a router, a database, the machine's
+metadata. So names are resolved here, every address is judged, and the connection goes to the judged
 address itself: asking for the name a second time could give another answer.
 """
 
@@ -16,7 +16,8 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from ramet import Transient
-from ramet.pipelines.wiki.errors import SourceError, import_extra
+from ramet.pipelines.shared.errors import UserError
+from ramet.pipelines.shared.extras import import_extra
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -32,11 +33,15 @@ _CREDENTIALS = re.compile(r"[^/]*@")
 """What may be a user name and password, and is never shown."""
 
 
-class AddressRefused(SourceError):
-    """The host has an address that may not be connected to. The message is one line."""
+class WebError(UserError):
+    """An address or an answer that is not taken, and that no other try mends. The message is one line."""
 
 
-class NameUnknown(SourceError):
+class AddressRefused(WebError):
+    """The host has an address that may not be connected to."""
+
+
+class NameUnknown(WebError):
     """No host has this name."""
 
 
@@ -47,7 +52,7 @@ def is_public(address: Address) -> bool:
 
 
 def is_private(address: Address) -> bool:
-    """Whether it is one of this machine or of its own network, where a wiki may well stand.
+    """Whether it is one of this machine or of its own network, where a site may well stand.
 
     Metadata services, link-local, multicast and reserved addresses are neither public nor private.
     """
@@ -98,16 +103,16 @@ async def addresses_of(host: str, port: int, *, resolver: Resolve = resolve) -> 
 async def is_private_host(url: str, *, resolver: Resolve = resolve) -> bool:
     """Whether a URL's host has an address that only this machine or its own network reaches.
 
-    For the moment when a person names a wiki outright: this may be asked then, and the answer kept.
+    For the moment when a person names a site outright: this may be asked then, and the answer kept.
 
     Raises:
-        SourceError: no host of that name, no URL, or the name cannot be looked up just now.
+        WebError: no host of that name, no URL, or the name cannot be looked up just now.
     """
     host, port = host_and_port(url)
     try:
         addresses = await addresses_of(host, port, resolver=resolver)
     except Transient as error:
-        raise SourceError(f"{error}: is there a network? Try again later") from None
+        raise WebError(f"{error}: is there a network? Try again later") from None
     return any(is_private(address) for address in addresses)
 
 
@@ -115,7 +120,7 @@ def host_and_port(url: str) -> tuple[str, int]:
     """The host and the port, given or the scheme's own, of an http or https URL.
 
     Raises:
-        SourceError: it is no such URL, or has a user name or password in it.
+        WebError: it is no such URL, or has a user name or password in it.
     """
     try:
         parts = urlsplit(url)
@@ -124,9 +129,9 @@ def host_and_port(url: str) -> tuple[str, int]:
         host, port, parts = None, None, urlsplit("")
     if parts.scheme not in ("http", "https") or not host:
         shown = _CREDENTIALS.sub("", url)[:200]
-        raise SourceError(f"{shown!a} is no address: give one that begins with https:// and names a host")
+        raise WebError(f"{shown!a} is no address: give one that begins with https:// and names a host")
     if parts.username is not None or parts.password is not None:
-        raise SourceError(f"the address of {host} has a user name or password in it: leave them out")
+        raise WebError(f"the address of {host} has a user name or password in it: leave them out")
     return host, port or (443 if parts.scheme == "https" else 80)
 
 
@@ -144,11 +149,11 @@ class GuardedBackend:
     Host names for TLS and for the `Host` header stay as they were asked for.
     """
 
-    def __init__(self, *, private: bool, resolver: Resolve = resolve) -> None:
-        """`private` lets it connect to this machine and its network too."""
+    def __init__(self, *, extra: str, private: bool, resolver: Resolve = resolve) -> None:
+        """`private` lets it connect to this machine and its network too; `extra` is for `import_extra`."""
         self._private = private
         self._resolver = resolver
-        self._core = import_extra("httpcore2")
+        self._core = import_extra("httpcore2", extra)
         self._plain = self._core.AnyIOBackend()
 
     async def connect_tcp(
@@ -182,8 +187,8 @@ class GuardedBackend:
         raise failure
 
     async def connect_unix_socket(self, path: str, *_: Any, **__: Any) -> Any:
-        """Never: no URL of a wiki names a file."""
-        raise AddressRefused(f"{path!a} is no address of a wiki")
+        """Never: no http URL names a socket."""
+        raise AddressRefused(f"{path!a} is no address of a site")
 
     async def sleep(self, seconds: float) -> None:
         """Wait, as the client asks for between tries of its own."""
@@ -193,5 +198,5 @@ class GuardedBackend:
         if is_public(address) or (self._private and is_private(address)):
             return
         where = "" if host == str(address) else f"{address}, "
-        whose = "an address of this machine's own network" if is_private(address) else "an address that no wiki has"
+        whose = "an address of this machine's own network" if is_private(address) else "an address that no site has"
         raise AddressRefused(f"{host} is {where}{whose}: nothing is fetched there")

@@ -18,8 +18,9 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 import idna
 
 from ramet import Transient
-from ramet.pipelines.wiki.errors import SourceError, import_extra, one_line
-from ramet.pipelines.wiki.sources.addresses import GuardedBackend, Resolve, host_and_port, joined, resolve
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.shared.extras import import_extra
+from ramet.pipelines.shared.web.addresses import GuardedBackend, Resolve, WebError, host_and_port, joined, resolve
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,7 +29,7 @@ CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
 """From asking to the last byte, redirects included: two of these fit into the time of a call."""
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
-"""Of one answer, decoded. MediaWiki itself stops at half of it."""
+"""Of one answer, decoded; twice of what a MediaWiki stops at."""
 REDIRECTS_MAX = 3
 CONNECTIONS_MAX = 3
 QUERY_BYTES_MAX = 2_000
@@ -37,7 +38,7 @@ QUERY_BYTES_MAX = 2_000
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
-class WebRefused(SourceError):
+class WebRefused(WebError):
     """The server answered with what is not taken, whatever it was asked for: another host, another type, a ring."""
 
 
@@ -82,6 +83,7 @@ class WebClient:
         self,
         *,
         user_agent: str,
+        extra: str,
         private: bool = False,
         answer_seconds: float = ANSWER_SECONDS,
         answer_bytes_max: int = ANSWER_BYTES_MAX,
@@ -91,18 +93,19 @@ class WebClient:
 
         Args:
             user_agent: sent with every request; one line of printable ASCII.
+            extra: what installs the package that speaks HTTP, as pip is told.
             private: whether addresses of this machine and its network are allowed.
             answer_seconds: the most that one request may take.
             answer_bytes_max: the most that one answer may have, decoded.
             resolver: asks for the addresses of a host.
         """
         if not user_agent.isascii() or not user_agent.isprintable():
-            raise SourceError("the user agent has a character that no header may have: use plain ASCII")
-        self._core = import_extra("httpcore2")
+            raise WebError("the user agent has a character that no header may have: use plain ASCII")
+        self._core = import_extra("httpcore2", extra)
         self._pool = self._core.AsyncConnectionPool(
             max_connections=CONNECTIONS_MAX,
             keepalive_expiry=30.0,
-            network_backend=GuardedBackend(private=private, resolver=resolver),
+            network_backend=GuardedBackend(extra=extra, private=private, resolver=resolver),
         )
         self._user_agent = user_agent
         self._answer_seconds = answer_seconds
@@ -201,7 +204,7 @@ def _redirected(url: str, location: str) -> str:
     schemes = urlsplit(url).scheme, urlsplit(target).scheme
     upgraded = schemes == ("http", "https") and (port, to_port) == (80, 443)
     if host != to_host or not (upgraded or (schemes[0] == schemes[1] and port == to_port)):
-        raise WebRefused(f"{_host(url)} redirects to {target[:200]!a}: if that is the same wiki, give its address")
+        raise WebRefused(f"{_host(url)} redirects to {target[:200]!a}: if that is the same site, give its address")
     return target
 
 
@@ -209,7 +212,7 @@ def plain_url(url: str) -> str:
     """An http or https URL in ASCII, without its fragment; the host's name by IDNA.
 
     Raises:
-        SourceError: it is no such URL, or has a user name or password in it.
+        WebError: it is no such URL, or has a user name or password in it.
     """
     host_and_port(url)
     parts = urlsplit(url)
@@ -219,7 +222,7 @@ def plain_url(url: str) -> str:
         try:
             authority = idna.encode(name, uts46=True).decode() + colon + port
         except idna.IDNAError as error:
-            raise SourceError(f"{name!a} is no host name: {error}") from None
+            raise WebError(f"{name!a} is no host name: {error}") from None
     safe = "%/:=&?~+!$,;'@()*[]|"
     return urlunsplit((parts.scheme, authority, quote(parts.path or "/", safe=safe), quote(parts.query, safe=safe), ""))
 

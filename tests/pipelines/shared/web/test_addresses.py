@@ -7,8 +7,7 @@ import socket
 
 import pytest
 
-from ramet.pipelines.wiki.errors import SourceError
-from ramet.pipelines.wiki.sources.addresses import is_private, is_private_host, is_public
+from ramet.pipelines.shared.web.addresses import WebError, is_private, is_private_host, is_public
 
 PUBLIC = ["8.8.8.8", "1.1.1.1", "2a00:1450:4001::1", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"]
 PRIVATE = [
@@ -83,10 +82,10 @@ async def test_a_person_without_a_network_is_told_so_in_a_line() -> None:
     async def in_trouble(host: str, port: int) -> list[str]:
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
 
-    with pytest.raises(SourceError, match=r"wiki\.example.*Temporary failure.*network"):
+    with pytest.raises(WebError, match=r"wiki\.example.*Temporary failure.*network"):
         await is_private_host("https://wiki.example/", resolver=in_trouble)
 
 
 async def test_no_address_is_not_a_public_one() -> None:
-    with pytest.raises(SourceError, match="https://"):
+    with pytest.raises(WebError, match="https://"):
         await is_private_host("some words")

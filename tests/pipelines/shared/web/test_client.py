@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from ramet import Transient
-from ramet.pipelines.wiki.errors import SourceError
-from ramet.pipelines.wiki.sources.addresses import AddressRefused, NameUnknown
-from ramet.pipelines.wiki.sources.web import (
+from ramet.pipelines.shared.web.addresses import AddressRefused, NameUnknown, WebError
+from ramet.pipelines.shared.web.client import (
     AnswerTooLarge,
     ServerTrouble,
     Unreachable,
@@ -24,11 +23,12 @@ from ramet.pipelines.wiki.sources.web import (
     WebRefused,
     plain_url,
 )
-from tests.pipelines.wiki.hostile import Hostile, answers, bomb, head, in_turn, sends_to, streams
+from tests.pipelines.shared.hostile import Hostile, answers, bomb, head, in_turn, sends_to, streams
 
 pytest.importorskip("httpcore2", reason="the extra [wiki] is not installed")
 
 MAX = 1_000_000
+EXTRA = "'ramet[wiki]'"
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ async def server() -> AsyncIterator[Hostile]:
 
 @pytest.fixture
 async def client() -> AsyncIterator[WebClient]:
-    client = WebClient(user_agent="tests", private=True, answer_seconds=20.0, answer_bytes_max=MAX)
+    client = WebClient(user_agent="tests", extra=EXTRA, private=True, answer_seconds=20.0, answer_bytes_max=MAX)
     yield client
     await client.close()
 
@@ -47,7 +47,7 @@ async def client() -> AsyncIterator[WebClient]:
 @pytest.fixture
 async def hasty() -> AsyncIterator[WebClient]:
     """For servers that keep a client waiting for ever."""
-    client = WebClient(user_agent="tests", private=True, answer_seconds=0.3, answer_bytes_max=MAX)
+    client = WebClient(user_agent="tests", extra=EXTRA, private=True, answer_seconds=0.3, answer_bytes_max=MAX)
     yield client
     await client.close()
 
@@ -174,7 +174,7 @@ async def test_a_ring_of_redirects_ends(server: Hostile, client: WebClient) -> N
 )
 async def test_a_redirect_to_elsewhere_is_refused(server: Hostile, client: WebClient, location: str) -> None:
     server.play = sends_to(location)
-    with pytest.raises(SourceError) as raised:
+    with pytest.raises(WebError) as raised:
         await client.get(server.api)
     assert "\n" not in str(raised.value)
     assert "secret" not in str(raised.value)
@@ -189,7 +189,7 @@ async def test_a_port_that_nobody_listens_on_may_get_better(client: WebClient) -
 
 
 async def test_addresses_of_this_network_are_refused_without_being_connected_to(server: Hostile) -> None:
-    client = WebClient(user_agent="tests")
+    client = WebClient(user_agent="tests", extra=EXTRA)
     with pytest.raises(AddressRefused, match=r"127\.0\.0\.1.*own network"):
         await client.get(server.api)
     with pytest.raises(AddressRefused):
@@ -206,7 +206,7 @@ async def test_the_address_that_was_judged_is_the_one_connected_to(server: Hosti
         asked.append(host)
         return ["127.0.0.1"] if len(asked) == 1 else ["169.254.169.254"]
 
-    client = WebClient(user_agent="tests", private=True, resolver=rebinding)
+    client = WebClient(user_agent="tests", extra=EXTRA, private=True, resolver=rebinding)
     answer = await client.get(f"http://wiki.example:{server.port}/api.php")
     await client.close()
     assert answer.status == 200
@@ -218,8 +218,8 @@ async def test_one_bad_address_among_good_ones_is_enough_to_refuse(server: Hosti
     async def mixed(host: str, port: int) -> list[str]:
         return ["127.0.0.1", "169.254.169.254"]
 
-    client = WebClient(user_agent="tests", private=True, resolver=mixed)
-    with pytest.raises(AddressRefused, match="no wiki has"):
+    client = WebClient(user_agent="tests", extra=EXTRA, private=True, resolver=mixed)
+    with pytest.raises(AddressRefused, match="no site has"):
         await client.get(f"http://wiki.example:{server.port}/")
     await client.close()
     assert server.requests == []
@@ -233,7 +233,7 @@ async def test_a_name_that_nobody_has_is_told_from_a_resolver_in_trouble() -> No
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
 
     for resolver, error in ((unknown, NameUnknown), (in_trouble, Transient)):
-        client = WebClient(user_agent="tests", resolver=resolver)
+        client = WebClient(user_agent="tests", extra=EXTRA, resolver=resolver)
         with pytest.raises(error, match=r"wiki\.example"):
             await client.get("http://wiki.example/")
         await client.close()
@@ -249,8 +249,8 @@ async def test_the_environment_sends_nothing_through_a_proxy(
 
 @pytest.mark.parametrize("agent", ["two\r\nlines", "Ümlaut"])
 def test_a_user_agent_cannot_break_out_of_its_header(agent: str) -> None:
-    with pytest.raises(SourceError, match="ASCII"):
-        WebClient(user_agent=agent)
+    with pytest.raises(WebError, match="ASCII"):
+        WebClient(user_agent=agent, extra=EXTRA)
 
 
 @pytest.fixture
@@ -277,12 +277,12 @@ async def test_a_certificate_is_checked_for_the_name_that_was_asked_for(
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     async with Hostile(tls=context) as server:
-        stranger = WebClient(user_agent="tests", private=True, resolver=here)
+        stranger = WebClient(user_agent="tests", extra=EXTRA, private=True, resolver=here)
         with pytest.raises(Unreachable, match=r"(?i)certificate"):
             await stranger.get(f"https://wiki.example:{server.port}/")
         await stranger.close()
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        friend = WebClient(user_agent="tests", private=True, resolver=here)
+        friend = WebClient(user_agent="tests", extra=EXTRA, private=True, resolver=here)
         assert (await friend.get(f"https://wiki.example:{server.port}/")).status == 200
         with pytest.raises(Unreachable, match=r"(?i)certificate"):
             await friend.get(f"https://other.example:{server.port}/")
@@ -315,6 +315,6 @@ def test_an_address_is_written_in_ascii(url: str, plain: str) -> None:
     ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(SourceError) as raised:
+    with pytest.raises(WebError) as raised:
         plain_url(url)
     assert "secret" not in str(raised.value)

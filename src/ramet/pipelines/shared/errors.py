@@ -1,0 +1,14 @@
+"""What a user can put right, whichever pipeline it was asked of."""
+
+from __future__ import annotations
+
+
+class UserError(Exception):
+    """Something a user can put right. The message is one line and says how; commands print it."""
+
+    exit_code = 2
+
+
+def one_line(text: object) -> str:
+    """Fold a message that spans lines, as a driver's may, into one."""
+    return " ".join(str(text).split())
