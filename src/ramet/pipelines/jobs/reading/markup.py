@@ -1,0 +1,111 @@
+"""From markup to plain text, and markup that no parser takes long for.
+
+Both go over the text once, by one pattern that cannot fail after it began to match. No tree is built: a parser that
+builds one takes quadratic time for a page of nothing but ``<div>``, and what is read here comes from anybody.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+DEPTH_MAX = 400
+"""Elements within one another that :func:`bounded` lets through. Pages of people have fewer than 100."""
+ATTRIBUTES_MAX = 500
+"""Attributes of one tag that :func:`bounded` lets through."""
+
+_BLOCKS = frozenset(
+    "address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption figure"
+    " footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol p pre section summary table tbody"
+    " tfoot thead tr ul".split()
+)
+"""Elements that begin and end a line."""
+_CELLS = frozenset({"td", "th", "option"})
+"""Elements that end a word."""
+_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_UNCLOSED = frozenset("p li dt dd tr td th option thead tbody tfoot".split())
+"""Elements whose end may be left out; they lie in one another only with another element between them."""
+_UNREAD = "script|style|title|template|noscript|svg|iframe|object|select|textarea|noembed|noframes|xmp"
+"""Elements whose content is no text of the page."""
+
+_ATTRIBUTES = r"""(?:[^"'>]++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*+"""
+_TOKEN = re.compile(
+    rf"""<(?:(?P<unread>{_UNREAD})(?=[\s/>])(?P<of_unread>{_ATTRIBUTES})>?.*?(?:</(?P=unread)\b[^>]*+>?|\Z)"""
+    rf"""|!--.*?(?:-->|\Z)"""
+    rf"""|[!?][^>]*+>?"""
+    rf"""|(?P<end>/?)(?P<name>[a-z][^\s/>]*+)(?P<attributes>{_ATTRIBUTES})>?)""",
+    re.IGNORECASE | re.DOTALL,
+)
+_BLOCK_TAG = re.compile(r"<(?:p|br|div|li|ul|ol|tr|h[1-6]|table|section|article)(?=[\s/>])", re.IGNORECASE)
+_LONG_NUMBER = re.compile(r"&#(?:\d{8,}|[xX][0-9a-fA-F]{7,});?")
+"""Of no character; the standard library would make a number of it, however long it is."""
+_UNSEEN = dict.fromkeys([0x0, 0xAD, 0x200B, 0x2060, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+"""NUL, soft hyphens, marks of no width, and those that turn the direction of what follows."""
+
+
+def text_of(html: str) -> str:
+    """The plain text of a fragment or of a page's body.
+
+    Block elements and items of lists stand on lines of their own, without empty lines; scripts, styles, forms' choices
+    and comments are gone; character references are decoded once; runs of white space are one space. A text without any
+    block element keeps its lines.
+    """
+    if "<" in html:
+        if _BLOCK_TAG.search(html):
+            html = html.replace("\n", " ").replace("\r", " ")
+        html = _TOKEN.sub(_between, html)
+    return folded(decoded(html))
+
+
+def decoded(text: str) -> str:
+    """The text with its character references decoded, once. It has no lone surrogates."""
+    if "&" in text:
+        text = unescape(_LONG_NUMBER.sub("\ufffd", text))
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def folded(text: str) -> str:
+    """The text with single spaces, without empty lines, unseen characters and marks that turn its direction."""
+    text = text.translate(_UNSEEN) if not text.isascii() or "\0" in text else text
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def bounded(html: str) -> str:
+    """The same markup, cut where a parser that builds a tree would need quadratic time from there on.
+
+    That is where elements lie more than :data:`DEPTH_MAX` deep or a tag has more than :data:`ATTRIBUTES_MAX`
+    attributes. Give it to such a parser instead of what came from outside. Lone surrogates, which none takes, are gone.
+    """
+    if not html.isascii():
+        html = html.encode("utf-8", "replace").decode("utf-8")
+    if html.count("<") <= DEPTH_MAX and len(html) <= ATTRIBUTES_MAX * 2:
+        return html
+    depth = 0
+    for token in _TOKEN.finditer(html):
+        attributes = token["attributes"] or token["of_unread"] or ""
+        if len(attributes) > ATTRIBUTES_MAX * 2 and _count(attributes) > ATTRIBUTES_MAX:
+            return html[: token.start()]
+        name = (token["name"] or "").lower()
+        if not name or name in _VOID or name in _UNCLOSED:
+            continue
+        depth = max(depth - 1, 0) if token["end"] else depth + 1
+        if depth > DEPTH_MAX:
+            return html[: token.start()]
+    return html
+
+
+def _between(token: re.Match[str]) -> str:
+    """What stands in the text where a tag stood."""
+    name = (token["name"] or "").lower()
+    if name in _BLOCKS:
+        return "\n"
+    return " " if name in _CELLS or token["unread"] else ""
+
+
+_VALUE = re.compile(r""""[^"]*+"?|'[^']*+'?""")
+
+
+def _count(attributes: str) -> int:
+    """How many attributes a tag has, or a few more."""
+    return len(_VALUE.sub(" ", attributes).replace("/", " ").split())
