@@ -1,0 +1,104 @@
+"""What detection tells: a board, where it was seen, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+GENERIC = "generic"
+"""The kind of a careers page that no vendor was seen on."""
+JSONLD = "jsonld"
+"""The kind of a page that has its openings as JSON-LD."""
+RSS = "rss"
+"""The kind of a feed."""
+
+
+class Confidence(StrEnum):
+    """How sure it is that a board can be read without anybody looking at it."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+HIGHEST: Mapping[str, Confidence] = MappingProxyType(
+    {
+        "ashby": Confidence.HIGH,
+        "bamboohr": Confidence.HIGH,
+        "breezy": Confidence.HIGH,
+        "gem": Confidence.HIGH,
+        "greenhouse": Confidence.HIGH,
+        "oracle_hcm": Confidence.HIGH,
+        "personio": Confidence.HIGH,
+        "pinpoint": Confidence.HIGH,
+        "recruitee": Confidence.HIGH,
+        "rippling": Confidence.HIGH,
+        "rss": Confidence.HIGH,
+        "smartrecruiters": Confidence.HIGH,
+        "teamtailor": Confidence.HIGH,
+        "workable": Confidence.HIGH,
+        "workday": Confidence.HIGH,
+        # Lever and Jobvite by rule; the others have no list call of their own, their pages have to be tried.
+        "icims": Confidence.MEDIUM,
+        "join": Confidence.MEDIUM,
+        "jobvite": Confidence.MEDIUM,
+        "lever": Confidence.MEDIUM,
+        GENERIC: Confidence.LOW,
+        JSONLD: Confidence.LOW,
+    }
+)
+"""By kind, the most that can be said before the board has answered: high where a list call without a key exists."""
+
+ENABLED: Mapping[str, Confidence] = MappingProxyType({"workday": Confidence.MEDIUM})
+"""By kind, where less is enough to follow a board than to scrape it: Workday is looked at at once, but enabled by a
+person."""
+
+GUESSED = "guess"
+"""Found's ``via`` for an address that the site's maker usually has a feed at: try it, and read the page if it fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A board that an address or a page speaks of. Nothing has been asked yet."""
+
+    kind: str
+    """A vendor (``greenhouse``), or ``rss``, ``jsonld``, ``generic``."""
+    url: str
+    """Where the board is, for people; of ``rss`` the feed. Always http or https."""
+    token: str | None
+    """The board's name at its vendor; None: the vendor is known, the board has to be looked for in the page."""
+    ids: dict[str, str] = field(hash=False)
+    """What else names the board: ``host``, ``site`` (Workday, Oracle), ``tenant``, ``instance`` (``wd5``; Workday),
+    ``region`` (``eu``: Greenhouse, Lever)."""
+    confidence: Confidence
+    """Whether to look at it at once."""
+    via: str
+    """``url``, ``iframe``, ``script``, ``link``, ``jsonld``, ``feed``, ``selectors``, or ``guess``."""
+
+    @property
+    def enable_confidence(self) -> Confidence:
+        """Whether to scrape it without a person's word, once it has answered."""
+        if self.confidence is Confidence.HIGH:
+            return ENABLED.get(self.kind, Confidence.HIGH)
+        return self.confidence
+
+    @property
+    def key(self) -> str:
+        """What two findings of the same board have in common."""
+        if self.token is None:
+            return f"{self.kind}:{self.url}"
+        if self.kind == "workday":
+            return f"workday:{self.ids.get('host', '')}/{self.ids.get('site', '')}"
+        return f"{self.kind}:{self.token.casefold()}"
+
+
+def confidence_of(kind: str, *, whole: bool) -> Confidence:
+    """How sure a kind is.
+
+    Args:
+        whole: whether all that its list call needs is known. Without, it has to be looked for.
+    """
+    highest = HIGHEST.get(kind, Confidence.LOW)
+    return Confidence.MEDIUM if highest is Confidence.HIGH and not whole else highest
