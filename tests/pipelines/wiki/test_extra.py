@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from ramet.pipelines.shared.errors import UserError
+from ramet.pipelines.shared.extras import import_extra
 from ramet.pipelines.wiki.embedding import minilm as embed
-from ramet.pipelines.wiki.errors import import_extra
+from ramet.pipelines.wiki.errors import WIKI_EXTRA
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 from ramet.pipelines.wiki.sources import mentions as links
 from ramet.pipelines.wiki.sources.base import SourceOptions
@@ -50,4 +51,4 @@ def test_a_package_that_is_broken_inside_is_not_called_missing(tmp_path: Path, m
     (tmp_path / "ramet_broken_extra.py").write_text("import ramet_no_such_module\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ModuleNotFoundError, match="ramet_no_such_module"):
-        import_extra("ramet_broken_extra")
+        import_extra("ramet_broken_extra", WIKI_EXTRA)

@@ -7,15 +7,14 @@ What a page or a board answers derives from :class:`Permanent` or :class:`Transi
 from __future__ import annotations
 
 from ramet import Permanent, Transient
+from ramet.pipelines.shared.errors import UserError
 
 JOBS_EXTRA = "'ramet[jobs]'"
 """The extra that installs what the pipeline needs, as a shell is told."""
 
 
-class JobsError(Exception):
-    """Something a user can put right. The message is one line and says how."""
-
-    exit_code = 2
+class JobsError(UserError):
+    """What a user can put right of this pipeline."""
 
 
 class InputError(JobsError):

@@ -1,26 +1,19 @@
-"""The pipeline's errors, each with one line that says what to do, and the import of what an extra brings.
+"""The pipeline's errors, each with one line that says what to do.
 
-What a user can put right derives from :class:`LlmError`; the commands print its line and exit with `exit_code`. What
+What a user can put right is a `UserError`: an :class:`LlmError`, or one of ``ramet.pipelines.shared``. What
 a provider answers derives from :class:`ProviderError`; the tasks decide by its type what becomes of an item.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from ramet.pipelines.shared.errors import UserError
 
 LLM_EXTRA = "'ramet[llm]'"
 """The extra that installs what the pipeline needs by default, as a shell is told."""
 
 
-class LlmError(Exception):
-    """Something a user can put right. The message is one line and says how."""
-
-    exit_code = 2
-
-
-class ExtraMissing(LlmError):
-    """A package that is needed for what was asked is not installed."""
+class LlmError(UserError):
+    """What a user can put right of this pipeline."""
 
 
 class InputError(LlmError):
@@ -67,24 +60,3 @@ class NotAllowed(ProviderError):
 
 class Ambiguous(ProviderError):
     """Nobody knows whether the provider took it on: the answer was lost after the request may have arrived."""
-
-
-def one_line(text: object) -> str:
-    """Fold a message that spans lines, as a driver's may, into one."""
-    return " ".join(str(text).split())
-
-
-def import_extra(module: str, package: str = LLM_EXTRA) -> Any:
-    """Import `module` when it is first needed; `package` is what installs it, as pip is told.
-
-    Raises:
-        ExtraMissing: it is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
-            raise
-        raise ExtraMissing(
-            f"the llm pipeline needs the package '{module}': install it with `pip install {package}`"
-        ) from error

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from ramet.pipelines.llm.errors import LlmError, import_extra, one_line
+from ramet.pipelines.llm.errors import LlmError
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.shared.extras import import_extra
 
 GROUP_ROWS = 1_000
 """Rows of a group of a Parquet file, at most."""

@@ -13,8 +13,10 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
-from ramet.pipelines.llm.errors import import_extra, one_line
+from ramet.pipelines.llm.errors import LLM_EXTRA
 from ramet.pipelines.llm.requests import canonical
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.shared.extras import import_extra
 
 BYTES_MAX = 65_536
 """Of a schema."""
@@ -92,7 +94,7 @@ def build(schema: Mapping[str, Any]) -> Any:
         WrongSchema: it is no JSON Schema.
         ExtraMissing: the validator is not installed.
     """
-    rust = import_extra("jsonschema_rs")
+    rust = import_extra("jsonschema_rs", LLM_EXTRA)
     try:
         return rust.validator_for(
             dict(schema), offline=True, pattern_options=rust.FancyRegexOptions(backtrack_limit=BACKTRACKS_MAX)

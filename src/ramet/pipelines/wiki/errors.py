@@ -1,12 +1,9 @@
-"""The pipeline's errors, each with one line that says what to do, and the import of what the extra brings.
+"""The pipeline's errors, each with one line that says what to do.
 
 Every error a user can cause is a `UserError`: a `WikiError`, or one of `ramet.pipelines.shared`.
 """
 
 from __future__ import annotations
-
-import importlib
-from typing import Any
 
 from ramet import Permanent, Transient
 from ramet.pipelines.shared.errors import UserError
@@ -17,10 +14,6 @@ WIKI_EXTRA = "'ramet[wiki]'"
 
 class WikiError(UserError):
     """What a user can put right of this pipeline."""
-
-
-class ExtraMissing(WikiError):
-    """A package that is needed for what was asked is not installed."""
 
 
 class DatasetError(WikiError):
@@ -72,26 +65,3 @@ class EmbedderError(WikiError, Permanent):
 
 class EmbedderBusy(Transient, WikiError):
     """An endpoint for embeddings could not be reached, or failed on its side; trying again can help."""
-
-
-def one_line(text: object) -> str:
-    """Fold a message that spans lines, as a driver's may, into one."""
-    return " ".join(str(text).split())
-
-
-def import_extra(module: str, package: str = WIKI_EXTRA) -> Any:
-    """Import `module` when it is first needed; `package` is what installs it, as pip is told.
-
-    Typed `Any` because most of these packages ship no types.
-
-    Raises:
-        ExtraMissing: it is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
-            raise
-        raise ExtraMissing(
-            f"the wiki pipeline needs the package '{module}': install it with `pip install {package}`"
-        ) from error

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ramet import Client, LineageState, RetryAfter, TaskOptions, Transient
+from ramet.pipelines.shared.errors import one_line
 from ramet.pipelines.wiki import questions
 from ramet.pipelines.wiki.driving import CONCURRENCY, View, work_through
 from ramet.pipelines.wiki.embedding.base import Embedder
 from ramet.pipelines.wiki.embedding.opening import check_embedder, open_embedder
-from ramet.pipelines.wiki.errors import GraphBusy, SourceError, UnknownSeed, WikiError, one_line
+from ramet.pipelines.wiki.errors import GraphBusy, SourceError, UnknownSeed, WikiError
 from ramet.pipelines.wiki.expansions import source_options
 from ramet.pipelines.wiki.graphs.base import NO_MODEL
 from ramet.pipelines.wiki.graphs.locks import lock_alone

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-from ramet.pipelines.wiki.errors import WikiError, one_line
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.wiki.errors import WikiError
 
 BUSY_SECONDS = 30.0
 """How long a statement waits for another connection's lock before it fails, in seconds."""

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ramet.pipelines.shared.extras import ExtraMissing
 from ramet.pipelines.wiki.embedding.endpoint_spec import Endpoint, key_for, read_endpoint
 from ramet.pipelines.wiki.embedding.groups import group_by_length
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.embedding.opening import check_embedder, model_of, open_embedder
-from ramet.pipelines.wiki.errors import EmbedderError, ExtraMissing
+from ramet.pipelines.wiki.errors import EmbedderError
 
 OPENAI = "openai:text-embedding-3-small@https://api.openai.com/v1"
 

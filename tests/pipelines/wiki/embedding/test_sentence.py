@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from ramet.pipelines.shared.extras import ExtraMissing
 from ramet.pipelines.wiki.embedding.opening import open_embedder
 from ramet.pipelines.wiki.embedding.sentence import SentenceEmbedder
-from ramet.pipelines.wiki.errors import EmbedderError, ExtraMissing
+from ramet.pipelines.wiki.errors import EmbedderError
 
 COMMIT = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from ramet.pipelines.shared.extras import ExtraMissing
 from ramet.pipelines.wiki.articles import Article
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
-from ramet.pipelines.wiki.errors import ExtraMissing, GraphBusy, GraphError, GraphMismatch
+from ramet.pipelines.wiki.errors import GraphBusy, GraphError, GraphMismatch
 from ramet.pipelines.wiki.graphs import schema
 from ramet.pipelines.wiki.graphs.base import NO_MODEL, EmbeddedArticle, GraphCounts
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph

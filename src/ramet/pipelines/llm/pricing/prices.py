@@ -12,10 +12,11 @@ from decimal import ROUND_CEILING, Decimal
 from difflib import get_close_matches
 from typing import Any
 
-from ramet.pipelines.llm.errors import LlmError, UnknownModel, import_extra
+from ramet.pipelines.llm.errors import LLM_EXTRA, LlmError, UnknownModel
 from ramet.pipelines.llm.pricing.rates import Price, Tier, bound, cost_of
 from ramet.pipelines.llm.pricing.tokens import estimated_tokens
 from ramet.pipelines.llm.requests import Request
+from ramet.pipelines.shared.extras import import_extra
 
 __all__ = ["Price", "Tier", "cost_of", "estimated_tokens", "given_price", "price_of", "reserve_amount"]
 
@@ -60,13 +61,13 @@ def price_of(
     """
     if given is not None:
         return given_price(given)
-    prices = import_extra("genai_prices.data_snapshot").get_snapshot()
+    prices = import_extra("genai_prices.data_snapshot", LLM_EXTRA).get_snapshot()
     vendor = _vendor(prices, model, provider, base_url)
     found = vendor.find_model(model, all_providers=prices.providers) if vendor is not None and model else None
     if vendor is None or found is None:
         raise UnknownModel(_unknown(vendor, model, provider))
     begin = now or datetime.now(UTC)
-    source = f"genai-prices {import_extra('genai_prices').__version__}, {vendor.id} {found.id}"
+    source = f"genai-prices {import_extra('genai_prices', LLM_EXTRA).__version__}, {vendor.id} {found.id}"
     plain = _price(_listed(found, begin, None), source)
     if plain is None:
         raise UnknownModel(f"the price list has no price per token for {model!r} of {vendor.id}: {FORM} with --price")

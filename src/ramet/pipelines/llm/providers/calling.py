@@ -19,19 +19,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ramet.pipelines.llm.errors import (
-    LLM_EXTRA,
-    Ambiguous,
-    LlmError,
-    NotSent,
-    ProviderError,
-    Refused,
-    import_extra,
-    one_line,
-)
+from ramet.pipelines.llm.errors import LLM_EXTRA, Ambiguous, LlmError, NotSent, ProviderError, Refused
 from ramet.pipelines.llm.providers.base import Rate
 from ramet.pipelines.llm.providers.openai_faults import fault_of
 from ramet.pipelines.llm.providers.openai_rates import rates_from
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.shared.extras import import_extra
 
 if TYPE_CHECKING:
     import httpx2
@@ -132,7 +125,7 @@ class Caller:
         """The SDK's errors in this pipeline's words; gives the SDK's ``timeout``."""
         if seconds <= 0:
             raise NotSent(f"there was no time left to ask {self.host}")
-        httpx = import_extra("httpx2")
+        httpx = import_extra("httpx2", LLM_EXTRA)
         sdk = self._module
         try:
             yield httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS_MAX))

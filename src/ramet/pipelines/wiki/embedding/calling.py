@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ramet import RetryAfter
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.shared.extras import import_extra
 from ramet.pipelines.wiki.embedding.endpoint_spec import KEY, Endpoint
-from ramet.pipelines.wiki.errors import EmbedderBusy, EmbedderError, WikiError, import_extra, one_line
+from ramet.pipelines.wiki.errors import WIKI_EXTRA, EmbedderBusy, EmbedderError, WikiError
 
 TRIES_MAX = 6
 TRYING_SECONDS_MAX = 60.0
@@ -70,7 +72,7 @@ class Caller:
         )
         self._wait = wait
         self._clock = clock
-        self._httpx = import_extra("httpx2")
+        self._httpx = import_extra("httpx2", WIKI_EXTRA)
         # What this machine trusts is read once: reading it can take longer than a call.
         self._tls = self._httpx.create_ssl_context()
         self._busy_in_a_row = 0

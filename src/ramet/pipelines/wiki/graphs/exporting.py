@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from ramet.pipelines.wiki.errors import GraphError, one_line
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.graphs.base import GraphStore
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

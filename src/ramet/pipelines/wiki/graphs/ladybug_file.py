@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ramet.pipelines.wiki.errors import GraphError, import_extra, one_line
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.shared.extras import import_extra
+from ramet.pipelines.wiki.errors import WIKI_EXTRA, GraphError
 from ramet.pipelines.wiki.graphs.locks import GraphLocks
 
 BUFFER_POOL_BYTES = 256 * 1024 * 1024
@@ -44,7 +46,7 @@ class LadybugFile:
         self.read_only = read_only
         self._turn = threading.RLock()
         self._closed = False
-        ladybug = import_extra("ladybug")
+        ladybug = import_extra("ladybug", WIKI_EXTRA)
         self._locks = GraphLocks.shared(path) if read_only else GraphLocks.exclusive(path)
         try:
             self._database = _open_for_reading(ladybug, path) if read_only else _open(ladybug, path)

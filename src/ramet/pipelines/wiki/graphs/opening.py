@@ -6,7 +6,8 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
-from ramet.pipelines.wiki.errors import GraphError, one_line
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.graphs.base import GraphCounts
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 from ramet.pipelines.wiki.graphs.sqlite import SqliteGraph

@@ -16,7 +16,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ramet.pipelines.wiki.errors import DatasetError, one_line
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.wiki.errors import DatasetError
 
 DOWNLOAD_SECONDS_MAX = 180.0
 """How long one download may take before it is given up, in seconds."""

@@ -10,7 +10,8 @@ from pathlib import Path
 from xml.parsers import expat
 
 from ramet.model.keys import InvalidKey
-from ramet.pipelines.wiki.errors import SourceError, one_line
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.wiki.errors import SourceError
 from ramet.pipelines.wiki.pages import Markup, Reason, Refusal
 from ramet.pipelines.wiki.sources.dump_elements import DumpElements, DumpPage, NotADump
 from ramet.pipelines.wiki.sources.packed import PackedFile, Progress, unpacked

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ramet.model.keys import InvalidKey, title_key
-from ramet.pipelines.wiki.errors import SourceError, one_line
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.wiki.errors import SourceError
 from ramet.pipelines.wiki.pages import Markup, Reason, Refusal
 from ramet.pipelines.wiki.sources.packed import Progress, unpacked
 from ramet.pipelines.wiki.sources.page_file import TEXT_BYTES_MAX, Origin, PageRecord, PageWriter, open_page_file

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ramet.model.keys import InvalidKey
-from ramet.pipelines.wiki.errors import one_line
+from ramet.pipelines.shared.errors import one_line
 from ramet.pipelines.wiki.pages import Markup, Page, Reason, Refusal
 from ramet.pipelines.wiki.sources.mediawiki_calls import records
 from ramet.pipelines.wiki.sources.mediawiki_site import web_address

@@ -5,7 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-from ramet.pipelines.wiki.errors import import_extra
+from ramet.pipelines.shared.extras import import_extra
+from ramet.pipelines.wiki.errors import WIKI_EXTRA
 
 
 class TitleMatcher:
@@ -23,7 +24,7 @@ class TitleMatcher:
         Raises:
             ExtraMissing: the extra `[wiki]` is not installed.
         """
-        self._automaton = import_extra("ahocorasick").Automaton()
+        self._automaton = import_extra("ahocorasick", WIKI_EXTRA).Automaton()
         for title in sorted(titles, reverse=True):
             if pattern := _fold(title):
                 self._automaton.add_word(pattern, (len(pattern), title))

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ramet.pipelines.wiki.errors import SourceError, one_line
+from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.wiki.errors import SourceError
 
 Progress = Callable[[str], None]
 """Called with one line for a person."""
