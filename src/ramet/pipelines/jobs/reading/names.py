@@ -1,0 +1,137 @@
+"""Names of companies: when two spellings are one company.
+
+A key is for looking up, so marks on letters stay: Škoda is not Skoda and Ġenerali is not Generali. Comparing two
+names allows for a slip in a long one, and never for a part: Meta is not Metabase.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from rapidfuzz import fuzz
+
+RATIO_MIN = 92.0
+"""Of 100: from here on two keys are one company (facts/jobs.md §4)."""
+
+_LENGTH_MAX = 200
+"""Characters of a name that count. Nobody's name is longer, and comparing takes the square of it."""
+
+_DOT_ABOVE = "\u0307"
+"""What lower case makes of a Turkish capital I with a dot, and nobody wrote."""
+_APOSTROPHES = re.compile("['’‘ʼ`´]")
+_INITIALS = re.compile(r"(?<!\w)(?:\w\.){2,12}(?:\w(?!\w))?")
+
+_LAST = frozenset(
+    """
+    inc incorporated corp corporation co company companies ltd limited llc llp lp lllp plc pllc pbc cic
+    gmbh mbh ag kg kgaa ohg ug se sa sas sasu sarl sàrl srl srls spa sl slu slp sau scs snc sca
+    bv nv vof cv bvba sprl oy oyj ab aktiebolag as asa aps ivs a/s hf ehf oü uab sia eood ood ead
+    doo sro kft zrt nyrt oao ooo zao pao ооо оао зао пао ао тов lda ltda eireli
+    kk gk pty pte pvt private proprietary sdn bhd berhad tbk pjsc psc fze fzco fzc jsc ojsc
+    limitada anonim şirketi aş
+    株式会社 有限会社 合同会社 有限公司 股份有限公司 有限责任公司 주식회사 유한회사 株 有 주
+    """.split()
+)
+"""Words at the end of a name that say what it is in law."""
+_LAST_SEVERAL = (
+    ("sp", "z", "oo"),
+    ("sp", "z", "o", "o"),
+    ("z", "oo"),
+    ("s", "r", "o"),
+    ("d", "o", "o"),
+    ("s", "a"),
+    ("a", "s"),
+    ("de", "cv"),
+    ("de", "rl"),
+    ("s", "de"),
+    ("sab",),
+    ("sapi",),
+    ("career", "site"),
+    ("job", "board"),
+    ("careers",),
+)
+"""The same in several words; and what a job board puts behind the name."""
+_FIRST = frozenset(
+    "株式会社 有限会社 合同会社 주식회사 유한회사 株 有 주 ооо оао зао пао ао тов ooo oao zao pao".split()
+)
+_UNSPACED = ("株式会社", "有限会社", "合同会社", "股份有限公司", "有限责任公司", "有限公司", "주식회사", "유한회사")
+"""Forms that are written without a space to the name."""
+
+
+def company_name_key(name: str | None) -> str:
+    """The name as it is looked up: one case, one width, without punctuation and legal form; any script.
+
+    Returns:
+        Words with one space between them. Empty only where there is no name; a name that is all legal form, or
+        all punctuation, stays what it is.
+    """
+    folded = _folded(name or "")
+    words = _words(folded)
+    if not words:
+        return " ".join(folded.split())
+    return " ".join(_without_form(words))
+
+
+def same_company(a: str, b: str) -> bool:
+    """Whether two names are one company: equal keys, or as good as equal with the same numbers in them."""
+    one, other = company_name_key(a), company_name_key(b)
+    if not one or not other:
+        return False
+    if one == other:
+        return True
+    # "Git Lab" is GitLab.
+    one, other = one.replace(" ", ""), other.replace(" ", "")
+    if re.findall(r"\d+", one) != re.findall(r"\d+", other):
+        return False
+    return fuzz.ratio(one, other) >= RATIO_MIN
+
+
+def _folded(name: str) -> str:
+    # Marks may be written apart from their letters: composed first, so that both forms are cut at one letter.
+    composed = unicodedata.normalize("NFKC", name[: 5 * _LENGTH_MAX])[:_LENGTH_MAX]
+    text = composed.casefold().replace(_DOT_ABOVE, "")
+    return unicodedata.normalize("NFKC", text)
+
+
+def _words(folded: str) -> list[str]:
+    text = _INITIALS.sub(lambda found: found[0].replace(".", ""), folded)
+    text = _APOSTROPHES.sub("", text).replace("&", " and ").replace("a/s", "as")
+    return "".join(c if _is_letter(c) else " " for c in text).split()
+
+
+def _is_letter(character: str) -> bool:
+    # Vowel signs of Indic scripts are marks and part of the word.
+    return character.isalnum() or unicodedata.category(character).startswith("M")
+
+
+def _without_form(words: list[str]) -> list[str]:
+    kept = list(words)
+    while len(kept) > 1 and kept[0] in _FIRST:
+        kept = kept[1:]
+    while (shorter := _one_less(kept)) != kept:
+        kept = shorter
+    if len(kept) == 1:
+        kept = [_unspaced(kept[0])]
+    if len(kept) > 2 and kept[0] == "the":
+        return kept[1:]
+    return words if kept == ["the"] else kept
+
+
+def _one_less(words: list[str]) -> list[str]:
+    if len(words) < 2:
+        return words
+    for several in _LAST_SEVERAL:
+        if len(words) > len(several) and tuple(words[-len(several) :]) == several:
+            return words[: -len(several)]
+    if words[-1] in _LAST or words[-1] == "and":
+        return words[:-1]
+    return words
+
+
+def _unspaced(word: str) -> str:
+    for form in _UNSPACED:
+        bare = word.removeprefix(form).removesuffix(form)
+        if bare and bare != word:
+            return bare
+    return word
