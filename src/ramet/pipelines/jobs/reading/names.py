@@ -4,6 +4,8 @@ A key is for looking up, so marks on letters stay: Škoda is not Skoda and Ġene
 names allows for a slip in a long one, and never for a part: Meta is not Metabase.
 """
 
+# ruff: noqa: RUF001 - legal forms are written in Cyrillic letters too
+
 from __future__ import annotations
 
 import re
@@ -19,7 +21,7 @@ _LENGTH_MAX = 200
 
 _DOT_ABOVE = "\u0307"
 """What lower case makes of a Turkish capital I with a dot, and nobody wrote."""
-_APOSTROPHES = re.compile("['’‘ʼ`´]")
+_APOSTROPHES = re.compile("['`\\u00b4\\u02bc\\u2018\\u2019]")
 _INITIALS = re.compile(r"(?<!\w)(?:\w\.){2,12}(?:\w(?!\w))?")
 
 _LAST = frozenset(
