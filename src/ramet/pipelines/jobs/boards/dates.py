@@ -1,0 +1,147 @@
+"""When something was posted, from the forms in which boards and pages say it.
+
+A day without a time is that day's first second in UTC; a time without a zone is UTC. What is no date gives None.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, date, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+DAY = 86_400.0
+EARLIEST = 631_152_000.0
+"""1990: a number below it is no date of a posting."""
+AHEAD_MAX = 400 * DAY
+"""A posting that was published further in the future than that has no date that can be believed."""
+LENGTH_MAX = 80
+
+_MILLISECONDS_FROM = 10_000_000_000
+_NUMBER = re.compile(r"[0-9]{9,16}(?:\.[0-9]{1,9})?")
+_DAY_ONLY = re.compile(r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})")
+_DAY_FIRST = re.compile(r"([0-9]{1,2})[./]([0-9]{1,2})[./]([0-9]{4})")
+_FRACTION = re.compile(r"\.([0-9]{1,12})")
+_OFFSET = re.compile(r"\s?([+-][0-9]{2}):?([0-9]{2})$")
+_WORDS_DAY = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?[ .-]{1,3}([a-z]{3,9})\.?,?[ -]{1,2}([0-9]{4})\b")
+_WORDS_MONTH = re.compile(r"([a-z]{3,9})\.? ([0-9]{1,2})(?:st|nd|rd|th)?,? ([0-9]{4})\b")
+_AGO = re.compile(r"(an?|[0-9]{1,4})\s?\+?\s?(second|minute|min|hour|hr|day|week|month|year|[smhdwy]|mo)s?\+? ago\b")
+_LEADING = re.compile(r"^(?:job )?(?:re)?(?:posted|published|date posted|posting date)(?: on| at)?[ :]{1,3}")
+
+_MONTHS = "january february march april may june july august september october november december".split()
+_SECONDS = {
+    "s": 1.0, "second": 1.0, "m": 60.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0,
+    "d": DAY, "day": DAY, "w": 7 * DAY, "week": 7 * DAY, "mo": 30 * DAY, "month": 30 * DAY, "y": 365 * DAY,
+    "year": 365 * DAY,
+}  # fmt: skip
+
+
+def parse_posted(text: str | int | float | None, now: float) -> float | None:
+    """When it was posted, in Unix seconds.
+
+    Args:
+        text: an ISO or RFC 822 date, seconds or milliseconds since 1970, a day in words ("08 May 2026",
+            "August 27, 2026"), or an age ("Posted 3 Days Ago", "30+ Days Ago" for at least so long, "Yesterday").
+        now: Unix seconds, for ages.
+
+    Returns:
+        None where it is no date, or none that a posting can have.
+    """
+    if isinstance(text, bool) or text is None:
+        return None
+    if isinstance(text, int | float):
+        return _believed(_of_number(text), now)
+    words = " ".join(text[: 2 * LENGTH_MAX].split())
+    if not words or len(words) > LENGTH_MAX:
+        return None
+    if _NUMBER.fullmatch(words):
+        return _believed(_of_number(float(words)), now)
+    lower = _LEADING.sub("", words.lower())
+    found = _of_age(lower, now)
+    for read in (_of_iso, _of_mail, _of_words):
+        if found is None:
+            found = read(lower)
+    return _believed(found, now)
+
+
+def _believed(seconds: float | None, now: float) -> float | None:
+    if seconds is None or not math.isfinite(seconds) or not EARLIEST <= seconds <= now + AHEAD_MAX:
+        return None
+    return seconds
+
+
+def _of_number(number: float) -> float | None:
+    try:
+        seconds = float(number)
+    except OverflowError:
+        return None
+    while abs(seconds) >= _MILLISECONDS_FROM and math.isfinite(seconds):
+        seconds /= 1000
+    return seconds
+
+
+def _of_age(words: str, now: float) -> float | None:
+    words = words.removeprefix("posted ")
+    if words in ("today", "just posted", "just now", "now"):
+        return now
+    if words == "yesterday":
+        return now - DAY
+    match = _AGO.search(words)
+    if match is None:
+        return None
+    count = 1 if match[1].startswith("a") else int(match[1])
+    return now - count * _SECONDS[match[2]]
+
+
+def _of_iso(words: str) -> float | None:
+    text = words.upper().removesuffix(" UTC").removesuffix(" GMT").removesuffix("Z").strip()
+    if match := _DAY_ONLY.fullmatch(text):
+        return _of_day(int(match[1]), int(match[2]), int(match[3]))
+    if match := _DAY_FIRST.fullmatch(text):
+        # Which comes first is known only where one of them can be no month.
+        first, second, year = int(match[1]), int(match[2]), int(match[3])
+        if "." in text or first > 12:
+            return _of_day(year, second, first)
+        return _of_day(year, first, second) if second > 12 or first == second else None
+    text = _FRACTION.sub(lambda found: "." + found[1][:6].ljust(6, "0"), text, count=1)
+    text = _OFFSET.sub(r"\1:\2", text) if len(text) > 10 else text
+    try:
+        return _timestamp(datetime.fromisoformat(text))
+    except ValueError:
+        return None
+
+
+def _of_mail(words: str) -> float | None:
+    try:
+        return _timestamp(parsedate_to_datetime(words))
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _of_words(words: str) -> float | None:
+    if match := _WORDS_DAY.search(words):
+        day, month, year = match[1], match[2], match[3]
+    elif match := _WORDS_MONTH.search(words):
+        month, day, year = match[1], match[2], match[3]
+    else:
+        return None
+    number = next((at for at, name in enumerate(_MONTHS, start=1) if name.startswith(month[:4])), None)
+    if number is None or len(month) < 3:
+        return None
+    return _of_day(int(year), number, int(day))
+
+
+def _of_day(year: int, month: int, day: int) -> float | None:
+    try:
+        found = date(year, month, day)
+    except ValueError:
+        return None
+    return _timestamp(datetime(found.year, found.month, found.day, tzinfo=UTC))
+
+
+def _timestamp(found: datetime) -> float | None:
+    whole = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    try:
+        return (whole - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(seconds=1)
+    except OverflowError:
+        return None
