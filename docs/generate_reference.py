@@ -24,7 +24,7 @@ Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
 """
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Programs", ("App", "Context", "SyncContext", "Outcome", "Worker")),
+    ("Programs", ("App", "Context", "SyncContext", "Outcome", "Worker", "Setting")),
     (
         "Submitting and asking",
         ("Client", "SyncClient", "PathArguments", "TaskOptions", "Submitted", "SpawnAnswer", "TreeNode", "Explanation"),

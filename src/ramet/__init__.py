@@ -18,6 +18,7 @@ from ramet.engine.outcome import Outcome
 from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import PayloadTooLarge, UnknownKind
+from ramet.engine.setting import Setting
 from ramet.engine.sync_claim import SyncClaim
 from ramet.engine.sync_client import SyncClient
 from ramet.engine.waiting import TaskFailed, WaitRefused
@@ -104,6 +105,7 @@ __all__ = [
     "Resource",
     "RetryAfter",
     "Schedule",
+    "Setting",
     "Slot",
     "Spawn",
     "SpawnAnswer",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.engine.packages import installed_package
 
 
 def test_a_setting_is_listed_set_got_and_unset(cli: Cli) -> None:
@@ -68,3 +72,44 @@ def test_old_lineages_are_pruned_after_a_dry_run_says_how_much(cli: Cli) -> None
 def test_an_age_that_cannot_be_read_is_one_line(cli: Cli, age: str) -> None:
     cli.submit("node", {"name": "a"})
     assert "give a number and s, m, h, d or w" in cli.bad("prune", f"--older-than={age}")
+
+
+def test_a_packages_settings_follow_the_engines_in_the_list(cli: Cli, tmp_path: Path) -> None:
+    cli.submit("node", {"name": "a"})
+    cli.work()
+    with installed_package(tmp_path):
+        names = [item["name"] for item in cli.documents("settings", "list")]
+        assert names[-4:] == ["shop.names", "shop.pages", "shop.price_max", "shop.title"]
+        assert names[0].startswith("cost.")
+        listed = cli.documents("settings", "list", "--prefix", "shop.")
+        assert [item["name"] for item in listed] == names[-4:]
+        assert cli.good("settings", "set", "shop.names", '["ä", "b"]') == 'shop.names is ["ä", "b"]\n'
+        assert cli.good("settings", "get", "shop.names") == '["ä", "b"]\n'
+        assert "no setting begins with 'shops.'" in cli.bad("settings", "list", "--prefix", "shops.")
+        assert "shop.pages: 3 is odd: give an even number" in cli.bad("settings", "set", "shop.pages", "3")
+        assert cli.good("doctor") == "all is in order\n"
+    assert "no setting 'shop.names'" in cli.bad("settings", "get", "shop.names")
+
+
+def test_a_long_value_does_not_fill_the_list(cli: Cli, tmp_path: Path) -> None:
+    cli.submit("node", {"name": "a"})
+    with installed_package(tmp_path):
+        cli.good("settings", "set", "shop.names", json.dumps(["x" * 30] * 30))
+        listed = cli.good("settings", "list", "--stored")
+        assert "…" in listed
+        assert max(map(len, listed.splitlines())) < 200
+        assert len(cli.good("settings", "get", "shop.names")) > 900
+
+
+def test_the_settings_of_an_app_are_known_where_it_is_named(cli: Cli) -> None:
+    cli.submit("node", {"name": "a"})
+    cli.work()
+    app = ("--app", "tests.cli.settings_app:app")
+    assert "no setting 'own.colour'" in cli.bad("settings", "set", "own.colour", "blue")
+    assert cli.good("settings", "set", "own.colour", "blue", *app) == "own.colour is blue\n"
+    assert cli.good("settings", "get", "own.colour", *app) == "blue\n"
+    assert [item["name"] for item in cli.documents("settings", "list", "--stored", *app)] == ["own.colour"]
+    assert cli.documents("settings", "list", "--stored") == []
+    assert "where an app declares it: ramet doctor --app APP" in cli.run("doctor").stdout
+    assert cli.good("doctor", *app) == "all is in order\n"
+    assert cli.good("settings", "unset", "own.colour", *app) == "own.colour is at its default\n"

@@ -8,17 +8,9 @@ from typing import Any
 import pytest
 
 from ramet import PRESETS, App, Client, Context, Limits
-from ramet.engine.settings import (
-    LIMITS_PREFIX,
-    SETTINGS,
-    LiveSettings,
-    Tuning,
-    UnknownSetting,
-    in_force,
-    known,
-    preset_changes,
-    sound,
-)
+from ramet.engine.declared_settings import DeclaredSettings, UnknownSetting
+from ramet.engine.setting import LIMITS_PREFIX, SETTINGS
+from ramet.engine.settings import LiveSettings, Tuning, in_force, preset_changes
 from ramet.model.limits import BALANCED
 from tests.engine.waiting import until, working
 
@@ -55,18 +47,19 @@ WRONG = [
 @pytest.mark.parametrize(("name", "text", "said"), WRONG)
 def test_a_value_of_another_type_or_out_of_range_is_refused(name: str, text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        known(name).read(text)
+        DeclaredSettings().known(name).read(text)
 
 
 @pytest.mark.parametrize("value", [True, "5", [5], {"a": 1}, float("nan")])
 def test_a_stored_value_that_is_no_number_is_not_acted_on(value: Any) -> None:
-    assert sound({"limits.max_tasks": value, "limits.max_fan_out": 7, "limits.of_yore": 1}) == {"limits.max_fan_out": 7}
+    found = DeclaredSettings().sound({"limits.max_tasks": value, "limits.max_fan_out": 7, "limits.of_yore": 1})
+    assert found == {"limits.max_fan_out": 7}
 
 
 @pytest.mark.parametrize(("name", "near"), [("max_task", "limits.max_tasks"), ("lease", "worker.lease_seconds")])
 def test_an_unknown_name_is_told_the_nearest(name: str, near: str) -> None:
     with pytest.raises(UnknownSetting, match=f"no setting '{name}': did you mean .*{near}"):
-        known(name)
+        DeclaredSettings().known(name)
 
 
 PRECEDENCE = [

@@ -11,7 +11,7 @@ from rich.console import Console
 from ramet import PRESETS, Client, Limits
 from ramet.cli.options import ask, database_option, json_option
 from ramet.cli.show import console, emit, jsonable, number, table
-from ramet.engine.settings import LIMITS_PREFIX, SETTINGS
+from ramet.engine.setting import LIMITS_PREFIX, SETTINGS
 from ramet.model.cost import dollars
 from ramet.model.worst_case import HOUR_SECONDS, Bill, WorstCase, bill, worst_case
 

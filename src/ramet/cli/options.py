@@ -39,15 +39,28 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")(command)
 
 
-def ask(database: str, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+def app_option(command: Command) -> Command:
+    """``--app APP``, for what knows only the settings of the engine and of installed packages."""
+    return click.option(
+        "--app", "target", metavar="MODULE:ATTR", help="An app with settings of its own, which are known then too."
+    )(command)
+
+
+def ask(database: str, question: Callable[[Client], Awaitable[Answer]], target: str | None = None) -> Answer:
     """Open a database that must exist, run one coroutine with a client of it, close it.
+
+    Args:
+        target: an app whose settings are to be known.
 
     Raises:
         StoreError: there is no such database, or it cannot be used.
     """
 
+    # Not the app itself: its client would make its tables, and a look writes nothing.
+    app = App() if target is None else App(settings=load(target).registry.live.declared.own)
+
     async def work() -> Answer:
-        async with App().client(database, create=False) as client:
+        async with app.client(database, create=False) as client:
             database_clock.ahead_seconds = client.store.ahead_seconds
             return await question(client)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,8 +10,8 @@ import click
 
 from ramet import PRESETS, Client
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, person
-from ramet.cli.show import at, console, emit, plain, table
+from ramet.cli.options import app_option, ask, database_option, json_option, person
+from ramet.cli.show import at, console, crop, emit, plain, table
 from ramet.engine.client_settings import SettingInForce
 
 
@@ -19,35 +20,47 @@ def settings() -> None:
     """Look at settings and change them; workers and clients act on a change within a few seconds.
 
     A stored setting replaces a built-in default. Where an app gives a value of its own, the stricter of the two holds.
-    Lineages and tasks that exist keep their limits. Every change is recorded: `ramet acts`.
+    Lineages and tasks that exist keep their limits. Every change is recorded: `ramet acts`. Installed packages can have
+    settings of their own, and so can an app (--app).
     """
 
 
-def _ask(database: str, question: Callable[[Client], Awaitable[Any]]) -> Any:
+VALUE_CELLS_MAX = 60
+"""Of a value in the list of all; `ramet settings get` shows all of it."""
+
+
+def _ask(database: str, target: str | None, question: Callable[[Client], Awaitable[Any]]) -> Any:
     try:
-        return ask(database, question)
+        return ask(database, question, target)
     except ValueError as error:
         raise CliError(str(error)) from error
 
 
-def value_text(value: Any) -> str:
+def value_text(value: Any, value_type: str = "") -> str:
     """A value as it can be typed."""
     if value is None:
         return "none"
+    if value_type == "json":
+        return json.dumps(value, ensure_ascii=False)
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 @settings.command("list", short_help="All settings, or those that are stored.")
 @click.option("--stored", is_flag=True, help="Only those that differ from their default by a stored row.")
+@click.option("--prefix", default="", help="Only those whose names begin so, such as limits. or jobs.")
+@app_option
 @database_option
 @json_option
-def list_(*, stored: bool, database: str, as_json: bool) -> None:
-    """All settings with what holds now, its default, unit and reader."""
+def list_(*, stored: bool, prefix: str, target: str | None, database: str, as_json: bool) -> None:
+    """All settings with what holds now, its default, unit and reader; the engine's come first."""
 
     async def question(client: Client) -> list[SettingInForce]:
-        return [item for item in await client.settings.all() if item.stored or not stored]
+        return [item for item in await client.settings.all() if item.name.startswith(prefix)]
 
-    found = _ask(database, question)
+    named = _ask(database, target, question)
+    if not named:
+        raise CliError(f"no setting begins with {prefix!r}: `ramet settings list` shows all")
+    found = [item for item in named if item.stored or not stored]
     if as_json:
         for item in found:
             emit(item)
@@ -57,8 +70,9 @@ def list_(*, stored: bool, database: str, as_json: bool) -> None:
         return
     made = table("name", ">value", ">default", "unit", "*what it does", "*read by", "set")
     for item in found:
+        default = crop(value_text(item.default, item.value_type), VALUE_CELLS_MAX) if item.stored else ""
         made.add_row(
-            item.name, value_text(item.value), value_text(item.default) if item.stored else "", item.unit,
+            item.name, crop(value_text(item.value, item.value_type), VALUE_CELLS_MAX), default, item.unit,
             item.description, item.reader, at(item.updated_at) if item.updated_at is not None else "",
         )  # fmt: skip
     console().print(made)
@@ -66,54 +80,57 @@ def list_(*, stored: bool, database: str, as_json: bool) -> None:
 
 @settings.command("get", short_help="What holds now.")
 @click.argument("name")
+@app_option
 @database_option
 @json_option
-def get(*, name: str, database: str, as_json: bool) -> None:
+def get(*, name: str, target: str | None, database: str, as_json: bool) -> None:
     """The value of NAME that holds now: what is stored, else the default."""
 
     async def question(client: Client) -> SettingInForce:
         return await client.settings.get(name)
 
-    found = _ask(database, question)
+    found = _ask(database, target, question)
     if as_json:
         emit(found)
     else:
-        click.echo(value_text(found.value))
+        click.echo(plain(value_text(found.value, found.value_type)))
 
 
 @settings.command("set", short_help="Store a value.", context_settings={"ignore_unknown_options": True})
 @click.argument("name")
 @click.argument("value")
 @click.option("--reason", help="Why, for the record.")
+@app_option
 @database_option
 @json_option
-def set_(*, name: str, value: str, reason: str | None, database: str, as_json: bool) -> None:
+def set_(*, name: str, value: str, reason: str | None, target: str | None, database: str, as_json: bool) -> None:
     """Store VALUE for NAME; `none` lifts a limit that may be lifted."""
 
     async def question(client: Client) -> SettingInForce:
         await client.settings.set(name, value, by=person(), reason=reason)
         return await client.settings.get(name)
 
-    found = _ask(database, question)
+    found = _ask(database, target, question)
     if as_json:
         emit(found)
     else:
         unit = f" {found.unit}" if found.unit and found.value is not None else ""
-        click.echo(f"{found.name} is {plain(value_text(found.value))}{unit}")
+        click.echo(f"{found.name} is {plain(value_text(found.value, found.value_type))}{unit}")
 
 
 @settings.command("unset", short_help="Let the default hold again.")
 @click.argument("name")
 @click.option("--reason", help="Why, for the record.")
+@app_option
 @database_option
 @json_option
-def unset(*, name: str, reason: str | None, database: str, as_json: bool) -> None:
+def unset(*, name: str, reason: str | None, target: str | None, database: str, as_json: bool) -> None:
     """Remove what is stored for NAME, so that its default holds again."""
 
     async def question(client: Client) -> bool:
         return await client.settings.unset(name, by=person(), reason=reason)
 
-    done = _ask(database, question)
+    done = _ask(database, target, question)
     if as_json:
         emit({"name": name, "unset": done})
     else:
@@ -131,7 +148,7 @@ def preset(*, name: str, reason: str | None, database: str, as_json: bool) -> No
     async def question(client: Client) -> dict[str, Any]:
         return await client.settings.preset(name, by=person(), reason=reason)
 
-    found = _ask(database, question)
+    found = _ask(database, None, question)
     if as_json:
         emit({"preset": name, "settings": found})
         return

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack
 
 from ramet.engine.app_flow import FlowApp
 from ramet.engine.client import Client
+from ramet.engine.declared_settings import DeclaredSettings
 from ramet.engine.execution import BATCH_SECONDS, Execution
 from ramet.engine.path_options import PathArguments, PathOf, PathOptions
 from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry, UrlOf
 from ramet.engine.schedules import Declared, declared
+from ramet.engine.setting import Setting
 from ramet.engine.sharing import ResourceOf, Sharing
 from ramet.engine.sync_client import SyncClient
 from ramet.model.limits import BALANCED, Limits
@@ -35,6 +37,10 @@ class App(FlowApp):
         breadth: queues in which tasks closer to their root run first. What is created from now on follows it.
         processes: how many processes of their own a worker keeps for kinds with ``process=True``, at most; None for as
             many as it runs handlers. For work that keeps a processor busy, as many as there are processors.
+        settings: of your own, changed at run time as the engine's are (:class:`ramet.Setting`).
+
+    Raises:
+        ValueError: an argument cannot be; one line says what to give.
     """
 
     def __init__(
@@ -44,13 +50,14 @@ class App(FlowApp):
         tables: Sequence[str] = (),
         breadth: Sequence[str] = (),
         processes: int | None = None,
+        settings: Iterable[Setting] = (),
     ) -> None:
         super().__init__()
         if processes is not None and processes < 1:
             raise ValueError(f"processes is {processes}: give at least 1, or None")
         self.processes = processes
         self.limits = limits
-        self.registry = Registry(limits, frozenset(breadth))
+        self.registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings))
         self.tables = tuple(tables)
         self.alert_thresholds: dict[str, int | None] = {}
         self._at_end: list[Callable[[], None]] = []

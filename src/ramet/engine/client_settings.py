@@ -6,16 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ramet.engine.settings import (
-    LIMITS_PREFIX,
-    SETTINGS,
-    SETTINGS_SECONDS,
-    LiveSettings,
-    Setting,
-    known,
-    preset_changes,
-    sound,
-)
+from ramet.engine.setting import LIMITS_PREFIX, SETTINGS, SETTINGS_SECONDS, Setting
+from ramet.engine.settings import LiveSettings, preset_changes
 from ramet.model.cost import SOFT_AND_HARD
 from ramet.model.limits import PRESETS, Limits
 from ramet.store.base import Store
@@ -62,15 +54,15 @@ class Settings:
         return self.live.limits(declared)
 
     async def all(self) -> list[SettingInForce]:
-        """Every setting that there is, by name, with what holds now."""
+        """Every setting that there is, with what holds now: the engine's by name, then the others by name."""
         rows = {row.key: row for row in await self._store.setting_rows()}
-        held = sound({key: row.value for key, row in rows.items()})
+        held = self.live.declared.sound({key: row.value for key, row in rows.items()})
         return [
             SettingInForce(
                 item.name, held.get(item.name, item.default), item.default, item.name in held, item.value_type,
                 item.unit, item.description, item.reader, rows[item.name].updated_at if item.name in held else None,
             )
-            for item in sorted(SETTINGS.values())
+            for item in self.live.declared.all()
         ]  # fmt: skip
 
     async def get(self, name: str) -> SettingInForce:
@@ -79,7 +71,7 @@ class Settings:
         Raises:
             UnknownSetting: there is none of this name; names the nearest.
         """
-        wanted = known(name).name
+        wanted = self.live.declared.known(name).name
         return next(item for item in await self.all() if item.name == wanted)
 
     async def set(self, name: str, value: Any, *, by: str = "client", reason: str | None = None) -> Any:
@@ -91,14 +83,37 @@ class Settings:
         Raises:
             UnknownSetting, ValueError: no such setting, another type, out of range; one line says what to give.
         """
-        setting = known(name)
+        setting = self.live.declared.known(name)
         checked = setting.read(value) if isinstance(value, str) else setting.check(value)
         await self._change({setting.name: checked}, by=by, reason=reason)
         return checked
 
+    async def set_many(
+        self, values: Mapping[str, Any], *, by: str = "client", reason: str | None = None
+    ) -> dict[str, Any]:
+        """Store several settings in one transaction: all of them, or none where one may not be.
+
+        Args:
+            values: by name, each as it is: text is not read as a number here. None for no limit.
+
+        Returns:
+            The values as they are stored, by full name.
+
+        Raises:
+            UnknownSetting, ValueError: as :meth:`set`, for the first that may not be; or one is given twice.
+        """
+        wanted: dict[str, Any] = {}
+        for name, value in values.items():
+            setting = self.live.declared.known(name)
+            if setting.name in wanted:
+                raise ValueError(f"{setting.name} is given twice: leave one of them out")
+            wanted[setting.name] = setting.check(value)
+        await self._change(wanted, by=by, reason=reason)
+        return wanted
+
     async def unset(self, name: str, *, by: str = "client", reason: str | None = None) -> bool:
         """Let the default hold again; False when it did already. Also removes a row that nobody reads any more."""
-        key = name if name in await self._store.settings() else known(name).name
+        key = name if name in await self._store.settings() else self.live.declared.known(name).name
         change = SettingChange(key, remove=True)
         return bool(await self._store.change_settings([change], by=by, reason=reason))
 
@@ -119,7 +134,7 @@ class Settings:
         return wanted
 
     async def _change(self, wanted: Mapping[str, Any], *, by: str, reason: str | None) -> None:
-        stored = sound(await self._store.settings()) | dict(wanted)
+        stored = self.live.declared.sound(await self._store.settings()) | dict(wanted)
         attempts, seconds = (stored.get(LIMITS_PREFIX + name, 0) for name in ("max_attempts", "task_seconds"))
         if attempts is None and seconds is None:
             raise ValueError("max_attempts and task_seconds cannot both be none: nothing would end such a task")
@@ -127,7 +142,7 @@ class Settings:
             # A hard ceiling may come below its soft one: who operates a database can always tighten.
             if soft in wanted and None not in (stored[soft], stored.get(hard)) and stored[soft] > stored[hard]:
                 raise ValueError(f"{soft} is {stored[soft]}: give at most {hard}, which is {stored[hard]}")
-        changes = [_row(SETTINGS[key], value) for key, value in wanted.items()]
+        changes = [_row(self.live.declared.known(key), value) for key, value in wanted.items()]
         await self._store.change_settings(changes, by=by, reason=reason)
 
 

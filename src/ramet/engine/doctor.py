@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from ramet.engine.settings import UnknownSetting, known
+from ramet.engine.declared_settings import DeclaredSettings, UnknownSetting
 from ramet.model.schedule import Schedule
 from ramet.store.address import file_of, is_file
 from ramet.store.doctor import Finding, examine
@@ -22,8 +22,11 @@ SEEN_SECONDS = 60.0
 """A worker that said nothing for longer serves nothing as far as anybody can tell."""
 
 
-def doctor(address: str | Path) -> list[Finding]:
+def doctor(address: str | Path, declared: DeclaredSettings | None = None) -> list[Finding]:
     """Everything that is not as it should be, errors first; empty for a database in order. Writes nothing.
+
+    Args:
+        declared: which settings there are, where an app has some of its own.
 
     Raises:
         StoreError: there is no database of ours, or it cannot be opened.
@@ -31,7 +34,7 @@ def doctor(address: str | Path) -> list[Finding]:
     workers = Neighbours(file_of(address)).alive() if is_file(address) else []
 
     def look(session: Session) -> Iterator[Finding]:
-        yield from _settings(session)
+        yield from _settings(session, declared or DeclaredSettings())
         yield from _schedules(session)
         yield from _unserved(session, workers)
 
@@ -39,12 +42,13 @@ def doctor(address: str | Path) -> list[Finding]:
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def _settings(session: Session) -> Iterator[Finding]:
+def _settings(session: Session, declared: DeclaredSettings) -> Iterator[Finding]:
     for row in setting_rows(session):
         try:
-            known(row.key).check(row.value)
+            declared.known(row.key).check(row.value)
         except UnknownSetting as error:
-            yield Finding("settings", "warning", str(error), f"ramet settings unset {row.key}")
+            do = f"ramet settings unset {row.key}; where an app declares it: ramet doctor --app APP"
+            yield Finding("settings", "warning", str(error), do)
         except ValueError as error:
             yield Finding("settings", "warning", f"{error}; its default holds", f"ramet settings set {row.key} VALUE")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from ramet.engine.clock import Clock
 from ramet.engine.monitor import Monitor
 from ramet.engine.reach import loudness
-from ramet.engine.settings import SWEEP_SECONDS
+from ramet.engine.setting import SWEEP_SECONDS
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
+from ramet.engine.declared_settings import DeclaredSettings
 from ramet.engine.execution import IN_COMPANY, Execution
 from ramet.engine.ids import new_id
 from ramet.engine.path_options import PLAIN, PathArguments, PathOptions
@@ -197,10 +198,12 @@ def _stricter(declared: float | None, given: float | None) -> float | None:
 class Registry:
     """The kinds of an app."""
 
-    def __init__(self, limits: Limits, breadth: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, limits: Limits, breadth: frozenset[str] = frozenset(), settings: DeclaredSettings | None = None
+    ) -> None:
         self._limits = limits
         self._breadth = breadth
-        self.live = LiveSettings()
+        self.live = LiveSettings(settings)
         """The stored settings as last read. An app works on one database at a time."""
         self._kinds: dict[str, Kind] = {}
         self._by_handler: dict[Handler, Kind] = {}

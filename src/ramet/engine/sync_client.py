@@ -19,7 +19,7 @@ from ramet.engine import in_hand
 from ramet.engine.claim import BaseClaim
 from ramet.engine.client import Client
 from ramet.engine.registry import Handler
-from ramet.engine.settings import SETTINGS_SECONDS
+from ramet.engine.setting import SETTINGS_SECONDS
 from ramet.engine.sync_claim import SyncClaim
 from ramet.model.limits import LEASE_SECONDS
 from ramet.model.lineage import Lineage
