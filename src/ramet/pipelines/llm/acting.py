@@ -9,16 +9,17 @@ import click
 from ramet import Client, Worker
 from ramet.engine.ids import new_id
 from ramet.model.cost import dollars
-from ramet.pipelines.llm import terminal
 from ramet.pipelines.llm.deleting import DELETE, DeletePayload
 from ramet.pipelines.llm.errors import LlmError
 from ramet.pipelines.llm.following import has_worker, wake
 from ramet.pipelines.llm.jobs import Job
-from ramet.pipelines.llm.options import ask, database_option, in_nano_dollars, job_of, json_option, person
+from ramet.pipelines.llm.options import database_option, in_nano_dollars, job_of
 from ramet.pipelines.llm.pipeline import app
 from ramet.pipelines.llm.serving import work_on
 from ramet.pipelines.llm.settings import BATCH, BATCH_ITEM, ITEM
 from ramet.pipelines.llm.status import status_of
+from ramet.pipelines.shared.options import ask, json_option, person
+from ramet.pipelines.shared.terminal import counted, emit
 
 REVIVE_AT_ONCE = 500
 
@@ -36,13 +37,13 @@ def cancel(job: str, reason: str | None, database: str, as_json: bool) -> None:
         done = await client.cancel_lineage(found.job_id, by=person(), reason=reason)
         served = await has_worker(client)
         if as_json:
-            terminal.emit({"job": found.name, "cancelled": done, "served": served})
+            emit({"job": found.name, "cancelled": done, "served": served})
             return
         click.echo(f"cancelled job {found.name}" if done else f"job {found.name} has ended already: {_state(found)}")
         if done and not served:
             click.echo("nobody works on jobs just now: `ramet llm work` cancels at the provider what is there")
 
-    ask(database, act)
+    ask(app, database, act)
 
 
 def _state(job: Job) -> str:
@@ -77,7 +78,7 @@ def resume(*, job: str, max_cost: int | None, retry_failed: bool, work: bool, da
                 await wake(client)
             if as_json:
                 now = (await status_of(client, found)).as_json()
-                terminal.emit({"event": "resumed", "resumed": resumed, "revived": revived, **now})
+                emit({"event": "resumed", "resumed": resumed, "revived": revived, **now})
             return 0
 
     click.get_current_context().exit(asyncio.run(act()))
@@ -112,7 +113,7 @@ def _tell(job: Job, *, resumed: bool, revived: int, retry_failed: bool, max_cost
     if max_cost is not None:
         click.echo(f"job {job.name} may cost {dollars(max_cost)} in all")
     if retry_failed:
-        click.echo(f"{terminal.counted(revived, 'item')} of job {job.name} will be asked again")
+        click.echo(f"{counted(revived, 'item')} of job {job.name} will be asked again")
     if resumed:
         click.echo(f"job {job.name} goes on")
     elif not revived and max_cost is None:
@@ -138,10 +139,10 @@ def delete(job: str, reason: str | None, database: str, as_json: bool) -> None:
         if task is None or task.state != "success":
             raise LlmError(f"job {found.name} was cancelled but not deleted: {task and task.reason}; try again")
         if as_json:
-            terminal.emit({"job": found.name, "deleted": True})
+            emit({"job": found.name, "deleted": True})
             return
         click.echo(f"deleted job {found.name}")
         if found.lineage.ended_at is None and not await has_worker(client):
             click.echo("nobody works on jobs just now: `ramet llm work` cancels at the provider what is there")
 
-    ask(database, act)
+    ask(app, database, act)

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import signal
-import time
 from typing import Protocol
-
-import click
 
 from ramet import Client, StoreError, Worker
 from ramet.pipelines.llm.jobs import Job, find_job
-from ramet.pipelines.llm.options import person
 from ramet.pipelines.llm.pipeline import TARGET, app
 from ramet.pipelines.llm.polling import SCHEDULE
 from ramet.pipelines.llm.settings import POLL, PREFIX
 from ramet.pipelines.llm.status import JobStatus, status_of
-from ramet.pipelines.llm.terminal import counted
+from ramet.pipelines.shared.options import person
+from ramet.pipelines.shared.working import look_on, run_watched, run_worker, tell_stopping
 
 CONCURRENCY = 16
 LOOK_SECONDS = 0.5
 """Between two looks at how far a job is."""
-LOOK_SHARE = 30.0
-"""The pause after a look is at least so many times as long as the look took."""
 
 log = logging.getLogger("ramet.llm")
 
@@ -56,61 +49,33 @@ async def has_worker(client: Client) -> bool:
     return any(worker.alive and POLL in worker.kinds for worker in await client.workers())
 
 
-async def serve(client: Client, *, concurrency: int = CONCURRENCY, until: Job | None = None) -> list[int]:
-    """Work until a signal, or until a job has ended; the signals that came."""
-    worker = Worker(
+def _worker(client: Client, concurrency: int, until: Job | None) -> Worker:
+    return Worker(
         app, client, target=TARGET, concurrency=concurrency, until_ended=None if until is None else until.job_id
     )
+
+
+async def serve(client: Client, *, concurrency: int = CONCURRENCY, until: Job | None = None) -> list[int]:
+    """Work until a signal, or until a job has ended; the signals that came."""
     await wake(client)
-    return await _run(worker)
+    return await run_worker(_worker(client, concurrency, until))
 
 
 async def work_and_follow(client: Client, job: Job, view: View, *, concurrency: int = CONCURRENCY) -> int:
     """Work until a job has ended, telling how far it is; the signal that stopped it before, or 0."""
-    watching = asyncio.create_task(follow(client, job.job_id, view))
+    await wake(client)
     try:
-        heard = await serve(client, concurrency=concurrency, until=job)
+        return await run_watched(_worker(client, concurrency, job), follow(client, job.job_id, view), tell_stopping)
     finally:
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
         view.close()
-    return heard[0] if heard else 0
 
 
 async def follow(client: Client, name: str, view: View) -> JobStatus:
     """Tell how far a job is until it has ended; its last status."""
-    while True:
-        began_at = time.monotonic()
+
+    async def look() -> JobStatus:
         now = await status_of(client, await find_job(client, name))
         view.look(now)
-        if now.over:
-            return now
-        # A large job takes a while to count; looking must not take more than a fraction of the work.
-        await asyncio.sleep(max(LOOK_SECONDS, LOOK_SHARE * (time.monotonic() - began_at)))
+        return now
 
-
-async def _run(worker: Worker) -> list[int]:
-    """Run a worker, which the first signal drains and a second stops; the signals that came."""
-    heard: list[int] = []
-
-    def hear(number: int) -> None:
-        heard.append(number)
-        again = len(heard) > 1
-        tasks = counted(worker.in_hand, "task")
-        told = "stopping now" if again else f"stopping after the {tasks} in hand; Ctrl-C again stops now"
-        click.echo(told, err=True)
-        if again:
-            worker.stop()
-        else:
-            worker.drain()
-
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    for number in numbers:
-        loop.add_signal_handler(number, hear, number)
-    try:
-        await worker.run()
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
-    return heard
+    return await look_on(look, LOOK_SECONDS, is_over=lambda now: now.over)

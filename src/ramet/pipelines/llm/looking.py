@@ -12,7 +12,7 @@ import click
 from ramet import Client, StoreError
 from ramet.pipelines.llm import terminal
 from ramet.pipelines.llm.following import follow, has_worker
-from ramet.pipelines.llm.options import ask, database_option, database_words, job_of, json_option
+from ramet.pipelines.llm.options import DATABASE, database_option, job_of
 from ramet.pipelines.llm.outputs import OutputFormat, format_of, write_rows
 from ramet.pipelines.llm.pipeline import app
 from ramet.pipelines.llm.polling import SCHEDULE
@@ -20,6 +20,8 @@ from ramet.pipelines.llm.reporting import output_rows
 from ramet.pipelines.llm.serving import exit_code, tell_end, work_on
 from ramet.pipelines.llm.settings import POLL
 from ramet.pipelines.llm.status import list_jobs, status_of
+from ramet.pipelines.shared.options import ask, database_words, json_option
+from ramet.pipelines.shared.terminal import console, counted, emit, plain
 
 SLOTS_SHOWN = 12
 JOBS_SHOWN = 50
@@ -39,9 +41,9 @@ def status(job: str | None, database: str, as_json: bool) -> None:
         now = await status_of(client, await job_of(client, job))
         slots, served = await _slots(client), await has_worker(client)
         if as_json:
-            terminal.emit({**now.as_json(), "slots": slots, "served": served})
+            emit({**now.as_json(), "slots": slots, "served": served})
             return
-        out = terminal.console()
+        out = console()
         out.print(terminal.show_status(now))
         if slots:
             depths = " ".join("-" if one["chain_depth"] is None else str(one["chain_depth"]) for one in slots)
@@ -49,15 +51,15 @@ def status(job: str | None, database: str, as_json: bool) -> None:
         if not now.over:
             _tell_idle(client, served=served)
 
-    ask(database, show)
+    ask(app, database, show)
 
 
 async def _show_all(client: Client, as_json: bool) -> None:
     found = [await status_of(client, one) for one in await list_jobs(client, limit=JOBS_SHOWN)]
     if as_json:
-        terminal.emit([one.as_json() for one in found])
+        emit([one.as_json() for one in found])
     elif found:
-        terminal.console().print(terminal.show_jobs(found))
+        console().print(terminal.show_jobs(found))
         if any(not one.over for one in found):
             _tell_idle(client, served=await has_worker(client))
     else:
@@ -66,7 +68,7 @@ async def _show_all(client: Client, as_json: bool) -> None:
 
 def _tell_idle(client: Client, *, served: bool) -> None:
     if not served:
-        words = shlex.join(["ramet", "llm", "work", *database_words(client.place)])
+        words = shlex.join(["ramet", "llm", "work", *database_words(client.place, default=DATABASE)])
         click.echo(f"\nnobody works on jobs just now: {words}")
 
 
@@ -144,7 +146,7 @@ def results(job: str, output: str, form: str | None, database: str) -> None:
 
         return await write_rows(counted_rows(), output, form)
 
-    rows = ask(database, write)
+    rows = ask(app, database, write)
     if output != "-":
         states = ", ".join(f"{count:,} {state}" for state, count in counts.most_common())
-        click.echo(f"wrote {terminal.counted(rows, 'row')} to {terminal.plain(output)}: {states}", err=True)
+        click.echo(f"wrote {counted(rows, 'row')} to {plain(output)}: {states}", err=True)

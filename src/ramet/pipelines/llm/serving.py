@@ -15,6 +15,7 @@ from ramet.pipelines.llm.options import database_option, job_of
 from ramet.pipelines.llm.pipeline import app
 from ramet.pipelines.llm.preparing import missing_key
 from ramet.pipelines.llm.status import JobStatus, status_of
+from ramet.pipelines.shared.terminal import console, emit
 
 EXIT_UNFINISHED = 1
 """The job failed, was cancelled or is paused."""
@@ -61,9 +62,9 @@ async def work_on(client: Client, job: Job, *, as_json: bool) -> int:
 def tell_end(status: JobStatus, *, as_json: bool) -> None:
     """How a job stands when nobody follows it any more."""
     if as_json:
-        terminal.emit({"event": "end", **status.as_json()})
+        emit({"event": "end", **status.as_json()})
     else:
-        terminal.console().print(terminal.show_status(status))
+        console().print(terminal.show_status(status))
 
 
 def exit_code(status: JobStatus) -> int:

@@ -12,25 +12,18 @@ import click
 
 from ramet import PRESETS, Client, Policy
 from ramet.model.cost import dollars
-from ramet.pipelines.llm import terminal
 from ramet.pipelines.llm.errors import LlmError
 from ramet.pipelines.llm.following import has_worker, wake
 from ramet.pipelines.llm.jobs import Job, submit_job
-from ramet.pipelines.llm.options import (
-    check_folder,
-    database_option,
-    database_words,
-    in_nano_dollars,
-    is_deleted,
-    json_option,
-    person,
-)
+from ramet.pipelines.llm.options import DATABASE, database_option, in_nano_dollars, is_deleted
 from ramet.pipelines.llm.pipeline import app
 from ramet.pipelines.llm.preparing import Prepared, Wanted, check_ceiling, missing_key, prepare
 from ramet.pipelines.llm.pricing.estimate import lines
 from ramet.pipelines.llm.serving import work_on
 from ramet.pipelines.llm.settings import JobSettings
 from ramet.pipelines.llm.status import status_of
+from ramet.pipelines.shared.options import check_folder, database_words, json_option, person
+from ramet.pipelines.shared.terminal import emit, plain
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 RATE = click.FloatRange(min=0, min_open=True, max=1e9)
@@ -85,10 +78,10 @@ def estimate_command(path: Path, as_json: bool, **options: Any) -> None:
     """Read and check FILE, and say what a job of it costs and in which mode. Nothing is sent or written."""
     prepared = prepare(_wanted(path, options))
     if as_json:
-        terminal.emit({"job": prepared.name, **prepared.estimate.as_json()})
+        emit({"job": prepared.name, **prepared.estimate.as_json()})
         return
     for line in lines(prepared.estimate):
-        click.echo(terminal.plain(line))
+        click.echo(plain(line))
 
 
 @click.command(short_help="Create a job of a file of prompts.")
@@ -113,7 +106,7 @@ def submit(path: Path, name: str | None, work: bool, database: str, as_json: boo
         click.echo(f"ramet: {missing}, where you run `ramet llm work`", err=True)
     if not as_json:
         for line in lines(prepared.estimate):
-            click.echo(terminal.plain(line))
+            click.echo(plain(line))
     click.get_current_context().exit(asyncio.run(_submit(prepared, options["soft_cost"], database, work, as_json)))
 
 
@@ -132,7 +125,7 @@ async def _submit(prepared: Prepared, soft_cost: int | None, database: str, work
             await wake(client)
         status = await status_of(client, job)
         if as_json:
-            terminal.emit({"event": "submitted", "new": new, **status.as_json()})
+            emit({"event": "submitted", "new": new, **status.as_json()})
         else:
             _tell(job, prepared, new=new, served=served, place=client.place)
         return await work_on(client, job, as_json=as_json) if work and not status.over else 0
@@ -162,7 +155,7 @@ def _tell(job: Job, prepared: Prepared, *, new: bool, served: bool, place: str) 
             f"its ceiling stays {dollars(lineage.max_cost or 0)}; "
             f"`ramet llm resume {job.name} --max-cost DOLLARS` raises it"
         )
-    words = database_words(place)
+    words = database_words(place, default=DATABASE)
     if not served and lineage.ended_at is None:
         click.echo("  " + shlex.join(["ramet", "llm", "work", *words]) + "   # anywhere with the key, at any time")
     click.echo("  " + shlex.join(["ramet", "llm", "watch", job.name, *words]))

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import time
-import unicodedata
 from collections.abc import Sequence
-from typing import Any
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -21,48 +16,12 @@ from ramet.model.cost import NANO_DOLLARS, dollars
 from ramet.pipelines.llm.app import NO_CEILING
 from ramet.pipelines.llm.pricing.choosing import span
 from ramet.pipelines.llm.status import ItemState, JobStatus
+from ramet.pipelines.shared.terminal import Lines, columns, console, counted, emit, on_terminal, plain
 
-PIPE_WIDTH = 100
-"""Columns where there is no terminal."""
-LINE_SECONDS = 2.0
-"""Shortest time between two progress lines where there is no terminal."""
 STYLES = {
     "queued": "cyan", "running": "blue", "paused": "yellow", "succeeded": "green", "failed": "red",
     "cancelled": "yellow",
 }  # fmt: skip
-
-
-def plain(text: object) -> str:
-    """The text on one line, with everything that is no visible character written as an escape."""
-    return "".join(
-        character
-        if character.isprintable() or unicodedata.category(character) == "Zs"
-        else character.encode("unicode_escape").decode("ascii")
-        for character in str(text)
-    )
-
-
-def console() -> Console:
-    """A console on standard output that takes every string literally."""
-    made = Console(markup=False, emoji=False, highlight=False)
-    if not made.is_terminal and "COLUMNS" not in os.environ:
-        made.width = PIPE_WIDTH
-    return made
-
-
-def on_terminal() -> bool:
-    """Whether standard output is a terminal."""
-    return sys.stdout.isatty()
-
-
-def emit(value: Any) -> None:
-    """One JSON document on one line of standard output, in ASCII: safe on any terminal."""
-    click.echo(json.dumps(value))
-
-
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """`1 item`, `2 items`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def short(nano_dollars: int) -> str:
@@ -143,15 +102,12 @@ class LineView:
     """A line now and then, where there is no terminal."""
 
     def __init__(self) -> None:
-        self._told: object = None
-        self._next_at = 0.0
+        self._lines = Lines()
 
     def look(self, status: JobStatus) -> None:
         """See `BarView`."""
-        told = (status.items, status.state)
-        if told != self._told and time.monotonic() >= self._next_at:
+        if self._lines.is_due((status.items, status.state)):
             click.echo(summary(status))
-            self._told, self._next_at = told, time.monotonic() + LINE_SECONDS
 
     def close(self) -> None:
         """See `BarView`."""
@@ -160,12 +116,13 @@ class LineView:
 class JsonView(LineView):
     """A JSON line per look that found something new."""
 
+    def __init__(self) -> None:
+        self._lines = Lines(seconds=0.0)
+
     def look(self, status: JobStatus) -> None:
         """See `BarView`."""
-        told = (status.items, status.state, status.job.lineage.reserved)
-        if told != self._told:
+        if self._lines.is_due((status.items, status.state, status.job.lineage.reserved)):
             emit({"event": "progress", **status.as_json()})
-            self._told = told
 
 
 def view_for(*, as_json: bool) -> BarView | LineView:
@@ -180,7 +137,7 @@ def view_for(*, as_json: bool) -> BarView | LineView:
 
 def show_jobs(found: Sequence[JobStatus]) -> Table:
     """All jobs, a line each."""
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table = columns(header="dim")
     for name in ("job", "state", "done", "failed", "spent", "limit", "age", "input"):
         table.add_column(name, justify="right" if name in ("done", "failed", "spent", "limit", "age") else "left")
     for one in found:
@@ -205,11 +162,11 @@ def show_status(status: JobStatus) -> RenderableType:
     ]
     if status.reason:
         lines.append(f"{status.state}: {plain(status.reason)}")
-    states = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    states = columns(header="dim")
     for state in ItemState:
         states.add_column(state.value, justify="right")
     states.add_row(*(f"{status.items[state]:,}" if status.items[state] else "·" for state in ItemState))
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+    table = columns(header=None)
     for name, told in _facts(status):
         table.add_row(Text(name, style="dim"), Text(told))
     return Group(head, Text("\n".join(lines), style="dim"), Text(), states, Text(), table)

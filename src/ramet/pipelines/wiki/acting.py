@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import click
 
 from ramet import Client
-from ramet.pipelines.wiki import terminal
+from ramet.pipelines.shared.options import ask, json_option, person
+from ramet.pipelines.shared.terminal import counted, emit, plain
 from ramet.pipelines.wiki.errors import RunNotFound, WikiError
 from ramet.pipelines.wiki.expanding import Prepared
-from ramet.pipelines.wiki.mending import Excluded, RetryPayload, begin_retry, exclude_titles, find_titles, person
-from ramet.pipelines.wiki.options import ask, database_option, json_option
+from ramet.pipelines.wiki.mending import Excluded, RetryPayload, begin_retry, exclude_titles, find_titles
+from ramet.pipelines.wiki.options import database_option
 from ramet.pipelines.wiki.refreshing import begin_refresh, refreshed
 from ramet.pipelines.wiki.runs import PREFIX, Run, find_run, is_refresh
 from ramet.pipelines.wiki.tables import WikiState
@@ -46,8 +47,8 @@ def refresh(run: str | None, database: str, as_json: bool) -> None:
 async def _tell_refreshed(client: Client, run: Run) -> None:
     found = await refreshed(client, run.newest.tracking_id) if run.newest.ended_at is not None else None
     if found is not None:
-        compared = terminal.counted(found.compared, "article")
-        redirects = terminal.counted(found.redirects, "new redirect")
+        compared = counted(found.compared, "article")
+        redirects = counted(found.redirects, "new redirect")
         click.echo(f"compared {compared}: {found.loaded:,} loaded again, {found.gone:,} gone, {redirects}")
 
 
@@ -107,14 +108,14 @@ def exclude(words: tuple[str, ...], reason: str | None, database: str, as_json: 
             raise WikiError("give the titles to exclude, as the source spells them")
         return await exclude_titles(client, run, await find_titles(client, run, titles), note=reason)
 
-    found = ask(database, act)
+    found = ask(app, database, act)
     if as_json:
-        terminal.emit({"excluded": list(found.excluded), "left": found.left})
+        emit({"excluded": list(found.excluded), "left": found.left})
     else:
         for key in found.excluded:
-            click.echo(f"excluded {terminal.plain(key)}")
+            click.echo(f"excluded {plain(key)}")
         for key, why in found.left.items():
-            click.echo(f"ramet: {terminal.plain(key)}: {why}", err=True)
+            click.echo(f"ramet: {plain(key)}: {why}", err=True)
     if found.left:
         click.get_current_context().exit(2)
 

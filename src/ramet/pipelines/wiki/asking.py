@@ -13,6 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ramet.model.keys import InvalidKey, title_key
+from ramet.pipelines.shared.options import ask, json_option
+from ramet.pipelines.shared.terminal import columns, console, counted, emit, plain
 from ramet.pipelines.wiki import terminal
 from ramet.pipelines.wiki.embedding.opening import NONE
 from ramet.pipelines.wiki.errors import NotInGraph
@@ -20,8 +22,9 @@ from ramet.pipelines.wiki.graphs.base import Direction, GraphStore, Neighbor, Se
 from ramet.pipelines.wiki.graphs.exporting import Exported, ExportFormat, export_file, export_stream
 from ramet.pipelines.wiki.graphs.opening import open_graph_reader
 from ramet.pipelines.wiki.graphs.searching import Found, search_graph, section_url
-from ramet.pipelines.wiki.options import ask, data_option, database_option, graph_of, graph_option, json_option
+from ramet.pipelines.wiki.options import data_option, database_option, graph_of, graph_option
 from ramet.pipelines.wiki.runs import find_run
+from ramet.pipelines.wiki.tasks import app
 
 DEPTH_MAX = 100
 STANDARD_OUTPUT = "-"
@@ -47,7 +50,7 @@ def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options:
     """Find the sections nearest to TEXT by meaning, in the graph of the newest run. Works while it grows."""
     embedder = options["embedder"]
     if graph is None:
-        settings = ask(options["database"], find_run).settings
+        settings = ask(app, options["database"], find_run).settings
         graph, embedder = Path(settings.graph), embedder or settings.embedder
     found = search_graph(
         graph,
@@ -61,7 +64,7 @@ def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options:
     if options["as_json"]:
         for hit, followed in zip(found.hits, found.followed, strict=True):
             links = {"linked": [_hit_as_json(near) for near in followed]} if options["follow"] else {}
-            terminal.emit({**_hit_as_json(hit), "by_words": found.by_words, **links})
+            emit({**_hit_as_json(hit), "by_words": found.by_words, **links})
         return
     _show_found(found, asked_for_words=options["by_words"])
 
@@ -71,7 +74,7 @@ def _hit_as_json(hit: SearchHit) -> dict[str, Any]:
 
 
 def _show_found(found: Found, *, asked_for_words: bool) -> None:
-    out = terminal.console()
+    out = console()
     for number, (hit, followed) in enumerate(zip(found.hits, found.followed, strict=True), start=1):
         for line in terminal.show_hit(hit, f"{number}. ", out.width, url=section_url(hit)):
             out.print(line)
@@ -110,15 +113,15 @@ def neighbors(title: str, direction: str, depth: int, limit: int, graph: Path | 
         found = reader.neighbors(article.title_key, direction=Direction(direction), depth=depth, limit=limit)
     if options["as_json"]:
         for neighbor in found:
-            terminal.emit(dataclasses.asdict(neighbor))
+            emit(dataclasses.asdict(neighbor))
         return
-    out = terminal.console()
-    out.print(Text(terminal.plain(article.title), style="bold"))
+    out = console()
+    out.print(Text(plain(article.title), style="bold"))
     if not found:
         click.echo({"in": "nothing links to it", "out": "it links to nothing"}.get(direction, "it has no links"))
     out.print(_table(found))
     if len(found) == limit:
-        click.echo(f"the nearest {terminal.counted(limit, 'article')}; there may be more: --limit")
+        click.echo(f"the nearest {counted(limit, 'article')}; there may be more: --limit")
 
 
 def find_article(graph: GraphStore, title: str) -> Neighbor:
@@ -139,13 +142,13 @@ def find_article(graph: GraphStore, title: str) -> Neighbor:
 
 
 def _table(found: list[Neighbor]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+    table = columns(header=None)
     table.add_column(justify="right", style="dim")
     table.add_column(overflow="fold")
     table.add_column(style="dim")
     for neighbor in found:
-        title = Text(terminal.plain(neighbor.title), style="" if neighbor.loaded else "dim")
-        table.add_row(str(neighbor.distance), title, terminal.plain(neighbor.url) if neighbor.loaded else "not loaded")
+        title = Text(plain(neighbor.title), style="" if neighbor.loaded else "dim")
+        table.add_row(str(neighbor.distance), title, plain(neighbor.url) if neighbor.loaded else "not loaded")
     return table
 
 
@@ -173,7 +176,7 @@ def export(form: str, out: str | None, graph: Path | None, database: str, as_jso
         path = Path(out) if out else Path(f"{place.stem}-csv" if chosen is ExportFormat.CSV else f"{place.stem}.{form}")
         exported = export_file(reader, path, chosen)
     if as_json:
-        terminal.emit({**dataclasses.asdict(exported), "paths": [str(written) for written in exported.paths]})
+        emit({**dataclasses.asdict(exported), "paths": [str(written) for written in exported.paths]})
     else:
         _tell(exported, " and ".join(map(str, exported.paths)))
 
@@ -187,8 +190,8 @@ def _standard_output() -> TextIO:
 
 def _tell(exported: Exported, place: str) -> None:
     """Say what was written, beside the export itself."""
-    nodes, edges = terminal.counted(exported.nodes, "node"), terminal.counted(exported.edges, "edge")
-    click.echo(f"wrote {nodes} and {edges} to {terminal.plain(place)}", err=True)
+    nodes, edges = counted(exported.nodes, "node"), counted(exported.edges, "edge")
+    click.echo(f"wrote {nodes} and {edges} to {plain(place)}", err=True)
     if exported.dropped:
-        characters = terminal.counted(exported.dropped, "character")
+        characters = counted(exported.dropped, "character")
         click.echo(f"left out {characters} that XML forbids", err=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
+from ramet.pipelines.shared.options import database_words, short_path
 from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings
 from ramet.pipelines.wiki.sources.opening import BUNDLED
 
@@ -12,9 +12,9 @@ from ramet.pipelines.wiki.sources.opening import BUNDLED
 def command_of(run: Run, database: str) -> str:
     """The command line that continues a run."""
     settings = run.settings
-    words = ["ramet", "wiki", "expand", *run.seeds, *database_words(database), "--graph", _short(settings.graph)]
+    words = ["ramet", "wiki", "expand", *run.seeds, *database_words(database), "--graph", short_path(settings.graph)]
     if settings.source != BUNDLED:
-        words += ["--source", settings.source if "://" in settings.source else _short(settings.source)]
+        words += ["--source", settings.source if "://" in settings.source else short_path(settings.source)]
     default = RunSettings(source="", data_dir="", graph="")
     told = (
         ("--embed", settings.embedder, default.embedder),
@@ -30,16 +30,3 @@ def command_of(run: Run, database: str) -> str:
         if value != usual:
             words += [option, str(value)]
     return shlex.join(words)
-
-
-def database_words(place: str) -> list[str]:
-    """Name a database in a command; one on a server is named in the environment, together with its password."""
-    return ["--db", place] if "://" not in place else []
-
-
-def _short(path: str) -> str:
-    """Relative to the current folder, where it lies below it."""
-    try:
-        return str(Path(path).relative_to(Path.cwd()))
-    except ValueError:
-        return path

@@ -14,16 +14,19 @@ import click
 from rich.live import Live
 
 from ramet import Client
+from ramet.pipelines.shared.options import ask, json_option
+from ramet.pipelines.shared.terminal import console, counted, emit, on_terminal
 from ramet.pipelines.shared.web.addresses import host_and_port, is_private_host
 from ramet.pipelines.wiki import acting, asking, demonstration, serving, terminal
 from ramet.pipelines.wiki.driving import CONCURRENCY, LOOK_SECONDS
 from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.graphs.opening import GraphInfo, default_graph
-from ramet.pipelines.wiki.options import ask, data_option, database_option, json_option
+from ramet.pipelines.wiki.options import data_option, database_option
 from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings, find_run, list_runs
 from ramet.pipelines.wiki.sources.mediawiki_site import user_agent
 from ramet.pipelines.wiki.sources.opening import BUNDLED
 from ramet.pipelines.wiki.status import RunStatus, graph_of_run, status_of
+from ramet.pipelines.wiki.tasks import app
 from ramet.pipelines.wiki.working import Wanted, submit_only, work
 
 WATCH_SECONDS = 0.5
@@ -145,17 +148,15 @@ def status(run: str | None, watch: bool, database: str, as_json: bool) -> None:
         graph = _graph(now)
         if as_json:
             told = None if graph is None else dataclasses.asdict(graph)
-            terminal.emit({**now.as_json(), "graph_is": told, "graph_holds": told and told.pop("counts")})
+            emit({**now.as_json(), "graph_is": told, "graph_holds": told and told.pop("counts")})
             return
-        terminal.console().print(terminal.show_status(now, client.place, graph))
+        console().print(terminal.show_status(now, client.place, graph))
         others = len(await list_runs(client)) - 1
         if others and run is None:
-            click.echo(
-                f"\n{terminal.counted(others, 'other run')} in {client.place}: `ramet status` lists the lineages"
-            )
+            click.echo(f"\n{counted(others, 'other run')} in {client.place}: `ramet status` lists the lineages")
 
     try:
-        ask(database, show)
+        ask(app, database, show)
     except KeyboardInterrupt:
         click.get_current_context().exit(0)
 
@@ -163,7 +164,7 @@ def status(run: str | None, watch: bool, database: str, as_json: bool) -> None:
 async def _watch(client: Client, run: Run, as_json: bool) -> None:
     """Tell how far the run is until it has ended."""
     now = await status_of(client, run)
-    if as_json or not terminal.on_terminal():
+    if as_json or not on_terminal():
         view = terminal.JsonView() if as_json else terminal.LineView()
         view.begin(now, resumed=True)
         while now.live:
@@ -172,7 +173,7 @@ async def _watch(client: Client, run: Run, as_json: bool) -> None:
             now = await status_of(client, run)
         view.look(now)
         return
-    with Live(terminal.show_status(now, client.place, None), console=terminal.console(), auto_refresh=False) as live:
+    with Live(terminal.show_status(now, client.place, None), console=console(), auto_refresh=False) as live:
         while now.live:
             await asyncio.sleep(WATCH_SECONDS)
             now = await status_of(client, run)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Block, Client
+from ramet.pipelines.shared.terminal import console, counted, plain
 from ramet.pipelines.wiki import questions, terminal
 from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.graphs.searching import search_graph
@@ -56,7 +57,7 @@ def demonstrate(folder: Path, data_dir: Path, database: str | None = None) -> in
 
 
 async def _demonstrate(wanted: Wanted, before: Path | None) -> int:
-    out = terminal.console()
+    out = console()
     _title(out, f"Expanding {' and '.join(SEEDS)} to {MAX_ARTICLES} articles")
     out.print(
         Text(
@@ -101,10 +102,10 @@ async def _explained(client: Client, tracking_id: str) -> AsyncIterator[Text]:
             continue
         telling = [block for block in blocks if len(block.key) >= TELLING_CHARACTERS] or blocks
         block = max(telling, key=lambda block: block.count)
-        asked = terminal.counted(block.count, "time")
-        yield Text.assemble((terminal.plain(block.key), "bold"), f", asked for {asked}: ", (reason, "yellow"))
+        asked = counted(block.count, "time")
+        yield Text.assemble((plain(block.key), "bold"), f", asked for {asked}: ", (reason, "yellow"))
         for line in await _told(client, block):
-            yield Text(f"  {terminal.plain(line)}")
+            yield Text(f"  {plain(line)}")
 
 
 async def _told(client: Client, block: Block) -> list[str]:

@@ -6,8 +6,6 @@ its room for tasks, nor a page that was dropped. Only tasks write domain rows, s
 
 from __future__ import annotations
 
-import getpass
-import os
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -15,6 +13,7 @@ from pydantic import BaseModel
 
 from ramet import Client, Context, LineageState, Task, TaskState, Worker
 from ramet.model.keys import InvalidKey, title_key
+from ramet.pipelines.shared.options import person
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.errors import NotInRun, WikiError
 from ramet.pipelines.wiki.levels import OFFERS_PER_ROUND_MAX
@@ -85,14 +84,6 @@ class Excluded(NamedTuple):
     excluded: tuple[str, ...]
     left: dict[str, str]
     """Why others were left as they are, by canonical title."""
-
-
-def person() -> str:
-    """Who is at the keyboard, for the record."""
-    try:
-        return os.environ.get("USER") or getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
 
 
 async def find_titles(client: Client, run: Run, titles: Sequence[str]) -> dict[str, str]:

@@ -10,8 +10,8 @@ import click
 
 from ramet import Client, Worker
 from ramet.pipelines.shared.errors import UserError
-from ramet.pipelines.wiki import terminal
-from ramet.pipelines.wiki.driving import CONCURRENCY, run_worker
+from ramet.pipelines.shared.working import quiet_guard, run_worker
+from ramet.pipelines.wiki.driving import CONCURRENCY
 from ramet.pipelines.wiki.embedding.opening import open_embedder
 from ramet.pipelines.wiki.errors import RunNotFound
 from ramet.pipelines.wiki.expansions import source_options
@@ -64,17 +64,13 @@ async def _serve(stages: Sequence[str], run_id: str | None, concurrency: int, da
         passes = (None,) if found is None else tuple(one.tracking_id for one in found.live)
         for tracking_id in passes:
             worker = Worker(app, client, target=TARGET, kinds=kinds, concurrency=concurrency, until_ended=tracking_id)
-            stopped = await run_worker(worker, _tell_stopping)
+            with quiet_guard():
+                stopped = await run_worker(worker)
             if len(stopped) > 1:
                 return 128 + stopped[0]
             if stopped:
                 break
     return 0
-
-
-def _tell_stopping(in_hand: int, *, again: bool) -> None:
-    tasks = terminal.counted(in_hand, "task")
-    click.echo("stopping now" if again else f"stopping after the {tasks} in hand; Ctrl-C again stops now", err=True)
 
 
 async def _tell_missing(client: Client, stages: Sequence[str], run_id: str | None) -> None:

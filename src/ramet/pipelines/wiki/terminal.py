@@ -6,14 +6,9 @@ markup.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import time
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -23,6 +18,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from ramet.pipelines.shared.options import short_path
+from ramet.pipelines.shared.terminal import Lines, columns, counted, emit, plain, span
 from ramet.pipelines.wiki.command_line import command_of
 from ramet.pipelines.wiki.graphs.base import SearchHit
 from ramet.pipelines.wiki.graphs.opening import GraphInfo
@@ -30,15 +27,11 @@ from ramet.pipelines.wiki.runs import Run
 from ramet.pipelines.wiki.status import RunStatus
 from ramet.pipelines.wiki.tables import WikiState
 
-PIPE_WIDTH = 100
-"""Columns where there is no terminal: people read logs, machines take --json."""
 PASSES_SHOWN = 3
 STALE_SHOWN = 3
 DEPTHS_SHOWN = 10
 LINES_SHOWN = 8
 SEEDS_SHOWN = 3
-LINE_SECONDS = 2.0
-"""Shortest time between two progress lines where there is no terminal."""
 STYLES = {
     WikiState.DISCOVERED: "cyan",
     WikiState.CLAIMED: "blue",
@@ -55,42 +48,6 @@ BLOCKS_MEAN = {
     "budget": "the run has as many articles as it may have",
     "depth": "it is farther from the seeds than the run goes",
 }
-
-
-def plain(text: object) -> str:
-    """The text on one line, with everything that is no visible character written as an escape."""
-    return "".join(
-        character
-        if character.isprintable() or unicodedata.category(character) == "Zs"
-        else character.encode("unicode_escape").decode("ascii")
-        for character in str(text)
-    )
-
-
-def console() -> Console:
-    """A console on standard output that takes every string literally."""
-    made = Console(markup=False, emoji=False, highlight=False)
-    if not made.is_terminal and "COLUMNS" not in os.environ:
-        made.width = PIPE_WIDTH
-    return made
-
-
-def emit(value: Any) -> None:
-    """One JSON document on one line of standard output, in ASCII: safe on any terminal."""
-    click.echo(json.dumps(value))
-
-
-def span(seconds: float) -> str:
-    """A duration in its largest fitting unit."""
-    for size, unit, under in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 172_800)):
-        if seconds < under:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86_400:,.0f} d"
-
-
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """`1 article`, `2 articles`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def seeds_of(run: Run) -> str:
@@ -164,8 +121,7 @@ class LineView:
     """A line now and then, where there is no terminal."""
 
     def __init__(self) -> None:
-        self._told = ""
-        self._next_at = 0.0
+        self._lines = Lines()
 
     def begin(self, status: RunStatus, *, resumed: bool) -> None:
         """See `View`."""
@@ -177,10 +133,8 @@ class LineView:
 
     def look(self, status: RunStatus) -> None:
         """See `View`."""
-        told = f"{status.loaded} {status.level}"
-        if told != self._told and time.monotonic() >= self._next_at:
+        if self._lines.is_due((status.loaded, status.level)):
             click.echo(summary(status))
-            self._told, self._next_at = told, time.monotonic() + LINE_SECONDS
 
     def stopping(self, articles: int, /, *, again: bool) -> None:
         """See `View`."""
@@ -193,16 +147,17 @@ class LineView:
 class JsonView(LineView):
     """A JSON line per look that found something new."""
 
+    def __init__(self) -> None:
+        self._lines = Lines(seconds=0.0)
+
     def begin(self, status: RunStatus, *, resumed: bool) -> None:
         """See `View`."""
         emit({"event": "begin", "resumed": resumed, **status.as_json()})
 
     def look(self, status: RunStatus) -> None:
         """See `View`."""
-        told = f"{status.states}"
-        if told != self._told:
+        if self._lines.is_due(dict(status.states)):
             emit({"event": "progress", **status.as_json()})
-            self._told = told
 
 
 def _over(status: RunStatus) -> str:
@@ -232,7 +187,7 @@ def show_status(status: RunStatus, database: str | None, graph: GraphInfo | None
         f" · {counted(status.articles, 'article')} of at most {run.settings.max_articles:,}",
         f" · {span(status.elapsed_seconds)}",
     )  # fmt: skip
-    place = f"run {run.run_id} · graph {plain(_short(run.settings.graph))}"
+    place = f"run {run.run_id} · graph {plain(short_path(run.settings.graph))}"
     parts: list[RenderableType] = [head, Text(place, style="dim"), *_passes(status), Text(), _by_depth(status)]
     parts += [Text(_progress_line(status), style="dim")]
     if graph is not None:
@@ -248,7 +203,7 @@ def show_status(status: RunStatus, database: str | None, graph: GraphInfo | None
 
 
 def _by_depth(status: RunStatus) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    table = columns()
     table.add_column("depth", justify="right")
     for state in WikiState:
         table.add_column(state.value, justify="right", style=STYLES[state])
@@ -310,10 +265,6 @@ def _held_up(status: RunStatus, *, now: float | None = None) -> list[RenderableT
     return [Text("\n" + "\n".join(lines[:LINES_SHOWN]), style="yellow")] if lines else []
 
 
-def _short(path: str) -> str:
-    return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else path
-
-
 def _worked_on(status: RunStatus) -> bool:
     """Whether somebody seems to be at work: articles are claimed, or none waits and some came just now."""
     states = status.states
@@ -327,7 +278,7 @@ def _idle(status: RunStatus, database: str) -> str:
 
 
 def _reasons(reasons: dict[str, int], meaning: dict[str, str]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+    table = columns(header=None)
     table.add_column(justify="right")
     table.add_column()
     table.add_column(style="dim")
@@ -370,8 +321,3 @@ def discovery_tree(rows: Sequence[tuple[Any, ...]], *, width: int, depth: int) -
         tree = Tree(Text(plain(title), style="bold"), guide_style="dim")
         grow(tree, key, depth)
         yield tree
-
-
-def on_terminal() -> bool:
-    """Whether standard output is a terminal."""
-    return sys.stdout.isatty()

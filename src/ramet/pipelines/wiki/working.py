@@ -11,10 +11,11 @@ import click
 from rich.text import Text
 
 from ramet import Client, LineageState
+from ramet.pipelines.shared.options import check_folder, database_words
+from ramet.pipelines.shared.terminal import console, emit, on_terminal, plain
 from ramet.pipelines.wiki import terminal
-from ramet.pipelines.wiki.command_line import command_of, database_words
+from ramet.pipelines.wiki.command_line import command_of
 from ramet.pipelines.wiki.driving import CONCURRENCY, View, work_through
-from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.expanding import Prepared, expand, go_on, graph_for_us, prepare, prepare_again, submit
 from ramet.pipelines.wiki.pages import Reason
 from ramet.pipelines.wiki.pipeline import app
@@ -48,7 +49,7 @@ async def work(wanted: Wanted) -> tuple[RunStatus, int]:
     Raises:
         WikiError, StoreError: nothing was begun, and why.
     """
-    _check_folder(wanted.database)
+    check_folder(wanted.database)
     if not wanted.as_json:
         _tell_downloads(wanted.settings)
     prepared = await prepare(wanted.seeds, wanted.settings, progress=_tell_progress)
@@ -67,7 +68,7 @@ async def submit_only(wanted: Wanted) -> None:
     Raises:
         WikiError, StoreError: nothing was begun, and why.
     """
-    _check_folder(wanted.database)
+    check_folder(wanted.database)
     prepared = await prepare(wanted.seeds, wanted.settings, progress=_tell_progress)
     async with app.client(wanted.database) as client:
         if not await submit(client, prepared):
@@ -77,7 +78,7 @@ async def submit_only(wanted: Wanted) -> None:
         status = await status_of(client, await find_run(client, prepared.run_id))
         database = database_words(client.place)
     if wanted.as_json:
-        terminal.emit({"event": "submitted", **status.as_json()})
+        emit({"event": "submitted", **status.as_json()})
         return
     click.echo(f"submitted {prepared.run_id}; to work on it:" if status.live else "there is nothing left to do")
     if status.live:
@@ -131,20 +132,14 @@ def _exit_code(status: RunStatus, stopped: int) -> int:
 
 
 def _tell_progress(line: str) -> None:
-    click.echo(terminal.plain(line), err=True)
-
-
-def _check_folder(database: str) -> None:
-    folder = Path(database).absolute().parent
-    if "://" not in database and not folder.is_dir():
-        raise WikiError(f"the folder {Path(database).parent} does not exist: create it or give another --db")
+    click.echo(plain(line), err=True)
 
 
 def view_for(*, as_json: bool) -> View:
     """Who is told how far a run is: a machine, a person at a terminal, or a log."""
     if as_json:
         return terminal.JsonView()
-    return terminal.BarView(terminal.console()) if terminal.on_terminal() else terminal.LineView()
+    return terminal.BarView(console()) if on_terminal() else terminal.LineView()
 
 
 def _tell_downloads(settings: RunSettings) -> None:
@@ -159,19 +154,19 @@ def _tell_downloads(settings: RunSettings) -> None:
 
 def _tell_end(wanted: Wanted, status: RunStatus, stopped: int, attribution: str) -> None:
     if wanted.as_json:
-        terminal.emit({"event": "end", "stopped_by_signal": stopped or None, **status.as_json()})
+        emit({"event": "end", "stopped_by_signal": stopped or None, **status.as_json()})
         return
-    out = terminal.console()
+    out = console()
     if not wanted.brief:
         counts = None if status.live else graph_of_run(Path(status.run.settings.graph))
         out.print(terminal.show_status(status, None, counts))
-    again = terminal.plain(command_of(status.run, wanted.database))
+    again = plain(command_of(status.run, wanted.database))
     if status.live:
         out.print(Text(f"\nstopped before the end; to continue:\n  {again}"), soft_wrap=True)
     elif status.state != LineageState.FINISHED:
         out.print(Text(f"\nthe run is {status.state}; `ramet status {status.run.run_id}` shows its lineage"))
     elif set(status.failures) - {reason.value for reason in Reason}:
         retry = shlex.join(["ramet", "wiki", "retry", status.run.run_id, *database_words(wanted.database)])
-        out.print(Text(f"\nto try the failed ones again:\n  {terminal.plain(retry)}"), soft_wrap=True)
+        out.print(Text(f"\nto try the failed ones again:\n  {plain(retry)}"), soft_wrap=True)
     if attribution and not wanted.brief:
         out.print(Text(f"\n{attribution}", style="dim"))

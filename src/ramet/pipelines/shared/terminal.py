@@ -1,0 +1,94 @@
+"""How output looks whoever writes it: text made harmless, durations and counts for people, tables, JSON for machines.
+
+Titles and texts come from outside. Whatever could steer a terminal is shown as an escape, and nothing is read as
+markup. The command line of the engine has its own copy of some of this: it imports no pipeline, and none imports it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+PIPE_WIDTH = 100
+"""Columns where there is no terminal: people read logs, machines take --json."""
+LINE_SECONDS = 2.0
+"""Shortest time between two progress lines where there is no terminal."""
+
+
+def plain(text: object) -> str:
+    """The text on one line, with everything that is no visible character written as an escape."""
+    string = str(text)
+    if string.isprintable():
+        return string
+    return "".join(map(_visible, string))
+
+
+def _visible(character: str) -> str:
+    if character.isprintable() or unicodedata.category(character) == "Zs":
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def console() -> Console:
+    """A console on standard output that takes every string literally."""
+    made = Console(markup=False, emoji=False, highlight=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = PIPE_WIDTH
+    return made
+
+
+def on_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
+def emit(value: Any) -> None:
+    """One JSON document on one line of standard output, in ASCII: safe on any terminal."""
+    click.echo(json.dumps(value))
+
+
+def span(seconds: float) -> str:
+    """A duration in its largest fitting unit."""
+    for size, unit, under in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 172_800)):
+        if seconds < under:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:,.0f} d"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """`1 article`, `2 articles`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def columns(*, header: str | None = "bold") -> Table:
+    """A table without a box, whose columns stand two blanks apart; `header` is the style of their names, None: none."""
+    return Table(
+        box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=header is not None, header_style=header or ""
+    )
+
+
+class Lines:
+    """A line of progress now and then, for a log: only when something is new, and no oftener than a log can bear."""
+
+    def __init__(self, *, seconds: float = LINE_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+        """`seconds` is the shortest time between two lines; `clock` is monotonic."""
+        self._seconds = seconds
+        self._clock = clock
+        self._told: object = None
+        self._next_at = 0.0
+
+    def is_due(self, told: object) -> bool:
+        """Whether `told`, which stands for what a line would say, is to be said now; then it counts as said."""
+        if told == self._told or self._clock() < self._next_at:
+            return False
+        self._told, self._next_at = told, self._clock() + self._seconds
+        return True

@@ -1,0 +1,102 @@
+"""Working on tasks in this process while somebody is told how far it is.
+
+The first signal lets a worker end what is in hand, the second stops it at once; neither loses anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+import click
+
+from ramet import Worker
+from ramet.pipelines.shared.terminal import counted
+
+Seen = TypeVar("Seen")
+
+LOOK_SHARE = 30.0
+"""The pause after a look is at least so many times as long as the look took."""
+
+
+class Stopping(Protocol):
+    """Who is told that a signal asked to stop."""
+
+    def __call__(self, in_hand: int, /, *, again: bool) -> None:
+        """So many tasks are in hand; `again`: nobody waits for them any more."""
+
+
+def tell_stopping(in_hand: int, /, *, again: bool) -> None:
+    """Say on standard error that a signal was heard; a `Stopping`."""
+    tasks = counted(in_hand, "task")
+    click.echo("stopping now" if again else f"stopping after the {tasks} in hand; Ctrl-C again stops now", err=True)
+
+
+async def run_worker(worker: Worker, stopping: Stopping = tell_stopping) -> list[int]:
+    """Run a worker; the first SIGINT or SIGTERM drains it, a second stops it. The signals that came."""
+    heard: list[int] = []
+
+    def hear(number: int) -> None:
+        heard.append(number)
+        stopping(worker.in_hand, again=len(heard) > 1)
+        if len(heard) > 1:
+            worker.stop()
+        else:
+            worker.drain()
+
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, hear, number)
+    try:
+        await worker.run()
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+    return heard
+
+
+async def run_watched(worker: Worker, watching: Coroutine[Any, Any, object], stopping: Stopping) -> int:
+    """Run a worker beside `watching`, which ends with it; the signal that stopped it, or 0."""
+    watcher = asyncio.create_task(watching)
+    try:
+        heard = await run_worker(worker, stopping)
+    finally:
+        watcher.cancel()
+        await asyncio.gather(watcher, return_exceptions=True)
+    return heard[0] if heard else 0
+
+
+async def look_on(
+    look: Callable[[], Awaitable[Seen]], seconds: float, *, is_over: Callable[[Seen], bool] | None = None
+) -> Seen:
+    """Look at once and then every `seconds`, until what was seen `is_over`; the last that was seen.
+
+    What grows takes ever longer to count; looking takes at most a fraction (`LOOK_SHARE`) of the time.
+    """
+    while True:
+        began_at = time.monotonic()
+        seen = await look()
+        if is_over is not None and is_over(seen):
+            return seen
+        await asyncio.sleep(max(seconds, LOOK_SHARE * (time.monotonic() - began_at)))
+
+
+@contextmanager
+def quiet_guard() -> Iterator[None]:
+    """Leave the refusals of the spawn guard out of the log.
+
+    What is there already and what is over a cap is what every run ends with; its status counts them.
+    """
+    log = logging.getLogger("ramet.guard")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
