@@ -110,6 +110,9 @@ def test_the_settings_of_an_app_are_known_where_it_is_named(cli: Cli) -> None:
     assert cli.good("settings", "get", "own.colour", *app) == "blue\n"
     assert [item["name"] for item in cli.documents("settings", "list", "--stored", *app)] == ["own.colour"]
     assert cli.documents("settings", "list", "--stored") == []
-    assert "where an app declares it: ramet doctor --app APP" in cli.run("doctor").stdout
+    assert (
+        "where an app declares it: ramet doctor --app APP; else: ramet settings unset own.colour"
+        in cli.run("doctor").stdout
+    )
     assert cli.good("doctor", *app) == "all is in order\n"
     assert cli.good("settings", "unset", "own.colour", *app) == "own.colour is at its default\n"

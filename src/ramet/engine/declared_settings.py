@@ -21,7 +21,7 @@ log = logging.getLogger("ramet.settings")
 GROUP = "ramet.settings"
 NAME_LENGTH_MAX = 200
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
-_PREFIXES = frozenset(name.partition(".")[0] for name in SETTINGS)
+_ENGINES = tuple(sorted({name.partition(".")[0] + "." for name in SETTINGS}))
 
 
 class UnknownSetting(ValueError):
@@ -89,6 +89,11 @@ class DeclaredSettings:
         return found
 
 
+def could_be_declared(name: str) -> bool:
+    """Whether another than the engine may have a setting of this name."""
+    return bool(_NAME.fullmatch(name)) and len(name) <= NAME_LENGTH_MAX and not name.startswith(_ENGINES)
+
+
 def checked(setting: Setting) -> Setting:
     """A setting that somebody else than the engine declares.
 
@@ -96,11 +101,10 @@ def checked(setting: Setting) -> Setting:
         ValueError: its name is one that could be the engine's, or its default is none that could be stored.
     """
     name = setting.name
-    if not _NAME.fullmatch(name) or len(name) > NAME_LENGTH_MAX:
+    if not could_be_declared(name) and not name.startswith(_ENGINES):
         raise ValueError(f"setting {name!r}: give a prefix, a dot and a name, such as 'shop.page_seconds'")
-    prefix = name.partition(".")[0]
-    if prefix in _PREFIXES:
-        raise ValueError(f"setting {name!r}: the prefix {prefix!r} is the engine's, give another")
+    if name.startswith(_ENGINES):
+        raise ValueError(f"setting {name!r}: the prefix {name.partition('.')[0]!r} is the engine's, give another")
     if setting.value_type not in ("int", "float", "string", "json"):
         raise ValueError(f"setting {name!r}: value_type is {setting.value_type!r}, give int, float, string or json")
     try:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from ramet.engine.declared_settings import DeclaredSettings, UnknownSetting
+from ramet.engine.declared_settings import DeclaredSettings, UnknownSetting, could_be_declared
 from ramet.model.schedule import Schedule
 from ramet.store.address import file_of, is_file
 from ramet.store.doctor import Finding, examine
@@ -47,7 +47,9 @@ def _settings(session: Session, declared: DeclaredSettings) -> Iterator[Finding]
         try:
             declared.known(row.key).check(row.value)
         except UnknownSetting as error:
-            do = f"ramet settings unset {row.key}; where an app declares it: ramet doctor --app APP"
+            do = f"ramet settings unset {row.key}"
+            if could_be_declared(row.key):
+                do = f"where an app declares it: ramet doctor --app APP; else: {do}"
             yield Finding("settings", "warning", str(error), do)
         except ValueError as error:
             yield Finding("settings", "warning", f"{error}; its default holds", f"ramet settings set {row.key} VALUE")
