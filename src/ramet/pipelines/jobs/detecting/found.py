@@ -71,7 +71,7 @@ class Found:
     """The board's name at its vendor; None: the vendor is known, the board has to be looked for in the page."""
     ids: dict[str, str] = field(hash=False)
     """What else names the board: ``host``, ``site`` (Workday, Oracle), ``tenant``, ``instance`` (``wd5``; Workday),
-    ``region`` (``eu``: Greenhouse, Lever)."""
+    ``region`` (``eu``: Greenhouse, Lever), ``page`` (of a guess: the page that it was made from)."""
     confidence: Confidence
     """Whether to look at it at once."""
     via: str
@@ -87,11 +87,11 @@ class Found:
     @property
     def key(self) -> str:
         """What two findings of the same board have in common."""
-        if self.token is None:
-            return f"{self.kind}:{self.url}"
-        if self.kind == "workday":
-            return f"workday:{self.ids.get('host', '')}/{self.ids.get('site', '')}"
-        return f"{self.kind}:{self.token.casefold()}"
+        if "site" in self.ids:
+            return f"{self.kind}:{self.ids.get('host', '')}/{self.ids['site']}"
+        if self.token is not None:
+            return f"{self.kind}:{self.token.casefold()}"
+        return f"{self.kind}:{self.ids.get('host', self.url)}"
 
 
 def confidence_of(kind: str, *, whole: bool) -> Confidence:
