@@ -6,29 +6,19 @@ import csv
 import importlib
 import io
 import json
-import os
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, BinaryIO, Protocol
 
-from ramet.pipelines.llm.errors import LlmError
-from ramet.pipelines.shared.errors import one_line
 from ramet.pipelines.shared.extras import import_extra
+from ramet.pipelines.shared.files import harmless_cell
 
 GROUP_ROWS = 1_000
 """Rows of a group of a Parquet file, at most."""
 GROUP_CHARACTERS = 8_000_000
 """Of the texts of a group, about."""
 
-_FORMULA = re.compile(r"[=+\-@\t\r]")
 PARQUET_EXTRA = "'ramet[parquet]'"
 """The extra that installs what writes Parquet, as a shell is told."""
-
-
-class OutputError(LlmError):
-    """The output cannot be written there."""
 
 
 class RowWriter(Protocol):
@@ -45,59 +35,6 @@ class RowWriter(Protocol):
     def abandon(self) -> None:
         """Nobody wants the file any more."""
         ...
-
-
-@contextmanager
-def told(path: Path | str) -> Iterator[None]:
-    """Turns what the operating system refuses into one line.
-
-    Raises:
-        OutputError: it did.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {one_line(error.strerror or error)}") from error
-
-
-@contextmanager
-def replaced(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` if the block ends well, and else leaves no trace.
-
-    A link stays one: what it leads to is replaced. What is no file, such as a pipe, is written to.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
-    with told(path):
-        path = path.resolve()
-        in_place = path.exists() and not path.is_file()
-        part = path if in_place else path.with_name(f"{path.name}.{os.getpid()}.part")
-        file = part.open("wb")
-    try:
-        try:
-            yield file
-            with told(path):
-                file.flush()
-                if not in_place:
-                    os.fsync(file.fileno())
-        finally:
-            _close(file)
-        if not in_place:
-            with told(path):
-                part.replace(path)
-    finally:
-        if not in_place:
-            part.unlink(missing_ok=True)
-
-
-def _close(file: BinaryIO) -> None:
-    """Close a file; what it could not write was told before, or nobody wants it any more."""
-    try:
-        file.close()
-    except OSError:
-        # The buffer is given up with the descriptor.
-        return
 
 
 class LineWriter:
@@ -138,13 +75,12 @@ class LineWriter:
 
 
 def _cell(value: Any, kind: str) -> Any:
-    """A value for a table. What a spreadsheet would take for a formula begins with an apostrophe instead."""
+    """A value for a table."""
     if value is None:
         return ""
     if kind == "flag":
         return str(value).lower()
-    text = json.dumps(value, ensure_ascii=False) if kind == "json" else value
-    return f"'{text}" if isinstance(text, str) and _FORMULA.match(text) else text
+    return harmless_cell(json.dumps(value, ensure_ascii=False) if kind == "json" else value)
 
 
 class ParquetWriter:

@@ -31,10 +31,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from ramet.pipelines.llm.output_files import LineWriter, OutputError, ParquetWriter, RowWriter, replaced, told
+from ramet.pipelines.llm.output_files import LineWriter, ParquetWriter, RowWriter
 from ramet.pipelines.llm.providers.base import Usage
+from ramet.pipelines.shared.files import OutputError, replaced, told
 
-__all__ = ["COLUMNS", "OutputError", "OutputFormat", "OutputRow", "format_of", "open_output", "write_rows"]
+__all__ = ["COLUMNS", "OutputFormat", "OutputRow", "format_of", "open_output", "write_rows"]
 
 STDOUT = "-"
 

@@ -13,9 +13,10 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from ramet.pipelines.llm.outputs import COLUMNS, OutputError, OutputRow, format_of, open_output, write_rows
+from ramet.pipelines.llm.outputs import COLUMNS, OutputRow, format_of, open_output, write_rows
 from ramet.pipelines.llm.providers.base import Usage
 from ramet.pipelines.shared.extras import ExtraMissing
+from ramet.pipelines.shared.files import OutputError
 
 GOOD = OutputRow(
     0, "a", "succeeded", text='- "é"\n\u2028', value={"n": [1, None]}, model="m-1", usage=Usage(10, 4, 3), cost=2**60,
