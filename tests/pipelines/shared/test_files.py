@@ -22,9 +22,14 @@ def test_a_file_is_replaced_when_all_is_written(tmp_path: Path) -> None:
 def test_a_mistake_in_between_leaves_no_trace(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_text("before")
-    with pytest.raises(RuntimeError), replaced(path) as file:
-        file.write(b"half")
-        raise RuntimeError
+
+    def write_half() -> None:
+        with replaced(path) as file:
+            file.write(b"half")
+            raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError):
+        write_half()
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
 
