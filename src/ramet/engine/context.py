@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
 from pydantic_core import to_json
 
-from ramet.engine.beyond import Beyond
 from ramet.engine.binding import AsyncBinder, Binder, SyncBinder
 from ramet.engine.call_time import CallTime
 from ramet.engine.clock import Clock
@@ -72,7 +71,7 @@ class Inside(NamedTuple):
     """Settles something of the task now; raises ClaimLost where the claim is not current."""
 
 
-class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
+class BaseContext(OwnTask, Gathered, CallTime, Binder):
     """What contexts of async and plain handlers have in common."""
 
     # Buffered: a task that asks for nothing pays nothing for these.
@@ -194,11 +193,10 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
     ) -> Settlement:
         """Everything buffered so far, under the given event."""
         work = self._work
-        made = event(work.fence)
         settlement = Settlement(
             work.seq,
             work.fence,
-            made,
+            event(work.fence),
             result,
             self._spawns,
             self._writes,
@@ -207,7 +205,6 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
             self._lower,
             None if self._charged is None else Charge(new_id(), self._charged),
             self._items,
-            *self.take_beyond(made),
         )
         self._spawns, self._writes, self._lower, self._charged, self._items = (), (), (), None, ()
         return settlement

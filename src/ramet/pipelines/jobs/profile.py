@@ -33,6 +33,6 @@ class Profile(Section):
     )
 
     @property
-    def given(self) -> bool:
+    def exists(self) -> bool:
         """Whether anybody has said anything."""
         return bool(self.name.strip())

@@ -1,0 +1,74 @@
+"""Entries of a page by CSS selectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from ramet.pipelines.jobs.boards.instruction import Instruction, Selectors
+from ramet.pipelines.jobs.boards.shapes import seen, wrong
+from ramet.pipelines.jobs.reading.markup import bounded
+from ramet.pipelines.jobs.web.charsets import text_of_bytes
+
+ENTRIES_MAX = 10_000
+"""Openings of one page."""
+
+
+def page_entries(instruction: Instruction, body: bytes, media_type: str, page: int) -> tuple[list[Any], str | None]:
+    """The openings of a page as objects of texts, and the address of the next page where there is a link to it.
+
+    Raises:
+        WrongShape: the selectors are none, or nothing on the page fits them.
+    """
+    selectors = instruction.selectors
+    if selectors is None:
+        raise wrong(instruction, "an instruction for a page without selectors")
+    tree = LexborHTMLParser(bounded(text_of_bytes(body, media_type)))
+    try:
+        items = tree.css(selectors.item)[:ENTRIES_MAX]
+        entries = [_entry(item, selectors) for item in items]
+        following = _following(tree, instruction)
+    except ValueError as error:
+        raise wrong(instruction, f"a selector that is none ({error})") from None
+    if not entries and page == 1 and not instruction.allow_empty:
+        raise wrong(instruction, f"nothing fits {selectors.item!r} in {seen(body)}")
+    return entries, following
+
+
+def first_text(page: str, selector: str) -> str:
+    """The text of the first element that fits; empty where none does."""
+    node = LexborHTMLParser(bounded(page)).css_first(selector)
+    return "" if node is None else node.text(deep=True, separator="", strip=False)
+
+
+def _entry(item: LexborNode, selectors: Selectors) -> dict[str, str]:
+    found = {}
+    for name, choices in selectors.fields.items():
+        texts = (_taken(item, selector, link=name == "url") for selector in choices)
+        found[name] = next((text for text in texts if text), "")
+    return {name: text for name, text in found.items() if text}
+
+
+def _taken(item: LexborNode, selector: str, *, link: bool) -> str:
+    css, at, attribute = selector.partition("@")
+    css = css.strip()
+    node = item if css in ("", ".") else item.css_first(css)
+    if node is None:
+        return ""
+    if link and not at:
+        if node.tag != "a":
+            node = node.css_first("a[href]")
+        attribute = "href"
+    if node is None:
+        return ""
+    if attribute:
+        return node.attributes.get(attribute.strip()) or ""
+    return " ".join(node.text(deep=True, separator=" ", strip=False).split())
+
+
+def _following(tree: LexborHTMLParser, instruction: Instruction) -> str | None:
+    if instruction.paging is None or instruction.paging.selector is None:
+        return None
+    node = tree.css_first(instruction.paging.selector)
+    return None if node is None else node.attributes.get("href")
