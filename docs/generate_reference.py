@@ -40,7 +40,8 @@ REST = "Errors to catch"
 
 FOR_THE_ENGINE = frozenset(
     "take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain state_text "
-    "state_stored claims_noted claims_left_over note_text note_stored claims_taken".split()
+    "state_stored claims_noted claims_left_over note_text note_stored claims_taken "
+    "take_beyond".split()
 )
 """Methods without an underscore that are nevertheless none of a user's business."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
 from pydantic_core import to_json
 
+from ramet.engine.beyond import Beyond
 from ramet.engine.binding import AsyncBinder, Binder, SyncBinder
 from ramet.engine.call_time import CallTime
 from ramet.engine.clock import Clock
@@ -71,7 +72,7 @@ class Inside(NamedTuple):
     """Settles something of the task now; raises ClaimLost where the claim is not current."""
 
 
-class BaseContext(OwnTask, Gathered, CallTime, Binder):
+class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
     """What contexts of async and plain handlers have in common."""
 
     # Buffered: a task that asks for nothing pays nothing for these.
@@ -193,10 +194,11 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder):
     ) -> Settlement:
         """Everything buffered so far, under the given event."""
         work = self._work
+        made = event(work.fence)
         settlement = Settlement(
             work.seq,
             work.fence,
-            event(work.fence),
+            made,
             result,
             self._spawns,
             self._writes,
@@ -205,6 +207,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder):
             self._lower,
             None if self._charged is None else Charge(new_id(), self._charged),
             self._items,
+            *self.take_beyond(made),
         )
         self._spawns, self._writes, self._lower, self._charged, self._items = (), (), (), None, ()
         return settlement

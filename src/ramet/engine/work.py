@@ -53,6 +53,8 @@ class Work(NamedTuple):
     deadline_at: float | None
     ending: str | None = None
     ending_reason: str | None = None
+    unique_seconds: float | None = None
+    resource: str | None = None
 
 
 _GIVEN = (*Standing._fields, *Claimed._fields[1:])
@@ -122,7 +124,7 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
     if len(row) == 3:
         seq, fence, result = row
         return Settlement(seq, fence, completed(fence), result)
-    seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items = row
+    seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items, *beyond = row
     return Settlement(
         seq,
         fence,
@@ -135,6 +137,7 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         tuple((name, value) for name, value in lower) if lower else (),
         None if charge is None else Charge(*charge),
         [ItemSettlement(*item) for item in items] if items else (),
+        *beyond,
     )
 
 

@@ -176,6 +176,17 @@ def failed(resource: Resource, policy: Policy, now: float, reason: str) -> Resou
     )
 
 
+def switched_off(before: Resource, after: Resource, policy: Policy, now: float, reason: str) -> Resource:
+    """A handler found that the resource is gone. One that waits for a person already keeps its first reason.
+
+    Args:
+        before, after: what else the same settlement said.
+    """
+    if before.opened_at is not None and policy.cooldown_seconds is None:
+        return after
+    return after._replace(opened_at=now, opened_by="engine", opened_reason=reason)
+
+
 def paused(resource: Resource, until: float, reason: str) -> Resource:
     """A server named the time to come back; of several the latest holds."""
     if until <= resource.paused_until:

@@ -1,8 +1,8 @@
 """How long a task of a kind with ``unique="global"`` holds its key over all lineages (DESIGN §5, check 5).
 
 While it lives it holds it. After that it depends on how it ended: work that was done, or that was found needless, need
-not be done again within the kind's freshness window; what failed may be tried again after a day; what was ended by a
-limit or a person never got its chance, so the key is free at once.
+not be done again within the kind's freshness window, or the shorter time that its handler asked for; what failed may be
+tried again after a day; what was ended by a limit or a person never got its chance, so the key is free at once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def held_seconds(end: Change) -> float | None:
         return FAILED_HELD_SECONDS
     if state == SKIPPED and end.transition is not SKIP:
         return None
-    return window
+    if end.hold_seconds is None:
+        return window
+    return min(window, end.hold_seconds) if end.hold_seconds > 0 else None
 
 
 def _by_limit(end: Change) -> bool:

@@ -87,6 +87,10 @@ class Settlement(NamedTuple):
     charge: Charge | None = None
     items: Sequence[ItemSettlement] = ()
     """What becomes of tasks that are bound to this one; each is refused by itself."""
+    hold_seconds: float | None = None
+    """With an end: how long a unique key stays held, at most the task's ``unique_seconds``."""
+    switch_off: str | None = None
+    """Opens the breaker of the task's resource, for this reason."""
 
 
 class Statement(NamedTuple):

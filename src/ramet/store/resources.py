@@ -167,21 +167,32 @@ def spend(session: Session, looked: Ready, taken: Sequence[Standing]) -> None:
 # --- settling ---------------------------------------------------------------------------------------------------
 
 
-def settled(session: Session, told: Sequence[tuple[Change, ev.Event]]) -> None:
-    """What settlements say about resources, in the transaction that settles (DESIGN §6).
+class Told(NamedTuple):
+    """What a settlement says about resources."""
 
-    Args:
-        told: what became of a task, and what the worker sent, in order.
-    """
-    named = {name for change, event in told if (name := _named(change, event)) is not None}
+    change: Change
+    """What became of the task."""
+    event: ev.Event
+    """What the worker sent."""
+    switch_off: str | None = None
+    """Why the handler wants the task's own resource switched off."""
+
+
+def settled(session: Session, told: Sequence[Told]) -> None:
+    """What settlements say about resources, in order, in the transaction that settles (DESIGN §6)."""
+    named = {name for change, event, _ in told if (name := _named(change, event)) is not None}
+    named |= {name for change, _, why in told if why is not None and (name := change.before.resource) is not None}
     if not named:
         return
     session.lock(FLOW)
     known, stand = policies(session), load(session, named)
-    for change, event in told:
-        name = _named(change, event)
+    for change, event, why in told:
+        name, own = _named(change, event), None if why is None else change.before.resource
+        before = None if own is None else stand[own]
         if name is not None:
             stand[name] = _after(stand[name], policy_of(name, known), change, event, session.now)
+        if own is not None and before is not None and why is not None:
+            stand[own] = rules.switched_off(before, stand[own], policy_of(own, known), session.now, why)
     save(session, [resource._replace(ready_at=_sooner(resource, session.now)) for resource in stand.values()])
 
 

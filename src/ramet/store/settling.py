@@ -169,7 +169,7 @@ def _settle_accepted(
     changes: list[Change] = over
     results: dict[int, str | None] = {}
     now, renewed = session.now, list[Standing]()
-    about: list[tuple[Change, ev.Event]] = []
+    about: list[resources.Told] = []
     for at, item, read in accepted:
         told = spawned.get(item.seq, ())
         granted = _children(item, told) if told else 0
@@ -180,11 +180,11 @@ def _settle_accepted(
         if type(event) is ev.Error:
             change = _decide_error(session, standing, event, lineages)
         else:
-            change = _decided(standing, event, now)
+            change = _decided(standing, event, now, item.hold_seconds)
         if type(event) is ev.Continue and change.after.state == PENDING:
             renewed.append(change.after)
         if read.resource is not None or type(event) is ev.Snooze:
-            about.append((change, event))
+            about.append(resources.Told(change, event, item.switch_off))
         changes.append(change)
         if item.result is not None:
             results[item.seq] = item.result
@@ -247,10 +247,10 @@ def _charge(
     return book_charges(session, charges, lineages) if charges else 0
 
 
-def _decided(standing: Standing, event: ev.Event, now: float) -> Change:
+def _decided(standing: Standing, event: ev.Event, now: float, hold_seconds: float | None = None) -> Change:
     change = decide(standing, event, now)
     assert isinstance(change, Change), f"a current claim refused {event}: {change}"
-    return change
+    return change if hold_seconds is None else change._replace(hold_seconds=hold_seconds)
 
 
 def _decide_error(session: Session, standing: Standing, event: ev.Error, lineages: dict[str, Lineage]) -> Change:

@@ -65,6 +65,10 @@ class TaskRun:
     checkpoints: Sequence[tuple[str | None, Any]]
     """(stage, state) of each; the state is None where it was kept."""
     progress: Sequence[Mapping[str, Any]]
+    hold_seconds: float | None = None
+    """What ``ctx.hold_key`` asked for; it counts with a good end only."""
+    switched_off: str | None = None
+    """Why ``ctx.switch_off`` asked for it; None when it did not."""
 
 
 class _Recorder:
@@ -197,6 +201,8 @@ def _work(
         pipeline_state=None if state is None else json.dumps(dict(state)),
         created_at=0.0,
         deadline_at=None,
+        unique_seconds=new.unique_seconds,
+        resource=new.resource,
     )
 
 
@@ -224,6 +230,8 @@ def _told(settled: Sequence[Settlement], last: Settlement) -> TaskRun:
             if isinstance(item.event, ev.Checkpoint)
         ],
         progress=[json.loads(item.progress) for item in settled if item.progress is not None],
+        hold_seconds=last.hold_seconds,
+        switched_off=next((item.switch_off for item in everything if item.switch_off is not None), None),
     )
 
 

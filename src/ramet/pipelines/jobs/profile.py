@@ -33,6 +33,6 @@ class Profile(Section):
     )
 
     @property
-    def exists(self) -> bool:
+    def given(self) -> bool:
         """Whether anybody has said anything."""
         return bool(self.name.strip())

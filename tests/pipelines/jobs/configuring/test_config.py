@@ -22,7 +22,7 @@ def written(folder: Path, content: object, name: str = "mine.yaml") -> Path:
 
 def test_the_sample_is_whole_and_prefers_portland_in_oregon() -> None:
     settings = JobsSettings.of(sample())
-    assert settings.profile.exists
+    assert settings.profile.given
     assert (settings.profile.preferred_city, settings.profile.preferred_region) == ("Portland", "OR")
     assert settings.profile.technologies["Python"] == "required"
     assert (settings.match.min_score, settings.match.preferred_office_min_score) == (80, 65)
@@ -30,7 +30,7 @@ def test_the_sample_is_whole_and_prefers_portland_in_oregon() -> None:
 
 
 def test_no_profile_exists_until_one_is_named() -> None:
-    assert not JobsSettings().profile.exists
+    assert not JobsSettings().profile.given
 
 
 def test_our_own_sections_are_taken_by_full_name(tmp_path: Path) -> None:

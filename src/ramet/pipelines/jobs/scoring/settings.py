@@ -73,4 +73,4 @@ class ListingSettings(Section):
 
     description_min: int = setting(100, "a description longer than this is one", "characters", ge=0)
     near_text_min: int = setting(200, "a text that is no longer is not compared with others", "characters", ge=0)
-    near_bits: int = setting(6, "bits of 64 in which nearly equal texts differ at most", "bits", ge=0, le=32)
+    near_bits: int = setting(4, "bits of 64 in which nearly equal texts differ at most", "bits", ge=0, le=32)
