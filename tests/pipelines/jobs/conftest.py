@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
+from ramet.pipelines.jobs.web.fetching import fetching
 from tests.pipelines.jobs.world.world import World, leading_to
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+async def world(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
     """The web, empty; what this process and its children fetch is asked there."""
     with leading_to(World(), monkeypatch.setenv) as world:
         yield world
+        await fetching.close()

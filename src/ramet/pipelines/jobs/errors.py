@@ -26,7 +26,17 @@ class NotFound(JobsError):
 
 
 class Fetched(Exception):
-    """What came of asking a server, where that was nothing to read. The message is one line."""
+    """What came of asking a server, where that was nothing to read. The message is one line.
+
+    Args:
+        status: HTTP's, where the server said one.
+        url: the address that answered, after redirects.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None, url: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.url = url
 
 
 class Refused(Permanent, Fetched):
@@ -48,8 +58,8 @@ class Trouble(Transient, Fetched):
 class Busy(Fetched):
     """The server asks to come back later (429, or 503 with a time). No failure of anybody."""
 
-    def __init__(self, message: str, seconds: float | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, seconds: float | None = None, *, status: int | None = None, url: str = "") -> None:
+        super().__init__(message, status=status, url=url)
         self.seconds = seconds
         """What it named; None when it named none."""
 

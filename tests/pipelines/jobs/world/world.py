@@ -62,6 +62,16 @@ class World:
         self._server.stop()
         self._folder.cleanup()
 
+    @property
+    def port(self) -> int:
+        """On loopback, for https."""
+        return self._server.port
+
+    @property
+    def plain_port(self) -> int:
+        """On loopback, for http."""
+        return self._server.plain_port
+
     def environment(self) -> dict[str, str]:
         """What leads the product here."""
         https, http = f"*={HOST}:{self._server.port}", f"*:80={HOST}:{self._server.plain_port}"

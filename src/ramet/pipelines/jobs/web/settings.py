@@ -10,7 +10,24 @@ class FetchSettings(Section):
 
     page_bytes_max: int = setting(5 * 1024 * 1024, "of one page, decoded", "bytes", ge=1024)
     list_bytes_max: int = setting(32 * 1024 * 1024, "of one answer of a board's list, decoded", "bytes", ge=1024)
-    answer_seconds: float = setting(30, "for one answer, from asking to its last byte", "seconds", gt=0)
+    answer_seconds: float = setting(
+        30, "for one answer, from asking to its last byte, redirects included", "seconds", gt=0
+    )
+    redirects_max: int = setting(5, "redirects that are followed from one address", "redirects", ge=0, le=20)
     user_agent: str = setting(
-        "ramet-jobs", "sent with every request, and looked for in robots.txt by its first word; say how to reach you"
+        "ramet-jobs",
+        "sent with every request, and looked for in robots.txt by its first word; say how to reach you",
+        pattern=r"^[!-~][ -~]{0,199}$",
+    )
+    turn_seconds_max: float = setting(
+        20, "longest wait for a host's turn that is spent in the task; a longer one is put off", "seconds", ge=0
+    )
+    busy_seconds: float = setting(60, "to stay away from a server that is busy and names no time", "seconds", gt=0)
+    busy_seconds_max: float = setting(
+        3_600, "to stay away from a server at most, whatever time it names", "seconds", gt=0
+    )
+    robots_bytes_max: int = setting(500_000, "of a robots.txt that are read", "bytes", ge=1024)
+    robots_seconds: float = setting(86_400, "for which a robots.txt is known without asking again", "seconds", gt=0)
+    crawl_delay_seconds_max: float = setting(
+        30, "between two requests at most, whatever robots.txt asks for", "seconds", ge=0
     )

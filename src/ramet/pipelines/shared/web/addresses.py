@@ -18,6 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from ramet import Transient
 from ramet.pipelines.shared.errors import UserError
 from ramet.pipelines.shared.extras import import_extra
+from ramet.pipelines.shared.web.mapping import Mapped
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -149,9 +150,16 @@ class GuardedBackend:
     Host names for TLS and for the `Host` header stay as they were asked for.
     """
 
-    def __init__(self, *, extra: str, private: bool, resolver: Resolve = resolve) -> None:
-        """`private` lets it connect to this machine and its network too; `extra` is for `import_extra`."""
+    def __init__(self, *, extra: str, private: bool, resolver: Resolve = resolve, mapped: Mapped | None = None) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            extra: for `import_extra`.
+            private: whether it connects to this machine and its network too.
+            mapped: names that lead to an address and port that whoever runs this said outright.
+        """
         self._private = private
+        self._mapped = mapped or Mapped()
         self._resolver = resolver
         self._core = import_extra("httpcore2", extra)
         self._plain = self._core.AnyIOBackend()
@@ -170,6 +178,9 @@ class GuardedBackend:
             AddressRefused: one of its addresses may not be connected to.
             NameUnknown, Transient: see `addresses_of`.
         """
+        target = self._mapped.target(host, port)
+        if target is not None:
+            return await self._plain.connect_tcp(*target, timeout, local_address, socket_options)
         try:
             async with asyncio.timeout(timeout):
                 addresses = await addresses_of(host, port, resolver=self._resolver)

@@ -8,10 +8,11 @@ variables name are not used, since a proxy would connect to addresses that nobod
 from __future__ import annotations
 
 import asyncio
+import re
 import zlib
 from collections.abc import Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
@@ -21,6 +22,7 @@ from ramet import Transient
 from ramet.pipelines.shared.errors import one_line
 from ramet.pipelines.shared.extras import import_extra
 from ramet.pipelines.shared.web.addresses import GuardedBackend, Resolve, WebError, host_and_port, joined, resolve
+from ramet.pipelines.shared.web.mapping import Mapped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,7 +37,15 @@ CONNECTIONS_MAX = 3
 QUERY_BYTES_MAX = 2_000
 """Longer parameters go into the body of a POST: servers and caches refuse long addresses."""
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e]{0,4000}")
+_OWN_HEADERS = frozenset(
+    "accept-encoding connection content-encoding content-length cookie expect host proxy-authorization "
+    "proxy-connection te trailer transfer-encoding upgrade".split()
+)
+"""What the client itself sends or does not."""
 
 
 class WebRefused(WebError):
@@ -52,6 +62,29 @@ class ServerTrouble(Transient):
 
 class Unreachable(ServerTrouble):
     """There was no connection: what was asked for had no part in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request, as it goes out.
+
+    Attributes:
+        url: an http or https URL.
+        method: ``GET`` or ``POST``.
+        body: of a POST.
+        headers: beside those that the client sends with every request.
+        seconds: the most that it may take; None for the client's own.
+        bytes_max: the most that the answer may have, decoded; None for the client's own.
+        cut: whether a longer answer is cut there, and is no error.
+    """
+
+    url: str
+    method: str = "GET"
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    seconds: float | None = None
+    bytes_max: int | None = None
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +120,9 @@ class WebClient:
         private: bool = False,
         answer_seconds: float = ANSWER_SECONDS,
         answer_bytes_max: int = ANSWER_BYTES_MAX,
+        connections_max: int = CONNECTIONS_MAX,
         resolver: Resolve = resolve,
+        mapped: Mapped | None = None,
     ) -> None:
         """Connect to nothing yet.
 
@@ -97,15 +132,18 @@ class WebClient:
             private: whether addresses of this machine and its network are allowed.
             answer_seconds: the most that one request may take.
             answer_bytes_max: the most that one answer may have, decoded.
+            connections_max: connections at once, over all hosts.
             resolver: asks for the addresses of a host.
+            mapped: names that lead to an address and port that were said outright, whatever these are.
         """
         if not user_agent.isascii() or not user_agent.isprintable():
             raise WebError("the user agent has a character that no header may have: use plain ASCII")
         self._core = import_extra("httpcore2", extra)
         self._pool = self._core.AsyncConnectionPool(
-            max_connections=CONNECTIONS_MAX,
+            ssl_context=self._core.default_ssl_context(),  # Once: the pool would read all authorities for each line.
+            max_connections=connections_max,
             keepalive_expiry=30.0,
-            network_backend=GuardedBackend(extra=extra, private=private, resolver=resolver),
+            network_backend=GuardedBackend(extra=extra, private=private, resolver=resolver, mapped=mapped),
         )
         self._user_agent = user_agent
         self._answer_seconds = answer_seconds
@@ -124,7 +162,26 @@ class WebClient:
             async with asyncio.timeout(self._answer_seconds):
                 return await self._follow(plain_url(url), urlencode(parameters or {}), accept)
         except TimeoutError:
-            raise ServerTrouble(f"{_host(url)} gave no whole answer in {self._answer_seconds:g} s") from None
+            raise ServerTrouble(f"{host_of(url)} gave no whole answer in {self._answer_seconds:g} s") from None
+
+    async def send(self, question: Question) -> Answer:
+        """Ask once. A redirect is an answer like any other: see `redirected`.
+
+        Raises:
+            AnswerTooLarge: the answer is larger than the question allows.
+            WebRefused: it is in an unknown encoding.
+            WebError: the address or a header cannot be sent.
+            AddressRefused, NameUnknown: see `GuardedBackend`.
+            ServerTrouble: no whole answer came in time.
+            Transient: the name could not be looked up just now.
+        """
+        seconds = self._answer_seconds if question.seconds is None else question.seconds
+        _check_headers(question.headers)
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._ask(replace(question, url=plain_url(question.url)))
+        except TimeoutError:
+            raise ServerTrouble(f"{host_of(question.url)} gave no whole answer in {seconds:g} s") from None
 
     async def close(self) -> None:
         """Close the connections; further calls do nothing."""
@@ -133,30 +190,37 @@ class WebClient:
     async def _follow(self, url: str, query: str, accept: str) -> Answer:
         posted = len(query) > QUERY_BYTES_MAX
         here = f"{url}?{query}" if query and not posted else url
+        form = {"Content-Type": "application/x-www-form-urlencoded"} if posted else {}
+        question = Question(
+            here, "POST" if posted else "GET", query.encode() if posted else None, {"Accept": accept, **form}
+        )
         for _ in range(REDIRECTS_MAX + 1):
-            answer = await self._ask(here, query if posted else "", accept)
-            if answer.status not in _REDIRECTS:
+            answer = await self._ask(question)
+            if answer.status not in REDIRECTS:
                 return answer
-            here = _redirected(here, answer.headers.get("location", ""))
-        raise WebRefused(f"{_host(url)} redirects more than {REDIRECTS_MAX} times: give the address that it ends at")
+            here = redirected(question.url, answer.headers.get("location", ""))
+            question = replace(question, url=here)
+        raise WebRefused(f"{host_of(url)} redirects more than {REDIRECTS_MAX} times: give the address that it ends at")
 
-    async def _ask(self, url: str, body: str, accept: str) -> Answer:
-        headers = {"Host": _host(url), "User-Agent": self._user_agent, "Accept": accept, "Accept-Encoding": "gzip"}
-        if body:
-            headers["Content-Type"] = "application/x-www-form-urlencoded"
-        wait = {"connect": CONNECT_SECONDS, "read": self._answer_seconds, "write": self._answer_seconds}
+    async def _ask(self, question: Question) -> Answer:
+        url = question.url
+        given = {name.lower() for name in question.headers}
+        own = {"Host": host_of(url), "User-Agent": self._user_agent, "Accept": "*/*", "Accept-Encoding": "gzip"}
+        headers = {name: value for name, value in own.items() if name.lower() not in given} | dict(question.headers)
+        seconds = self._answer_seconds if question.seconds is None else question.seconds
+        wait = {"connect": min(CONNECT_SECONDS, seconds), "read": seconds, "write": seconds}
         async with (
             self._translated(url),
             self._pool.stream(
-                "POST" if body else "GET",
+                question.method,
                 url,
                 headers=list(headers.items()),
-                content=body.encode() if body else None,
+                content=question.body,
                 extensions={"timeout": wait},
             ) as response,
         ):
             stated = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-            return Answer(url, response.status, stated, await self._read(url, stated, response))
+            return Answer(url, response.status, stated, await self._read(question, stated, response))
 
     @asynccontextmanager
     async def _translated(self, url: str) -> AsyncIterator[None]:
@@ -165,17 +229,19 @@ class WebClient:
         try:
             yield
         except (core.ConnectError, core.ConnectTimeout) as error:
-            raise Unreachable(f"{_host(url)} cannot be reached: {_reason(error)}") from None
+            raise Unreachable(f"{host_of(url)} cannot be reached: {_reason(error)}") from None
         except (core.NetworkError, core.TimeoutException) as error:
-            raise ServerTrouble(f"{_host(url)} broke off: {_reason(error)}") from None
+            raise ServerTrouble(f"{host_of(url)} broke off: {_reason(error)}") from None
         except core.ProtocolError as error:
-            raise ServerTrouble(f"{_host(url)} does not speak proper HTTP: {_reason(error)}") from None
+            raise ServerTrouble(f"{host_of(url)} does not speak proper HTTP: {_reason(error)}") from None
 
-    async def _read(self, url: str, headers: Mapping[str, str], response: Any) -> bytes:
-        """The body, decoded, of at most `answer_bytes_max` bytes; what is beyond is never held in memory."""
+    async def _read(self, question: Question, headers: Mapping[str, str], response: Any) -> bytes:
+        """The body, decoded, of at most so many bytes; what is beyond is never held in memory."""
+        host = host_of(question.url)
+        bytes_max = self._answer_bytes_max if question.bytes_max is None else question.bytes_max
         encoding = headers.get("content-encoding", "").strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip"):
-            raise WebRefused(f"{_host(url)} answers in the encoding {encoding[:40]!a}, which was not asked for")
+            raise WebRefused(f"{host} answers in the encoding {encoding[:40]!a}, which was not asked for")
         unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding.endswith("gzip") else None
         body = bytearray()
         received = 0
@@ -184,28 +250,47 @@ class WebClient:
                 async for chunk in chunks:
                     received += len(chunk)
                     # One byte more than there is room for shows that there is more.
-                    room = self._answer_bytes_max - len(body) + 1
+                    room = bytes_max - len(body) + 1
                     body += unpacking.decompress(chunk, room) if unpacking else chunk[:room]
-                    if len(body) > self._answer_bytes_max:
-                        raise AnswerTooLarge(f"{_host(url)} answers with more than {self._answer_bytes_max:,} bytes")
+                    if len(body) > bytes_max:
+                        if question.cut:
+                            return bytes(body[:bytes_max])
+                        raise AnswerTooLarge(f"{host} answers with more than {bytes_max:,} bytes")
         except zlib.error as error:
-            raise ServerTrouble(f"{_host(url)} answers with broken gzip: {error}") from None
+            raise ServerTrouble(f"{host} answers with broken gzip: {error}") from None
         if unpacking is not None and received and not unpacking.eof:
-            raise ServerTrouble(f"{_host(url)} broke off in the middle of its answer")
+            raise ServerTrouble(f"{host} broke off in the middle of its answer")
         return bytes(body)
 
 
-def _redirected(url: str, location: str) -> str:
-    """Where an answer from `url` sends to: the same host and port, or from http to https of the same host."""
+def redirected(url: str, location: str, *, elsewhere: bool = False) -> str:
+    """Where an answer from `url` sends to: the same host and port, or from http to https of the same host.
+
+    Args:
+        elsewhere: whether other hosts and ports are taken too; never from https to http.
+
+    Raises:
+        WebError: it sends to where nobody follows.
+    """
     if not location:
-        raise WebRefused(f"{_host(url)} redirects to nowhere")
+        raise WebRefused(f"{host_of(url)} redirects to nowhere")
     target = plain_url(joined(url, location))
     (host, port), (to_host, to_port) = host_and_port(url), host_and_port(target)
     schemes = urlsplit(url).scheme, urlsplit(target).scheme
+    if elsewhere:
+        if schemes == ("https", "http"):
+            raise WebRefused(f"{host_of(url)} redirects to {target[:200]!a}, which is not encrypted any more")
+        return target
     upgraded = schemes == ("http", "https") and (port, to_port) == (80, 443)
     if host != to_host or not (upgraded or (schemes[0] == schemes[1] and port == to_port)):
-        raise WebRefused(f"{_host(url)} redirects to {target[:200]!a}: if that is the same site, give its address")
+        raise WebRefused(f"{host_of(url)} redirects to {target[:200]!a}: if that is the same site, give its address")
     return target
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name) or name.lower() in _OWN_HEADERS or not _HEADER_VALUE.fullmatch(value):
+            raise WebError(f"{name[:60]!a} is no header that can be sent with this value: {value[:60]!a}")
 
 
 def plain_url(url: str) -> str:
@@ -227,7 +312,8 @@ def plain_url(url: str) -> str:
     return urlunsplit((parts.scheme, authority, quote(parts.path or "/", safe=safe), quote(parts.query, safe=safe), ""))
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
+    """The host of a URL, with its port where one is given; for messages."""
     return urlsplit(url).netloc
 
 

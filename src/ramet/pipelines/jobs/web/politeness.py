@@ -1,0 +1,131 @@
+"""How often a host is asked, over all workers, and what tasks do when it says that this was too often."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from ramet import App, Context, RetryAfter
+from ramet.pipelines.jobs.errors import Busy, Refused
+from ramet.pipelines.jobs.kinds import HOST_RESOURCE
+from ramet.pipelines.jobs.web.fetching import Fetcher, fetcher, fetching
+from ramet.pipelines.jobs.web.request import Answer, Request
+from ramet.pipelines.jobs.web.settings import FetchSettings
+from ramet.pipelines.shared.web.addresses import WebError
+from ramet.pipelines.shared.web.client import plain_url
+
+REQUESTS_PER_SECOND = 2.0
+"""That a host is asked in the long run; what Lever asks for outright. `ramet limit resource` changes it for a host."""
+BURST = 4.0
+
+
+class NotYet(RetryAfter):
+    """Others ask this host as well, and our turn is too far off to wait for here. Costs no attempt, pauses nobody."""
+
+    def __init__(self, seconds: float, host: str) -> None:
+        super().__init__(seconds)
+        self.host = host
+
+    def __str__(self) -> str:
+        return f"the turn at {self.host} comes in {self.seconds:.0f} s"
+
+
+def declare(app: App) -> None:
+    """Declare what hosts bear, and close connections when a worker ends."""
+    app.resource(f"{HOST_RESOURCE}*", rate_per_second=REQUESTS_PER_SECOND, burst=BURST, breaker_failures=0)
+    app.at_end(fetching.close_soon)
+
+
+def resource_of(url: str) -> str:
+    """The resource of an address' host.
+
+    Raises:
+        Refused: it is no address.
+    """
+    try:
+        host = urlsplit(plain_url(url)).hostname or ""
+    except WebError as error:
+        raise Refused(str(error)) from None
+    if len(host) > 253:
+        raise Refused(f"{host[:60]!a}… is no host name: it has {len(host)} characters")
+    return f"{HOST_RESOURCE}{host}"
+
+
+async def turn(ctx: Context, url: str) -> float:
+    """Take a turn at an address' host.
+
+    Returns:
+        0.0: ask now. Else nothing was taken, and there may be a turn in so many seconds.
+
+    Raises:
+        Refused: it is no address.
+    """
+    return await ctx.take({resource_of(url): 1.0})
+
+
+async def wait_for_turn(ctx: Context, url: str, settings: FetchSettings) -> None:
+    """Take a turn at an address' host; waits for it where that is short.
+
+    Raises:
+        NotYet: it is not.
+        Refused: it is no address.
+    """
+    while (seconds := await turn(ctx, url)) > 0.0:
+        if seconds > min(settings.turn_seconds_max, ctx.remaining_seconds / 10.0):
+            raise NotYet(seconds, resource_of(url).removeprefix(HOST_RESOURCE))
+        await asyncio.sleep(seconds)
+
+
+async def ask(
+    ctx: Context,
+    request: Request | str,
+    settings: FetchSettings,
+    *,
+    bytes_max: int,
+    validators: Mapping[str, str] | None = None,
+    robots: bool = False,
+) -> Answer:
+    """Fetch from a task when it is the host's turn; see :meth:`Fetcher.fetch`.
+
+    A host that is busy is left alone by all workers until the time that it named, or the setting's, and asked half as
+    often afterwards for a while.
+
+    Raises:
+        RetryAfter: the server is busy, or (`NotYet`) our turn is too far off: the task comes back, at no cost.
+        Refused, Gone, TooLarge, Trouble: see :mod:`ramet.pipelines.jobs.errors`.
+    """
+    request = Request(request) if isinstance(request, str) else request
+    host = resource_of(request.url)
+
+    async def hop(url: str) -> None:
+        if resource_of(url) != host:
+            await wait_for_turn(ctx, url, settings)
+
+    asking = fetcher()
+    try:
+        if robots:
+            await _heed(ctx, asking, request.url, settings)
+        await wait_for_turn(ctx, request.url, settings)
+        return await asking.fetch(
+            request, bytes_max=bytes_max, seconds=min(settings.answer_seconds, ctx.call_seconds),
+            validators=validators, robots=robots, settings=settings, before=hop,
+        )  # fmt: skip
+    except Busy as busy:
+        seconds = settings.busy_seconds if busy.seconds is None else busy.seconds
+        seconds = min(max(1.0, seconds), settings.busy_seconds_max)
+        resource = resource_of(busy.url or request.url)
+        # The others need not find out one by one.
+        await ctx.adapt(resource, remaining=0, reset_seconds=seconds)
+        raise RetryAfter(seconds, resource) from busy
+
+
+async def _heed(ctx: Context, asking: Fetcher, url: str, settings: FetchSettings) -> None:
+    """Learn a host's robots.txt at a turn of its own, and go as slowly as it asks for."""
+    if asking.knows_rules(url, settings):
+        return
+    await wait_for_turn(ctx, url, settings)
+    rules = await asking.rules(url, settings)
+    delay = min(rules.crawl_delay or 0.0, settings.crawl_delay_seconds_max)
+    if delay > 0.0:
+        await ctx.adapt(resource_of(url), limit_per_minute=60.0 / delay)

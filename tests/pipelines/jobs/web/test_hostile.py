@@ -1,0 +1,172 @@
+"""The fetcher against servers that mean harm, or are in trouble. Nothing here may hang or be kept in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import httpcore2
+import pytest
+
+from ramet.pipelines.jobs.errors import Busy, Fetched, Refused, TooLarge, Trouble
+from ramet.pipelines.jobs.web.fetching import Fetcher, fetcher
+from ramet.pipelines.shared.web.client import WebClient
+from tests.pipelines.jobs.world.plays import bomb, busy, cut_off, drip, garbled, hang, huge, redirect, trouble
+from tests.pipelines.jobs.world.world import Action, World
+
+SITE = "https://acme.example"
+URL = f"{SITE}/careers"
+MAX = 1_000_000
+
+
+@pytest.mark.parametrize("action", [huge(50), bomb(50)], ids=["huge", "bomb"])
+async def test_fifty_megabytes_are_not_read_to_their_end(world: World, action: Action) -> None:
+    world.behave(URL, action)
+    with pytest.raises(TooLarge, match="more than 1,000,000 bytes") as raised:
+        await fetcher().fetch(URL, bytes_max=MAX)
+    assert raised.value.url == URL
+
+
+@pytest.mark.parametrize(
+    "action",
+    [cut_off(), garbled(), trouble(500), trouble(502), trouble(503)],
+    ids=["cut off", "garbled", "500", "502", "503"],
+)
+async def test_half_an_answer_and_errors_of_the_server_are_trouble(world: World, action: Action) -> None:
+    world.behave(URL, action)
+    with pytest.raises(Trouble) as raised:
+        await fetcher().fetch(URL, bytes_max=MAX)
+    assert "\n" not in str(raised.value)
+    assert "acme.example" in str(raised.value)
+
+
+@pytest.mark.parametrize("action", [hang(), drip()], ids=["hang", "drip"])
+async def test_a_server_that_takes_for_ever_is_given_up(world: World, action: Action) -> None:
+    world.behave(URL, action)
+    with pytest.raises(Trouble, match=r"no whole answer in 0\.3 s"):
+        await fetcher().fetch(URL, bytes_max=MAX, seconds=0.3)
+
+
+async def test_all_redirects_together_have_one_time(world: World) -> None:
+    world.answer(URL, redirect(f"{SITE}/b"))
+    world.behave(f"{SITE}/b", hang())
+    with pytest.raises(Trouble, match="no whole answer"):
+        await fetcher().fetch(URL, bytes_max=MAX, seconds=0.5)
+
+
+async def test_robots_that_never_come_stop_the_page(world: World) -> None:
+    world.behave(f"{SITE}/robots.txt", hang())
+    with pytest.raises(Trouble, match="no whole answer"):
+        await fetcher().fetch(URL, bytes_max=MAX, seconds=0.3, robots=True)
+    assert world.asked(URL) == []
+
+
+async def test_robots_without_end_are_read_to_half_a_megabyte(world: World) -> None:
+    world.page(URL, "there")
+    world.behave(f"{SITE}/robots.txt", huge(50))
+    assert (await fetcher().fetch(URL, bytes_max=MAX, robots=True)).text == "there"
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(5, 5.0), ("soon", None), (None, None)])
+async def test_a_busy_server_names_its_time(world: World, seconds: int | str | None, told: float | None) -> None:
+    world.behave(URL, busy(seconds))
+    with pytest.raises(Busy) as raised:
+        await fetcher().fetch(URL, bytes_max=MAX)
+    assert (raised.value.seconds, raised.value.status, raised.value.url) == (told, 429, URL)
+
+
+PRIVATE = [
+    "https://127.0.0.1/admin", "http://127.0.0.1:8080/", "http://[::1]/", "http://10.0.0.1/", "http://192.168.1.1/",
+    "http://169.254.169.254/latest/meta-data/", "http://2130706433/", "http://0x7f.1/", "http://localhost/",
+    "http://[::ffff:127.0.0.1]/", "http://0.0.0.0/",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", PRIVATE)
+async def test_no_private_address_is_asked_though_every_name_leads_to_one(world: World, target: str) -> None:
+    """A redirect from http, since one from https to http is refused for that alone."""
+    world.answer("http://acme.example/", redirect(target))
+    for url in (target, "http://acme.example/"):
+        with pytest.raises(Refused, match="nothing is fetched there"):
+            await fetcher().fetch(url, bytes_max=MAX)
+    assert {asked.host for asked in world.requests} == {"acme.example"}
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["http://acme.example/", "file:///etc/passwd", "https://u:secret@b.example/", "//[::1", "", "javascript:x"],
+)
+async def test_redirects_to_what_is_not_followed_are_refused(world: World, target: str) -> None:
+    world.answer(URL, redirect(target))
+    with pytest.raises(Refused) as raised:
+        await fetcher().fetch(URL, bytes_max=MAX)
+    assert "secret" not in str(raised.value)
+    assert len(world.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "url", ["", "acme.example", "ftp://a.example/", "https://", "https://u:p@a.example/", "https://[::1"]
+)
+async def test_what_is_no_address_is_refused(world: World, url: str) -> None:
+    for robots in (False, True):
+        with pytest.raises(Refused) as raised:
+            await fetcher().fetch(url, bytes_max=MAX, robots=robots)
+        assert "\n" not in str(raised.value)
+    assert world.requests == []
+
+
+async def test_a_header_that_breaks_out_is_refused(world: World) -> None:
+    with pytest.raises(Refused, match="no header"):
+        await fetcher().fetch(URL, bytes_max=MAX, validators={"etag": "x\r\nHost: b.example"})
+    assert world.requests == []
+
+
+class Wires:
+    """Connects to the world whatever public address it is told, and remembers which."""
+
+    def __init__(self, world: World) -> None:
+        self._plain = httpcore2.AnyIOBackend()
+        self._ports = {443: world.port, 80: world.plain_port}
+        self.connected: list[tuple[str, int]] = []
+
+    async def connect_tcp(self, host: str, port: int, *more: Any) -> Any:
+        self.connected.append((host, port))
+        return await self._plain.connect_tcp("127.0.0.1", self._ports[port], *more)
+
+
+class Flipping:
+    """A name server that says one address first, and other ones afterwards."""
+
+    def __init__(self, *answers: Sequence[str]) -> None:
+        self._answers = list(answers)
+
+    async def __call__(self, host: str, port: int) -> Sequence[str]:
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+
+
+@pytest.fixture
+def wires(world: World, monkeypatch: pytest.MonkeyPatch) -> Wires:
+    wires = Wires(world)
+    monkeypatch.setattr("httpcore2.AnyIOBackend", lambda: wires)
+    return wires
+
+
+@pytest.mark.parametrize("second", [["127.0.0.1"], ["93.184.215.14", "10.0.0.7"], ["169.254.169.254"], ["::1"]])
+async def test_a_name_that_changes_its_address_reaches_nothing_by_it(
+    world: World, wires: Wires, second: list[str]
+) -> None:
+    world.behave("http://flip.example/", redirect("https://flip.example/"))
+    client = WebClient(user_agent="tests", extra="'ramet[jobs]'", resolver=Flipping(["93.184.215.14"], second))
+    with pytest.raises(Refused, match="nothing is fetched there"):
+        await Fetcher(client).fetch("http://flip.example/", bytes_max=MAX)
+    await client.close()
+    assert wires.connected == [("93.184.215.14", 80)]
+    assert len(world.requests) == 1
+
+
+async def test_a_certificate_is_checked_for_the_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with pytest.raises(Trouble, match=r"(?i)certificate") as raised:
+        await fetcher().fetch(URL, bytes_max=MAX)
+    assert isinstance(raised.value, Fetched)
+    assert world.requests == []
