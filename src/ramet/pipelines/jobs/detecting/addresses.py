@@ -8,12 +8,12 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urljoin, urlsplit
 
+from ramet.pipelines.jobs.companies.hosts import DIRECTORY_DOMAINS
 from ramet.pipelines.jobs.detecting.found import GENERIC, GUESSED, RSS, Confidence, Found, confidence_of
 from ramet.pipelines.jobs.detecting.patterns import (
     FEED_PATH,
     FEED_QUERY,
     HABITS,
-    NO_COMPANY,
     OWN_SITES,
     PARAMETERS,
     PATTERNS,
@@ -52,6 +52,8 @@ def address_of(url: str, base: str | None = None) -> Address | None:
     if len(url) > LENGTH_MAX:
         return None
     url = url.strip()
+    if not url.isascii():
+        url = url.encode("utf-8", "replace").decode("utf-8")
     if _UNSEEN.search(url):
         url = quote(_UNSEEN.sub(" ", url), safe="%/:=&?~#+!$,;'@()*[] ").replace(" ", "%20")
     try:
@@ -79,7 +81,7 @@ def board_of_url(url: str) -> Found | None:
     found = vendor_board(address)
     if found is not None:
         return found
-    if domain_of(address.host) in _BY_DOMAIN or is_of(address.host, NO_COMPANY):
+    if domain_of(address.host) in _BY_DOMAIN or is_of(address.host, DIRECTORY_DOMAINS):
         return None
     return _habit(address) or Found(GENERIC, address.url, None, {}, Confidence.LOW, "url")
 

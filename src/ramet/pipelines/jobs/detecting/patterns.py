@@ -171,10 +171,70 @@ HABITS: tuple[Habit, ...] = (
 )
 """SAP SuccessFactors (``/search/``, ``/viewalljobs/``, ``?locale=en_GB``) and Teamtailor (``/jobs``)."""
 
-NO_COMPANY = frozenset(
-    "angel.co builtin.com dice.com facebook.com fb.com glassdoor.com indeed.com instagram.com jobspresso.co kununu.com"
-    " linkedin.com monster.com pinterest.com reed.co.uk remoteok.com remotive.com simplyhired.com stepstone.de t.me"
-    " threads.net tiktok.com twitter.com vimeo.com wa.me welcometothejungle.com wellfound.com weworkremotely.com"
-    " whatsapp.com wikipedia.org x.com xing.com youtu.be youtube.com ziprecruiter.com".split()
+
+class Mark(NamedTuple):
+    """An element that a vendor's script puts a board into."""
+
+    kind: str
+    selector: str
+    attribute: str = ""
+    """It has the board's name, or its host."""
+
+
+MARKS: tuple[Mark, ...] = (
+    Mark("ashby", "#ashby_embed"),
+    Mark("bamboohr", "#BambooHR", "data-domain"),
+    Mark("greenhouse", "#grnhse_app"),
+    Mark("lever", "[data-lever-company]", "data-lever-company"),
+    Mark("workable", "#whr_embed_hook"),
 )
-"""Sites of many companies and networks of people: a careers page there is not read as a company's own."""
+
+_IS = r"""["']?\s{0,5}[:=]\s{0,5}["']"""
+
+SCRIPT_WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "greenhouse",
+        re.compile(r"\b(?:board_?token|greenhouse_?token)" + _IS + r"(?P<token>[\w-]{1,100})", re.IGNORECASE),
+    ),
+    ("lever", re.compile(r"leverJobsOptions\s{0,5}=[^;]{0,300}?accountName" + _IS + r"(?P<token>[\w.-]{1,100})")),
+    ("smartrecruiters", re.compile(r"\bcompany_code" + _IS + r"(?P<token>[\w.-]{1,100})")),
+    (
+        "oracle_hcm",
+        re.compile(
+            r"apiBaseUrl" + _IS + r"https://(?P<host>[a-z0-9.-]{1,150}\.oraclecloud\.(?:com|eu))"
+            r".{0,500}?siteNumber" + _IS + r"(?P<site>\w{1,50})",
+            re.DOTALL,
+        ),
+    ),
+)
+"""What the settings of a vendor's script look like in a page."""
+
+
+class Maker(NamedTuple):
+    """Who made a careers site on a company's own domain, by what the site loads."""
+
+    kind: str
+    host: str
+    """Of a script or another resource: its end."""
+    feed: str = ""
+    """The path of the site's feed, where that is what is read."""
+
+
+MAKERS: tuple[Maker, ...] = (
+    Maker("recruitee", "careers-analytics.recruitee.com"),
+    Maker("recruitee", "recruiteecdn.com"),
+    Maker("rss", "jobs2web.com", "/googlefeed.xml"),
+    Maker("rss", "rmkcdn.successfactors.com", "/googlefeed.xml"),
+    Maker("teamtailor", "teamtailor-cdn.com"),
+)
+WIDGET_PATH = re.compile(r"/widgets?/", re.IGNORECASE)
+"""Of a script that shows a board on a site that somebody else made."""
+
+CAREERS = re.compile(
+    r"(?:^|[^a-z])(?:careers?|jobs?|joblist|vacanc(?:y|ies)|vacatures?|openings?|open[-_ ]?(?:positions|roles)"
+    r"|positions|hiring|join[-_ ]?(?:us|our[-_ ]?team)|work[-_ ](?:with|for|at)[-_ ]\w{1,30}|karriere"
+    r"|stellen(?:angebote|markt)?|emplois?|recrutement|carrieres?|empleos?|trabaj\w{1,20}|lavora|carriere"
+    r"|werken[-_ ]?bij|jobb|lediga[-_ ]jobb|praca|kariera|kariery|vagas|talents?)(?:[^a-z]|$)",
+    re.IGNORECASE,
+)
+"""In an address, a link or a title: it leads to openings."""
