@@ -54,6 +54,7 @@ BOARDS: Mapping[str, tuple[str, str | None, dict[str, str]]] = {
     "rss": ("https://careers.acme.example/jobs.rss", None, {}),
     "weworkremotely": ("https://weworkremotely.com/remote-jobs.rss", None, {}),
     "xml": ("https://careers.acme.example/feed.xml", None, {}),
+    "jsonld": ("https://acme.example/jobs", None, {}),
 }
 """By the vendor's row: an address, a token and whatever else names one board."""
 

@@ -195,6 +195,8 @@ def absolute(address: str, base: str) -> str | None:
     address = clean(address.strip())
     if not address or len(address) > URL_MAX:
         return None
+    if address in ("#", "http://", "https://"):
+        return None
     try:
         parts = urlsplit(urljoin(base, address))
         if parts.scheme not in ("http", "https") or not parts.hostname:

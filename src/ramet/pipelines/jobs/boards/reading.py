@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ramet.pipelines.jobs.boards.details import detail_request, is_page, read_detail
 from ramet.pipelines.jobs.boards.feeds import FEED_ROOTS, feed_entries, feed_root
 from ramet.pipelines.jobs.boards.fields import Entry, line, places, posting_of, text_of_flag
 from ramet.pipelines.jobs.boards.instruction import PLACES_BY, Instruction, Rule, Rules
@@ -22,16 +23,28 @@ from ramet.pipelines.jobs.boards.shapes import (
     local_name,
     parsed_json,
     parsed_xml,
+    seen,
     total_of,
     wrong,
     xml_entries,
     xml_value,
 )
 from ramet.pipelines.jobs.boards.vendors import vendor_of_root
+from ramet.pipelines.jobs.detecting.postings import jsonld_postings
 from ramet.pipelines.jobs.posting import Posting
+from ramet.pipelines.jobs.web.charsets import text_of_bytes
 from ramet.pipelines.jobs.web.request import Request
 
-__all__ = ["Page", "first_request", "name_request", "read_list", "read_name"]
+__all__ = [
+    "Page",
+    "detail_request",
+    "first_request",
+    "is_page",
+    "name_request",
+    "read_detail",
+    "read_list",
+    "read_name",
+]
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,8 @@ def read_list(
     Raises:
         WrongShape: the answer is not what the instruction says. A list that is there and empty gives no postings.
     """
+    if instruction.type == "jsonld":
+        return _jsonld_page(instruction, answer_body, request, now, media_type)
     found = _list_of(instruction, answer_body, media_type, page)
     postings, skipped = _postings(found, request.url, now)
     total = total_of(instruction, found.value)
@@ -148,6 +163,15 @@ def _list_of(instruction: Instruction, body: bytes, media_type: str, page: int) 
         return _List(other, xml_entries(other, feed), {local_name(feed): xml_value(feed)}, vendor.fields)
     entries, value = feed_entries(instruction, body, feed)
     return _List(instruction, entries, value, instruction.fields)
+
+
+def _jsonld_page(instruction: Instruction, body: bytes, request: Request, now: float, media_type: str) -> Page:
+    postings = jsonld_postings(text_of_bytes(body, media_type), request.url, now)
+    if not postings and not instruction.allow_empty:
+        raise wrong(instruction, f"no JobPosting as JSON-LD in {seen(body)}")
+    named = [one if one.company else one.model_copy(update={"company": instruction.company_name}) for one in postings]
+    whole = [one for one in named if one.title]
+    return Page(_merged(whole), total=None, next=None, skipped=len(named) - len(whole), digest=_digest(whole))
 
 
 def _company(instruction: Instruction, value: Any) -> str | None:

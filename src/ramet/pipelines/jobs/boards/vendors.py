@@ -21,7 +21,7 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]{1,40})\}")
 _WHEN_READ = frozenset({"offset", "page"})
 """What an address may still have in it: it is filled in for each page."""
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-9](?:[a-z0-9-]{0,62})){1,10}(?::[0-9]{1,5})?")
-_VALUE = re.compile(r"[^\s/\\?#]{1,200}")
+_VALUE = re.compile(r"(?!\.{1,2}\Z)[^\x00-\x1f\x7f/\\?#{}]{1,200}")
 
 
 class Vendor(Instruction):
@@ -135,7 +135,7 @@ def _known(vendor: Vendor, found: Found) -> dict[str, str]:
         known |= {"host": host, "label": host.partition(".")[0]}
     for name, templates in vendor.variables.items():
         filled = (_filled(template, known) for template in templates)
-        value = next((value for value in filled if _VALUE.fullmatch(value) and "{" not in value), None)
+        value = next((value for value in filled if _VALUE.fullmatch(value)), None)
         if value is not None:
             known[name] = value
     return known
