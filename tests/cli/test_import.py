@@ -138,3 +138,64 @@ def test_who_will_stand_in_line_is_told_before_and_after(cli: Cli, tmp_path: Pat
     assert (task["path"], task["wait"]) == (["doc1", "review"], "ticket")
     path.write_text(json.dumps({"id": "d", "type": "old", "queueHint": [str(n) for n in range(33)]}))
     assert "line 1 (id d): queue_hint: a path of 33 elements is too deep" in cli.bad("import", str(path))
+
+
+STEPS = ("fetch", "extract", "analyze", "save")
+
+
+@pytest.fixture
+def job_queue(tmp_path: Path) -> Path:
+    """A job finder's queue: openings, and companies with a row per step, each the child of the one before."""
+    rows: list[dict[str, Any]] = [
+        {
+            "id": f"job {n}",
+            "type": "JOB" if n else "job",
+            "url": f"https://boards.example/jobs/{n}",
+            "status": "pending",
+        }
+        for n in range(3)
+    ]
+    for name, done in (("acme", 4), ("beta", 0)):
+        for n, step in enumerate(STEPS):
+            row = {
+                "id": f"{name} {step}",
+                "type": "company",
+                "company_sub_task": step,
+                "url": f"https://{name}.example/",
+            }
+            before = {"parent_item_id": f"{name} {STEPS[n - 1]}"} if n else {}
+            rows.append(row | before | {"status": "success" if n < done else "pending", "tracking_id": f"line {name}"})
+    path = tmp_path / "queue.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    return path
+
+
+def test_an_app_says_which_kind_a_type_is_and_steps_of_a_company_are_one_task(cli: Cli, job_queue: Path) -> None:
+    words = ("import", str(job_queue), "--kinds", "tests.cli.import_app:app")
+    [report] = cli.documents(*words)
+    assert (report["rows"], report["created"], report["lineages"]) == (11, 11, 5)
+    assert report["history"] == {"import_duplicate": 6}
+    assert report["unique_kinds"] == ["COMPANY"]
+    tasks = [task for state in ("pending", "success") for task in cli.documents("tasks", "--state", state)]
+    ours = [task for task in tasks if "#" not in task["key"]]  # What is kept as history has a key of its own.
+    assert sorted((task["kind"], task["id"], task["state"]) for task in ours) == [
+        ("COMPANY", "acme fetch", "success"),
+        ("COMPANY", "beta fetch", "pending"),
+        ("LISTING", "job 0", "pending"),
+        ("LISTING", "job 1", "pending"),
+        ("LISTING", "job 2", "pending"),
+    ]
+    assert "import_duplicate" in cli.good("explain", "beta save")
+    cli.good(*words, "--enforce")
+
+
+def test_what_the_command_says_of_a_type_goes_before_what_the_app_says(cli: Cli, job_queue: Path) -> None:
+    words = ("import", str(job_queue), "--kinds", "tests.cli.import_app:app", "--check")
+    assert "no kind 'PAGE' is registered" in cli.bad(*words, "--map", "JOB=PAGE")
+    [report] = cli.documents(*words, "--map", "JOB=COMPANY")
+    assert report["rows"] == 11
+
+
+def test_without_the_app_types_keep_their_names(cli: Cli, job_queue: Path) -> None:
+    cli.good("import", str(job_queue))
+    assert {task["kind"] for task in cli.documents("tasks", "--state", "pending")} == {"JOB", "job", "company"}

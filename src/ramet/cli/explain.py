@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Block, Client, Explanation, InvalidKey, Task, TaskState, text_key, title_key, url_key
-from ramet.cli.blocks import block_table, refused
+from ramet.cli.blocks import refused
+from ramet.cli.explain_blocks import print_refused
 from ramet.cli.explain_paths import path_document, path_notes, print_chain
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, lineage_of
@@ -69,19 +70,11 @@ def _explain_task(task_id: str, database: str, as_json: bool) -> None:
     found = ask(database, question)
     if as_json:
         document = {"headline": found.headline, "timeline": timeline(found), "path": path_document(found)}
-        emit({**document, **jsonable(found.history)})
+        emit({**document, **jsonable(found.history), "wanted": jsonable(found.wanted)})
         return
     screen = console()
     _print_task(screen, found)
-    links = found.history.links
-    if links:
-        screen.print(Text(f"\nalso wanted {counted(len(links), 'task')} that existed already:"))
-        for link in links:
-            screen.print(Text(f"  {plain(link)}"))
-    blocks = found.history.blocks
-    if blocks:
-        screen.print(Text(f"\nspawns refused to it ({counted(len(blocks), 'key')}):"))
-        screen.print(block_table(screen, blocks))
+    print_refused(screen, found)
 
 
 def _print_task(screen: Console, found: Explanation) -> None:

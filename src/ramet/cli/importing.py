@@ -35,12 +35,23 @@ HISTORY = {
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--format", "kind", type=click.Choice(FORMATS), help="Left out: by the file's name.")
 @click.option("--table", help="Of a SQLite file with several.")
-@click.option("--map", "kinds", multiple=True, metavar="TYPE=KIND", help="Which kind a type is (repeatable).")
+@click.option(
+    "--map",
+    "kinds",
+    multiple=True,
+    metavar="TYPE=KIND",
+    help="Which kind a type is (repeatable); goes before what the app says.",
+)
 @click.option("--status", "states", multiple=True, metavar="THEIRS=STATE", help="What a status means (repeatable).")
 @click.option("--column", "columns", multiple=True, metavar="THEIRS=FIELD", help="What a column is (repeatable).")
 @click.option("--payload", "payload_column", metavar="COLUMN",
               help="This column is the payload. Left out: the URL and all columns without a meaning.")  # fmt: skip
-@click.option("--kinds", "target", metavar="MODULE:ATTR", help="The app: its kinds check payloads and give keys.")
+@click.option(
+    "--kinds",
+    "target",
+    metavar="MODULE:ATTR",
+    help="The app: its kinds check payloads and give keys, and it may say which kind a type is.",
+)
 @click.option("--name", help="Of the import, for the record (default: the file's name).")
 @click.option("--check", "step", flag_value="check", help="Report what would happen and write nothing.")
 @click.option("--enforce", "step", flag_value="enforce", help="Verify every row, then close the import.")
@@ -73,8 +84,9 @@ def import_command(
         rules = Rules(parse_pairs(kinds, "--map"), _states(states), _columns(columns), payload_column)
     except RowError as error:
         raise CliError(str(error)) from error
-    source = Source(file, format_of(file, kind), table, rules, name, strict=target is not None)
     app = App() if target is None else load(target)
+    rules = rules._replace(kinds={**app.import_kinds, **rules.kinds})
+    source = Source(file, format_of(file, kind), table, rules, name, strict=target is not None)
     report = asyncio.run(_run(app, source, step or "fill", database))
     if as_json:
         emit(report)

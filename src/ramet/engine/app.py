@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar, Unpack
 
 from ramet.engine.app_flow import FlowApp
@@ -37,6 +38,8 @@ class App(FlowApp):
         breadth: queues in which tasks closer to their root run first. What is created from now on follows it.
         processes: how many processes of their own a worker keeps for kinds with ``process=True``, at most; None for as
             many as it runs handlers. For work that keeps a processor busy, as many as there are processors.
+        import_kinds: which kind of yours a type of another queue's rows is, for ``ramet import --kinds`` this app; what
+            its ``--map`` says goes before.
         settings: of your own, changed at run time as the engine's are (:class:`ramet.Setting`).
 
     Raises:
@@ -51,6 +54,7 @@ class App(FlowApp):
         breadth: Sequence[str] = (),
         processes: int | None = None,
         settings: Iterable[Setting] = (),
+        import_kinds: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__()
         if processes is not None and processes < 1:
@@ -59,6 +63,7 @@ class App(FlowApp):
         self.limits = limits
         self.registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings))
         self.tables = tuple(tables)
+        self.import_kinds = dict(import_kinds)
         self.alert_thresholds: dict[str, int | None] = {}
         self._at_end: list[Callable[[], None]] = []
         self.schedules: list[Declared] = []

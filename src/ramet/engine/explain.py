@@ -11,6 +11,21 @@ from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Task, TaskHistory, TaskState, Wait
 from ramet.store.base import Store
 
+WANTED_MAX = 20
+"""Of the existing tasks that one asked for, so many are looked up."""
+
+
+class Wanted(NamedTuple):
+    """A task that another one asked for, and that existed already."""
+
+    id: str
+    tracking_id: str
+    kind: str
+    key: str
+    state: TaskState
+    reasons: tuple[str, ...]
+    """Why spawns of it were refused in the asking task's lineage."""
+
 
 class Explanation(NamedTuple):
     """One sentence that answers, and the rows behind it."""
@@ -22,6 +37,8 @@ class Explanation(NamedTuple):
     """What else holds a pending task back: its path, a pause, a limit, a resource, nobody who serves its kind."""
     path: PathExplanation = PathExplanation()
     """Its place in line, what is before it, and what that does."""
+    wanted: tuple[Wanted, ...] = ()
+    """The first of the tasks that it asked for with ``keep_edge`` and that existed already."""
 
 
 async def explain(store: Store, task_id: str) -> Explanation | None:
@@ -33,7 +50,19 @@ async def explain(store: Store, task_id: str) -> Explanation | None:
     assert lineage is not None, "every task has its lineage's row"
     path = await explain_path(store, history)
     held = await hindrance(store, history.task, lineage) or place_sentence(history.task, path)
-    return Explanation(headline(history, lineage, held), history, lineage, held, path)
+    wanted = await _wanted(store, history)
+    return Explanation(headline(history, lineage, held), history, lineage, held, path, wanted)
+
+
+async def _wanted(store: Store, history: TaskHistory) -> tuple[Wanted, ...]:
+    found = []
+    for link in history.links[:WANTED_MAX]:
+        task = await store.get(link)
+        if task is not None:  # A task of another lineage may be pruned.
+            blocks = await store.blocks(history.task.tracking_id, kind=task.kind, key=task.key)
+            reasons = tuple(block.reason for block in blocks if block.winner == link)
+            found.append(Wanted(link, task.tracking_id, task.kind, task.key, task.state, reasons))
+    return tuple(found)
 
 
 def headline(

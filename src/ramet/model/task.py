@@ -284,6 +284,14 @@ class Block:
     reoffered_by: str | None = None
 
 
+class BlockCount(NamedTuple):
+    """Refusals beyond the rows that a lineage may have: counted by parent, without their keys."""
+
+    kind: str
+    reason: str
+    times: int
+
+
 @dataclass(frozen=True, slots=True)
 class TransitionRecord:
     """A stored change of state that no attempt tells: cancel, revive, expiry and their like."""
@@ -304,6 +312,9 @@ class TaskHistory:
     attempts: tuple[Attempt, ...] = ()
     transitions: tuple[TransitionRecord, ...] = ()
     blocks: tuple[Block, ...] = field(default=())
-    """Spawns that this task asked for and did not get."""
+    """Spawns that this task asked for and did not get. Of one that several tasks asked for, the first and last of them
+    are known, and sometimes one between."""
     links: tuple[str, ...] = ()
     """Ids of existing tasks that it asked for with ``keep_edge``."""
+    more_blocks: tuple[BlockCount, ...] = ()
+    """What else it did not get."""

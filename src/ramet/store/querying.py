@@ -14,6 +14,7 @@ from ramet.model.task import (
     TERMINAL,
     Attempt,
     Block,
+    BlockCount,
     Task,
     TaskHistory,
     TaskState,
@@ -260,9 +261,14 @@ def history(session: Session, task_id: str) -> TaskHistory | None:
         (seq,),
     )
     refused = session.rows(
-        f"SELECT {_BLOCK_LIST} FROM ramet_blocks WHERE tracking_id = ? AND (first_parent = ? OR last_parent = ?) "
-        "LIMIT ?",
-        (task.tracking_id, task_id, task_id, LIMIT_MAX),
+        f"SELECT {_BLOCK_LIST} FROM ramet_blocks WHERE tracking_id = ? "
+        "AND ? IN (first_parent, last_parent, watched_parent) ORDER BY kind, key, reason LIMIT ?",
+        (task.tracking_id, task_id, LIMIT_MAX),
+    )
+    counted = session.rows(
+        "SELECT kind, reason, count FROM ramet_block_counts WHERE tracking_id = ? AND parent_id = ? "
+        "ORDER BY kind, reason",
+        (task.tracking_id, task_id),
     )
     return TaskHistory(
         task,
@@ -270,6 +276,7 @@ def history(session: Session, task_id: str) -> TaskHistory | None:
         tuple(TransitionRecord(*row) for row in transitions),
         tuple(Block(*row) for row in refused),
         tuple(edges(session, task.tracking_id, [task_id]).get(task_id, ())),
+        tuple(BlockCount(*row) for row in counted),
     )
 
 
