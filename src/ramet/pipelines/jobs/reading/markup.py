@@ -39,8 +39,9 @@ _TOKEN = re.compile(
 _BLOCK_TAG = re.compile(r"<(?:p|br|div|li|ul|ol|tr|h[1-6]|table|section|article)(?=[\s/>])", re.IGNORECASE)
 _LONG_NUMBER = re.compile(r"&#(?:\d{8,}|[xX][0-9a-fA-F]{7,});?")
 """Of no character; the standard library would make a number of it, however long it is."""
-_UNSEEN = dict.fromkeys([0x0, 0xAD, 0x200B, 0x2060, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+_UNSEEN = [0x0, 0xAD, 0x200B, 0x2060, 0xFEFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 """NUL, soft hyphens, marks of no width, and those that turn the direction of what follows."""
+_CHARACTERS = {**dict.fromkeys(_UNSEEN, ""), 0x2010: "-", 0x2011: "-"}
 
 
 def text_of(html: str) -> str:
@@ -65,8 +66,10 @@ def decoded(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """The text with single spaces, without empty lines, unseen characters and marks that turn its direction."""
-    text = text.translate(_UNSEEN) if not text.isascii() or "\0" in text else text
+    """The text with single spaces, without empty lines, unseen characters and marks that turn its direction. The
+    hyphens of typesetters are those of a keyboard."""
+    if not text.isascii() or "\0" in text:
+        text = text.translate(_CHARACTERS)
     lines = (" ".join(line.split()) for line in text.splitlines())
     return "\n".join(line for line in lines if line)
 

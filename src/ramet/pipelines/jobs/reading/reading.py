@@ -1,0 +1,118 @@
+"""All that the text of a posting says, in one value."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from ramet.pipelines.jobs.posting import Posting
+from ramet.pipelines.jobs.reading.arrangements import Arrangement, arrangement_of
+from ramet.pipelines.jobs.reading.employment import employment_of, is_commission_only
+from ramet.pipelines.jobs.reading.markup import text_of
+from ramet.pipelines.jobs.reading.places import Place, places_of
+from ramet.pipelines.jobs.reading.salaries import Salary, salary_of
+from ramet.pipelines.jobs.reading.sections import Part, Section, joined, sections_of
+from ramet.pipelines.jobs.reading.seniorities import Seniority, is_management, seniority_of
+from ramet.pipelines.jobs.reading.technologies import canonical_technology, find_technologies
+from ramet.pipelines.jobs.reading.technology_names import FIELDS
+from ramet.pipelines.jobs.reading.years import years_of
+
+TEXT_CHARACTERS_MAX = 200_000
+"""Of a description; what is longer is no description."""
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|&(?:#\w{1,6}|[a-zA-Z]{2,8});")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a posting says. Nothing here is guessed: what is not told is None, unknown or empty."""
+
+    seniority: Seniority
+    seniority_word: str | None
+    """The word that tells it; None: the years do, or nothing does and it is taken for the middle."""
+    arrangement: Arrangement
+    arrangement_rule: str
+    places: tuple[Place, ...]
+    utc_offset: float | None
+    """Of the first place that has one, in hours."""
+    salary: Salary | None
+    years_min: int | None
+    years_max: int | None
+    technologies: tuple[str, ...]
+    """Canonical names, by the first mention; title and text, without what the company tells of itself."""
+    required_technologies: tuple[str, ...]
+    """Those that stand where the requirements are listed."""
+    fields_of_work: tuple[str, ...]
+    """Fields of work and ways to work that are named: ``machine learning``, ``microservices``."""
+    employment_type: str | None
+    """``full-time``, ``part-time``, ``contract``, ``temporary`` or ``internship``."""
+    is_management: bool
+    requirements: str
+    """The text where the requirements are listed."""
+    commission_only: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """A value for JSON, from which :meth:`from_json` makes the same reading."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Reading:
+        """The reading that :meth:`as_json` told of.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            told = {field.name: value[field.name] for field in fields(cls)}
+            told["seniority"] = Seniority(told["seniority"])
+            told["arrangement"] = Arrangement(told["arrangement"])
+            told["places"] = tuple(Place(**place) for place in told["places"])
+            told["salary"] = None if told["salary"] is None else Salary(**told["salary"])
+            for name in ("technologies", "required_technologies", "fields_of_work"):
+                told[name] = tuple(told[name])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no reading of a posting: {error!r}") from error
+        return cls(**told)
+
+
+def read_posting(posting: Posting) -> Reading:
+    """Read a posting by rules. Any text gives a reading; markup left in the description is taken out first."""
+    text = posting.description[:TEXT_CHARACTERS_MAX]
+    if _MARKUP.search(text):
+        text = text_of(text)
+    text = text.replace("\u2011", "-").replace("\u2010", "-")
+    places = places_of(posting.location or "")
+    sections = sections_of(text, posting.company)
+    years_min, years_max = years_of(sections)
+    seniority, word = seniority_of(posting.title, text, years_min)
+    arrangement, rule = arrangement_of(posting, text)
+    technologies, fields_of_work = _named(posting, sections)
+    requirements = joined(sections, Part.REQUIRED)
+    required = find_technologies(requirements)
+    return Reading(
+        seniority=seniority,
+        seniority_word=word,
+        arrangement=arrangement,
+        arrangement_rule=rule,
+        places=places,
+        utc_offset=next((place.utc_offset for place in places if place.utc_offset is not None), None),
+        salary=salary_of(posting.salary, text, places[0].country if places else None),
+        years_min=years_min,
+        years_max=years_max,
+        technologies=technologies,
+        required_technologies=tuple(name for name in technologies if name in required),
+        fields_of_work=fields_of_work,
+        employment_type=employment_of(posting, text),
+        is_management=is_management(posting.title, text),
+        requirements=requirements,
+        commission_only=is_commission_only(text),
+    )
+
+
+def _named(posting: Posting, sections: list[Section]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Technologies and fields of work that the work has to do with: not the company's praise of itself."""
+    told = [section.text for section in sections if section.part not in {Part.ABOUT, Part.OFFERED}]
+    found = find_technologies("\n".join([posting.title[:300], *told]))
+    found.pop(canonical_technology(posting.company or ""), None)
+    technologies = tuple(name for name in found if name not in FIELDS)
+    return technologies, tuple(name for name in found if name in FIELDS)
