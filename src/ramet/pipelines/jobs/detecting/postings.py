@@ -189,8 +189,19 @@ def _description(tree: LexborHTMLParser) -> str:
 
 
 def _without(tree: LexborHTMLParser, selector: str) -> None:
-    for node in tree.css(selector):
+    """The tree loses what fits. What lies within that goes with it, and must not be touched any more."""
+    fitting = tree.css(selector)
+    all_of_them = {node.mem_id for node in fitting}
+    outermost = [node for node in fitting if not _is_within(node, all_of_them)]
+    for node in outermost:
         node.decompose()
+
+
+def _is_within(node: LexborNode, others: set[int]) -> bool:
+    around = node.parent
+    while around is not None and around.mem_id not in others:
+        around = around.parent
+    return around is not None
 
 
 def _text(node: LexborNode) -> str:
