@@ -250,3 +250,27 @@ def test_a_row_of_ones_own_needs_no_code() -> None:
     assert (posting.location, posting.workplace, posting.extra) == ("Lyon, FR", "remote", {"grade": "3"})
     assert page.next is not None
     assert page.next.url == "https://api.mine.example/1"
+
+
+def test_extensions_of_a_feed_are_not_taken_for_its_own_fields() -> None:
+    item = "<item><m:title>Picture</m:title><title>Cook</title><m:description>x</m:description>"
+    item += "<atom:link rel='self' href='https://a.example/feed'/><link>https://a.example/1</link>"
+    item += "<c:encoded><![CDATA[<p>" + "We cook. " * 40 + "</p>]]></c:encoded><description>short</description></item>"
+    names = "xmlns:m='http://search.yahoo.com/mrss/' xmlns:atom='http://www.w3.org/2005/Atom'"
+    names += " xmlns:c='http://purl.org/rss/1.0/modules/content/'"
+    (posting,) = read(board("rss"), f"<rss version='2.0' {names}><channel>{item}</channel></rss>").postings
+    assert (posting.title, posting.url) == ("Cook", "https://a.example/1")
+    assert posting.description.startswith("We cook. We cook.")
+
+
+def test_an_atom_feed_with_xhtml_and_several_links() -> None:
+    entry = "<entry><id>1</id><title type='html'>Cook &amp;amp; Chef</title>"
+    entry += "<link rel='self' href='https://a.example/self'/><link rel='alternate' href='/1'/>"
+    entry += (
+        "<content type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'><p>" + "We cook. " * 40 + "</p><p>You too."
+    )
+    entry += "</p></div></content></entry>"
+    feed = f"<feed xmlns='http://www.w3.org/2005/Atom'>{entry}</feed>"
+    (posting,) = read(board("rss"), feed).postings
+    assert (posting.title, posting.url) == ("Cook & Chef", "https://careers.acme.example/1")
+    assert posting.description.endswith("We cook.\nYou too.")

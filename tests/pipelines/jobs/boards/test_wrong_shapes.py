@@ -126,6 +126,35 @@ def test_a_feed_that_is_no_sound_xml_is_read() -> None:
     assert [one.title for one in read(board("rss"), feed).postings] == ["Chef & Cook"]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<rss version='2.0'><channel>" + "<" * 1_000_000,
+        "<rss version='2.0'><channel><item><title>" + "&" * 1_000_000,
+        "<rss version='2.0'><channel>" + "".join(f"<a{n}:b xmlns:a{n}='u{n}'/>" for n in range(20_000)),
+        "<rss version='2.0'><channel>" + "<item>" * 50_000,
+        "<rss version='2.0'><channel>" + "<x>" * 5_000 + "</x>" * 5_000 + "</channel></rss>",
+        "<rss version='2.0'><channel><item><title>a " + "b" * 5_000_000,
+    ],
+    ids=range(6),
+)
+def test_hostile_feeds_end(body: str) -> None:
+    try:
+        assert read(board("rss"), body).postings == []
+    except WrongShape as error:
+        message = str(error)
+    else:
+        message = "no postings"
+    assert len(message) < 600
+
+
+def test_a_sound_feed_with_very_many_namespaces_is_read() -> None:
+    names = "".join(f"<a{n}:b xmlns:a{n}='u{n}'/>" for n in range(20_000))
+    item = "<item><title>A</title><link>https://a.example/1</link></item>"
+    page = read(board("rss"), f"<rss version='2.0'><channel>{names}{item}</channel></rss>")
+    assert [one.title for one in page.postings] == ["A"]
+
+
 def test_entries_without_a_title_or_an_address_are_counted() -> None:
     jobs = [{"id": 1, "title": "A", "absolute_url": "https://a.example/1"}, {"id": 2}, 7, {"title": "no address"}]
     page = read(board("greenhouse"), {"jobs": jobs})

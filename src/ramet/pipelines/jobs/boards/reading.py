@@ -105,7 +105,7 @@ def read_list(
     total = total_of(instruction, found.value)
     if not found.entries and page == 1 and total:
         raise wrong(instruction, f"an empty list that says that it has {total}")
-    digest = _digest(postings)
+    digest = _digest(postings, found.entries)
     following = next_request(
         instruction, request, found.value, page=page, count=len(found.entries), total=total, link=found.link
     )
@@ -171,7 +171,7 @@ def _jsonld_page(instruction: Instruction, body: bytes, request: Request, now: f
         raise wrong(instruction, f"no JobPosting as JSON-LD in {seen(body)}")
     named = [one if one.company else one.model_copy(update={"company": instruction.company_name}) for one in postings]
     whole = [one for one in named if one.title]
-    return Page(_merged(whole), total=None, next=None, skipped=len(named) - len(whole), digest=_digest(whole))
+    return Page(_merged(whole), total=None, next=None, skipped=len(named) - len(whole), digest=_digest(whole, []))
 
 
 def _company(instruction: Instruction, value: Any) -> str | None:
@@ -183,10 +183,11 @@ def _is_skipped(row: Any, path: str, values: Collection[str]) -> bool:
     return any(text_of_flag(value) in values for value in values_at(row, path))
 
 
-def _digest(postings: list[Posting]) -> str:
-    """Of the openings of a page, in any order."""
+def _digest(postings: list[Posting], entries: list[Any]) -> str:
+    """Of the openings of a page, in any order; where it has none that is shown, of what it has."""
     keys = sorted({posting.external_id or posting.url for posting in postings})
-    return hashlib.sha256("\n".join(keys).encode("utf-8", "replace")).hexdigest()[:24] if keys else ""
+    told = "\n".join(keys) if keys else repr(entries[:100])
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def _merged(postings: list[Posting]) -> list[Posting]:
