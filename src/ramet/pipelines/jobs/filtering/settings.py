@@ -54,6 +54,10 @@ class FilterSettings(Section):
     reject_days: float | None = setting(None, "a listing posted longer ago is refused", "days", ge=0)
 
     # Strikes
+    guess_rules: list[str] = setting(["city"], "rules that only guess an arrangement: the filter does not look at it")
+    unsure_rules: list[str] = setting(
+        ["phrase"], "rules by which only the text speaks of an arrangement: these strike, others refuse"
+    )
     arrangement_points: float = setting(
         2, "for an arrangement that is not taken, where only the text speaks of it", "strikes", ge=0
     )

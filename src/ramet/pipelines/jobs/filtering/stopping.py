@@ -6,7 +6,8 @@ from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 from ramet.pipelines.jobs.filtering.settings import StopLists
-from ramet.pipelines.jobs.filtering.words import first_word, fold, has_word
+from ramet.pipelines.jobs.filtering.titles import TITLE_CHECKS
+from ramet.pipelines.jobs.filtering.words import first_word, fold
 from ramet.pipelines.jobs.posting import Posting
 from ramet.pipelines.jobs.reading.names import company_name_key
 from ramet.pipelines.jobs.settings import JobsSettings
@@ -49,17 +50,13 @@ def title_refusal(posting: Posting, settings: JobsSettings) -> str | None:
 
     It is the same that :func:`judge` says when it sees the whole.
     """
-    rules = settings.filter
-    if not rules.enabled or not posting.title.strip():
+    if not settings.filter.enabled or not posting.title.strip():
         return None
     title = fold(posting.title)
-    if (word := first_word(title, rules.excluded_job_types)) is not None:
-        return f"job type: the title says {word}"
-    if (word := first_word(title, rules.excluded_seniority)) is not None:
-        return f"seniority: the title says {word}"
-    wanted = settings.profile.titles
-    if rules.wanted_titles_only and wanted and not any(has_word(title, fold(word)) for word in wanted):
-        return "title: none of the wanted words"
+    for check in TITLE_CHECKS:
+        finding = check(title, settings)
+        if finding is not None:
+            return finding.reason
     return None
 
 

@@ -34,8 +34,11 @@ class MatchSettings(Section):
     requirement_weight: float = setting(1.5, "of a technology that the requirements name", "times", ge=0)
     ok_credit: float = setting(0.7, "of a technology of rank ok; one of rank required has 1", "share", ge=0, le=1)
     skill_bonus_max: float = setting(30, "for technologies that all are the profile's", "points", ge=0)
-    skill_penalty_max: float = setting(30, "taken for technologies of which none is the profile's", "points", ge=0)
-    skill_full_share: float = setting(0.6, "share of the technologies that is as good as all", "share", gt=0, le=1)
+    skill_penalty_max: float = setting(20, "taken for technologies of which none is the profile's", "points", ge=0)
+    skill_full_share: float = setting(0.4, "share of the technologies that is as good as all", "share", gt=0, le=1)
+    skill_doubt: float = setting(
+        4, "weight that is added to that of all technologies, since few say little", "technologies", ge=0
+    )
     strike_skill_penalty: float = setting(3, "taken for each technology of rank strike", "points", ge=0)
     strike_skill_penalty_max: float = setting(9, "taken for them at most", "points", ge=0)
     company_skill_bonus: float = setting(

@@ -1,0 +1,75 @@
+"""What a running text offers or demands: words that count only where the text means them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ramet.pipelines.jobs.filtering.settings import FilterSettings
+from ramet.pipelines.jobs.filtering.words import after, before, fold, places_of_word
+
+_ARTICLES = frozenset("a an the our another our next new".split())
+_BREAKERS = frozenset("to for who that which with and or as in of from by into".split())
+"""After these a text no longer speaks of whom it is hiring."""
+_NOTED = 40
+"""Characters around a hit that are told."""
+
+
+def offered(text: str, kinds: Sequence[str], rules: FilterSettings) -> tuple[str, str] | None:
+    """The first kind of work that a folded text offers: "we are hiring a sales representative", "this sales role".
+
+    Returns:
+        The kind as it was given, and the words around it.
+    """
+    for kind in kinds:
+        word = fold(kind)
+        if len(word) <= rules.short_word_max or word not in text:
+            continue
+        for at in places_of_word(text, word):
+            if _is_offered(text, at, len(word), rules) and not _is_denied(text, at, len(word), rules):
+                return kind, around(text, at, len(word))
+    return None
+
+
+def demanded(text: str, phrases: Sequence[str], rules: FilterSettings) -> tuple[str, str] | None:
+    """The first phrase that a folded text has and does not take back: not "no security clearance needed".
+
+    Returns:
+        The phrase as it was given, and the words around it.
+    """
+    for phrase in phrases:
+        word = fold(phrase)
+        if len(word) <= rules.short_word_max or word not in text:
+            continue
+        for at in places_of_word(text, word):
+            if not _is_denied(text, at, len(word), rules):
+                return phrase, around(text, at, len(word))
+    return None
+
+
+def around(text: str, at: int, length: int) -> str:
+    """A few words around a place of a folded text, of its own line."""
+    head = text[max(0, at - _NOTED) : at].rpartition("¶")[2]
+    tail = text[at + length : at + length + _NOTED].partition("¶")[0]
+    return f"{head}{text[at : at + length]}{tail}".strip()
+
+
+def _is_offered(text: str, at: int, length: int, rules: FilterSettings) -> bool:
+    following = after(text, at + length, 1)
+    if following and following[0] in rules.role_words:
+        return True
+    window = before(text, at, rules.job_type_reach + 4)
+    for phrase in rules.hiring_words:
+        parts = fold(phrase).split()
+        for start in range(len(window) - len(parts), -1, -1):
+            if parts and window[start : start + len(parts)] == parts:
+                between = [word for word in window[start + len(parts) :] if word not in _ARTICLES]
+                if len(between) <= rules.job_type_reach and _BREAKERS.isdisjoint(between):
+                    return True
+                break
+    return False
+
+
+def _is_denied(text: str, at: int, length: int, rules: FilterSettings) -> bool:
+    """Whether a negation stands just before, or right after as in "clearance is not required"."""
+    near = [*before(text, at, rules.negation_reach + 1), *after(text, at + length, 2)]
+    return any(word in rules.negations for word in near)
