@@ -44,6 +44,12 @@ EMBEDS = {
         "abcd",
         "script",
     ),
+    "<script>whr(document).ready(function(){whr_embed(418020, {detail: 'titles'});});</script>": (
+        "workable",
+        "418020",
+        "script",
+    ),
+    "<script src='https://acme.breezy.hr/embed/js?inline=true'></script>": ("breezy", "acme", "script"),
     "<a href='https://jobs.lever.co/acme'>Jobs</a>": ("lever", "acme", "link"),
     "<form action='https://apply.workable.com/acme/'></form>": ("workable", "acme", "link"),
 }
@@ -111,6 +117,9 @@ def test_a_name_makes_findings_without_one_superfluous() -> None:
     [
         ("<script src='https://scripts.teamtailor-cdn.com/packs/x.js'></script>", "teamtailor", URL),
         ("<script src='https://careers-analytics.recruitee.com/x.js'></script>", "recruitee", URL),
+        ("<script src='/platform/js/j2w/min/x.js'></script>", "rss", "https://www.acme.example/googlefeed.xml"),
+        ("<meta property='og:image' content='https://careers.recruiteecdn.com/image/x.png'>", "recruitee", URL),
+        ("<script src='https://assets.cdn.personio.de/jobs/v2/x.js'></script>", "personio", URL),
         ("<link href='//rmkcdn.successfactors.com/1/x.css'>", "rss", "https://www.acme.example/googlefeed.xml"),
     ],
 )
@@ -118,6 +127,21 @@ def test_a_site_that_a_vendor_made_on_the_companys_domain(head: str, kind: str, 
     (found,) = boards("", head)[:1]
     assert (found.kind, found.url, found.confidence) == (kind, url, Confidence.MEDIUM)
     assert found.ids == ({} if kind == "rss" else {"host": "www.acme.example"})
+
+
+def test_a_widget_on_a_site_that_the_vendor_did_not_make() -> None:
+    for source in (
+        "https://scripts.teamtailor-cdn.com/widgets/eu/jobs.js",
+        "https://jobs-widget.recruiteecdn.com/x.js",
+    ):
+        assert boards("", f"<script src='{source}'></script>") == []
+
+
+def test_a_site_of_oracles_says_its_number_itself() -> None:
+    base = "<base href='/en/sites/acme' data-apibaseurl='https://ab.fa.ocs.oraclecloud.com:443' data-sitenumber='CX_7'>"
+    (found,) = boards("", base, "https://careers.acme.example/en/sites/acme/jobs")
+    assert found.ids == {"host": "ab.fa.ocs.oraclecloud.com", "site": "CX_7"}
+    assert found.confidence is Confidence.HIGH
 
 
 def test_feeds_of_openings_and_not_of_news() -> None:

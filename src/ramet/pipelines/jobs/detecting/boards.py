@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from ramet.pipelines.jobs.companies.identity import company_id_of
 from ramet.pipelines.jobs.detecting.addresses import Address, address_of, board_of_url, token_of, vendor_board
 from ramet.pipelines.jobs.detecting.found import GENERIC, GUESSED, JSONLD, RSS, Confidence, Found, confidence_of
-from ramet.pipelines.jobs.detecting.patterns import CAREERS, MAKERS, MARKS, PATTERNS, SCRIPT_WORDS, WIDGET_PATH
+from ramet.pipelines.jobs.detecting.patterns import CAREERS, MAKERS, MARKS, PATTERNS, SCRIPT_WORDS, WIDGET_PATH, Maker
 from ramet.pipelines.jobs.detecting.selectors import JOB_PATH, base_of, selectors_in
 from ramet.pipelines.jobs.detecting.structured import jsonld_objects
 from ramet.pipelines.jobs.errors import InputError
@@ -60,9 +60,13 @@ def boards_in_page(html: str, url: str) -> list[Found]:
 
 
 def _evidence(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[Found | None]:
+    marked = [found for found in _marked(tree, page) if found is not None]
     itself = board_of_url(page.url)
-    if itself is not None and itself.kind != GENERIC and itself.via != GUESSED:
+    # A site's own settings know it better than its address: Oracle's sites have names and numbers.
+    told = {found.kind for found in marked if "site" in found.ids}
+    if itself is not None and itself.kind not in {GENERIC, *told} and itself.via != GUESSED:
         yield itself
+    yield from marked
     for selector, names, via in (
         ("iframe,embed,object", ("src", "data-src", "data"), "iframe"),
         ("script[src]", ("src",), "script"),
@@ -74,7 +78,6 @@ def _evidence(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[Foun
             if written not in seen:
                 seen[written] = _board_at(written, base, via)
             yield seen[written]
-    yield from _marked(tree, page)
     yield from _in_scripts(tree)
     yield from _made_by(tree, page, base)
     yield from _feeds(tree, base)
@@ -96,7 +99,11 @@ def _board_at(written: str, base: str, via: str) -> Found | None:
 
 
 def _marked(tree: LexborHTMLParser, page: Address) -> Iterator[Found | None]:
-    """Elements that a vendor's script fills."""
+    """Elements that a vendor's script fills, or reads its settings from."""
+    node = tree.css_first("[data-apibaseurl][data-sitenumber]")
+    host = address_of(node.attributes.get("data-apibaseurl") or "") if node is not None else None
+    if node is not None and host is not None:
+        yield _told("oracle_hcm", {"host": host.host, "site": node.attributes.get("data-sitenumber") or ""})
     for mark in MARKS:
         node = tree.css_first(mark.selector)
         if node is None:
@@ -154,16 +161,18 @@ def _told(kind: str, groups: dict[str, str]) -> Found | None:
 
 def _made_by(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[Found | None]:
     """The page is of a careers site that a vendor made on the company's own domain."""
-    for written in _written(tree, "script[src],link[href],img[src]", ("src", "href")):
+    for written in _written(tree, "script[src],link[href],meta[property='og:image']", ("src", "href", "content")):
         address = address_of(written, base)
-        if address is None or WIDGET_PATH.search(address.path):
-            continue
-        for maker in MAKERS:
-            if address.host == maker.host or address.host.endswith("." + maker.host):
-                feed = address_of(maker.feed, page.url)
-                ids = {} if maker.feed else {"host": page.host}
-                at = feed.url if maker.feed and feed is not None else page.url
-                yield Found(maker.kind, at, None, ids, Confidence.MEDIUM, "script")
+        maker = next(filter(None, (_made(one, address) for one in MAKERS)), None) if address is not None else None
+        if maker is not None:
+            feed = address_of(maker.feed, page.url) if maker.feed else None
+            ids = {} if feed is not None else {"host": page.host}
+            yield Found(maker.kind, feed.url if feed else page.url, None, ids, Confidence.MEDIUM, "script")
+
+
+def _made(maker: Maker, address: Address) -> Maker | None:
+    host = not maker.host or address.host == maker.host or address.host.endswith("." + maker.host)
+    return maker if host and address.path.startswith(maker.path) and not WIDGET_PATH.search(address.path) else None
 
 
 def _feeds(tree: LexborHTMLParser, base: str) -> Iterator[Found | None]:

@@ -58,6 +58,7 @@ PATTERNS: tuple[Pattern, ...] = (
             ("region",)),
     Pattern("greenhouse", "greenhouse.io", r"(?:boards-)?api(?P<region>\.eu)?", f"/v1/boards/{_NAME}", "",
             _GREENHOUSE, ("region",)),
+    Pattern("greenhouse", "grnh.se", ""),
     Pattern("lever", "lever.co", r"jobs(?P<region>\.eu)?", f"/{_NAME}", "", _LEVER, ("region",)),
     Pattern("lever", "lever.co", r"api(?P<region>\.eu)?", rf"/v\d/postings/{_NAME}", "", _LEVER, ("region",)),
     Pattern("ashby", "ashbyhq.com", "jobs", f"/{_NAME}", "", _ASHBY),
@@ -197,6 +198,7 @@ SCRIPT_WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
         re.compile(r"\b(?:board_?token|greenhouse_?token)" + _IS + r"(?P<token>[\w-]{1,100})", re.IGNORECASE),
     ),
     ("lever", re.compile(r"leverJobsOptions\s{0,5}=[^;]{0,300}?accountName" + _IS + r"(?P<token>[\w.-]{1,100})")),
+    ("workable", re.compile(r"\bwhr_embed\(\s{0,5}(?P<token>\d{1,12})\b")),
     ("smartrecruiters", re.compile(r"\bcompany_code" + _IS + r"(?P<token>[\w.-]{1,100})")),
     (
         "oracle_hcm",
@@ -215,16 +217,21 @@ class Maker(NamedTuple):
 
     kind: str
     host: str
-    """Of a script or another resource: its end."""
+    """Of a script or a style sheet: its end; empty: any."""
+    path: str = ""
+    """The beginning of its path."""
     feed: str = ""
     """The path of the site's feed, where that is what is read."""
 
 
 MAKERS: tuple[Maker, ...] = (
+    Maker("personio", "assets.cdn.personio.de", "/jobs/"),
+    Maker("pinpoint", "app.pinpointhq.com", "/assets/"),
     Maker("recruitee", "careers-analytics.recruitee.com"),
-    Maker("recruitee", "recruiteecdn.com"),
-    Maker("rss", "jobs2web.com", "/googlefeed.xml"),
-    Maker("rss", "rmkcdn.successfactors.com", "/googlefeed.xml"),
+    Maker("recruitee", "careers.recruiteecdn.com"),
+    Maker("rss", "", "/platform/js/j2w/", "/googlefeed.xml"),
+    Maker("rss", "jobs2web.com", "", "/googlefeed.xml"),
+    Maker("rss", "rmkcdn.successfactors.com", "", "/googlefeed.xml"),
     Maker("teamtailor", "teamtailor-cdn.com"),
 )
 WIDGET_PATH = re.compile(r"/widgets?/", re.IGNORECASE)
