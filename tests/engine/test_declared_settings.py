@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -127,6 +128,21 @@ def test_one_name_is_one_setting() -> None:
     assert len(DeclaredSettings([a_setting(), a_setting()]).own) == 1
     with pytest.raises(ValueError, match=r"own\.colour is declared twice"):
         App(settings=[a_setting(), a_setting(default="blue")])
+
+
+BOUNDS = [
+    (-math.inf, math.inf, "a number$"),
+    (-math.inf, 5.0, "a number, 5 or less$"),
+    (-12.0, 14.0, "a number, -12 to 14$"),
+    (0.0, math.inf, "a number, 0 or more$"),
+]
+
+
+@pytest.mark.parametrize(("minimum", "maximum", "said"), BOUNDS, ids=[said for _, _, said in BOUNDS])
+def test_what_to_give_is_told_with_the_bounds_that_there_are(minimum: float, maximum: float, said: str) -> None:
+    setting = a_setting(value_type="float", default=1.0, minimum=minimum, maximum=maximum)
+    with pytest.raises(ValueError, match=said):
+        setting.read("x")
 
 
 def test_a_check_that_breaks_is_a_refusal_and_ends_no_worker() -> None:

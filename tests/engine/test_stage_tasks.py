@@ -83,6 +83,23 @@ async def test_a_unique_key_is_held_to_the_end_of_the_last_stage(
     assert (await client.submit("listing", url)).created
 
 
+async def test_of_a_task_per_stage_the_last_stage_says_how_long_the_key_is_held(
+    client: Client, clock: SettableClock, pipeline: Pipeline
+) -> None:
+    await client.submit("listing", "a")
+    [first] = await client.claim("listing.scrape")
+    first.hold_key(0)
+    [told] = (await first.complete("A")).spawns
+    assert (await client.submit("listing", "a")).id == told.id, "the next stage holds it, whatever the first one said"
+    [last] = await client.claim("listing.save")
+    last.hold_key(10)
+    await last.complete("done")
+    clock.advance(9.0)
+    assert (await client.submit("listing", "a")).id == told.id
+    clock.advance(1.0)
+    assert (await client.submit("listing", "a")).created
+
+
 async def test_a_stage_that_is_cancelled_frees_the_key_and_a_revive_takes_it_again(
     client: Client, pipeline: Pipeline
 ) -> None:

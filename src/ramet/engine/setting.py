@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -47,7 +48,8 @@ class Setting(NamedTuple):
     reader: str
     """Who acts on it."""
     minimum: float = 0.0
-    maximum: float = float("inf")
+    """Of a number; ``-inf`` for any."""
+    maximum: float = math.inf
     optional: bool = False
     """May be ``none``: no limit of this kind."""
     check_value: Callable[[Any], Any] | None = None
@@ -108,9 +110,12 @@ class Setting(NamedTuple):
         kinds = {"int": "a whole number", "float": "a number", "string": "text", "json": "a JSON value"}
         if self.value_type not in ("int", "float"):
             return kinds[self.value_type]
-        most = f" to {self.maximum:,.10g}" if self.maximum < float("inf") else " or more"
+        least, most = f"{self.minimum:,.10g}", f"{self.maximum:,.10g}"
+        bounds = f", {least} to {most}" if self.maximum < math.inf else f", {least} or more"
+        if self.minimum == -math.inf:
+            bounds = f", {most} or less" if self.maximum < math.inf else ""
         none = ", or none" if self.optional else ""
-        return f"{kinds[self.value_type]}{f' of {self.unit}' if self.unit else ''}, {self.minimum:,.10g}{most}{none}"
+        return f"{kinds[self.value_type]}{f' of {self.unit}' if self.unit else ''}{bounds}{none}"
 
 
 def _told(error: Exception) -> str:
