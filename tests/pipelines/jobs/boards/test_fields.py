@@ -77,7 +77,7 @@ def test_an_opening_that_is_listed_for_each_place_is_one_with_all_its_places() -
 def test_an_identifier_that_several_openings_share_is_none() -> None:
     rows = [{"id": "0", "text": f"T{n}", "hostedUrl": f"https://a.example/{n}"} for n in range(3)]
     postings = read(board("lever"), rows).postings
-    assert [(one.external_id, one.title) for one in postings] == [("0", "T0"), (None, "T1"), (None, "T2")]
+    assert [(one.external_id, one.title) for one in postings] == [(None, "T0"), (None, "T1"), (None, "T2")]
 
 
 def test_lever_tells_a_salary_and_a_place_of_work() -> None:
@@ -274,3 +274,20 @@ def test_an_atom_feed_with_xhtml_and_several_links() -> None:
     (posting,) = read(board("rss"), feed).postings
     assert (posting.title, posting.url) == ("Cook & Chef", "https://careers.acme.example/1")
     assert posting.description.endswith("We cook.\nYou too.")
+
+
+@pytest.mark.parametrize(
+    ("bullets", "number"),
+    [
+        (["JR354232"], "JR354232"),
+        (["R-12_b"], "R-12_b"),
+        (["Remote", "JR1"], "JR77"),
+        (["11/20/2026"], "JR77"),
+        (["3 Locations"], "JR77"),
+        ([], "JR77"),
+        (None, "JR77"),
+    ],
+)
+def test_the_number_of_a_workday_opening(bullets: list[str] | None, number: str) -> None:
+    row = {"title": "Cook", "externalPath": "/job/Lyon/Cook_JR77", "bulletFields": bullets}
+    assert only("workday", row).external_id == number

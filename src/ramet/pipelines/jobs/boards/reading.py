@@ -195,15 +195,19 @@ def _merged(postings: list[Posting]) -> list[Posting]:
 
     Entries that share an identifier, but neither title nor address, are different openings with a wrong identifier.
     """
+    named: dict[str, list[Posting]] = {}
+    for posting in postings:
+        named.setdefault(posting.external_id or "", []).append(posting)
+    wrong_ids = {
+        name
+        for name, those in named.items()
+        if name and len({one.url for one in those}) > 1 and len({one.title for one in those}) > 1
+    }
     found: dict[str, Posting] = {}
     for posting in postings:
-        first = found.get(posting.external_id or posting.url)
-        if first is not None and first.url != posting.url and first.title != posting.title:
-            first = found.get(posting.url)
-            other = posting.model_copy(update={"external_id": None})
-            found[posting.url] = other if first is None else _joined(first, other)
-        else:
-            found[posting.external_id or posting.url] = posting if first is None else _joined(first, posting)
+        one = posting.model_copy(update={"external_id": None}) if posting.external_id in wrong_ids else posting
+        key = one.external_id or one.url
+        found[key] = _joined(found[key], one) if key in found else one
     return list(found.values())
 
 
