@@ -27,6 +27,8 @@ ONE_PAGE = [
     ["https://careers-acme.icims.com/jobs/9/engineer/job?in_iframe=1&hashed=-1", "https://careers-acme.icims.com/jobs/9/engineer/job"],
     ["https://jobs.acme.com/view?jobId=3", "https://jobs.acme.com/view?src=mail&jobId=3"],
     ["https://jobs.acme.com/view?jobId=4"],
+    ["https://jobs.acme.com/view?jobId=%FF"],
+    ["https://jobs.acme.com/view?jobId=%FE&ref="],
     ["https://acme.com/apply"],
 ]  # fmt: skip
 

@@ -163,6 +163,14 @@ def test_the_preferred_office_has_a_bonus_and_a_lower_threshold() -> None:
     assert (elsewhere.preferred_office, elsewhere.static, elsewhere.threshold) == (False, 40, 80)
 
 
+def test_headquarters_at_the_preferred_office_count_too() -> None:
+    at, away = (CompanySignals(headquarters=text) for text in ("Portland, Oregon", "Portland, Maine"))
+    score = scored(company=at, **OFFICE)
+    assert (score.preferred_office, score.threshold, points(score, "preferred_office")) == (True, 65, 15)
+    assert not scored(company=away, **OFFICE).preferred_office
+    assert not scored(company=at).preferred_office
+
+
 def test_the_company_counts_by_size_and_tier_where_they_have_points() -> None:
     signals = CompanySignals("large", "S", ())
     assert scored(company=signals).static == 55

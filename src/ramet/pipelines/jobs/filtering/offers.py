@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
 
 from ramet.pipelines.jobs.filtering.settings import FilterSettings
 from ramet.pipelines.jobs.filtering.words import after, before, fold, places_of_word
@@ -10,6 +12,8 @@ from ramet.pipelines.jobs.filtering.words import after, before, fold, places_of_
 _ARTICLES = frozenset("a an the our another our next new".split())
 _BREAKERS = frozenset("to for who that which with and or as in of from by into".split())
 """After these a text no longer speaks of whom it is hiring."""
+_PLACES_MAX = 200
+"""Places of one word that are looked at; a text that has it more often is no text."""
 _NOTED = 40
 """Characters around a hit that are told."""
 
@@ -24,7 +28,7 @@ def offered(text: str, kinds: Sequence[str], rules: FilterSettings) -> tuple[str
         word = fold(kind)
         if len(word) <= rules.short_word_max or word not in text:
             continue
-        for at in places_of_word(text, word):
+        for at in _places(text, word):
             if _is_offered(text, at, len(word), rules) and not _is_denied(text, at, len(word), rules):
                 return kind, around(text, at, len(word))
     return None
@@ -40,7 +44,7 @@ def demanded(text: str, phrases: Sequence[str], rules: FilterSettings) -> tuple[
         word = fold(phrase)
         if len(word) <= rules.short_word_max or word not in text:
             continue
-        for at in places_of_word(text, word):
+        for at in _places(text, word):
             if not _is_denied(text, at, len(word), rules):
                 return phrase, around(text, at, len(word))
     return None
@@ -53,13 +57,23 @@ def around(text: str, at: int, length: int) -> str:
     return f"{head}{text[at : at + length]}{tail}".strip()
 
 
+def _places(text: str, word: str) -> Iterator[int]:
+    return islice(places_of_word(text, word), _PLACES_MAX)
+
+
+@lru_cache(maxsize=256)
+def _folded(word: str) -> str:
+    """A word of a setting, as the text is folded."""
+    return fold(word)
+
+
 def _is_offered(text: str, at: int, length: int, rules: FilterSettings) -> bool:
     following = after(text, at + length, 1)
-    if following and following[0] in rules.role_words:
+    if following and any(following[0] == _folded(word) for word in rules.role_words):
         return True
     window = before(text, at, rules.job_type_reach + 4)
     for phrase in rules.hiring_words:
-        parts = fold(phrase).split()
+        parts = _folded(phrase).split()
         for start in range(len(window) - len(parts), -1, -1):
             if parts and window[start : start + len(parts)] == parts:
                 between = [word for word in window[start + len(parts) :] if word not in _ARTICLES]
@@ -72,4 +86,4 @@ def _is_offered(text: str, at: int, length: int, rules: FilterSettings) -> bool:
 def _is_denied(text: str, at: int, length: int, rules: FilterSettings) -> bool:
     """Whether a negation stands just before, or right after as in "clearance is not required"."""
     near = [*before(text, at, rules.negation_reach + 1), *after(text, at + length, 2)]
-    return any(word in rules.negations for word in near)
+    return any(_folded(word) in near for word in rules.negations)

@@ -32,7 +32,8 @@ def refused_arrangement(reading: Reading, settings: JobsSettings) -> Finding | N
     """Whether the listing is for a way of working that is not taken.
 
     Only what the listing says outright (a field, its place, its title, a tag) refuses. A text that merely speaks of
-    it, often of the company as a whole, is a strike. An office at a place that nobody names may be the preferred one.
+    it, often of the company as a whole, is a strike, and what is only guessed is nothing. An office at a place that
+    nobody names may be the preferred one.
     """
     rules = settings.filter
     if reading.arrangement_rule in rules.guess_rules or _is_taken(reading, settings):

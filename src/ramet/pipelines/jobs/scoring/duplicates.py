@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from hashlib import blake2b, sha256
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from ramet import InvalidKey, text_key, url_key
 from ramet.pipelines.jobs.filtering.words import fold
@@ -127,14 +127,14 @@ def _words(text: str) -> str:
 def _without_visits(url: str) -> str:
     parts = urlsplit(url)
     path, host = parts.path, parts.netloc
-    pairs = parse_qsl(parts.query, keep_blank_values=True)
-    pairs = [(name, value) for name, value in pairs if name.lower() not in _VISITS]
+    # As they are written: decoding and encoding again could make one of two.
+    pairs = [pair for pair in parts.query.split("&") if pair and pair.partition("=")[0].lower() not in _VISITS]
     head, _, last = path.rpartition("/")
     if last.lower() in _LAST_PARTS and head:
         path = head
     if _GREENHOUSE.fullmatch(host) and (found := _GREENHOUSE_PATH.fullmatch(path)):
         host = host.replace("job-boards", "boards")
-        pairs = [(name, value) for name, value in pairs if (name, value) != ("gh_jid", found[2])]
+        pairs = [pair for pair in pairs if pair != f"gh_jid={found[2]}"]
     if host.endswith((".myworkdayjobs.com", ".myworkdaysite.com")):
         path = _WORKDAY_LOCALE.sub("", path, count=1) if _WORKDAY_LOCALE.match(path) else path
-    return urlunsplit((parts.scheme, host, path, urlencode(pairs), ""))
+    return urlunsplit((parts.scheme, host, path, "&".join(pairs), ""))

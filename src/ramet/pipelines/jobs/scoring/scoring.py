@@ -9,6 +9,8 @@ from typing import Any
 from ramet.pipelines.jobs.filtering.places import at_preferred_office
 from ramet.pipelines.jobs.filtering.ranks import ranks_of
 from ramet.pipelines.jobs.posting import Posting
+from ramet.pipelines.jobs.profile import Profile
+from ramet.pipelines.jobs.reading.places import is_at, places_of
 from ramet.pipelines.jobs.reading.reading import Reading
 from ramet.pipelines.jobs.scoring.freshness import fresh_score
 from ramet.pipelines.jobs.scoring.settings import MatchSettings
@@ -29,6 +31,8 @@ class CompanySignals:
     tier: str | None = None
     """``S`` to ``D``."""
     tech_stack: tuple[str, ...] = ()
+    headquarters: str | None = None
+    """As its pages say it: ``Portland, OR``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +86,13 @@ def score_of(
     Without a profile there is nothing to compare with: the score is the base, and never a match.
 
     Args:
-        company: None: not known yet.
+        company: None: not known yet. Its headquarters count as an office where the listing names another or none.
         now: Unix seconds.
     """
     rules, profile = settings.match, settings.profile
     ranks = ranks_of(profile)
     skills = skills_of(posting, reading, ranks, rules)
-    at_office = profile.given and at_preferred_office(reading, profile) is True
+    at_office = profile.given and _is_at_office(reading, company, profile)
     told: list[Adjusted] = []
     if profile.given:
         known = company or CompanySignals()
@@ -113,6 +117,16 @@ def score_of(
         priority=priority_word(final, rules),
         intake=_intake(skills, reading),
     )
+
+
+def _is_at_office(reading: Reading, company: CompanySignals | None, profile: Profile) -> bool:
+    """Whether the listing, or else the company as a whole, is at the preferred office."""
+    if at_preferred_office(reading, profile):
+        return True
+    if company is None or not company.headquarters or not profile.preferred_city.strip():
+        return False
+    places = places_of(company.headquarters)
+    return any(is_at(place, profile.preferred_city, profile.preferred_region) for place in places)
 
 
 def priority_word(points: float, rules: MatchSettings) -> str:

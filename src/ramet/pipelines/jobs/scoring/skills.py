@@ -11,6 +11,8 @@ from ramet.pipelines.jobs.reading.reading import Reading
 from ramet.pipelines.jobs.reading.technologies import canonical_technology, find_technologies
 from ramet.pipelines.jobs.scoring.settings import MatchSettings
 
+TITLE_MAX = 300
+"""Characters of a title that count."""
 NAMED_MAX = 4
 """Technologies that a reason names."""
 
@@ -36,7 +38,7 @@ class Skills:
 
 def skills_of(posting: Posting, reading: Reading, ranks: Ranks, rules: MatchSettings) -> Skills:
     """Compare what the listing names with what the profile has."""
-    in_title = find_technologies(posting.title)
+    in_title = find_technologies(posting.title[:TITLE_MAX])
     required = frozenset(reading.required_technologies)
     weights: dict[str, float] = {}
     for name in (*in_title, *reading.technologies):
