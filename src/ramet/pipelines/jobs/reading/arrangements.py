@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from ramet.pipelines.jobs.posting import Posting
 from ramet.pipelines.jobs.reading.places import Place, places_of
+from ramet.pipelines.jobs.reading.windows import around
 
 
 class Arrangement(StrEnum):
@@ -54,7 +55,7 @@ _NOT_REMOTE = re.compile(
     r"|remote (?:work )?(?:is |are )?not|\bno remote",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"LI-(?:(?P<remote>remote)|(?P<hybrid>hybrid)|(?P<onsite>on-?site|in-?office))", re.IGNORECASE)
+_TAG = re.compile(r"li-(?:(?P<remote>remote)|(?P<hybrid>hybrid)|(?P<onsite>on-?site|in-?office))")
 
 _POSITION = r"(?:this|the|our|your) (?:\w+ ){0,3}?(?:role|position|job|opportunity|opening)"
 _LABEL = (
@@ -87,34 +88,36 @@ _SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
     ("position", Arrangement.REMOTE, rf"{_POSITION} (?:is|can be|will be|may be)[^.\n]{{0,40}}?\bremote\b"),
     ("position", Arrangement.REMOTE, r"\b(?:100 ?%|fully|completely|entirely)[- ]remote(?:ly)?\b|\bremote forever\b"
      r"|\b100% remotely\b"),
-    ("phrase", Arrangement.HYBRID, r"\bhybrid (?:role|position|schedule|work|working|model|environment|workplace"
+    ("phrase", Arrangement.HYBRID, r"\bhybrid (?:role|position|schedule|work|working|model\b|workplace"
      r"|setting|policy|arrangement|basis"
      r"|opportunity|job|team|from|in|out of|remote|office|flex)|work from home or (?:from )?(?:one of )?(?:our|the"
      r"|an)[^.\n]{0,20}\boffice|(?:mix|combination|blend|balance) of (?:remote|home|in-?office|in-person|on-?site"
      r"|office)[^.\n]{0,25} (?:and|with) (?:remote|home|in-?office|in-person|on-?site|office)|(?:work|working|is|are"
-     r"|based|operate) (?:in )?(?:an? )?hybrid\b|hybrides?\b.{0,12}travail|modelo h[ií]brido|regime h[ií]brido"),
+     r"|based|operate) (?:in )?(?:an? )?hybrid\b(?! (?:cloud|and|it|infra))|\ba hybrid environment\b"
+     r"|hybrides?\b.{0,12}travail|modelo h[ií]brido|regime h[ií]brido"),
     ("phrase", Arrangement.ONSITE, r"\b(?:on-?site|in[- ]person|in[- ]office) (?:role|position|job|only|required"
      r"|requirement|work required)|fully on-?site|100% on-?site"
      r"|must (?:be able to )?(?:work|be) on-?site"),
     ("phrase", Arrangement.REMOTE, r"\bremote[- ](?:first|friendly|eligible|native|work|working|role|position|job"
      r"|opportunity|team|company|culture|flexib|within)"
-     r"|(?:work|working|working fully|based|hire|hiring|collaborate) remotely|work from (?:home|anywhere|wherever)"
+     r"|(?:work|working|working fully|based|hire|hiring|collaborate) remotely|work from (?:home|anywhere"
+     r"|wherever)\b(?! (?:stipend|support|allowance|set|budget|equip|reimb|up to|day))"
      r"|flexible[/ ]remote"
-     r"|home[- ]based (?:role|position)|distributed (?:team|workforce|company)|(?:remoto|teletrabajo|home office"
+     r"|home[- ]based (?:role|position)|(?:fully|globally) distributed (?:team|workforce|company)|we(?:'re|\u2019re"
+     r"| are) a (?:\w+,? ){0,2}distributed (?:team|company)|(?:remoto|teletrabajo|home office"
      r"|t[ée]l[ée]travail)\b|working from home"),
 )  # fmt: skip
-_WORTH_LOOKING = re.compile(
-    r"remot|hybrid|h[ií]brid|on-?\s?site|office|in[- ]person|work(?:ing)? from|distributed|home[- ]based|telecommut"
-    r"|teletrab|t[ée]l[ée]trav|presencial",
-    re.IGNORECASE,
-)
-_SAID = [(rule, arrangement, re.compile(pattern, re.IGNORECASE)) for rule, arrangement, pattern in _SAYINGS]
+_WORDS = (
+    "remot", "hybrid", "híbrid", "onsite", "on-site", "on site", "office", "in-person", "in person", "presencial",
+    "from home", "from anywhere", "distributed", "home based", "home-based", "telecommut", "teletrab", "télétrav",
+)  # fmt: skip
+"""One of these is in every sentence that tells an arrangement."""
+_SAID = [(rule, arrangement, re.compile(pattern)) for rule, arrangement, pattern in _SAYINGS]
 _NOT_SO = re.compile(
     r"(?:\bnot?\b|n't|n\u2019t|\bwithout|\bmany (?:of our )?(?:roles|positions)|\bsome (?:roles|positions)|\bboth\b"
     r"|\bfor (?:fully )?(?:all )?$|\ballowance for|\bstipends? for"
     r"|\bemployees in|\bfrom in-office|\bother|\bunlike|\bexperience (?:with|in|of|working)|\bsupport(?:s|ing)?"
     r"|\bmanag\w*|\bwhether)[^.\n:]{0,45}$",
-    re.IGNORECASE,
 )
 _AROUND = 160
 
@@ -123,7 +126,7 @@ def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
     """How the work of a posting is arranged, and the rule that decided.
 
     Args:
-        text: the description, plain.
+        text: the description, plain, in lower case.
 
     Returns:
         The rule is one of ``field``, ``title``, ``place``, ``tag``, ``label``, ``position``, ``phrase``, ``board``,
@@ -136,7 +139,7 @@ def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
         found = _in_a_few_words(written)
         if found is not Arrangement.UNKNOWN:
             return found, rule
-    tags = {kind for tag in _TAG.finditer(text) for kind in tag.groupdict() if tag[kind]}
+    tags = {kind for tag in _TAG.finditer(text) for kind in tag.groupdict() if tag[kind]} if "li-" in text else set()
     if len(tags) == 1:
         return Arrangement(tags.pop()), "tag"
     found, rule = _said(text)
@@ -169,17 +172,10 @@ def _in_a_few_words(written: str) -> Arrangement:
 
 def _said(text: str) -> tuple[Arrangement, str]:
     """What the lines of the text say that speak of it at all."""
-    parts: list[str] = []
-    end = 0
-    for match in _WORTH_LOOKING.finditer(text):
-        if match.start() >= end:
-            start = max(end, match.start() - _AROUND)
-            end = min(len(text), match.end() + _AROUND)
-            parts.append(text[start:end])
-    around = "\n\n".join(parts)
-    for rule, arrangement, pattern in _SAID if around else ():
-        for match in pattern.finditer(around):
-            if not _NOT_SO.search(around, max(0, match.start() - 60), match.start()):
+    told = around(text, _WORDS, _AROUND, _AROUND)
+    for rule, arrangement, pattern in _SAID if told else ():
+        for match in pattern.finditer(told):
+            if not _NOT_SO.search(told, max(0, match.start() - 60), match.start()):
                 return arrangement, rule
     return Arrangement.UNKNOWN, "none"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ramet.pipelines.jobs.posting import Posting
+from ramet.pipelines.jobs.reading.windows import around
 
 _KINDS: tuple[tuple[str, str], ...] = (
     ("internship", r"intern(?:ship)?\b|praktik|werkstudent|working student|est[aá]gi|stagiaire|alternance|becari"),
@@ -24,25 +25,32 @@ _SAID = re.compile(
     r"|opportunity|employee|employees|employment|basis|contract|engagement|opening|team member)\b"
     r"|\b(?P<length>\d{1,2}\+?[ -]?months? contract)\b"
     r"|\b(?P<word>full-time|vollzeit|festanstellung|1099|c2c)\b",
-    re.IGNORECASE,
 )
+_WORDS = (
+    "full-time", "full time", "fulltime", "part-time", "part time", "parttime", "temporary", "freelance", "contract",
+    "permanent", "internship", "regular", "vollzeit", "festanstellung", "1099", "c2c",
+)  # fmt: skip
 _COMMISSION = re.compile(
     r"\b(?:commission[- ](?:only|based only)|100 ?% commission|(?:purely|strictly|straight|solely"
     r"|entirely) (?:on )?commission|commission[- ]only"
     r"|1099 commission|no base (?:salary|pay)|uncapped commission only)\b",
-    re.IGNORECASE,
 )
-_DENIES = re.compile(r"\b(?:not|isn't|no|never|non)[\s-](?:an? |this is )*$", re.IGNORECASE)
+_DENIES = re.compile(r"\b(?:not|isn't|no|never|non)[\s-](?:an? |this is )*$")
 
 
 def employment_of(posting: Posting, text: str) -> str | None:
-    """``full-time``, ``part-time``, ``contract``, ``temporary`` or ``internship``: the board's field, the title,
-    the text."""
+    """``full-time``, ``part-time``, ``contract``, ``temporary`` or ``internship``; None: not told.
+
+    The board's field counts before the title, the title before the text.
+
+    Args:
+        text: the description, plain, in lower case.
+    """
     for written in (posting.employment_type or "", posting.title[:300]):
         for kind, pattern in _FIELD:
             if pattern.search(written):
                 return kind
-    said = _SAID.search(text)
+    said = _SAID.search(around(text, _WORDS, 40, 40))
     if said is None:
         return None
     written = next(group for group in said.groups() if group)
@@ -50,8 +58,13 @@ def employment_of(posting: Posting, text: str) -> str | None:
 
 
 def is_commission_only(text: str) -> bool:
-    """Whether nothing but commission is paid."""
-    for match in _COMMISSION.finditer(text):
-        if not _DENIES.search(text, max(0, match.start() - 30), match.start()):
+    """Whether nothing but commission is paid.
+
+    Args:
+        text: plain, in lower case.
+    """
+    told = around(text, ("commission", "no base"), 60, 40)
+    for match in _COMMISSION.finditer(told):
+        if not _DENIES.search(told, max(0, match.start() - 30), match.start()):
             return True
     return False

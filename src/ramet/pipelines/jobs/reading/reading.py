@@ -81,11 +81,12 @@ def read_posting(posting: Posting) -> Reading:
     if _MARKUP.search(text):
         text = text_of(text)
     text = text.replace("\u2011", "-").replace("\u2010", "-")
+    lower = text.lower()
     places = places_of(posting.location or "")
     sections = sections_of(text, posting.company)
     years_min, years_max = years_of(sections)
-    seniority, word = seniority_of(posting.title, text, years_min)
-    arrangement, rule = arrangement_of(posting, text)
+    seniority, word = seniority_of(posting.title, lower, years_min)
+    arrangement, rule = arrangement_of(posting, lower)
     technologies, fields_of_work = _named(posting, sections)
     requirements = joined(sections, Part.REQUIRED)
     required = find_technologies(requirements)
@@ -102,10 +103,10 @@ def read_posting(posting: Posting) -> Reading:
         technologies=technologies,
         required_technologies=tuple(name for name in technologies if name in required),
         fields_of_work=fields_of_work,
-        employment_type=employment_of(posting, text),
-        is_management=is_management(posting.title, text),
+        employment_type=employment_of(posting, lower),
+        is_management=is_management(posting.title, lower),
         requirements=requirements,
-        commission_only=is_commission_only(text),
+        commission_only=is_commission_only(lower),
     )
 
 

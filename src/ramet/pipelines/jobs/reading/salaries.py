@@ -68,6 +68,8 @@ _MONEY = re.compile(
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
+_MONEYISH = re.compile(r"[$€£₹¥₪₩₱₴₺kK]|\d[,. '\u2019\u00a0\u202f]\d{3}|\d{4}|[A-Z]{3}|[dD]ollar|[eE]uro|zł|\br")
+"""One of these is in or beside every amount of money."""
 _SALARY_WORDS = re.compile(
     r"salar|compensation|\bpay\b|\bpays\b|base\b|\bwage|\bOTE\b|on[- ]target|\brate\b|earn|remunerat|gehalt"
     r"|verg[uü]tung|sueldo"
@@ -168,6 +170,9 @@ def _offers(text: str, country: str | None, *, is_field: bool) -> Iterator[_Offe
             return
         # The pattern begins at a sign before the digit: a few characters back, never before what was read already.
         start = max(position, digit.start() - 8)
+        if _MONEYISH.search(text, start, digit.start() + 24) is None:
+            position = _after_digits(text, digit.start())
+            continue
         money = _MONEY.search(text, start, min(len(text), digit.start() + 120))
         if money is None or money.start("low") > digit.start() + 8:
             position = _after_digits(text, digit.start())

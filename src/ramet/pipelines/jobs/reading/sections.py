@@ -83,14 +83,15 @@ _KINDS: tuple[tuple[Part, str], ...] = (
     ),
 )
 _HEADING = re.compile("|".join(f"(?P<{part}>{pattern})" for part, pattern in _KINDS), re.IGNORECASE)
-# A heading that a colon ends inside a line: texts whose line breaks were lost.
+# A heading that a colon ends inside a line: texts whose line breaks were lost. Every branch begins with a capital
+# letter of its own, which is how the pattern is fast.
 _GLUED = re.compile(
-    r"(?:(?<=[a-z])|(?<=[.!?;)\]])\s?)(?=(?:(?:Minimum|Basic|Required|Preferred|Key|Job|Your|The|Additional) )?"
-    r"(?:Requirements|Qualifications|Responsibilities|Skills|Opportunity|Role|Ideally|And Ideally|Benefits|Duties"
-    r"|Who You Are"
+    r"(?:Requirements|Qualifications|Responsibilities|Skills|Opportunity|Role|Ideally|Benefits|Duties|Who You Are"
     r"|What (?:You|We)(?:['\u2019](?:ll|re)|) ?(?:Need|Do|Bring|Have|Offer|Will Do|Be Doing|Looking For|Look For)"
-    r"|About (?:You|Us)):)"
+    r"|About (?:You|Us)):"
 )
+_QUALIFIER = re.compile(r"(?:Minimum|Basic|Required|Preferred|Key|Job|Your|The|Additional|And) $")
+_ENDS = frozenset(".!?;)]")
 _CONTENT = re.compile(
     r"(?:strong |solid |deep |proven |prior |previous |hands-on |good |excellent |working |professional |relevant )*"
     r"(?:experienced?|knowledge|understanding|ability|able|familiarity|familiar|proficien\w+|expertise|skills"
@@ -125,7 +126,7 @@ def sections_of(text: str, company: str | None = None) -> list[Section]:
     """
     if company:
         text = text.replace(f"About {company}", f"\nAbout {company}\n")
-    text = _GLUED.sub("\n", text)
+    text = _unglued(text)
     sections: list[Section] = []
     part, lines = Part.OTHER, list[str]()
     for line in text.split("\n"):
@@ -138,6 +139,23 @@ def sections_of(text: str, company: str | None = None) -> list[Section]:
     if lines:
         sections.append(_section(part, lines))
     return sections
+
+
+def _unglued(text: str) -> str:
+    """The text with headings on lines of their own where a sentence or a word ends right before them."""
+    lines: list[str] = []
+    last = 0
+    for heading in _GLUED.finditer(text):
+        start = heading.start()
+        qualifier = _QUALIFIER.search(text, max(last, start - 12), start)
+        if qualifier is not None:
+            start = qualifier.start()
+        before = text[max(last, start - 2) : start]
+        if before[-1:].islower() or before.rstrip(" ")[-1:] in _ENDS:
+            lines.append(text[last:start])
+            last = start
+    lines.append(text[last:])
+    return "\n".join(lines)
 
 
 def joined(sections: list[Section], *parts: Part) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from ramet.pipelines.jobs.reading.windows import around
+
 
 class Seniority(StrEnum):
     """The steps of a career; interns and beginners are junior, people's managers lead."""
@@ -73,20 +75,20 @@ _PEOPLE = re.compile(
     r"\bdirect reports?\b|\bpeople[- ]manag|\b(?:line[- ]manage|managing|manage|lead and manage"
     r"|hire and manage) (?:and \w+ )?(?:a |the |our )?(?:growing |small )?(?:team|group) of\b"
     r"|\bperformance reviews\b|\bleading a (?:small|large|growing|high)[\w, -]{0,30}team\b",
-    re.IGNORECASE,
 )
 _LEVEL = (
     r"(?P<word>senior|sr\.|junior|staff|principal|lead|mid[- ]level|mid[- ]senior|entry[- ]level|intermediate"
     r"|experienced)"
 )
 _SENTENCE = re.compile(
-    rf"\b(?:seeking|looking for|hiring|need|for|in our|are|as) (?:an? |our |the |exceptional |talented |skilled "
+    r"\b(?:seeking|looking for|hiring|in our|(?:need|for|are|as) an?) (?:an? |our |the |exceptional |talented |skilled "
     rf"|highly skilled )*{_LEVEL} (?:or \S+ )?"
     r"(?:[\w/+-]+ ){0,3}(?:engineer|developer|architect|scientist|analyst|designer|consultant|administrator"
-    r"|programmer|specialist|manager)",
-    re.IGNORECASE,
+    r"|programmer|specialist|manager)"
 )
-_LABEL = re.compile(rf"\b(?:seniority|level|experience level|career level|job level)\s?:\s?{_LEVEL}", re.IGNORECASE)
+_LABEL = re.compile(rf"\b(?:seniority|level|experience level|career level|job level)\s?:\s?{_LEVEL}")
+_LEVELS = ("senior", "sr.", "junior", "staff", "principal", "lead", "mid", "entry", "intermediate", "experienced")
+_OF_PEOPLE = ("direct report", "people manag", "people-manag", "team of", "group of", "performance rev", "leading a ")
 _OF_TEXT = {
     "senior": Seniority.SENIOR, "sr.": Seniority.SENIOR, "junior": Seniority.JUNIOR, "staff": Seniority.STAFF,
     "principal": Seniority.PRINCIPAL,
@@ -102,7 +104,7 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
     """How senior a position is, and the word of the title or text that says so.
 
     Args:
-        text: the description, plain.
+        text: the description, plain, in lower case.
         years_min: the years of experience that it asks for.
 
     Returns:
@@ -118,8 +120,9 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
             if level is Seniority.LEAD and word == "manager" and _WORKER.search(title):
                 continue
             return level, word
+    told = around(text, _LEVELS, 60, 90)
     for sentence in (_LABEL, _SENTENCE):
-        said = sentence.search(text)
+        said = sentence.search(told)
         if said is not None:
             word = said["word"].lower()
             return _OF_TEXT[word.replace(" ", "-")], word
@@ -131,8 +134,12 @@ def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniorit
 
 
 def is_management(title: str, text: str) -> bool:
-    """Whether the position leads people, by its title or by what it does."""
+    """Whether the position leads people, by its title or by what it does.
+
+    Args:
+        text: the description, plain, in lower case.
+    """
     title = title[:300]
     if _MANAGES.search(title) and not _WORKER.search(title):
         return True
-    return _PEOPLE.search(text) is not None
+    return _PEOPLE.search(around(text, _OF_PEOPLE, 80, 80)) is not None

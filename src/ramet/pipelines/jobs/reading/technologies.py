@@ -14,9 +14,10 @@ from typing import NamedTuple
 from ramet.pipelines.jobs.reading.technology_names import DATA, FRAMEWORKS, LANGUAGES
 from ramet.pipelines.jobs.reading.tool_names import CLOUD, PRODUCTS
 
-_WORD = r"(?:(?<![\w.])\.(?=(?i:net)\b))?\w+(?:\.\w+)*(?:\+\+|[#♯](?!\w))?"
-_WORDS = re.compile(f"({_WORD})")
-_ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+")
+_WORDS = re.compile(r"(\w+(?:\.\w+)*(?:\+\+|[#♯](?!\w))?)")
+_NET = re.compile(r"\.(?<![\w.]\.)(?=[Nn][Ee][Tt]\b)")
+"""The dot of ``.NET``, which is a letter of its name."""
+_ADDRESS = re.compile(r"https?://\S+|www\.\S+")
 _TOP_LEVEL = frozenset("com org net io co dev ai app de eu uk".split())
 _INNER = frozenset({" ", "-", "\xa0", "\u2010", "\u2011", "  "})
 """What may stand between the words of one name."""
@@ -36,13 +37,13 @@ _AFTER = frozenset(
 
 
 class _Name(NamedTuple):
-    tail: tuple[str, ...]
+    tail: list[str]
     """The words after the first, in lower case."""
     joints: tuple[str, ...]
     """What stands between the words: ``/``, or a space for any of the usual."""
     canonical: str
     mark: str
-    written: tuple[str, ...]
+    written: list[str]
     """The words as the table writes them."""
 
 
@@ -81,50 +82,53 @@ def _parts(text: str) -> list[str]:
     """What is between words, then a word, and so on in turn; begins and ends with what is between."""
     if "://" in text or "www." in text:
         text = _ADDRESS.sub(" ", text)
-    parts = _WORDS.split(text)
-    for place in range(len(parts) - 2, 0, -2):
+    parts = _split(text)
+    dotted = [place for place in range(1, len(parts), 2) if "." in parts[place]]
+    for place in reversed(dotted):
         word = parts[place]
-        if "." in word and word.lower() not in _NAMES:
-            pieces = word.split(".")
-            if pieces[-1].lower() not in _TOP_LEVEL:
-                # Sentences without a space between them.
-                parts[place : place + 1] = [part for piece in pieces for part in (piece, ".")][:-1]
+        pieces = word.split(".")
+        if word.lower() not in _NAMES and pieces[-1].lower() not in _TOP_LEVEL:
+            # Sentences without a space between them.
+            parts[place : place + 1] = [part for piece in pieces for part in (piece, ".")][:-1]
     return parts
+
+
+def _split(text: str) -> list[str]:
+    return _WORDS.split(_NET.sub("dot", text) if "." in text else text)
 
 
 def _hits(parts: list[str]) -> Iterator[_Hit]:
     """Every name in the text, the longest at each word."""
     names = _NAMES
-    lower = [word.lower() for word in parts]
-    place = 1
-    while place < len(parts):
-        candidates = names.get(lower[place])
-        if candidates is not None:
-            for name in candidates:
-                if _stands_at(parts, lower, place, name):
-                    last = place + 2 * len(name.tail)
-                    yield _Hit(place, last, name.canonical, name.mark == "?")
-                    place = last
-                    break
-        place += 2
+    lower = [word.lower() for word in parts[1::2]]
+    last = -1
+    for word in [place for place, word in enumerate(lower) if word in names]:
+        place = 2 * word + 1
+        if place <= last:
+            continue
+        for name in names[lower[word]]:
+            if _stands_at(parts, lower, word, name):
+                last = place + 2 * len(name.tail)
+                yield _Hit(place, last, name.canonical, name.mark == "?")
+                break
 
 
-def _stands_at(parts: list[str], lower: list[str], place: int, name: _Name) -> bool:
+def _stands_at(parts: list[str], lower: list[str], word: int, name: _Name) -> bool:
+    """Whether a name stands at a word, in the way that its mark asks for."""
     words = len(name.tail)
+    place = 2 * word + 1
     if words:
-        if place + 2 * words >= len(parts):
+        if lower[word + 1 : word + 1 + words] != name.tail:
             return False
-        for step in range(words):
-            if lower[place + 2 * step + 2] != name.tail[step]:
-                return False
+        for step, joint in enumerate(name.joints):
             between = parts[place + 2 * step + 1]
-            if between != "/" if name.joints[step] == "/" else between not in _INNER:
+            if between != "/" if joint == "/" else between not in _INNER:
                 return False
     if not name.mark:
         return True
     if name.mark == "=":
         return parts[place][0].isupper()
-    return all(parts[place + 2 * step] == word for step, word in enumerate(name.written))
+    return parts[place : place + 2 * words + 1 : 2] == name.written
 
 
 def _is_meant(parts: list[str], hit: _Hit) -> bool:
@@ -179,17 +183,17 @@ def _table() -> tuple[dict[str, list[_Name]], dict[str, str]]:
             plain = spelling.removeprefix(mark)
             spellings.setdefault(plain.lower(), canonical)
             name = _name(plain, mark, canonical)
-            names.setdefault(_WORDS.split(plain)[1].lower(), []).append(name)
+            names.setdefault(_split(plain)[1].lower(), []).append(name)
     for candidates in names.values():
         candidates.sort(key=lambda name: (-len(name.tail), name.mark == "?"))
     return names, spellings
 
 
 def _name(plain: str, mark: str, canonical: str) -> _Name:
-    parts = _WORDS.split(plain)
+    parts = _split(plain)
     words = parts[1::2]
     joints = tuple("/" if between == "/" else " " for between in parts[2:-1:2])
-    return _Name(tuple(word.lower() for word in words[1:]), joints, canonical, mark, tuple(words))
+    return _Name([word.lower() for word in words[1:]], joints, canonical, mark, words)
 
 
 _NAMES, _SPELLINGS = _table()
