@@ -31,7 +31,7 @@ async def test_a_page_comes_as_it_is(world: World) -> None:
     assert (answer.url, answer.status, answer.text) == (URL, 200, "<h1>Zürich</h1>")
     [asked] = world.requests
     assert (asked.host, asked.headers["user-agent"]) == ("acme.example", "ramet-jobs")
-    assert asked.headers["accept-encoding"] == "gzip"
+    assert (asked.headers["accept-encoding"], asked.headers["accept-language"]) == ("gzip", "en, *;q=0.5")
     assert "cookie" not in asked.headers
 
 

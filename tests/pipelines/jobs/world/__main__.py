@@ -23,13 +23,15 @@ from tests.pipelines.jobs.world.world import World
 
 def openings_of(path: Path) -> list[Opening]:
     """The listings of a corpus file (JSON lines), as they could stand on a board."""
-    return [_opening(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [_opening(json.loads(line)) for line in path.read_text(encoding="utf-8").strip().split("\n")]
 
 
 def _opening(row: dict[str, Any]) -> Opening:
     text = "\n".join(filter(None, (row["description"], row["salary_range"])))
-    posted = row.get("posted_date")
-    posted_at = datetime.fromisoformat(posted).timestamp() if posted else LONG_AGO
+    try:
+        posted_at = datetime.fromisoformat(row.get("posted_date") or "").timestamp()
+    except ValueError:
+        posted_at = LONG_AGO
     return Opening(row["id"], row["title"], row["location"] or "", text, posted_at)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import ssl
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -137,8 +138,23 @@ async def test_a_company_has_pages_that_lead_to_its_board(world: World) -> None:
     assert (await said(world.environment(), "https://acme.example/nowhere")).status == 404
 
 
-async def test_the_world_has_a_process_of_its_own() -> None:
-    with world_process("--lever", "acme:150") as environment:
+async def test_the_world_has_a_process_of_its_own(tmp_path: Path) -> None:
+    log = tmp_path / "asked.jsonl"
+    with world_process("--lever", "acme:150", "--build", f"{__name__}:build", "--log", str(log)) as environment:
         answer = await said(environment, "https://api.lever.co/v0/postings/acme?mode=json&skip=100&limit=100")
+        assert (await said(environment, "https://built.example/")).body == b"built"
     assert len(answer.json()) == 50
     assert len({row["id"] for row in answer.json()}) == 50
+    assert [json.loads(line)["method"] for line in log.read_text().splitlines()] == ["GET", "GET"]
+
+
+def build(world: World) -> None:
+    world.page("https://built.example/", "built")
+
+
+async def test_real_texts_stand_on_a_board() -> None:
+    path = corpus_file("listings/listings_dev.jsonl")
+    with world_process("--lever", f"acme:61:{path}") as environment:
+        rows = (await said(environment, "https://api.lever.co/v0/postings/acme?mode=json")).json()
+    assert len({row["id"] for row in rows}) == len({row["descriptionPlain"] for row in rows}) == 61
+    assert rows[60]["text"] == rows[0]["text"] + " (1)"

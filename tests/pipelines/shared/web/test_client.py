@@ -312,6 +312,10 @@ def test_an_address_is_written_in_ascii(url: str, plain: str) -> None:
         "ftp://a:secret@wiki.example/",
         "a:secret@wiki.example",
         "http://x:99999/",
+        "https://two words.example/",
+        "https://\x1f/",
+        "https://a%2eb.example/",
+        f"https://{'a' * 300}.example/",
     ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:

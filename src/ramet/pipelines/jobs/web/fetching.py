@@ -27,8 +27,11 @@ from ramet.pipelines.shared.web.client import Question, WebClient
 from ramet.pipelines.shared.web.mapping import Mapped
 
 CONNECT_VARIABLE = "RAMET_JOBS_CONNECT"
-CONNECTIONS_MAX = 20
-"""At once in one process, over all hosts; how often one host is asked is its turn's matter."""
+CONNECTIONS_MAX = 100
+"""At once in one process, over all hosts: servers that hang must not keep the others waiting.
+
+How often one host is asked is its turn's matter.
+"""
 DEFAULTS = FetchSettings()
 
 Before = Callable[[str], Awaitable[None]]
@@ -69,7 +72,8 @@ class Fetcher:
             Busy: the server asks to come back later.
         """
         request = Request(request) if isinstance(request, str) else request
-        headers = {"User-Agent": settings.user_agent, **request.headers, **_conditions(validators)}
+        own = {"User-Agent": settings.user_agent, "Accept-Language": settings.languages}
+        headers = {**own, **request.headers, **_conditions(validators)}
         limit = settings.answer_seconds if seconds is None else seconds
         question = Question(request.url, request.method, request.body, headers, limit, bytes_max)
         try:

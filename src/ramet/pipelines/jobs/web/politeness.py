@@ -44,12 +44,9 @@ def resource_of(url: str) -> str:
         Refused: it is no address.
     """
     try:
-        host = urlsplit(plain_url(url)).hostname or ""
+        return f"{HOST_RESOURCE}{urlsplit(plain_url(url)).hostname}"
     except WebError as error:
         raise Refused(str(error)) from None
-    if len(host) > 253:
-        raise Refused(f"{host[:60]!a}… is no host name: it has {len(host)} characters")
-    return f"{HOST_RESOURCE}{host}"
 
 
 async def turn(ctx: Context, url: str) -> float:
@@ -64,15 +61,18 @@ async def turn(ctx: Context, url: str) -> float:
     return await ctx.take({resource_of(url): 1.0})
 
 
-async def wait_for_turn(ctx: Context, url: str, settings: FetchSettings) -> None:
+async def wait_for_turn(ctx: Context, url: str, seconds_max: float) -> None:
     """Take a turn at an address' host; waits for it where that is short.
+
+    Args:
+        seconds_max: what is short. A tenth of the time that the task has left is as well.
 
     Raises:
         NotYet: it is not.
         Refused: it is no address.
     """
     while (seconds := await turn(ctx, url)) > 0.0:
-        if seconds > min(settings.turn_seconds_max, ctx.remaining_seconds / 10.0):
+        if seconds > min(seconds_max, ctx.remaining_seconds / 10.0):
             raise NotYet(seconds, resource_of(url).removeprefix(HOST_RESOURCE))
         await asyncio.sleep(seconds)
 
@@ -100,13 +100,14 @@ async def ask(
 
     async def hop(url: str) -> None:
         if resource_of(url) != host:
-            await wait_for_turn(ctx, url, settings)
+            # The time of the answer runs already.
+            await wait_for_turn(ctx, url, min(settings.turn_seconds_max, settings.answer_seconds / 5.0))
 
     asking = fetcher()
     try:
         if robots:
             await _heed(ctx, asking, request.url, settings)
-        await wait_for_turn(ctx, request.url, settings)
+        await wait_for_turn(ctx, request.url, settings.turn_seconds_max)
         return await asking.fetch(
             request, bytes_max=bytes_max, seconds=min(settings.answer_seconds, ctx.call_seconds),
             validators=validators, robots=robots, settings=settings, before=hop,
@@ -124,7 +125,7 @@ async def _heed(ctx: Context, asking: Fetcher, url: str, settings: FetchSettings
     """Learn a host's robots.txt at a turn of its own, and go as slowly as it asks for."""
     if asking.knows_rules(url, settings):
         return
-    await wait_for_turn(ctx, url, settings)
+    await wait_for_turn(ctx, url, settings.turn_seconds_max)
     rules = await asking.rules(url, settings)
     delay = min(rules.crawl_delay or 0.0, settings.crawl_delay_seconds_max)
     if delay > 0.0:

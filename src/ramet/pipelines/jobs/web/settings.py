@@ -19,6 +19,9 @@ class FetchSettings(Section):
         "sent with every request, and looked for in robots.txt by its first word; say how to reach you",
         pattern=r"^[!-~][ -~]{0,199}$",
     )
+    languages: str = setting(
+        "en, *;q=0.5", "in which pages are wanted, as Accept-Language says it", pattern=r"^[ -~]{1,200}$"
+    )
     turn_seconds_max: float = setting(
         20, "longest wait for a host's turn that is spent in the task; a longer one is put off", "seconds", ge=0
     )

@@ -39,6 +39,7 @@ QUERY_BYTES_MAX = 2_000
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
+_AUTHORITY = re.compile(r"(?:[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{0,5})?")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e]{0,4000}")
 _OWN_HEADERS = frozenset(
@@ -308,6 +309,8 @@ def plain_url(url: str) -> str:
             authority = idna.encode(name, uts46=True).decode() + colon + port
         except idna.IDNAError as error:
             raise WebError(f"{name!a} is no host name: {error}") from None
+    if not _AUTHORITY.fullmatch(authority):
+        raise WebError(f"{authority[:100]!a} is no host name")
     safe = "%/:=&?~+!$,;'@()*[]|"
     return urlunsplit((parts.scheme, authority, quote(parts.path or "/", safe=safe), quote(parts.query, safe=safe), ""))
 
