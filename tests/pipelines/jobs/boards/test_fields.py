@@ -291,3 +291,26 @@ def test_an_atom_feed_with_xhtml_and_several_links() -> None:
 def test_the_number_of_a_workday_opening(bullets: list[str] | None, number: str) -> None:
     row = {"title": "Cook", "externalPath": "/job/Lyon/Cook_JR77", "bulletFields": bullets}
     assert only("workday", row).external_id == number
+
+
+def test_a_text_without_a_title_has_the_heading_of_the_vendors_pages() -> None:
+    row = {"id": 1, "title": "Cook", "careers_url": "https://acme.recruitee.com/o/cook", "description": "<p>We cook."}
+    assert only("recruitee", {**row, "requirements": "<p>Knives"}).description == "We cook.\n\nRequirements\nKnives"
+    assert only("recruitee", {**row, "requirements": "<p></p>"}).description == "We cook."
+
+
+def test_salaries_of_greenhouse_and_of_the_tiers_of_ashby() -> None:
+    pay = [{"min_cents": 12000000, "max_cents": 15050000, "currency_type": "USD", "title": "Annual Salary:"}]
+    row = {"id": 1, "title": "Cook", "absolute_url": "https://a.example/1", "pay_input_ranges": pay}
+    assert only("greenhouse", row).salary == "$120,000 - $150,500 a year"
+    part = {"compensationType": "Salary", "minValue": 45, "maxValue": 60, "currencyCode": "CAD", "interval": "1 HOUR"}
+    equity = {"compensationType": "EquityPercentage", "minValue": 1, "maxValue": 2}
+    told = {"compensationTiers": [{"components": [equity, part]}]}
+    row = {"id": "1", "title": "Cook", "jobUrl": "https://a.example/1", "compensation": told}
+    assert only("ashby", row).salary == "45 CAD - 60 CAD an hour"
+
+
+def test_places_of_ashby_may_be_words_or_objects() -> None:
+    row = {"id": "1", "title": "Cook", "jobUrl": "https://a.example/1", "location": "Lyon"}
+    row["secondaryLocations"] = [{"location": "Paris"}, "Nice", {"location": "Lyon"}, None]  # type: ignore[assignment]
+    assert only("ashby", row).location == "Lyon; Paris; Nice"

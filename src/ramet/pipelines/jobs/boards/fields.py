@@ -222,7 +222,7 @@ def _pieces(template: str) -> list[str]:
 def _part_texts(row: Any, part: Part) -> Iterator[str]:
     for one in values_at(row, part.each) if part.each else [row]:
         text = plain(text_at(one, part.text), part.markup)
-        title = line(text_at(one, part.title)) if part.title and text else ""
+        title = (line(text_at(one, part.title)) if part.title and text else "") or part.heading
         if text:
             yield f"{title}\n{text}" if title else text
 

@@ -73,6 +73,8 @@ class Part(_Shape):
 
     text: Path
     title: Path | None = None
+    heading: str = ""
+    """What stands above it on the vendor's own pages, where the answer has no title for it."""
     each: Path = ""
     """Of every object there; empty: of the opening itself."""
     markup: Markup = "html"
