@@ -63,6 +63,13 @@ def test_no_wanted_technology_at_all_in_a_text() -> None:
     assert struck({}, profile={"technologies": {"Go": "ok"}}) == {}
 
 
+def test_a_profile_may_rank_fields_of_work() -> None:
+    case = posting(description=f"{LONG} You know machine learning.")
+    wanted = {"technologies": {"Machine Learning": "required"}}
+    assert struck({}, profile=wanted, case=case) == {}
+    assert struck({}, profile={"technologies": {"Machine Learning": "strike"}}, case=case) == {"bad_technology": 2}
+
+
 def test_technologies_that_the_profile_lacks_when_they_are_given_points() -> None:
     case = posting("Rust engineer", f"{LONG} We use Kafka and Python.")
     rules = {"missing_primary_points": 3, "missing_other_points": 1}

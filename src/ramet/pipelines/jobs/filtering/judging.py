@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ramet.pipelines.jobs.filtering.offers import demanded, offered
 from ramet.pipelines.jobs.filtering.places import refused_arrangement, refused_place
-from ramet.pipelines.jobs.filtering.ranks import ranks_of
+from ramet.pipelines.jobs.filtering.ranks import named_by, ranks_of
 from ramet.pipelines.jobs.filtering.results import HARD, FilterResult, Finding, counted, hard, rejected
 from ramet.pipelines.jobs.filtering.stopping import stopped
 from ramet.pipelines.jobs.filtering.strikes import Judged, strikes_of, upper_salary
@@ -100,7 +100,7 @@ def _age(case: Judged) -> Finding | None:
 
 def _technology(case: Judged) -> Finding | None:
     refused = ranks_of(case.settings.profile).fail
-    found = [name for name in case.reading.technologies if name in refused]
+    found = [name for name in named_by(case.reading) if name in refused]
     if not found:
         return None
     return hard(

@@ -10,6 +10,9 @@ from ramet.pipelines.jobs.filtering.settings import FilterSettings
 from ramet.pipelines.jobs.filtering.words import after, before, fold, places_of_word
 
 _ARTICLES = frozenset("a an the our another our next new".split())
+_POINTING = frozenset("this our the".split())
+_ELSEWHERE = frozenset("in from of with like unlike".split())
+"""Before "the sales role" these tell of another one."""
 _BREAKERS = frozenset("to for who that which with and or as in of from by into".split())
 """After these a text no longer speaks of whom it is hiring."""
 _PLACES_MAX = 200
@@ -68,10 +71,10 @@ def _folded(word: str) -> str:
 
 
 def _is_offered(text: str, at: int, length: int, rules: FilterSettings) -> bool:
+    window = before(text, at, rules.job_type_reach + 4)
     following = after(text, at + length, 1)
     if following and any(following[0] == _folded(word) for word in rules.role_words):
-        return True
-    window = before(text, at, rules.job_type_reach + 4)
+        return _is_this_one(window, rules)
     for phrase in rules.hiring_words:
         parts = _folded(phrase).split()
         for start in range(len(window) - len(parts), -1, -1):
@@ -83,7 +86,19 @@ def _is_offered(text: str, at: int, length: int, rules: FilterSettings) -> bool:
     return False
 
 
+def _is_this_one(window: list[str], rules: FilterSettings) -> bool:
+    """Whether a role that is named is the one on offer: "this sales role", not "years in a sales role"."""
+    for back, word in enumerate(reversed(window)):
+        if word in _POINTING:
+            earlier = window[-back - 2] if back + 2 <= len(window) else ""
+            return back <= rules.job_type_reach and (word != "the" or earlier not in _ELSEWHERE)
+    return not window
+
+
 def _is_denied(text: str, at: int, length: int, rules: FilterSettings) -> bool:
-    """Whether a negation stands just before, or right after as in "clearance is not required"."""
+    """Whether a negation stands just before, or right after: "clearance is not required", "clearance level: none"."""
     near = [*before(text, at, rules.negation_reach + 1), *after(text, at + length, 2)]
+    label, colon, value = text[at + length : at + length + _NOTED].partition(":")
+    if colon and len(label.split()) <= 2 and not any(end in label for end in ".;!?¶"):
+        near += value.replace("¶", " ").split()[:1]
     return any(_folded(word) in near for word in rules.negations)

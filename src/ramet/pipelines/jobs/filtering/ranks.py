@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ramet.pipelines.jobs.profile import Profile
+from ramet.pipelines.jobs.reading.reading import Reading
 from ramet.pipelines.jobs.reading.technologies import canonical_technology
 
 _STRICTEST = ("ok", "required", "strike", "fail")
@@ -30,6 +31,11 @@ class Ranks:
 def ranks_of(profile: Profile) -> Ranks:
     """The technologies of a profile. Remembered: a run asks for the same profile for every listing."""
     return _ranks(tuple(profile.technologies.items()))
+
+
+def named_by(reading: Reading) -> tuple[str, ...]:
+    """Technologies and fields of work that a listing names; a profile may rank both."""
+    return (*reading.technologies, *reading.fields_of_work)
 
 
 def strike_points(profile: Profile, technology: str, usual: float) -> float:

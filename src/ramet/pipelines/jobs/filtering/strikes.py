@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ramet.pipelines.jobs.filtering.offers import around
 from ramet.pipelines.jobs.filtering.places import refused_arrangement
-from ramet.pipelines.jobs.filtering.ranks import ranks_of, strike_points
+from ramet.pipelines.jobs.filtering.ranks import named_by, ranks_of, strike_points
 from ramet.pipelines.jobs.filtering.results import STRIKE, Finding, strike
 from ramet.pipelines.jobs.filtering.words import first_word, fold
 from ramet.pipelines.jobs.posting import Posting
@@ -93,13 +93,14 @@ def _level(case: Judged) -> Iterator[Finding]:
 def _technologies(case: Judged) -> Iterator[Finding]:
     rules, profile, reading = case.settings.filter, case.settings.profile, case.reading
     ranks = ranks_of(profile)
-    asked = _asked(case) if not ranks.strike.isdisjoint(reading.technologies) else set()
-    for name in reading.technologies:
+    named = named_by(reading)
+    asked = _asked(case) if not ranks.strike.isdisjoint(named) else set()
+    for name in named:
         if name in ranks.strike:
             points = strike_points(profile, name, rules.technology_points)
             detail = f"named in {'title or requirements' if name in asked else 'the text'}"
             yield strike("technology", "bad_technology", f"technology: {name}", detail, points)
-    if ranks.required and case.text and ranks.required.isdisjoint(reading.technologies):
+    if ranks.required and case.text and ranks.required.isdisjoint(named):
         wanted = ", ".join(sorted(ranks.required))
         yield strike(
             "technology", "no_required_technology", "no wanted technology", f"none of {wanted}",

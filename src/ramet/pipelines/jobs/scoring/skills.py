@@ -37,11 +37,15 @@ class Skills:
 
 
 def skills_of(posting: Posting, reading: Reading, ranks: Ranks, rules: MatchSettings) -> Skills:
-    """Compare what the listing names with what the profile has."""
+    """Compare what the listing names with what the profile has.
+
+    Fields of work count where the profile ranks them, and are never missed.
+    """
     in_title = find_technologies(posting.title[:TITLE_MAX])
     required = frozenset(reading.required_technologies)
     weights: dict[str, float] = {}
-    for name in (*in_title, *reading.technologies):
+    fields = (name for name in reading.fields_of_work if name in ranks.known or name in ranks.strike)
+    for name in (*in_title, *reading.technologies, *fields):
         weights[name] = max(
             rules.title_weight if name in in_title else 1.0, rules.requirement_weight if name in required else 1.0
         )
