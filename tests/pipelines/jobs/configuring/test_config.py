@@ -74,6 +74,10 @@ def test_our_own_sections_are_taken_by_full_name(tmp_path: Path) -> None:
             "filters:\n  stopList:\n    excludedCompanies: Acme",
             'filters.stopList.excludedCompanies is "Acme": give a list',
         ),
+        (
+            "filters:\n  stopList:\n    companies: []\n    excludedCompanies: []",
+            "line 4: excludedCompanies is given twice",
+        ),
         ("filters:\n  stopList:\n    excluded: []", "filters.stopList.excluded is no setting: did you mean excluded"),
     ],
 )

@@ -48,6 +48,7 @@ def test_a_key_is_its_own_key(twins: list[str]) -> None:
 def test_what_is_no_address_has_a_key_all_the_same(text: str) -> None:
     key = listing_key(text)
     assert key.startswith("no address:")
+    assert listing_key(key) == key
     assert key.isprintable()
     assert len(key) <= 512
 

@@ -11,10 +11,13 @@ from ramet.pipelines.jobs.configuring.checking import checked, section_types, un
 from ramet.pipelines.jobs.configuring.documents import Document, KeyPath, read_document, shown
 from ramet.pipelines.jobs.configuring.original import from_original, is_original
 
-STOP_LIST = {
+STOP_LISTS = {
     "excludedCompanies": "stop.companies",
     "excludedDomains": "stop.domains",
     "excludedKeywords": "stop.keywords",
+    "companies": "stop.companies",
+    "domains": "stop.domains",
+    "keywords": "stop.keywords",
 }
 """What a stop list of `config.yaml` has, by our names."""
 
@@ -79,12 +82,15 @@ def _stop_list(document: Document) -> tuple[dict[str, Any], dict[str, KeyPath]]:
         raise document.error(("filters",), message)
     path = ("filters", "stopList")
     if not isinstance(filters["stopList"], dict):
-        raise document.error(path, f"filters.stopList is {shown(filters['stopList'])}: give {', '.join(STOP_LIST)}")
+        raise document.error(path, f"filters.stopList is {shown(filters['stopList'])}: give {', '.join(STOP_LISTS)}")
     values: dict[str, Any] = {}
     origins: dict[str, KeyPath] = {}
     for field, value in filters["stopList"].items():
-        if field not in STOP_LIST:
-            raise document.error((*path, field), unknown(f"filters.stopList.{field}", field, STOP_LIST))
-        values[STOP_LIST[field]] = [] if value is None else value
-        origins[STOP_LIST[field]] = (*path, field)
+        if field not in STOP_LISTS:
+            raise document.error((*path, field), unknown(f"filters.stopList.{field}", field, STOP_LISTS))
+        name = STOP_LISTS[field]
+        if name in values:
+            raise document.error((*path, field), f"{field} is given twice, in two spellings: give it once")
+        values[name] = [] if value is None else value
+        origins[name] = (*path, field)
     return values, origins

@@ -38,7 +38,7 @@ class FilterSettings(Section):
     wanted_titles_only: bool = setting(False, "refuse titles with none of the profile's words")
     excluded_keywords: list[str] = setting([], "texts that no title or description may contain")
     negations: list[str] = setting(
-        ["no", "not", "non", "never", "without", "nor", "none", "isn't", "doesn't", "don't", "won't"],
+        ["no", "not", "never", "without", "nor", "none", "isn't", "doesn't", "don't", "won't"],
         "words just before a text that take its meaning back",
     )
     negation_reach: int = setting(3, "words that may stand between the two", "words", ge=0, le=10)

@@ -29,6 +29,7 @@ _VISITS = frozenset(
 :func:`ramet.url_key` knows. On a page of one listing they never name it; ``gh_jid``, ``jobId``, ``token`` do."""
 _LAST_PARTS = frozenset({"apply", "application", "apply-now"})
 """Below the address of a listing: the form to apply for it."""
+_NO_ADDRESS = "no address:"
 _GREENHOUSE = re.compile(r"(?:boards|job-boards)(?:\.eu)?\.greenhouse\.io")
 _GREENHOUSE_PATH = re.compile(r"/([^/]+)/jobs/(\d+)")
 _WORKDAY_LOCALE = re.compile(r"/[a-z]{2}-[A-Za-z]{2}(?=/)")
@@ -47,7 +48,8 @@ def listing_key(url: str) -> str:
     try:
         return url_key(_without_visits(url_key(text, drop_www=True)))
     except (InvalidKey, ValueError):
-        return text_key("no address: " + "".join(filter(str.isprintable, text)))
+        printable = "".join(filter(str.isprintable, text))
+        return text_key(f"{_NO_ADDRESS} {printable.removeprefix(_NO_ADDRESS).strip()}")
 
 
 def fingerprint(company: str | None, title: str, location: str | None) -> str:
