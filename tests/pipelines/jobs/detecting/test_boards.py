@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ramet.pipelines.jobs.detecting.boards import BOARDS_MAX, boards_in_page
+from ramet.pipelines.jobs.detecting.boards import BOARDS_MAX, best_board, boards_in_page
 from ramet.pipelines.jobs.detecting.found import Confidence, Found
 from tests.pipelines.jobs.corpus import corpus_file
 
@@ -163,6 +163,24 @@ def test_openings_in_the_page_itself() -> None:
     assert found.confidence is Confidence.LOW
 
 
+def test_openings_in_the_scripts_of_a_page() -> None:
+    listed = ",".join(f"{{title: 'Clerk {n}', url: '/jobs/{n}-clerk', text: '{'x' * 80}'}}" for n in range(4))
+    (found,) = boards(f"<script>app.openings = [{listed}];</script>")
+    assert named(found) == ("generic", None, "selectors")
+    assert json.loads(found.ids["embedded"])["fields"] == {"title": "title", "url": "url"}
+
+
+def test_the_best_of_several_pages() -> None:
+    home = boards("<a href='/careers'>Careers</a><a href='https://jobs.ashbyhq.com/investor'>x</a>")
+    careers = boards("<a href='https://jobs.lever.co/acme'>x</a><a href='https://jobs.ashbyhq.com/acme-inc'>x</a>")
+    found = home + careers
+    assert best_board(found, "Acme Inc.") == next(one for one in found if one.token == "acme-inc")
+    assert best_board(found, "Nobody") == next(one for one in found if one.token == "investor")
+    embedded = boards("<iframe src='https://jobs.ashbyhq.com/other'></iframe>")
+    assert best_board(found + embedded) == embedded[0]
+    assert best_board([]) is None
+
+
 def test_a_home_page_leads_to_the_careers_pages_of_the_same_company() -> None:
     body = """<a href='/about'>About</a><a href='/team/#x'>Careers</a><a href='https://careers.acme.example/jobs'>Jobs</a>
       <a href='https://elsewhere.example/careers'>Careers</a><a href='/jobs/4711-clerk'>Clerk</a>
@@ -194,6 +212,9 @@ HOSTILE = {
     "jsonld": "<script type='application/ld+json'>" + '{"a":' * 50_000 + "</script>",
     "words": "<script>" + "boardToken = leverJobsOptions =" * 60_000 + "</script>",
     "oracle": "<script>" + "apiBaseUrl: 'https://a.oraclecloud.com'" * 40_000 + "</script>",
+    "objects": "<script>" + "a={title:[" * 100_000 + "</script>",
+    "lists": "<script>" + "".join(f"a{n}=[{{title: 1, 'x': [[1]]}}];" for n in range(50_000)) + "</script>",
+    "texts": "<script>title:'" + "b=['\\\"" * 200_000 + "</script>",
     "attributes": "<a " + "href=x " * 100_000 + ">x</a>",
     "five megabytes": "<p>jobs careers openings " * 250_000,
 }

@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ramet.pipelines.jobs.companies.identity import company_id_of
 from ramet.pipelines.jobs.detecting.addresses import Address, address_of, board_of_url, token_of, vendor_board
+from ramet.pipelines.jobs.detecting.embedded import embedded_in
 from ramet.pipelines.jobs.detecting.found import GENERIC, GUESSED, JSONLD, RSS, Confidence, Found, confidence_of
 from ramet.pipelines.jobs.detecting.patterns import CAREERS, MAKERS, MARKS, PATTERNS, SCRIPT_WORDS, WIDGET_PATH, Maker
 from ramet.pipelines.jobs.detecting.selectors import JOB_PATH, base_of, selectors_in
@@ -55,8 +56,29 @@ def boards_in_page(html: str, url: str) -> list[Found]:
     base = base_of(tree, page.url)
     evidence = [found for found in _evidence(tree, page, base) if found is not None]
     boards = _merged(evidence, page)
-    own = _own_page(tree, page, base, boards)
+    own = _own_page(tree, html, page, base, boards)
     return (boards + [found for found in own if found.key not in {one.key for one in boards}])[:BOARDS_MAX]
+
+
+def best_board(found: Iterable[Found], company: str | None = None) -> Found | None:
+    """The surest of the boards that several pages of a company speak of.
+
+    Args:
+        found: what :func:`boards_in_page` told, page by page.
+        company: its name: of boards that are as sure, one that is called like it wins.
+    """
+    name = _folded(company or "")
+    order = list(Confidence)
+
+    def doubt(one: Found) -> tuple[int, bool, bool, int]:
+        alike = bool(name) and bool(one.token) and _folded(one.token or "")[: len(name)] == name
+        return order.index(one.confidence), _unnamed(one), not alike, _RANKS.get(one.via, len(_RANKS))
+
+    return min(found, key=doubt, default=None)
+
+
+def _folded(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _evidence(tree: LexborHTMLParser, page: Address, base: str) -> Iterator[Found | None]:
@@ -212,15 +234,16 @@ def _unnamed(found: Found) -> bool:
     return found.token is None and found.kind != RSS
 
 
-def _own_page(tree: LexborHTMLParser, page: Address, base: str, boards: list[Found]) -> Iterator[Found]:
+def _own_page(tree: LexborHTMLParser, html: str, page: Address, base: str, boards: list[Found]) -> Iterator[Found]:
     """The page itself as a board, and pages of the same company that it links to; not beside a board that it embeds."""
     if any(found.via in ("url", "iframe", "script") and not _unnamed(found) for found in boards):
         return
     if jsonld_objects(tree, "JobPosting"):
         yield Found(JSONLD, page.url, None, {}, Confidence.LOW, "jsonld")
-    selectors = selectors_in(tree, page.url, base)
-    if selectors is not None:
+    if selectors := selectors_in(tree, page.url, base):
         yield Found(GENERIC, page.url, None, {"selectors": json.dumps(selectors)}, Confidence.LOW, "selectors")
+    elif embedded := embedded_in(tree, html, page.url):
+        yield Found(GENERIC, page.url, None, {"embedded": json.dumps(embedded)}, Confidence.LOW, "selectors")
     elif _is_careers(tree, page):
         yield Found(GENERIC, page.url, None, {}, Confidence.LOW, "url")
     yield from _careers_links(tree, page, base)

@@ -71,8 +71,8 @@ class Found:
     """The board's name at its vendor; None: the vendor is known, the board has to be looked for in the page."""
     ids: dict[str, str] = field(hash=False)
     """What else names the board: ``host``, ``site`` (Workday, Oracle), ``tenant``, ``instance`` (``wd5``; Workday),
-    ``region`` (``eu``: Greenhouse, Lever), ``page`` (of a guess: the page that it was made from), ``selectors`` (JSON;
-    of a generic page, where they were found)."""
+    ``region`` (``eu``: Greenhouse, Lever), ``page`` (of a guess: the page that it was made from), ``selectors`` or
+    ``embedded`` (JSON; of a generic page: where its openings are, in its elements or in its scripts)."""
     confidence: Confidence
     """Whether to look at it at once."""
     via: str

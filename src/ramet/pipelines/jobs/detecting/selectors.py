@@ -14,7 +14,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from ramet.pipelines.jobs.detecting.addresses import address_of
+from ramet.pipelines.jobs.detecting.addresses import Address, address_of
 from ramet.pipelines.jobs.detecting.titles import is_no_title
 from ramet.pipelines.jobs.reading.markup import bounded
 
@@ -129,10 +129,15 @@ def _links(tree: LexborHTMLParser, base: str, url: str) -> list[tuple[LexborNode
         address = address_of(node.attributes.get("href") or "", base)
         if address is None or page is None or (address.host, address.path, address.query) == page[1:]:
             continue
-        speaks = JOB_PATH.search(address.path) or _JOB_QUERY.search(address.query)
-        if speaks and not _KINDS.search(address.url) and not _is_around(node):
+        if leads_to_opening(address) and not _is_around(node):
             found.append((node, address.url))
     return found
+
+
+def leads_to_opening(address: Address) -> bool:
+    """Whether an address speaks of one opening, and not of a list of them or of work in general."""
+    speaks = JOB_PATH.search(address.path) or _JOB_QUERY.search(address.query)
+    return speaks is not None and not _KINDS.search(address.url)
 
 
 def _is_around(node: LexborNode) -> bool:
@@ -267,13 +272,14 @@ def _title_selector(links: list[_Link]) -> str | None:
     own = "" if links[0].node.mem_id == links[0].item.mem_id else "a"
     for candidate in (*_HEADINGS, own):
         texts = [_text(item, candidate) for item in items]
-        titles = [text for text in texts if _may_be_title(text)]
+        titles = [text for text in texts if is_title(text)]
         if len(titles) >= max(ITEMS_MIN, PROVEN_SHARE * len(items)) and len(set(titles)) * 2 >= len(titles):
             return candidate
     return None
 
 
-def _may_be_title(text: str) -> bool:
+def is_title(text: str) -> bool:
+    """Whether a short text may be what an opening is called."""
     return 3 <= len(text) <= 200 and not _DO_IT.fullmatch(text) and not is_no_title(text)
 
 
