@@ -217,6 +217,7 @@ def entry_of(kind: str) -> dict[str, Any]:
 
 
 def test_texts_are_whole_and_plain() -> None:
+    corpus_file("MANIFEST.json")
     for entry in EXPECTED:
         if entry["kind"] not in ("greenhouse", "lever", "ashby", "recruitee"):
             continue

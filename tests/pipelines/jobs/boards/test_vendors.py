@@ -150,10 +150,18 @@ def test_a_company_is_told_by_the_title_where_the_row_says_so() -> None:
         {"type": "json", "vendor": "a", "url": "https://a.example", "response_path": "a[b"},
         {"type": "json", "vendor": "a", "url": "https://a.example", "fields": {"title": {"path": "a", "match": "("}}},
         {"type": "json", "vendor": "a", "url": "https://a.example", "fields": {"title": {"path": "a", "match": "a"}}},
+        {"type": "html", "vendor": "a", "url": "https://a.example", "selectors": {"item": "li[[", "fields": {}}},
+        {"type": "html", "vendor": "a", "url": "https://a.example", "selectors": {"item": "", "fields": {}}},
+        {
+            "type": "html",
+            "vendor": "a",
+            "url": "https://a.example",
+            "selectors": {"item": "a", "fields": {"url": "::"}},
+        },
         {"type": "soap", "vendor": "a", "url": "https://a.example"},
         {"type": "json", "vendor": "a", "url": "https://a.example", "class": "Reader"},
     ],
-    ids=range(6),
+    ids=range(9),
 )
 def test_a_row_with_a_mistake_is_none(row: dict[str, object]) -> None:
     with pytest.raises(ValidationError):

@@ -161,6 +161,13 @@ def test_entries_without_a_title_or_an_address_are_counted() -> None:
     assert ([one.title for one in page.postings], page.skipped) == (["A"], 3)
 
 
+def test_an_endless_list_is_a_wrong_shape() -> None:
+    with pytest.raises(WrongShape, match="a list of 60000 entries"):
+        read(board("lever"), b"[" + b",".join([b"{}"] * 60_000) + b"]")
+    with pytest.raises(WrongShape, match="a list of 60000 entries"):
+        read(board("icims"), '<li class="iCIMS_JobCardItem"></li>' * 60_000)
+
+
 def test_a_board_of_nothing_but_openings_that_are_not_listed_is_empty() -> None:
     page = read(board("ashby"), {"jobs": [{"id": "1", "title": "A", "jobUrl": "https://a.example", "isListed": False}]})
     assert (page.postings, page.skipped) == ([], 1)

@@ -17,7 +17,6 @@ from ramet.pipelines.jobs.boards.shapes import local_name, parsed_xml, seen, wro
 from ramet.pipelines.jobs.errors import WrongShape
 
 FEED_ROOTS = frozenset({"rss", "feed", "RDF"})
-ENTRIES_MAX = 20_000
 BROKEN_BYTES_MAX = 4 * 1024 * 1024
 """Of a feed that is no sound XML."""
 NAMESPACES_MAX = 500
@@ -79,7 +78,7 @@ def feed_entries(instruction: Instruction, body: bytes, root: Element | None) ->
     heads = [root, *(child for child in root if local_name(child) == "channel")]
     titles = [_text(child) for head in heads for child in head if _own_name(child) == "title"]
     entries = [_entry(one) for head in heads for one in head if local_name(one) in ("item", "entry")]
-    return entries[:ENTRIES_MAX], {"feed": {"title": next(iter(titles), "")}}
+    return entries, {"feed": {"title": next(iter(titles), "")}}
 
 
 def _mended(instruction: Instruction, body: bytes) -> tuple[list[Any], Any]:
@@ -93,7 +92,7 @@ def _mended(instruction: Instruction, body: bytes) -> tuple[list[Any], Any]:
     feed = feedparser.parse(io.BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
     if not feed.get("version"):
         raise wrong(instruction, f"no feed, but {seen(body)}")
-    return [dict(entry) for entry in feed.entries[:ENTRIES_MAX]], {"feed": dict(feed.feed)}
+    return [dict(entry) for entry in feed.entries], {"feed": dict(feed.feed)}
 
 
 def _entry(element: Element) -> dict[str, Any]:

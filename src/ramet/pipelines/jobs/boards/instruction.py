@@ -59,8 +59,22 @@ def _checked_pattern(pattern: str) -> str:
     return pattern
 
 
+def _checked_selector(selector: str) -> str:
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+    css = selector.partition("@")[0].strip()
+    try:
+        if css not in ("", "."):
+            LexborHTMLParser("<p>").css(css)
+    except SelectolaxError as error:
+        raise ValueError(f"no CSS selector: {selector[:100]!r}") from error
+    return selector
+
+
 Path = Annotated[str, AfterValidator(_checked_path)]
 Pattern = Annotated[str, AfterValidator(_checked_pattern)]
+Selector = Annotated[str, AfterValidator(_checked_selector)]
+"""CSS; ``@name`` behind it takes an attribute, nothing before it the entry itself."""
 Markup = Literal["html", "escaped", "text"]
 
 
@@ -138,7 +152,7 @@ class Paging(_Shape):
     """Number of the first page."""
     path: Path | None = None
     """Where the token or the address of the next page is."""
-    selector: str | None = None
+    selector: Selector | None = None
     """Of the link to the next page, in a page."""
     total_on_first: bool = False
     """The total is right on the first page only."""
@@ -166,7 +180,7 @@ class Name(_Shape):
     url: str | None = None
     """None: with the list."""
     path: Path | None = None
-    selector: str = "title"
+    selector: Selector = "title"
     """Of a page, where there is no path."""
     match: Pattern | None = None
 
@@ -176,10 +190,10 @@ def _list(value: Any) -> Any:
 
 
 class Selectors(_Shape):
-    """Where the openings of a page are: CSS; ``@name`` behind it takes an attribute, nothing before it the item."""
+    """Where the openings of a page are."""
 
-    item: str
-    fields: dict[str, Annotated[tuple[str, ...], BeforeValidator(_list)]]
+    item: Annotated[Selector, Field(min_length=1)]
+    fields: dict[str, Annotated[tuple[Selector, ...], BeforeValidator(_list)]]
     """By the field, the selectors of which the first that fits is taken. A name with ``_`` before it is for rules."""
 
 

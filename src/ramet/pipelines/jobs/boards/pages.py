@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from ramet.pipelines.jobs.boards.instruction import Instruction, Selectors
-from ramet.pipelines.jobs.boards.shapes import seen, wrong
+from ramet.pipelines.jobs.boards.shapes import bounded_list, seen, wrong
 from ramet.pipelines.jobs.reading.markup import bounded
 from ramet.pipelines.jobs.web.charsets import text_of_bytes
-
-ENTRIES_MAX = 10_000
-"""Openings of one page."""
 
 
 def page_entries(instruction: Instruction, body: bytes, media_type: str, page: int) -> tuple[list[Any], str | None]:
@@ -26,10 +23,10 @@ def page_entries(instruction: Instruction, body: bytes, media_type: str, page: i
         raise wrong(instruction, "an instruction for a page without selectors")
     tree = LexborHTMLParser(bounded(text_of_bytes(body, media_type)))
     try:
-        items = tree.css(selectors.item)[:ENTRIES_MAX]
-        entries = [_entry(item, selectors) for item in items]
+        items = tree.css(selectors.item)
+        entries = [_entry(item, selectors) for item in bounded_list(instruction, items)]
         following = _following(tree, instruction)
-    except ValueError as error:
+    except (ValueError, SelectolaxError) as error:
         raise wrong(instruction, f"a selector that is none ({error})") from None
     if not entries and page == 1 and not instruction.allow_empty:
         raise wrong(instruction, f"nothing fits {selectors.item!r} in {seen(body)}")
@@ -38,7 +35,10 @@ def page_entries(instruction: Instruction, body: bytes, media_type: str, page: i
 
 def first_text(page: str, selector: str) -> str:
     """The text of the first element that fits; empty where none does."""
-    node = LexborHTMLParser(bounded(page)).css_first(selector)
+    try:
+        node = LexborHTMLParser(bounded(page)).css_first(selector)
+    except SelectolaxError:
+        return ""
     return "" if node is None else node.text(deep=True, separator="", strip=False)
 
 

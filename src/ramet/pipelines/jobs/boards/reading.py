@@ -19,6 +19,7 @@ from ramet.pipelines.jobs.boards.pages import page_entries
 from ramet.pipelines.jobs.boards.paging import first_request, next_request
 from ramet.pipelines.jobs.boards.paths import text_at, values_at
 from ramet.pipelines.jobs.boards.shapes import (
+    bounded_list,
     json_entries,
     local_name,
     parsed_json,
@@ -125,7 +126,7 @@ def _postings(found: _List, page_url: str, now: float) -> tuple[list[Posting], i
     instruction, company = found.instruction, _company(found.instruction, found.value)
     postings: list[Posting] = []
     hidden = nameless = 0
-    for row in found.entries:
+    for row in bounded_list(instruction, found.entries):
         if any(_is_skipped(row, one.path, one.values) for one in instruction.skip):
             hidden += 1
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 from xml.etree.ElementTree import Element, ParseError
 
 from ramet.pipelines.jobs.boards.instruction import Instruction
@@ -15,13 +15,27 @@ from ramet.pipelines.jobs.web.charsets import text_of_bytes
 
 DEPTH_MAX = 40
 """Elements within one another of an XML entry."""
+ENTRIES_MAX = 50_000
+"""Entries of one answer. Boards with more than some thousands have pages."""
 _SHOWN = 60
+Entry = TypeVar("Entry")
 
 
 def wrong(instruction: Instruction, found: str) -> WrongShape:
     """An answer that the instruction does not fit, on one line."""
     board = " ".join(filter(None, (instruction.vendor, instruction.token)))
     return WrongShape(f"{board}: {' '.join(found.split())[:300]}; asked at {instruction.url[:200]}")
+
+
+def bounded_list(instruction: Instruction, entries: list[Entry]) -> list[Entry]:
+    """The same entries.
+
+    Raises:
+        WrongShape: they are more than any board gives at once.
+    """
+    if len(entries) > ENTRIES_MAX:
+        raise wrong(instruction, f"a list of {len(entries)} entries, and more than {ENTRIES_MAX} are not read at once")
+    return entries
 
 
 def seen(body: bytes | str) -> str:
