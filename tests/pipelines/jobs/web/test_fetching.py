@@ -146,6 +146,12 @@ async def test_robots_hold_where_a_redirect_leads(world: World) -> None:
     assert [asked.path for asked in world.asked("https://b.example")] == ["/robots.txt"]
 
 
+async def test_robots_with_a_byte_order_mark_are_read_from_their_first_line(world: World) -> None:
+    world.robots(SITE, "\ufeffUser-agent: *\r\nDisallow: /")
+    with pytest.raises(Refused, match=r"robots\.txt"):
+        await fetcher().fetch(URL, bytes_max=MAX, robots=True)
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
 async def test_without_robots_everything_is_allowed(world: World, status: int) -> None:
     world.page(URL, "there")

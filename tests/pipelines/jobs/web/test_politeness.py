@@ -17,7 +17,7 @@ from ramet.pipelines.jobs.errors import Refused
 from ramet.pipelines.jobs.web.fetching import fetching
 from ramet.pipelines.jobs.web.politeness import NotYet, ask, declare, resource_of, turn
 from ramet.pipelines.jobs.web.settings import FetchSettings
-from ramet.testing import drain, fresh_client
+from ramet.testing import FakeClock, drain, fresh_client
 from tests.engine.waiting import until, working
 from tests.pipelines.jobs.world.plays import busy, hang, redirect
 from tests.pipelines.jobs.world.world import World
@@ -28,7 +28,7 @@ HOST = "jobs:host:acme.example"
 SETTINGS = FetchSettings()
 
 
-def asking_app(**host: Any) -> App:
+def asking_app(settings: FetchSettings = SETTINGS, **host: Any) -> App:
     """An app whose task asks for one address: ``{"url": …, "robots": …}``."""
     app = App()
     declare(app)
@@ -37,7 +37,7 @@ def asking_app(**host: Any) -> App:
 
     @app.task("ask", key=lambda payload: payload["name"])
     async def asks(ctx: Context, payload: dict[str, Any]) -> str:
-        answer = await ask(ctx, payload["url"], SETTINGS, bytes_max=10_000, robots=payload.get("robots", False))
+        answer = await ask(ctx, payload["url"], settings, bytes_max=10_000, robots=payload.get("robots", False))
         return answer.url
 
     return app
@@ -90,7 +90,7 @@ async def test_a_request_takes_a_turn_at_its_host(app: App, client: Client, worl
 
 async def test_a_busy_host_is_left_alone_by_everybody_for_its_time(app: App, client: Client, world: World) -> None:
     world.page(URL, "there")
-    world.behave(URL, busy(50))
+    world.behave(URL, busy(500))
     await submitted(client, 3)
     drained = await drain(app, client, advance=False)
     assert (drained.ran, drained.left) == (3, 3)
@@ -98,10 +98,10 @@ async def test_a_busy_host_is_left_alone_by_everybody_for_its_time(app: App, cli
     tasks = await tasks_of(client)
     assert {(task.state, task.attempts) for task in tasks} == {(TaskState.PENDING, 0)}
     told = await last_reasons(client)
-    assert told[0] == "retry after 50 s (jobs:host:acme.example)"
+    assert told[0] == "retry after 500 s (jobs:host:acme.example)"
     assert [reason.rstrip("0123456789 s") for reason in told[1:]] == ["the turn at acme.example comes in"] * 2
     drained = await drain(app, client)
-    assert drained.advanced_seconds >= 50.0
+    assert drained.advanced_seconds >= 500.0
     assert {task.state for task in await tasks_of(client)} == {TaskState.SUCCESS}
     [host] = await client.resources(HOST)
     assert host.cut_rate is not None, "it is asked half as often for a while"
@@ -128,6 +128,26 @@ async def test_a_robots_txt_makes_a_host_slower(app: App, client: Client, world:
     [host], [slow] = await client.resources(HOST), await client.resources("jobs:host:slow.example")
     assert host.told_rate == pytest.approx(1 / 8)
     assert slow.told_rate == pytest.approx(1 / 30), "the most that is heeded"
+
+
+async def test_no_page_follows_another_sooner_than_a_robots_txt_asks_for(
+    world: World,
+) -> None:
+    app = asking_app(FetchSettings(turn_seconds_max=5))
+    clock = FakeClock()
+    world.page(URL, "there")
+    world.robots(SITE, "User-agent: *\nCrawl-delay: 25")
+    async with fresh_client(app, clock=clock) as client:
+        await declare_limits(app, client.store)
+        for rest_seconds in (0, 1_000):  # After a long rest it is no different.
+            clock.advance(rest_seconds)
+            before = len(world.asked(URL))
+            for number in range(3):
+                await client.submit("ask", {"url": URL, "name": f"{rest_seconds}-{number}", "robots": True})
+            await drain(app, client, advance=False)
+            assert len(world.asked(URL)) - before == 1
+            await drain(app, client)
+            assert len(world.asked(URL)) - before == 3
 
 
 async def test_a_redirect_takes_a_turn_at_the_other_host(app: App, client: Client, world: World) -> None:

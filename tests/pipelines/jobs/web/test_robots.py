@@ -15,7 +15,13 @@ SITE = "https://a.example"
 
 @pytest.mark.parametrize(
     ("agent", "token"),
-    [("ramet-jobs", "ramet-jobs"), ("Ramet-Jobs/1.2 (mail@x.example)", "ramet-jobs"), ("a b", "a")],
+    [
+        ("ramet-jobs", "ramet-jobs"),
+        ("Ramet-Jobs/1.2 (mail@x.example)", "ramet-jobs"),
+        ("a b", "a"),
+        ("Mozilla/5.0 (compatible; Finder/1.0; +https://x.example)", "finder"),
+        ("Mozilla/5.0 (X11; Linux)", "mozilla"),
+    ],
 )
 def test_a_robot_is_named_by_its_first_word(agent: str, token: str) -> None:
     assert token_of(agent) == token

@@ -151,7 +151,7 @@ class Fetcher:
                 return None  # A redirect to where nobody follows is as good as no file (RFC 9309, 2.3.1.2).
             failure = failure_of(url, answer.status, answer.headers, time.time())
             if failure is None:
-                return answer.body.decode(errors="replace")
+                return answer.body.decode("utf-8-sig", errors="replace")
             if isinstance(failure, Refused):
                 return None
             raise failure

@@ -65,14 +65,14 @@ async def wait_for_turn(ctx: Context, url: str, seconds_max: float) -> None:
     """Take a turn at an address' host; waits for it where that is short.
 
     Args:
-        seconds_max: what is short. A tenth of the time that the task has left is as well.
+        seconds_max: what is short, unless it is more than a quarter of the time that the task has left.
 
     Raises:
         NotYet: it is not.
         Refused: it is no address.
     """
     while (seconds := await turn(ctx, url)) > 0.0:
-        if seconds > min(seconds_max, ctx.remaining_seconds / 10.0):
+        if seconds > min(seconds_max, ctx.remaining_seconds / 4.0):
             raise NotYet(seconds, resource_of(url).removeprefix(HOST_RESOURCE))
         await asyncio.sleep(seconds)
 
@@ -123,10 +123,10 @@ async def ask(
 
 async def _heed(ctx: Context, asking: Fetcher, url: str, settings: FetchSettings) -> None:
     """Learn a host's robots.txt at a turn of its own, and go as slowly as it asks for."""
-    if asking.knows_rules(url, settings):
-        return
-    await wait_for_turn(ctx, url, settings.turn_seconds_max)
+    if not asking.knows_rules(url, settings):
+        await wait_for_turn(ctx, url, settings.turn_seconds_max)
     rules = await asking.rules(url, settings)
     delay = min(rules.crawl_delay or 0.0, settings.crawl_delay_seconds_max)
     if delay > 0.0:
-        await ctx.adapt(resource_of(url), limit_per_minute=60.0 / delay)
+        # Told each time: at most one turn is in store then, so that none follows another sooner than was asked for.
+        await ctx.adapt(resource_of(url), limit_per_minute=60.0 / delay, remaining=1)

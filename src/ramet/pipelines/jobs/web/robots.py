@@ -15,6 +15,7 @@ from ramet.pipelines.shared.extras import import_extra
 HOSTS_MAX = 1_000
 """Whose rules are kept in memory; those asked for longest ago go first."""
 _AGENT = re.compile(r"[ \t]{0,100}user[- ]?agent[ \t]{0,100}:?", re.IGNORECASE)
+_COMPATIBLE = re.compile(r"\AMozilla/[^(]{0,20}\(compatible; ?([^\s;)]{1,100})", re.IGNORECASE)
 _NOBODY = "User-agent: nobody"
 
 
@@ -37,8 +38,13 @@ ALL_ALLOWED = Rules(None)
 
 
 def token_of(user_agent: str) -> str:
-    """The word by which a robots.txt names a robot: the first of its user agent, without a version."""
-    return user_agent.split(maxsplit=1)[0].partition("/")[0].lower()
+    """The word by which a robots.txt names a robot: the first of its user agent, without a version.
+
+    Of one that begins as browsers do, it is the word after ``compatible;``.
+    """
+    compatible = _COMPATIBLE.search(user_agent)
+    word = compatible[1] if compatible is not None else user_agent.split(maxsplit=1)[0]
+    return word.partition("/")[0].lower()
 
 
 def rules_of(text: str, token: str) -> Rules:

@@ -23,7 +23,10 @@ class FetchSettings(Section):
         "en, *;q=0.5", "in which pages are wanted, as Accept-Language says it", pattern=r"^[ -~]{1,200}$"
     )
     turn_seconds_max: float = setting(
-        20, "longest wait for a host's turn that is spent in the task; a longer one is put off", "seconds", ge=0
+        45,
+        "longest wait for a host's turn that is spent in the task; a longer one puts the task off",
+        "seconds",
+        ge=0,
     )
     busy_seconds: float = setting(60, "to stay away from a server that is busy and names no time", "seconds", gt=0)
     busy_seconds_max: float = setting(
