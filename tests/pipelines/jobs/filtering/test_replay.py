@@ -25,7 +25,7 @@ def test_none_of_the_kept_listings_is_rejected_outright() -> None:
 def test_most_of_them_pass_the_strikes_too() -> None:
     settings = original_settings()
     passed = [judge(case.posting, case.reading, settings, case.now).passed for case in matches()]
-    # Those that do not name Ruby and Rails (2 each) and ask for few years (1): 5, as that user set them.
+    # The others name Ruby and Rails (2 strikes each) and ask for few years (1), which this user's numbers refuse.
     assert sum(passed) >= 70
 
 
