@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from ramet.engine.work import Work
 
 
+NOTHING = (None, None)
+
+
 class Beyond:
     """The part of a context that asks for it; buffered, and under the claim's fence as everything else."""
 

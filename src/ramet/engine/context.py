@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
 from pydantic_core import to_json
 
-from ramet.engine.beyond import Beyond
+from ramet.engine.beyond import NOTHING, Beyond
 from ramet.engine.binding import AsyncBinder, Binder, SyncBinder
 from ramet.engine.call_time import CallTime
 from ramet.engine.clock import Clock
@@ -207,7 +207,8 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
             self._lower,
             None if self._charged is None else Charge(new_id(), self._charged),
             self._items,
-            *self.take_beyond(made),
+            # Nearly every task asks for neither.
+            *(NOTHING if self._held_for is None and self._switched_off is None else self.take_beyond(made)),
         )
         self._spawns, self._writes, self._lower, self._charged, self._items = (), (), (), None, ()
         return settlement
