@@ -18,29 +18,16 @@ from ramet.pipelines.jobs.web.fetching import fetching
 from ramet.pipelines.jobs.web.politeness import NotYet, ask, declare, resource_of, turn
 from ramet.pipelines.jobs.web.settings import FetchSettings
 from ramet.testing import FakeClock, drain, fresh_client
-from tests.engine.waiting import until, working
+from tests.conformance.backends import BACKENDS
+from tests.engine.waiting import until, worked_off, working
+from tests.pipelines.jobs.web.asking import asking_app
 from tests.pipelines.jobs.world.plays import busy, hang, redirect
 from tests.pipelines.jobs.world.world import World
 
 SITE = "https://acme.example"
 URL = f"{SITE}/careers"
 HOST = "jobs:host:acme.example"
-SETTINGS = FetchSettings()
-
-
-def asking_app(settings: FetchSettings = SETTINGS, **host: Any) -> App:
-    """An app whose task asks for one address: ``{"url": …, "robots": …}``."""
-    app = App()
-    declare(app)
-    if host:
-        app.resource("jobs:host:*", breaker_failures=0, **host)
-
-    @app.task("ask", key=lambda payload: payload["name"])
-    async def asks(ctx: Context, payload: dict[str, Any]) -> str:
-        answer = await ask(ctx, payload["url"], settings, bytes_max=10_000, robots=payload.get("robots", False))
-        return answer.url
-
-    return app
+TARGET = "tests.pipelines.jobs.web.asking:app"
 
 
 @pytest.fixture
@@ -182,19 +169,17 @@ async def test_a_short_wait_is_spent_in_the_task(world: World) -> None:
     assert len(world.requests) == 4
 
 
-async def test_turns_are_shared_by_all_workers_of_a_database(world: World, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", sorted(BACKENDS))
+async def test_turns_are_shared_by_all_workers_of_a_database(world: World, tmp_path: Path, kind: str) -> None:
     """Two workers with clients of their own: together they ask as often as one would."""
     world.page(URL, "there")
+    backend = BACKENDS[kind](tmp_path)
+    apps = [asking_app(rate_per_second=0.001, burst=3) for _ in range(2)]
     async with AsyncExitStack() as stack:
-        clients = []
-        for _ in range(2):
-            app = asking_app(rate_per_second=0.001, burst=3)
-            client = await stack.enter_async_context(app.client(tmp_path / "ramet.db"))
-            clients.append(client)
+        clients = [await stack.enter_async_context(app.client(backend.address)) for app in apps]
         await submitted(clients[0], 8)
-        for client in clients:
-            worker_app = asking_app(rate_per_second=0.001, burst=3)
-            await stack.enter_async_context(working(worker_app, client, concurrency=2))
+        for app, client in zip(apps, clients, strict=True):
+            await stack.enter_async_context(working(app, client, concurrency=2))
 
         async def all_tried() -> bool:
             return len(await last_reasons(clients[0])) == 8
@@ -204,7 +189,21 @@ async def test_turns_are_shared_by_all_workers_of_a_database(world: World, tmp_p
         reasons = await last_reasons(clients[1])
         assert reasons[:3] == [""] * 3
         assert all(reason.startswith("the turn at acme.example comes in ") for reason in reasons[3:])
-    await fetching.close()
+    backend.close()
+
+
+async def test_tasks_in_a_child_process_ask_by_the_same_turns(world: World, tmp_path: Path) -> None:
+    from tests.pipelines.jobs.web.asking import app
+
+    world.page(URL, "there")
+    async with app.client(tmp_path / "ramet.db") as client:
+        await submitted(client, 3)
+        await worked_off(app, client, target=TARGET)
+        assert {task.state for task in await tasks_of(client)} == {TaskState.SUCCESS}
+        [host] = await client.resources(HOST)
+    assert len(world.requests) == 3
+    assert host.tokens is not None
+    assert host.tokens < 4.0
 
 
 async def test_connections_are_closed_when_a_worker_ends(world: World, tmp_path: Path) -> None:
