@@ -51,14 +51,15 @@ BOARDS: Mapping[str, tuple[str, str | None, dict[str, str]]] = {
     "icims": ("https://careers-acme.icims.com/jobs/intro", "careers-acme", {"host": "careers-acme.icims.com"}),
     "eightfold": ("https://acme.eightfold.ai/careers", "acme", {"domain": "acme.com"}),
     "amazon": ("https://www.amazon.jobs/en/search", None, {}),
-    "rss": ("https://careers.acme.example/jobs.rss", None, {}),
+    "rss": ("https://careers.acme.example/feed.rss", None, {}),
+    "teamtailor_rss": ("https://careers.acme.example/jobs.rss", None, {}),
     "weworkremotely": ("https://weworkremotely.com/remote-jobs.rss", None, {}),
     "xml": ("https://careers.acme.example/feed.xml", None, {}),
     "jsonld": ("https://acme.example/jobs", None, {}),
 }
 """By the vendor's row: an address, a token and whatever else names one board."""
 
-KINDS = {"lever_eu": "lever", "workday_shared": "workday", "weworkremotely": "rss"}
+KINDS = {"lever_eu": "lever", "workday_shared": "workday", "weworkremotely": "rss", "teamtailor_rss": "rss"}
 """What detection calls these rows."""
 
 

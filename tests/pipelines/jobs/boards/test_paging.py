@@ -221,3 +221,21 @@ def test_a_repeated_address_is_not_asked_again_without_digests() -> None:
     request = Request("https://acme.teamtailor.com/jobs.json?page=2", headers=first_request(instruction).headers)
     body = json.dumps(feed(1, "?page=2")).encode()
     assert read_list(instruction, body, request=request, page=2, now=NOW).next is None
+
+
+def rss(start: int, end: int) -> bytes:
+    items = "".join(f"<item><title>Title {n}</title><link>/jobs/{n}</link></item>" for n in range(start, end))
+    return f'<rss version="2.0"><channel>{items}</channel></rss>'.encode()
+
+
+def test_a_feed_of_teamtailor_is_paged_by_offset_and_any_other_there_ends() -> None:
+    def answer(request: Request) -> bytes:
+        start = int(query(request)["offset"])
+        return rss(start, min(start + int(query(request)["per_page"]), 130))
+
+    pages, asked = walked(board("teamtailor_rss"), answer)
+    assert titles(pages) == [f"Title {n}" for n in range(130)]
+    assert len(asked) == 2
+    pages, asked = walked(board("teamtailor_rss"), lambda _: rss(0, 130))
+    assert len({posting.url for page in pages for posting in page.postings}) == 130
+    assert len(asked) == 2

@@ -27,6 +27,7 @@ Rules of a field
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -59,6 +60,7 @@ def _checked_pattern(pattern: str) -> str:
     return pattern
 
 
+@lru_cache(maxsize=1024)
 def _checked_selector(selector: str) -> str:
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 

@@ -32,6 +32,8 @@ class Vendor(Instruction):
     """What detection calls it, where that is not the row's name."""
     hosts: tuple[str, ...] = ()
     """Its hosts, with ``*``. Of several rows of one kind, the one that has the board's host is taken."""
+    paths: tuple[str, ...] = ()
+    """Its addresses on these hosts, with ``*``: path and query. None: all of them."""
     region: str | None = None
     """What detection found as ``region``, for this row to be taken."""
     host: str | None = None
@@ -112,8 +114,11 @@ def _vendor_of(found: Found) -> Vendor:
     if not rows:
         raise InputError(f"{found.kind} is no board that is known: {', '.join(sorted(vendors()))}")
     host, region = _host_of(found.url), found.ids.get("region")
+    path = found.url.partition("://")[2].removeprefix(host)
     for row in rows:
-        if _is_of(host, row) or (region is not None and row.region == region):
+        if _is_of(host, row) and (not row.paths or any(fnmatchcase(path, pattern) for pattern in row.paths)):
+            return row
+        if region is not None and row.region == region:
             return row
     return next((row for row in rows if row.vendor == found.kind), rows[0])
 
