@@ -92,6 +92,22 @@ async def test_the_same_seed_gives_the_same_run(app: App) -> None:
     assert await run(1) != await run(2)
 
 
+async def test_what_the_app_declares_holds_while_draining() -> None:
+    app = App()
+    app.resource("api", rate_per_second=0.5, burst=1.0)
+
+    @app.task("call", resource="api")
+    async def call(ctx: Context, number: int) -> float:
+        return ctx.now
+
+    async with fresh_client(app) as client:
+        await client.submit_many([(call, number) for number in range(4)])
+        drained = await drain(app, client)
+        told = sorted([task.result async for task in client.all_tasks()])
+    assert (drained.ran, drained.left) == (4, 0)
+    assert [later - told[0] for later in told] == pytest.approx([0.0, 2.0, 4.0, 6.0], abs=0.1)
+
+
 async def test_what_cannot_be_brought_on_is_left(app: App) -> None:
     async with fresh_client(app) as client:
         await client.submit("nobody serves this")

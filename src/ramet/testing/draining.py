@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ramet.engine.app import App
 from ramet.engine.client import Client
 from ramet.engine.errands import run_errand
+from ramet.engine.presence import declare_limits
 from ramet.engine.runner import Runner
 from ramet.engine.work import work_of
 from ramet.model.limits import LEASE_SECONDS
@@ -45,7 +46,8 @@ async def drain(
 ) -> Drained:
     """Run the app's handlers until nothing is left to do: retries, snoozes and all that was spawned included.
 
-    One handler at a time, in the order in which a worker would claim, through the code that a worker runs.
+    One handler at a time, in the order in which a worker would claim, through the code that a worker runs. Limits that
+    the app declares hold, as under a worker: a rate takes its time of the clock.
 
     Args:
         app: whose handlers to run.
@@ -59,6 +61,7 @@ async def drain(
     Raises:
         RuntimeError: it gave up.
     """
+    await declare_limits(app, client.store)
     draining = _Draining(app, client, kinds, seed)
     clock = client.clock if isinstance(client.clock, FakeClock) and advance else None
     began_at = client.clock.now()
