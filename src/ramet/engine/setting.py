@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -29,6 +30,9 @@ RETENTION_DAYS = 30.0
 LIMITS_PREFIX = "limits."
 TOLD_CHARACTERS_MAX = 500
 """Of what a check says about a value."""
+
+
+_LARGEST = {"int": 2**63 - 1, "float": sys.float_info.max}
 
 
 class Setting(NamedTuple):
@@ -94,6 +98,8 @@ class Setting(NamedTuple):
             numeric = isinstance(value, int | float) and not isinstance(value, bool)
             if not numeric or (self.value_type == "int" and value % 1 != 0):
                 raise ValueError(f"{self.name} is {value!r}: give {self._wanted()}")
+            if abs(value) > _LARGEST[self.value_type]:
+                raise ValueError(f"{self.name} is larger than any database holds: give {self._wanted()}")
             if not self.minimum <= value <= self.maximum:
                 raise ValueError(f"{self.name} is {value:g}: give {self._wanted()}")
             return int(value) if self.value_type == "int" else float(value)
