@@ -94,7 +94,7 @@ DEFINITIONS = (
         quality           TEXT,
         filter_result     TEXT,
         reason            TEXT,
-        warnings          TEXT,
+        score             TEXT,
         same_as           TEXT,
         fingerprint       TEXT,
         text_hash         BIGINT,
@@ -108,6 +108,7 @@ DEFINITIONS = (
     )""",
     "CREATE UNIQUE INDEX IF NOT EXISTS jobs_listings_by_source ON jobs_listings (source_id, external_id)",
     "CREATE INDEX IF NOT EXISTS jobs_listings_by_fingerprint ON jobs_listings (fingerprint)",
+    "CREATE INDEX IF NOT EXISTS jobs_listings_by_text ON jobs_listings (text_hash)",
     "CREATE INDEX IF NOT EXISTS jobs_listings_by_lineage ON jobs_listings (tracking_id, status)",
     """
     CREATE TABLE IF NOT EXISTS jobs_matches (
@@ -125,6 +126,16 @@ DEFINITIONS = (
         method            TEXT NOT NULL,
         posted_at         DOUBLE PRECISION,
         saved_at          DOUBLE PRECISION NOT NULL
+    )""",
+    # What models answered: the same question is not paid for twice.
+    """
+    CREATE TABLE IF NOT EXISTS jobs_model_answers (
+        request_key       TEXT PRIMARY KEY,
+        step              TEXT NOT NULL,
+        model             TEXT NOT NULL,
+        answer            TEXT NOT NULL,
+        cost              BIGINT NOT NULL,
+        answered_at       DOUBLE PRECISION NOT NULL
     )""",
     "CREATE INDEX IF NOT EXISTS jobs_matches_by_lineage ON jobs_matches (tracking_id)",
     "CREATE INDEX IF NOT EXISTS jobs_matches_by_score ON jobs_matches (match_score)",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PAGES = ("", "about", "about-us", "company", "careers")
 """What is looked at, below the website; the first is its home page."""
 
+RESERVED = ("example", "test")
+"""Names that are kept free for documents and tests; somebody's own servers stand there."""
 NAME_PREFIX = "name:"
 """What the key of a company without a website begins with."""
 
@@ -155,4 +157,4 @@ def _suffixes() -> TLDExtract:
     # Here, since it brings in a whole HTTP client (0.1 s). Only the list in the package is used: nothing is fetched.
     from tldextract import TLDExtract
 
-    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+    return TLDExtract(suffix_list_urls=(), cache_dir=None, extra_suffixes=RESERVED, include_psl_private_domains=True)

@@ -1,0 +1,24 @@
+"""The pipeline's app; its kinds are registered by the modules that have their handlers."""
+
+from __future__ import annotations
+
+from ramet import App, Limits
+from ramet.pipelines.jobs.declared import SETTINGS
+from ramet.pipelines.jobs.kinds import COMPANY, LISTING, SOURCE_RESOURCE
+from ramet.pipelines.jobs.tables import DEFINITIONS
+from ramet.pipelines.jobs.web import politeness
+
+LINEAGE_SECONDS = 6 * 3_600.0
+FAILED_RUNS_MAX = 5
+"""Failed runs in a row that switch a source off until a person looks at it."""
+LIMITS = Limits(lineage_seconds=LINEAGE_SECONDS)
+"""Depth 10 and three retries are the engine's own."""
+
+app = App(
+    limits=LIMITS,
+    tables=DEFINITIONS,
+    settings=SETTINGS,
+    import_kinds={"JOB": LISTING, "JOB_LISTING": LISTING, "COMPANY": COMPANY},
+)
+app.resource(f"{SOURCE_RESOURCE}*", breaker_failures=FAILED_RUNS_MAX)
+politeness.declare(app)

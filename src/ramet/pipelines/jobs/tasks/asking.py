@@ -1,0 +1,55 @@
+"""Requests of tasks: the stop list first, then the host's turn, then the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ramet import Context
+from ramet.pipelines.jobs.boards.instruction import Instruction
+from ramet.pipelines.jobs.errors import Refused
+from ramet.pipelines.jobs.filtering.stopping import stopped_host
+from ramet.pipelines.jobs.settings import JobsSettings
+from ramet.pipelines.jobs.web.politeness import ask
+from ramet.pipelines.jobs.web.request import Answer, Request
+
+
+def reads_html(instruction: Instruction) -> bool:
+    """Whether the list is on a page for people."""
+    return instruction.type in ("html", "jsonld")
+
+
+async def page(ctx: Context, url: str, settings: JobsSettings) -> Answer:
+    """A page that people read; robots.txt is kept to.
+
+    Raises:
+        Refused, Gone, TooLarge, Trouble: see :mod:`ramet.pipelines.jobs.errors`.
+        RetryAfter: the server named its time, or it is not our turn.
+    """
+    return await _asked(ctx, Request(url), settings, settings.fetch.page_bytes_max, None, robots=True)
+
+
+async def board(
+    ctx: Context, request: Request, settings: JobsSettings, validators: Mapping[str, str] | None = None, *, html: bool
+) -> Answer:
+    """An answer of a board's interface; with ``html`` it is one of its pages, for which robots.txt holds.
+
+    Raises:
+        Refused, Gone, TooLarge, Trouble: see :mod:`ramet.pipelines.jobs.errors`.
+        RetryAfter: the server named its time, or it is not our turn.
+    """
+    return await _asked(ctx, request, settings, settings.fetch.list_bytes_max, validators, robots=html)
+
+
+async def _asked(
+    ctx: Context,
+    request: Request,
+    settings: JobsSettings,
+    bytes_max: int,
+    validators: Mapping[str, str] | None,
+    *,
+    robots: bool,
+) -> Answer:
+    refused = stopped_host(request.url, settings.stop)
+    if refused is not None:
+        raise Refused(refused)
+    return await ask(ctx, request, settings.fetch, bytes_max=bytes_max, validators=validators, robots=robots)

@@ -1,0 +1,175 @@
+"""SOURCE_DISCOVERY: from an address to a source: discover, configure, test, enable."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from ramet import Context, Outcome
+from ramet.pipelines.jobs import records
+from ramet.pipelines.jobs.ai.selectors import discovered
+from ramet.pipelines.jobs.app import app
+from ramet.pipelines.jobs.boards.instruction import Instruction
+from ramet.pipelines.jobs.boards.names import name_request, read_name
+from ramet.pipelines.jobs.boards.paging import first_request
+from ramet.pipelines.jobs.boards.reading import read_list
+from ramet.pipelines.jobs.boards.vendors import instruction_for
+from ramet.pipelines.jobs.detecting.boards import board_of_url, boards_in_page
+from ramet.pipelines.jobs.detecting.found import GENERIC, GUESSED, Confidence, Found
+from ramet.pipelines.jobs.detecting.names import company_fits
+from ramet.pipelines.jobs.errors import Gone, InputError, Refused, WrongShape
+from ramet.pipelines.jobs.keys import key_of_discovery, source_id_of
+from ramet.pipelines.jobs.kinds import QUEUE, SCRAPE_SOURCE, SOURCE_DISCOVERY, DiscoveryPayload, SourcePayload
+from ramet.pipelines.jobs.live import settings_in_force
+from ramet.pipelines.jobs.records import ACTIVE, FAILED, PENDING, json_of, lineage_fields
+from ramet.pipelines.jobs.settings import JobsSettings
+from ramet.pipelines.jobs.tasks.asking import board as ask_board
+from ramet.pipelines.jobs.tasks.asking import page, reads_html
+from ramet.pipelines.jobs.tasks.tiers import task_priority
+
+NOTHING = "no board and no list of openings was found at this address: give the address of the list itself"
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What the live check of a source said."""
+
+    count: int
+    name: str | None
+    """What the board calls itself."""
+    fits: bool
+    """Whether that may be the company it was found for."""
+
+
+@app.task(SOURCE_DISCOVERY, key=key_of_discovery, queue=QUEUE, cycle_on="kind+key")
+async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
+    """Find out what board is at an address, and whether it answers."""
+    settings = await settings_in_force(ctx.client)
+    found = await _find(ctx, payload, settings)
+    if isinstance(found, Outcome):
+        return found
+    source_id = source_id_of(found)
+    known = await records.source_by_id(ctx.client, source_id)
+    if known is not None and known.status == ACTIVE and not payload.approved:
+        return ctx.skip(f"known: it is the source {source_id}")
+    await _begin(ctx, source_id, found, payload)
+    try:
+        instruction = instruction_for(found)
+        tested = await _test(ctx, instruction, payload, settings)
+    except (Gone, WrongShape, Refused, InputError) as refused:
+        _note(ctx, source_id, FAILED, "gone" if isinstance(refused, Gone) else "error", str(refused))
+        return ctx.fail(str(refused))
+    return await _decide(ctx, payload, found, source_id=source_id, instruction=instruction, tested=tested)
+
+
+async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings) -> Found | Outcome:
+    """The board: told by the address, or by the page that is there."""
+    found = board_of_url(payload.url)
+    address = payload.url
+    if found is not None and found.kind != GENERIC and _complete(found):
+        if found.via != GUESSED or await _answers(ctx, found, payload, settings):
+            return found
+        address = found.ids.get("page", address)
+    try:
+        answer = await page(ctx, address, settings)
+    except Refused as refused:
+        return ctx.fail(str(refused))
+    inside = await asyncio.to_thread(boards_in_page, answer.text, answer.url)
+    hinted = [one for one in inside if one.kind == payload.type_hint] or inside
+    usable = next((one for one in hinted if _complete(one)), None)
+    if usable is not None:
+        return usable
+    selectors = await discovered(ctx, answer.text, answer.url, settings)
+    if selectors is None:
+        return ctx.fail(NOTHING)
+    return Found(GENERIC, answer.url, None, {"selectors": json_of(selectors)}, Confidence.LOW, "model")
+
+
+async def _answers(ctx: Context, found: Found, payload: DiscoveryPayload, settings: JobsSettings) -> bool:
+    """Whether what was only guessed is there."""
+    try:
+        await _test(ctx, instruction_for(found), payload, settings)
+    except (Refused, WrongShape):
+        return False
+    return True
+
+
+def _complete(found: Found) -> bool:
+    """Whether the address alone says all that is needed."""
+    try:
+        instruction_for(found)
+    except InputError:
+        return False
+    return True
+
+
+async def _begin(ctx: Context, source_id: str, found: Found, payload: DiscoveryPayload) -> None:
+    """The record, before anything was tested."""
+    now = ctx.now
+    name = payload.company_name or found.token or found.url
+    ctx.write(
+        records.BEGIN_SOURCE,
+        (
+            source_id, name, found.kind, found.url, payload.company_id, payload.company_name, PENDING,
+            found.confidence.value, found.via, now, None, *lineage_fields(ctx), now,
+        ),
+    )  # fmt: skip
+    await ctx.checkpoint("test")
+
+
+async def _test(ctx: Context, instruction: Instruction, payload: DiscoveryPayload, settings: JobsSettings) -> Tested:
+    """The live check: the list answers in the shape that the instruction says, and the board's own name fits."""
+    html = reads_html(instruction)
+    request = first_request(instruction)
+    answer = await ask_board(ctx, request, settings, html=html)
+    found = await asyncio.to_thread(
+        read_list, instruction, answer.body, request=request, page=1, now=ctx.now, media_type=answer.media_type
+    )
+    name = next((posting.company for posting in found.postings if posting.company), None)
+    asked = name_request(instruction)
+    if asked is not None:
+        told = await ask_board(ctx, asked, settings, html=html)
+        name = read_name(instruction, told.body, told.media_type) or name
+    return Tested(len(found.postings), name, company_fits(name, payload.company_name))
+
+
+async def _decide(
+    ctx: Context, payload: DiscoveryPayload, found: Found, *, source_id: str, instruction: Instruction, tested: Tested
+) -> Any:
+    """Enable a sure source that is wanted; leave any other to a person."""
+    sure = found.enable_confidence is Confidence.HIGH
+    doubts = []
+    if not sure:
+        doubts.append(f"confidence is {found.enable_confidence.value}")
+    if not tested.fits:
+        doubts.append(f"the board calls itself {tested.name!r}, the company is {payload.company_name!r}")
+    if payload.validation_required:
+        doubts.append("a person wants to see it first")
+    enabled = payload.approved or (payload.auto_enable and not doubts)
+    company = payload.company_name or tested.name
+    if company and not instruction.company_name:
+        instruction = instruction.model_copy(update={"company_name": company})
+    note = (
+        None
+        if enabled
+        else f"{'; '.join(doubts) or 'not to be enabled at once'}: `ramet jobs sources approve {source_id}`"
+    )
+    now = ctx.now
+    ctx.write(
+        records.SAVE_SOURCE,
+        (
+            company or source_id, found.kind, found.url, json_of(instruction.stored()),
+            ACTIVE if enabled else PENDING, found.enable_confidence.value, now, "tested", tested.count, note, now,
+            source_id,
+        ),
+    )  # fmt: skip
+    if enabled:
+        known = await records.company_by_id(ctx.client, payload.company_id) if payload.company_id else None
+        scrape = SourcePayload(source_id=source_id, trigger="discovery")
+        ctx.spawn(SCRAPE_SOURCE, scrape, priority=task_priority(known.tier if known else None))
+    return {"source": source_id, "enabled": enabled, "listings": tested.count, "note": note}
+
+
+def _note(ctx: Context, source_id: str, status: str, last_status: str, note: str) -> None:
+    ctx.write(records.END_SOURCE, (status, last_status, note, ctx.now, source_id))

@@ -1,0 +1,159 @@
+"""Scraping: pages, limits, health, and what an empty list means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ramet.pipelines.jobs.choosing import switched_off
+from ramet.pipelines.jobs.kinds import SOURCE_RESOURCE
+from tests.pipelines.jobs.running.conftest import EAGER, Desk
+from tests.pipelines.jobs.world.boards import Board
+from tests.pipelines.jobs.world.openings import Opening
+from tests.pipelines.jobs.world.plays import busy, trouble, wrong_json
+
+DAY = 86_400.0
+
+
+def openings(count: int, start: int = 1) -> list[Opening]:
+    return [
+        Opening(str(at), f"Python Engineer {at}", location=f"Portland, OR {at}") for at in range(start, start + count)
+    ]
+
+
+async def source(desk: Desk, kind: str = "greenhouse", count: int = 3, **more: Any) -> tuple[str, Board]:
+    """A board with an enabled source whose first run is over."""
+    await desk.set(**EAGER)
+    board = desk.world.board(kind, "acme", openings(count), company="Acme", **more)
+    await desk.discover(board.url, approved=True, company_name="Acme")
+    return f"{kind}:acme", board
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["greenhouse", "ashby", "workable", "recruitee", "personio", "teamtailor", "breezy", "lever", "smartrecruiters"],
+)
+async def test_all_of_a_board_becomes_listings_once(desk: Desk, kind: str) -> None:
+    count = 120 if kind in ("lever", "smartrecruiters") else 3
+    source_id, _ = await source(desk, kind, count)
+    assert len(await desk.listings()) == count
+    run = await desk.scrape(source_id)
+    assert run.state == "success"
+    assert run.result["spawned"] == 0
+    assert len(await desk.listings()) == count
+
+
+async def test_what_a_limit_leaves_out_comes_with_the_next_run(desk: Desk) -> None:
+    source_id, _ = await source(desk, "lever", 0)
+    desk.world.board("lever", "acme", openings(250), company="Acme")
+    first = await desk.scrape(source_id, max_fan_out=100)
+    assert (first.result["spawned"], first.result["ended"]) == (100, "full")
+    assert first.result["left_out"] > 0
+    assert len(await desk.listings()) == 100
+    assert "left out" in (await desk.one("jobs_sources", "note"))[0]
+    second = await desk.scrape(source_id)
+    assert (second.result["spawned"], second.result["left_out"]) == (150, 0)
+    assert len(await desk.listings()) == 250
+
+
+async def test_five_failed_runs_disable_a_source_until_a_person_enables_it(desk: Desk) -> None:
+    source_id, board = await source(desk)
+    desk.world.behave(board.list_url, trouble(), forever=True)
+    for number in range(5):
+        assert source_id not in await switched_off(desk.client), number
+        run = await desk.scrape(source_id)
+        assert (run.state, run.attempts) == ("failed", 4)
+    assert "5 failures in a row" in (await switched_off(desk.client))[source_id]
+    skipped = await desk.scrape(source_id)
+    assert (skipped.state, str(skipped.reason).partition(":")[0]) == ("skipped", "source_disabled")
+    assert await desk.client.close_breaker(SOURCE_RESOURCE + source_id, by="a person")
+    desk.world.behave(board.list_url)
+    assert (await desk.scrape(source_id)).state == "success"
+
+
+async def test_a_server_that_asks_to_come_back_later_has_not_failed(desk: Desk) -> None:
+    source_id, board = await source(desk)
+    desk.world.behave(board.list_url, *[busy(30)] * 8)
+    run = await desk.scrape(source_id)
+    assert (run.state, run.attempts) == ("success", 1)
+    assert sum(resource.failures for resource in await desk.client.resources(SOURCE_RESOURCE + source_id)) == 0
+
+
+async def test_a_board_that_is_gone_is_disabled_at_once(desk: Desk) -> None:
+    source_id, board = await source(desk)
+    desk.world.remove(board.list_url)
+    run = await desk.scrape(source_id)
+    assert (run.state, run.attempts) == ("failed", 1)
+    assert "gone" in (await switched_off(desk.client))[source_id]
+    assert await desk.one("jobs_sources", "status, last_status") == ("disabled", "gone")
+
+
+async def test_an_answer_of_another_shape_is_a_failed_run_and_never_an_empty_board(desk: Desk) -> None:
+    source_id, board = await source(desk)
+    desk.world.behave(board.list_url, wrong_json())
+    run = await desk.scrape(source_id)
+    assert (run.state, run.attempts) == ("failed", 1)
+    assert await desk.one("jobs_sources", "last_status, most_listings") == ("error", 3)
+
+
+async def test_an_empty_list_where_there_were_openings_is_suspect(desk: Desk) -> None:
+    source_id, _ = await source(desk)
+    desk.world.board("greenhouse", "acme", [], company="Acme")
+    desk.clock.advance(10 * DAY)
+    run = await desk.scrape(source_id)
+    assert (run.state, str(run.reason).partition(":")[0]) == ("skipped", "suspect")
+    assert await desk.one("jobs_sources", "last_status, suspect, most_listings") == ("suspect", 1, 3)
+    assert await desk.rows("jobs_listings", "closed_at") == [(None,)] * 3
+    desk.world.board("greenhouse", "acme", openings(2), company="Acme")
+    assert (await desk.scrape(source_id)).state == "success"
+    assert (await desk.one("jobs_sources", "suspect"))[0] == 0
+
+
+async def test_what_a_board_shows_no_longer_is_closed_after_some_days(desk: Desk) -> None:
+    source_id, _ = await source(desk)
+    desk.world.board("greenhouse", "acme", openings(2), company="Acme")
+    desk.clock.advance(2 * DAY)
+    await desk.scrape(source_id)
+    assert len(await desk.rows("jobs_listings", "title", "closed_at IS NOT NULL")) == 0
+    desk.clock.advance(2 * DAY)
+    await desk.scrape(source_id)
+    assert await desk.rows("jobs_listings", "title", "closed_at IS NOT NULL") == [("Python Engineer 3",)]
+
+
+async def test_a_board_that_says_that_nothing_changed_is_believed(desk: Desk) -> None:
+    source_id, _ = await source(desk)
+    await desk.scrape(source_id)
+    desk.clock.advance(10 * DAY)
+    run = await desk.scrape(source_id)
+    assert run.result["ended"] == "unchanged"
+    assert len(await desk.rows("jobs_listings", "title", "closed_at IS NOT NULL")) == 0
+
+
+async def test_stop_list_and_title_refuse_before_a_task_is_made_and_are_asked_again_later(desk: Desk) -> None:
+    await desk.set(stop__keywords=["engineer 2"], filter__excluded_seniority=["3"])
+    source_id, _ = await source(desk)
+    assert await desk.listings() == {
+        "Python Engineer 1": "matched", "Python Engineer 2": "refused", "Python Engineer 3": "refused"
+    }  # fmt: skip
+    counts = await desk.client.counts()
+    assert sum(row.tasks for row in counts if row.kind == "LISTING") == 1
+    assert all(reason for (reason,) in await desk.rows("jobs_listings", "reason", "status = 'refused'"))
+    await desk.set(stop__keywords=[])
+    desk.world.board("greenhouse", "acme", openings(4), company="Acme")
+    await desk.scrape(source_id)
+    assert (await desk.listings())["Python Engineer 2"] == "matched"
+
+
+async def test_a_board_of_another_company_is_not_enabled(desk: Desk) -> None:
+    board = desk.world.board("greenhouse", "acme", openings(1), company="Quite Another Bakery")
+    await desk.discover(board.url, company_name="Acme")
+    status, note = await desk.one("jobs_sources", "status, note")
+    assert status == "pending_validation"
+    assert "Quite Another Bakery" in note
+
+
+async def test_a_board_that_does_not_exist_leaves_a_failed_source_that_says_so(desk: Desk) -> None:
+    task = await desk.discover("https://boards.greenhouse.io/nosuchboard")
+    assert task.state == "failed"
+    assert await desk.one("jobs_sources", "status, last_status") == ("failed", "gone")
