@@ -8,10 +8,28 @@ from typing import Any
 import httpcore2
 import pytest
 
-from ramet.pipelines.jobs.errors import Busy, Fetched, Refused, TooLarge, Trouble
+from ramet.pipelines.jobs.boards.instruction import Instruction
+from ramet.pipelines.jobs.boards.reading import first_request, read_list
+from ramet.pipelines.jobs.boards.vendors import instruction_for
+from ramet.pipelines.jobs.detecting.boards import board_of_url
+from ramet.pipelines.jobs.detecting.postings import posting_of_page
+from ramet.pipelines.jobs.errors import Busy, Fetched, Refused, TooLarge, Trouble, WrongShape
 from ramet.pipelines.jobs.web.fetching import Fetcher, fetcher
 from ramet.pipelines.shared.web.client import WebClient
-from tests.pipelines.jobs.world.plays import bomb, busy, cut_off, drip, garbled, hang, huge, redirect, trouble
+from tests.pipelines.jobs.world.openings import made_up
+from tests.pipelines.jobs.world.plays import (
+    bomb,
+    busy,
+    cut_off,
+    drip,
+    empty_jsonld,
+    garbled,
+    hang,
+    huge,
+    redirect,
+    trouble,
+    wrong_json,
+)  # fmt: skip
 from tests.pipelines.jobs.world.world import Action, World
 
 SITE = "https://acme.example"
@@ -170,3 +188,24 @@ async def test_a_certificate_is_checked_for_the_name(world: World, monkeypatch: 
         await fetcher().fetch(URL, bytes_max=MAX)
     assert isinstance(raised.value, Fetched)
     assert world.requests == []
+
+
+async def test_answers_of_a_wrong_shape_come_as_they_are_and_are_told_from_nothing(world: World) -> None:
+    board = world.board("lever", "acme", made_up(1))
+    world.behave(board.list_url, wrong_json())
+    answer = await fetcher().fetch(f"{board.list_url}?mode=json", bytes_max=MAX)
+    request = first_request(instruction_of(board.url))
+    with pytest.raises(WrongShape):
+        read_list(instruction_of(board.url), answer.body, request=request, page=1, now=0.0)
+
+
+async def test_one_empty_script_hides_nothing(world: World) -> None:
+    world.answer(URL, empty_jsonld("Captain"))
+    answer = await fetcher().fetch(URL, bytes_max=MAX)
+    assert posting_of_page(answer.text, answer.url, 0.0).title == "Captain"
+
+
+def instruction_of(url: str) -> Instruction:
+    found = board_of_url(url)
+    assert found is not None
+    return instruction_for(found)
