@@ -106,7 +106,8 @@ def _place(part: str) -> Place | None:
     pieces = [piece for piece in pieces if piece and len(piece) <= _NAME_CHARACTERS_MAX and _key(piece) not in AREAS]
     cities = [known for piece in pieces if (known := _CITIES.get(_key(piece))) is not None]
     country, region, offset, rest = _larger(pieces, cities)
-    city = next((piece for piece in rest if _may_be_city(piece)), None)
+    is_placed = country is not None
+    city = next((piece for piece in rest if _may_be_city(piece, is_placed)), None)
     for piece in rest:
         known = _CITIES.get(_key(piece))
         if known is not None and country in {None, known.country} and region in {None, known.region}:
@@ -145,9 +146,9 @@ def _larger(pieces: list[str], cities: list[_Known]) -> tuple[str | None, str | 
     return country, region, offset, rest
 
 
-def _may_be_city(piece: str) -> bool:
+def _may_be_city(piece: str, is_placed: bool) -> bool:
     """Whether a name that is not known may be a city's: no code, no number, no sentence."""
-    if (len(piece) <= 3 and piece.isupper()) or piece.count(" ") > 4 or not piece[0].isupper():
+    if (len(piece) <= 3 and piece.isupper()) or piece.count(" ") > 4 or not (is_placed or piece[0].isupper()):
         return _key(piece) in _CITIES
     return not any(character.isdigit() for character in piece)
 

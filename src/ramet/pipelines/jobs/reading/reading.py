@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -18,8 +19,10 @@ from ramet.pipelines.jobs.reading.technologies import canonical_technology, find
 from ramet.pipelines.jobs.reading.technology_names import FIELDS
 from ramet.pipelines.jobs.reading.years import years_of
 
-TEXT_CHARACTERS_MAX = 200_000
-"""Of a description; what is longer is no description."""
+MARKUP_CHARACTERS_MAX = 500_000
+TEXT_CHARACTERS_MAX = 100_000
+"""Of a description, with and without markup; what is longer is no description, and its rest is not read."""
+_NOT_OF_THE_WORK = frozenset({Part.ABOUT, Part.OFFERED, Part.REQUIRED})
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|&(?:#\w{1,6}|[a-zA-Z]{2,8});")
 
 
@@ -39,7 +42,7 @@ class Reading:
     years_min: int | None
     years_max: int | None
     technologies: tuple[str, ...]
-    """Canonical names, by the first mention; title and text, without what the company tells of itself."""
+    """Canonical names; of the title and the text, without what the company tells of itself."""
     required_technologies: tuple[str, ...]
     """Those that stand where the requirements are listed."""
     fields_of_work: tuple[str, ...]
@@ -77,19 +80,19 @@ class Reading:
 
 def read_posting(posting: Posting) -> Reading:
     """Read a posting by rules. Any text gives a reading; markup left in the description is taken out first."""
-    text = posting.description[:TEXT_CHARACTERS_MAX]
+    text = posting.description[:MARKUP_CHARACTERS_MAX]
     if _MARKUP.search(text):
         text = text_of(text)
-    text = text.replace("\u2011", "-").replace("\u2010", "-")
+    text = text[:TEXT_CHARACTERS_MAX].replace("\u2011", "-").replace("\u2010", "-")
     lower = text.lower()
     places = places_of(posting.location or "")
     sections = sections_of(text, posting.company)
     years_min, years_max = years_of(sections)
     seniority, word = seniority_of(posting.title, lower, years_min)
     arrangement, rule = arrangement_of(posting, lower)
-    technologies, fields_of_work = _named(posting, sections)
     requirements = joined(sections, Part.REQUIRED)
     required = find_technologies(requirements)
+    named = _named(posting, sections, required)
     return Reading(
         seniority=seniority,
         seniority_word=word,
@@ -100,9 +103,9 @@ def read_posting(posting: Posting) -> Reading:
         salary=salary_of(posting.salary, text, places[0].country if places else None),
         years_min=years_min,
         years_max=years_max,
-        technologies=technologies,
-        required_technologies=tuple(name for name in technologies if name in required),
-        fields_of_work=fields_of_work,
+        technologies=tuple(name for name in named if name not in FIELDS),
+        required_technologies=tuple(name for name in named if name in required and name not in FIELDS),
+        fields_of_work=tuple(name for name in named if name in FIELDS),
         employment_type=employment_of(posting, lower),
         is_management=is_management(posting.title, lower),
         requirements=requirements,
@@ -110,10 +113,9 @@ def read_posting(posting: Posting) -> Reading:
     )
 
 
-def _named(posting: Posting, sections: list[Section]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Technologies and fields of work that the work has to do with: not the company's praise of itself."""
-    told = [section.text for section in sections if section.part not in {Part.ABOUT, Part.OFFERED}]
-    found = find_technologies("\n".join([posting.title[:300], *told]))
+def _named(posting: Posting, sections: list[Section], required: Iterable[str]) -> list[str]:
+    """What the work has to do with: not what the company says in praise of itself, nor its own name."""
+    told = [section.text for section in sections if section.part not in _NOT_OF_THE_WORK]
+    found = dict.fromkeys([*find_technologies("\n".join([posting.title[:300], *told])), *required])
     found.pop(canonical_technology(posting.company or ""), None)
-    technologies = tuple(name for name in found if name not in FIELDS)
-    return technologies, tuple(name for name in found if name in FIELDS)
+    return list(found)

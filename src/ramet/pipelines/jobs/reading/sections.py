@@ -55,7 +55,7 @@ _KINDS: tuple[tuple[Part, str], ...] = (
         r"requirements?\b|required|qualifications?|qualified|what you(?:'?ll| will| should)? (?:need|bring|have|know)"
         r"|you (?:have|bring|need|offer)"
         r"|you'?(?:ll|ve) (?:have|need|got|bring)|who you are|who (?:we'?re|we are|are we|we) look(?:ing)?"
-        r"|look(?:ing)? for"
+        r"|look(?:ing)? for|expect from you|we (?:expect|need|want)\b|you should have"
         r"|must[- ]haves?|minimum|skills|your (?:profile|background|experience|skills|qualifications)|about you\b"
         r"|ideal candidate"
         r"|successful candidate|sounds? like you|you might|good fit|great fit|right fit|what it takes|to succeed"
@@ -138,7 +138,7 @@ def sections_of(text: str, company: str | None = None) -> list[Section]:
         lines.append(line)
     if lines:
         sections.append(_section(part, lines))
-    return sections
+    return [section for section in sections if section.text]
 
 
 def _unglued(text: str) -> str:
@@ -170,6 +170,8 @@ def _section(part: Part, lines: list[str]) -> Section:
 
 def _heading(line: str) -> Part | None:
     """What part begins with this line; None where it is no heading."""
+    if line.startswith(("#", "**", "__")):
+        line = line.strip("#*_ ")
     head, colon, rest = line[:_HEADING_CHARACTERS_MAX].partition(":")
     if not head or (not colon and (len(line) > _HEADING_CHARACTERS_MAX or line.rstrip()[-1:] in ".,;")):
         return None

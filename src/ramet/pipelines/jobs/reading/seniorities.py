@@ -38,7 +38,7 @@ _WORDS: tuple[tuple[Seniority, str], ...] = (
         r"|tech lead",
     ),
     (Seniority.SENIOR, r"semi[- ]?(?:senior|sr)", ),
-    (Seniority.SENIOR, r"senior|sr\.?|s[eê]nior|snr|expert|veteran|advanced|experienced|iii|iv|3|4|l[56]|ic[45]"
+    (Seniority.SENIOR, r"senior|sr\.?|s[eê]nior|snr|expert|veteran|advanced|experienced|iii|iv|l[56]|ic[45]"
      r"|architect"),
     (
         Seniority.JUNIOR,
@@ -48,7 +48,7 @@ _WORDS: tuple[tuple[Seniority, str], ...] = (
         r"|ausbildung|azubi|est[aá]gi(?:o|[aá]rio)|becari[oa]"
         r"|stagiaire|stage|alternance|apprenti|student|university|campus|i|l[12]",
     ),
-    (Seniority.MID, r"mid(?![- ]?market)[- ]?(?:level|senior)?|intermediate|ii|2|l[34]|ic3|pleno|confirm[ée]"),
+    (Seniority.MID, r"mid(?![- ]?market)[- ]?(?:level|senior)?|intermediate|ii|l[34]|ic3|pleno|confirm[ée]"),
     (Seniority.LEAD, r"manager(?:in)?|supervisor"),
 )  # fmt: skip
 _TITLE = [
@@ -76,10 +76,7 @@ _PEOPLE = re.compile(
     r"|hire and manage) (?:and \w+ )?(?:a |the |our )?(?:growing |small )?(?:team|group) of\b"
     r"|\bperformance reviews\b|\bleading a (?:small|large|growing|high)[\w, -]{0,30}team\b",
 )
-_LEVEL = (
-    r"(?P<word>senior|sr\.|junior|staff|principal|lead|mid[- ]level|mid[- ]senior|entry[- ]level|intermediate"
-    r"|experienced)"
-)
+_LEVEL = r"(?P<word>senior|sr\.|junior|staff|principal|lead|mid[- ]level|mid[- ]senior|entry[- ]level|intermediate)"
 _SENTENCE = re.compile(
     r"\b(?:seeking|looking for|hiring|in our|(?:need|for|are|as) an?) (?:an? |our |the |exceptional |talented |skilled "
     rf"|highly skilled )*{_LEVEL} (?:or \S+ )?"
@@ -87,14 +84,13 @@ _SENTENCE = re.compile(
     r"|programmer|specialist|manager)"
 )
 _LABEL = re.compile(rf"\b(?:seniority|level|experience level|career level|job level)\s?:\s?{_LEVEL}")
-_LEVELS = ("senior", "sr.", "junior", "staff", "principal", "lead", "mid", "entry", "intermediate", "experienced")
+_LEVELS = ("senior", "sr.", "junior", "staff", "principal", "lead", "mid", "entry", "intermediate")
 _OF_PEOPLE = ("direct report", "people manag", "people-manag", "team of", "group of", "performance rev", "leading a ")
 _OF_TEXT = {
     "senior": Seniority.SENIOR, "sr.": Seniority.SENIOR, "junior": Seniority.JUNIOR, "staff": Seniority.STAFF,
     "principal": Seniority.PRINCIPAL,
     "lead": Seniority.LEAD, "mid-level": Seniority.MID, "mid-senior": Seniority.SENIOR,
     "entry-level": Seniority.JUNIOR, "intermediate": Seniority.MID,
-    "experienced": Seniority.SENIOR,
 }  # fmt: skip
 _SHORT = frozenset("i ii iii iv 2 3 4".split())
 _LAST = re.compile(r"[\s,(-](?:i{1,3}|iv|[234])(?=$|\s*[-,(/|\u2013—:])", re.IGNORECASE)

@@ -11,8 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ramet.pipelines.jobs.reading.industry_names import ENTERPRISE, MODELS, TESTS
 from ramet.pipelines.jobs.reading.technology_names import DATA, FRAMEWORKS, LANGUAGES
 from ramet.pipelines.jobs.reading.tool_names import CLOUD, PRODUCTS
+from ramet.pipelines.jobs.reading.trade_names import DATA_TOOLS, PLATFORMS, WEB
 
 _WORDS = re.compile(r"(\w+(?:\.\w+)*(?:\+\+|[#♯](?!\w))?)")
 _NET = re.compile(r"\.(?<![\w.]\.)(?=[Nn][Ee][Tt]\b)")
@@ -84,13 +86,17 @@ def _parts(text: str) -> list[str]:
         text = _ADDRESS.sub(" ", text)
     parts = _split(text)
     dotted = [place for place in range(1, len(parts), 2) if "." in parts[place]]
-    for place in reversed(dotted):
+    whole: list[str] = []
+    last = 0
+    for place in dotted:
         word = parts[place]
         pieces = word.split(".")
         if word.lower() not in _NAMES and pieces[-1].lower() not in _TOP_LEVEL:
             # Sentences without a space between them.
-            parts[place : place + 1] = [part for piece in pieces for part in (piece, ".")][:-1]
-    return parts
+            whole += parts[last:place]
+            whole += [part for piece in pieces for part in (piece, ".")][:-1]
+            last = place + 1
+    return whole + parts[last:] if last else parts
 
 
 def _split(text: str) -> list[str]:
@@ -166,11 +172,14 @@ def _is_list(parts: list[str], one: _Hit, other: _Hit) -> bool:
     return all(_LIST.fullmatch(gap) is not None for gap in (between[0], between[2]))
 
 
+_TABLES = (LANGUAGES, FRAMEWORKS, DATA, CLOUD, PRODUCTS, WEB, PLATFORMS, DATA_TOOLS, MODELS, TESTS, ENTERPRISE)
+
+
 def _table() -> tuple[dict[str, list[_Name]], dict[str, str]]:
     """Names by their first word, longest first; and canonical names by spelling."""
     names: dict[str, list[_Name]] = {}
     spellings: dict[str, str] = {}
-    for line in "\n".join((LANGUAGES, FRAMEWORKS, DATA, CLOUD, PRODUCTS)).splitlines():
+    for line in "\n".join(_TABLES).splitlines():
         if not line:
             continue
         canonical, _, others = line.partition(":")

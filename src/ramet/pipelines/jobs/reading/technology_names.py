@@ -47,7 +47,7 @@ apex: ?Apex|salesforce apex
 solidity: =Solidity
 zig: ?Zig
 elm: ?Elm
-bash: shell scripting|shell scripts|bash scripting|unix shell
+bash: ?Shell|shell scripting|shell scripts|bash scripting|unix shell
 powershell: power shell
 sql:
 t-sql: tsql|transact sql
@@ -254,22 +254,8 @@ protobuf: protocol buffers|protobufs
 """
 
 FIELDS = frozenset(
-    {
-        "rest",
-        "etl",
-        "nosql",
-        "oauth",
-        "dns",
-        "siem",
-        "web3",
-        "blockchain",
-        "machine learning",
-        "deep learning",
-        "computer vision",
-        "natural language processing",
-        "llm",
-        "ci/cd",
-        "microservices",
-    }
+    "machine learning|deep learning|computer vision|natural language processing|llm|rag|blockchain|web3|ci/cd"
+    "|microservices|pwa|etl|nosql|siem|mainframe|rest|rpc|oauth|dns|tcp/ip|bgp|ospf|mpls|sd-wan|vpc|aws iam|kms|i2c|spi"
+    "|uart|edi|rtos|mpi".split("|")
 )
-"""What is a field or a way of work, a style of interface or a kind of tool, and no technology that has one name."""
+"""Fields and ways of work, styles of interfaces, protocols of networks, kinds of tools: no products."""

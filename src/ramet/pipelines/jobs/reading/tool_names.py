@@ -101,7 +101,6 @@ perforce:
 linux: rhel|red hat enterprise linux|ubuntu|centos|debian
 unix: =Unix
 windows server:
-bash scripts: ?Shell
 prometheus: =Prometheus
 grafana:
 datadog: =Datadog|data dog
@@ -239,7 +238,7 @@ civil 3d: civil3d
 revit: =Revit
 solidworks:
 blender: ?Blender
-photoshop:
+photoshop: adobe photoshop
 plc: ^PLC|^PLCs
 scada: ^SCADA
 labview:

@@ -18,7 +18,7 @@ _WORDS = {
 _COUNT = rf"(?:\d{{1,2}}|{'|'.join(_WORDS)})"
 _SPOKEN = re.compile(
     rf"(?<![\w,$€£/-])(?<!\d\.)(?P<low>{_COUNT})(?:\s?\(\d{{1,2}}\+?\))?\s?(?P<plus>\+|or more|plus)?"
-    rf"(?:\s?(?:-|\u2013|—|\u2011|to|bis|a|à|or)\s?(?P<high>{_COUNT})(?:\s?\(\d{{1,2}}\))?\s?\+?)?"
+    rf"(?:\s?(?:-|\u2013|—|\u2011|to|and|bis|a|à|or)\s?(?P<high>{_COUNT})(?:\s?\(\d{{1,2}}\))?\s?\+?)?"
     rf"[\s-]?(?:\+\s?)?(?:full |or more |plus |additional )?"
     rf"(?:(?P<english>years?|yrs?|yoe)\b|(?P<foreign>jahren?|ans|ann[ée]es|años|anos|anni|jaar|lat|år)\b)",
     re.IGNORECASE,
@@ -32,7 +32,7 @@ _TELLS = re.compile(
     re.IGNORECASE,
 )
 _ASKS_BEFORE = re.compile(
-    r"(?:at least|minimum(?: of)?|min\.?|more than|over|requires?|required|must have|you have|with|experience"
+    r"(?:at least|minimum(?: of)?|min\.?|more than|requires?|required|must have|you have|with|experience"
     r"|mindestens|m[ií]nimo|al menos"
     r"|au moins|ten minste|experi[eê]ncia)[\s:,(-]*(?:de |of )?$",
     re.IGNORECASE,
@@ -60,7 +60,7 @@ _COMPANY = re.compile(
 _ALTERNATIVE = re.compile(
     r"\b(?:or|in lieu|alternatively|equivalent combination|master'?s|ph\.?d|doctorate|advanced degree)\b", re.IGNORECASE
 )
-_PREFERRED = re.compile(r"prefer|ideal|nice to have|a plus|bonus|desir|von vorteil|deseable|desejável", re.IGNORECASE)
+_PREFERRED = re.compile(r"prefer|ideally|nice to have|a plus|bonus|desir|von vorteil|deseable|desejável", re.IGNORECASE)
 _SENTENCE = re.compile(r"[\n.;!?•]")
 
 
@@ -98,7 +98,7 @@ def _is_demand(match: re.Match[str], before: str, after: str) -> bool:
     if _NOT_BEFORE.search(before) or _NOT_AFTER.match(after):
         return False
     clause = _SENTENCE.split(after, 1)[0]
-    if _PREFERRED.search(before[-50:]) or _PREFERRED.search(clause[:80]):
+    if _PREFERRED.search(before[-50:]) or _PREFERRED.search(clause.partition(",")[0][:80]):
         return False
     sentence = _SENTENCE.split(before)[-1]
     if _COMPANY.search(sentence):
