@@ -12,7 +12,7 @@ from ramet.pipelines.jobs.boards.paging import first_request
 from ramet.pipelines.jobs.boards.vendors import instruction_for, vendors
 from ramet.pipelines.jobs.detecting.addresses import board_of_url
 from ramet.pipelines.jobs.detecting.found import HIGHEST, Confidence, Found
-from ramet.pipelines.jobs.errors import InputError
+from ramet.pipelines.jobs.errors import InputError, WrongShape
 from tests.pipelines.jobs.boards.boards import BOARDS, board, read
 
 URLS = {
@@ -128,6 +128,27 @@ def test_a_page_is_read_by_discovered_selectors() -> None:
     assert (posting.title, posting.url) == ("Chef & Cook", "https://acme.example/careers/1")
     assert (posting.location, posting.company) == ("Lyon", "Acme")
     assert posting.detail_url == posting.url
+
+
+def test_openings_in_a_script_of_a_page_are_read() -> None:
+    embedded = {
+        "embedded": "window.app['jobs'] = ",
+        "response_path": "list",
+        "fields": {"title": "title", "url": "link", "location": "place"},
+        "base_url": "https://jobs.acme.example/",
+    }
+    found = Found("generic", "https://acme.example/jobs", None, {"embedded": json.dumps(embedded)}, Confidence.LOW, "x")
+    instruction = instruction_for(found)
+    assert Instruction.of(instruction.stored()) == instruction
+    assert "html" in first_request(instruction).headers["Accept"]
+    value = "{list: [{title: 'Cook \\'R\\' us', link: '/1', place: \"Lyon\",},]}"
+    (posting,) = read(instruction, f"<!doctype html><script>window.app['jobs'] = {value};</script>").postings
+    assert (posting.title, posting.url, posting.location) == ("Cook 'R' us", "https://jobs.acme.example/1", "Lyon")
+    assert posting.detail_url == posting.url
+    with pytest.raises(WrongShape, match=r"window\.app"):
+        read(instruction, "<!doctype html><script>window.other = []</script>")
+    with pytest.raises(InputError):
+        instruction_for(Found("generic", "https://a.example", None, {"embedded": '{"url": "x"}'}, Confidence.LOW, "x"))
 
 
 def test_the_item_itself_may_be_the_link() -> None:

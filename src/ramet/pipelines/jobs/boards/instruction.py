@@ -212,7 +212,7 @@ class Instruction(_Shape):
     body: dict[str, Any] | None = None
     headers: dict[str, str] = Field(default_factory=dict)
     embedded: str | None = None
-    """JSON in a page: the script's CSS selector, or the text right before the JSON."""
+    """JSON in a page: the CSS selector of its script (``script#id``), or the text right before the value."""
     response_path: Path = ""
     total_path: Path | None = None
     fields: dict[str, Rules] = Field(default_factory=dict)

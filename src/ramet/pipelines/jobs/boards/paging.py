@@ -118,7 +118,8 @@ def _body(request: Request) -> dict[str, Any] | None:
 
 
 def _request(instruction: Instruction, url: str, body: Mapping[str, Any] | None) -> Request:
-    headers = {"Accept": ACCEPT[instruction.type], **instruction.headers}
+    kind = "html" if instruction.embedded is not None else instruction.type
+    headers = {"Accept": ACCEPT[kind], **instruction.headers}
     if instruction.method == "GET":
         return Request(url, headers=headers)
     sent = json.dumps(dict(body or {}), separators=(",", ":")).encode()

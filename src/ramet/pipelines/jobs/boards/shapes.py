@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element, ParseError
 
 from ramet.pipelines.jobs.boards.instruction import Instruction
 from ramet.pipelines.jobs.boards.paths import values_at
+from ramet.pipelines.jobs.detecting.literals import value_in_script
 from ramet.pipelines.jobs.errors import WrongShape
 from ramet.pipelines.jobs.web.charsets import text_of_bytes
 
@@ -18,6 +19,7 @@ DEPTH_MAX = 40
 ENTRIES_MAX = 50_000
 """Entries of one answer. Boards with more than some thousands have pages."""
 _SHOWN = 60
+_SCRIPT = re.compile(r"script(?:#[\w-]{1,100}|\[[^\]]{1,100}\])")
 Entry = TypeVar("Entry")
 
 
@@ -61,7 +63,7 @@ def described(value: Any) -> str:
 
 
 def parsed_json(instruction: Instruction, body: bytes, media_type: str = "") -> Any:
-    """The JSON of an answer, or in a page.
+    """The JSON of an answer, or the value in a page's script, which may be written as JavaScript writes it.
 
     Raises:
         WrongShape: there is none.
@@ -69,7 +71,7 @@ def parsed_json(instruction: Instruction, body: bytes, media_type: str = "") -> 
     source = body if instruction.embedded is None else _embedded(instruction, text_of_bytes(body, media_type))
     try:
         if isinstance(source, str):
-            return json.JSONDecoder(parse_constant=_no_number).raw_decode(source.lstrip())[0]
+            return value_in_script(source.lstrip())[0]
         try:
             return json.loads(source, parse_constant=_no_number)
         except UnicodeDecodeError:
@@ -85,7 +87,7 @@ def _no_number(_: str) -> None:
 
 def _embedded(instruction: Instruction, page: str) -> str:
     where = instruction.embedded or ""
-    if where.startswith("script"):
+    if _SCRIPT.fullmatch(where):
         from ramet.pipelines.jobs.boards.pages import first_text
 
         found = first_text(page, where)

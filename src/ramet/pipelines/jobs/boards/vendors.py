@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -13,10 +14,12 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import Field, ValidationError
 
-from ramet.pipelines.jobs.boards.instruction import Instruction, Selectors, is_valid
+from ramet.pipelines.jobs.boards.instruction import Instruction, is_valid
 from ramet.pipelines.jobs.detecting.found import Found
 from ramet.pipelines.jobs.errors import InputError
 
+_EMBEDDED = frozenset({"embedded", "response_path", "fields", "base_url"})
+"""What detection says of openings in a page's script."""
 _PLACEHOLDER = re.compile(r"\{([a-z_]{1,40})\}")
 _WHEN_READ = frozenset({"offset", "page"})
 """What an address may still have in it: it is filled in for each page."""
@@ -71,7 +74,8 @@ def instruction_for(found: Found, *, company_name: str | None = None) -> Instruc
     """How to read a board that detection found.
 
     Args:
-        found: of a page that no vendor made, its ``ids`` have ``selectors``: as JSON, what detection discovered.
+        found: of a page that no vendor made, its ``ids`` have ``selectors`` or ``embedded``: as JSON, what detection
+            discovered.
         company_name: whose board it is, for openings that do not say.
 
     Raises:
@@ -79,8 +83,8 @@ def instruction_for(found: Found, *, company_name: str | None = None) -> Instruc
     """
     vendor = _vendor_of(found)
     known = _known(vendor, found)
-    selectors = found.ids.get("selectors") if vendor.type == "html" and vendor.selectors is None else None
-    missing = [name for name in vendor.needs if name not in known and (name != "selectors" or not selectors)]
+    discovered = _discovered(found) if "selectors" in vendor.needs else {}
+    missing = [name for name in vendor.needs if name not in known and (name != "selectors" or not discovered)]
     if missing:
         raise InputError(
             f"{found.kind}: the {' and the '.join(missing)} cannot be told from {found.url[:200]}: "
@@ -97,14 +101,31 @@ def instruction_for(found: Found, *, company_name: str | None = None) -> Instruc
     if vendor.name is not None and vendor.name.url is not None:
         own["name"] = vendor.name.model_copy(update={"url": _filled(vendor.name.url, known)})
     try:
-        if selectors:
-            own["selectors"] = Selectors.model_validate_json(selectors)
-        made = Instruction.model_validate(own)
+        made = Instruction.model_validate(own | discovered)
     except ValidationError as error:
         raise InputError(f"{found.kind}: {error.errors()[0]['msg']}: {found.url[:200]}") from None
     if wanting := is_valid(made):
         raise InputError(f"{found.kind}: {wanting[0]} is missing for {found.url[:200]}")
     return made
+
+
+def _discovered(found: Found) -> dict[str, Any]:
+    """Of a page that no vendor made, what says where its openings are: in its elements, or in one of its scripts."""
+    if selectors := found.ids.get("selectors"):
+        return {"selectors": _object(selectors)}
+    embedded = _object(found.ids.get("embedded", "{}"))
+    if not embedded:
+        return {}
+    detail = {"url": (embedded.get("fields") or {}).get("url", "url")}
+    return {**embedded, "type": "json", "detail": detail} if set(embedded) <= _EMBEDDED else {}
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _vendor_of(found: Found) -> Vendor:
