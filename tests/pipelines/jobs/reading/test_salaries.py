@@ -9,7 +9,7 @@ from ramet.pipelines.jobs.reading.salaries import Salary, salary_of
 K = 1_000
 
 
-def usd(low: int, high: int | None = None) -> Salary:
+def usd(low: int | None, high: int | None) -> Salary:
     return Salary(low, high, "USD")
 
 
@@ -24,10 +24,13 @@ def usd(low: int, high: int | None = None) -> Salary:
         ("Based Salary range for this role is: 140,000-200,000 USD/Year", usd(140 * K, 200 * K)),
         ("$245,000 - $345,000/year + benefits", usd(245 * K, 345 * K)),
         ("base salary for this position is $139,900 to $199,300 per year", usd(139_900, 199_300)),
-        ("Salary: $150,000", usd(150 * K)),
-        ("You earn $130,000 per year.", usd(130 * K)),
+        ("Salary: $150,000", usd(150 * K, 150 * K)),
+        ("You earn $130,000 per year.", usd(130 * K, 130 * K)),
+        ("Salary from $130,000, or more", usd(130 * K, None)),
+        ("Salary: $130k+", usd(130 * K, None)),
+        ("Pay of up to $130k", usd(None, 130 * K)),
         ("Compensation: $45 - $60 per hour", usd(45 * 2_080, 60 * 2_080)),
-        ("Rate: $55/hr", usd(55 * 2_080)),
+        ("Rate: $55/hr", usd(55 * 2_080, 55 * 2_080)),
         ("The hourly pay range is $25.50 to $31.25", usd(53_040, 65 * K)),
         ("Salary $6,000 - $8,000 per month", usd(72 * K, 96 * K)),
         ("Gehalt: 60.000 € - 75.000 € pro Jahr", Salary(60 * K, 75 * K, "EUR")),
@@ -92,10 +95,14 @@ def test_a_range_counts_before_single_amounts() -> None:
         ("USD 130200-211400", usd(130_200, 211_400)),
         ("USD 150000.00-200000.00", usd(150 * K, 200 * K)),
         ("$196,900 - $246,100", usd(196_900, 246_100)),
-        ("120000", usd(120 * K)),
+        ("120000", usd(120 * K, 120 * K)),
         ("EUR 55000 - 70000 a year", Salary(55 * K, 70 * K, "EUR")),
         ("$40 - $50 an hour", usd(40 * 2_080, 50 * 2_080)),
-        ("Up to $150,000", usd(150 * K)),
+        ("Up to $150,000", usd(None, 150 * K)),
+        ("up to £120,000 a year", Salary(None, 120 * K, "GBP")),
+        ("from €90,000 a year", Salary(90 * K, None, "EUR")),
+        ("102,800 CAD - 137,000 CAD a year", Salary(102_800, 137 * K, "CAD")),
+        ("$45 - $60.50 an hour", usd(93_600, 125_840)),
     ],
 )
 def test_a_field_of_a_board(field: str, salary: Salary) -> None:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from ramet.pipelines.jobs.posting import Posting
-from ramet.pipelines.jobs.reading.places import Place, places_of
+from ramet.pipelines.jobs.reading.places import is_wide, places_of
 from ramet.pipelines.jobs.reading.windows import around
 
 
@@ -148,7 +148,7 @@ def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
     if _host(posting.url) in REMOTE_BOARDS:
         return Arrangement.REMOTE, "board"
     places = places_of(posting.location or "")
-    if posting.location and all(_is_wide(place) for place in places) and (places or _is_area(posting.location)):
+    if is_wide(posting.location or ""):
         return Arrangement.REMOTE, "country"
     if len(places) == 1 and places[0].city is not None and places[0].country is not None:
         return Arrangement.ONSITE, "city"
@@ -185,12 +185,3 @@ def _host(url: str) -> str:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:
         return ""
-
-
-def _is_wide(place: Place) -> bool:
-    return place.city is None and place.region is None and place.country is not None
-
-
-def _is_area(location: str) -> bool:
-    """Whether a place of which nothing is left is a part of the world: ``Americas``, ``EMEA``."""
-    return any(character.isalpha() for character in location)

@@ -279,7 +279,6 @@ AREAS = frozenset(
     "|nordics|dach|benelux|uki|worldwide|any|global|world|anywhere|earth|international|northeast|southeast|northwest"
     "|southwest|midwest|east coast"
     "|west coast|east|west|north|south|central|eastern|western|usca|us east|us west|amer|european union|any location"
-    "|all locations"
-    "|multiple locations|various locations|nationwide|anywhere in the world".split("|")
+    "|anywhere in the world".split("|")
 )
-"""Parts of the world, and no place at all."""
+"""Parts of the world and of countries, and all of it."""

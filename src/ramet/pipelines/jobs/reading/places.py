@@ -73,6 +73,17 @@ def places_of(text: str) -> tuple[Place, ...]:
     return tuple(found)
 
 
+def is_wide(text: str) -> bool:
+    """Whether a field of places names nothing smaller than a country: "United States", "Americas", "Europe; Canada"."""
+    parts = [piece for part in _BETWEEN_PLACES.split(text[:_CHARACTERS_MAX]) for piece in _pieces(part)]
+    return bool(parts) and all(_key(piece) in AREAS or _is_country(piece) for piece in parts)
+
+
+def _is_country(piece: str) -> bool:
+    places = places_of(piece)
+    return len(places) == 1 and places[0].city is None and places[0].region is None
+
+
 def is_at(place: Place, city: str, region: str) -> bool:
     """Whether a place is this city of this state or country.
 
@@ -102,8 +113,8 @@ def _place(part: str) -> Place | None:
     coded = _CODED.fullmatch(part.strip())
     if coded is not None:
         part = f"{coded[3]}, {coded[2]}, {coded[1]}"
-    pieces = [_CODE_OF_POST.sub("", piece.strip(_PUNCTUATION)) for piece in _PIECES.split(_HOW.sub(" , ", part))]
-    pieces = [piece for piece in pieces if piece and len(piece) <= _NAME_CHARACTERS_MAX and _key(piece) not in AREAS]
+    pieces = [_CODE_OF_POST.sub("", piece) for piece in _pieces(part) if _key(piece) not in AREAS]
+    pieces = [piece for piece in pieces if piece and len(piece) <= _NAME_CHARACTERS_MAX]
     cities = [known for piece in pieces if (known := _CITIES.get(_key(piece))) is not None]
     country, region, offset, rest = _larger(pieces, cities)
     is_placed = country is not None
@@ -115,6 +126,11 @@ def _place(part: str) -> Place | None:
     if city is None and region is None and country is None:
         return None
     return Place(city, region, country, offset)
+
+
+def _pieces(part: str) -> list[str]:
+    """What commas and dashes divide, without words on how work is done."""
+    return [stripped for piece in _PIECES.split(_HOW.sub(" , ", part)) if (stripped := piece.strip(_PUNCTUATION))]
 
 
 def _larger(pieces: list[str], cities: list[_Known]) -> tuple[str | None, str | None, float | None, list[str]]:

@@ -28,7 +28,10 @@ _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|&(?:#\w{1,6}|[a-zA-Z]{2,8});")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a posting says. Nothing here is guessed: what is not told is None, unknown or empty."""
+    """What a posting says; what it does not tell is None, unknown or empty.
+
+    Two values may be inferred, and say so: a seniority without a word, an arrangement by the rule ``city``.
+    """
 
     seniority: Seniority
     seniority_word: str | None

@@ -98,6 +98,11 @@ _OTHER_AFTER = re.compile(
     r"|toward|credit|reimburs|referral|learning)",
     re.IGNORECASE,
 )
+_AT_MOST = re.compile(r"(?:up to|at most|max(?:imum)?(?: of)?|bis(?: zu)?|jusqu'à|hasta|até)[\s:]*$", re.IGNORECASE)
+_AT_LEAST = re.compile(
+    r"(?:from|starting(?: at| from)?|starts at|at least|min(?:imum)?(?: of)?|ab|à partir de|desde|a partir de)[\s:]*$",
+    re.IGNORECASE,
+)
 _CENTS = re.compile(r"[.,]\d{1,2}$")
 
 
@@ -116,6 +121,8 @@ class _Offer:
     low: float
     high: float | None
     """None: one amount only."""
+    side: int
+    """Of one amount: -1, "up to" it; 1, "from" it; 0, it."""
     currency: str
     said: bool
     """Whether words around it say that it is pay."""
@@ -151,8 +158,8 @@ def _widest(offers: list[_Offer]) -> Salary | None:
     ranges = [offer for offer in ranges if offer.currency == currency]
     low = min(offer.low for offer in ranges)
     high = max(offer.high or offer.low for offer in ranges)
-    single = all(offer.high is None for offer in ranges) and low == high
-    return Salary(round(low), None if single else round(high), currency)
+    sides = {offer.side for offer in ranges}
+    return Salary(None if sides == {-1} else round(low), None if sides == {1} else round(high), currency)
 
 
 def _overlap(one: _Offer, other: _Offer) -> bool:
@@ -217,7 +224,15 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
         return None
     if not is_field and _is_other(before, may_be_perk=high is None or low < _NO_PERK_FROM * worth):
         return None
-    return _Offer(low, high, currency, said)
+    side = 0 if high is not None else _side(before, money)
+    return _Offer(low, high, side, currency, said)
+
+
+def _side(before: str, money: re.Match[str]) -> int:
+    """Whether a single amount is the most (-1), the least (1) or all (0) that is paid."""
+    if _AT_MOST.search(before):
+        return -1
+    return 1 if money["plus"] or _AT_LEAST.search(before) else 0
 
 
 def _is_other(before: str, *, may_be_perk: bool) -> bool:
