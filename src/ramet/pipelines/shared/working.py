@@ -72,6 +72,20 @@ async def run_watched(worker: Worker, watching: Coroutine[Any, Any, object], sto
     return heard[0] if heard else 0
 
 
+async def run_until(worker: Worker, over: Coroutine[Any, Any, object], stopping: Stopping = tell_stopping) -> int:
+    """Run a worker until `over` has ended; the signal that stopped it before, or 0. What `over` raises is raised."""
+    waiting = asyncio.create_task(over)
+    waiting.add_done_callback(lambda _: worker.drain())
+    try:
+        heard = await run_worker(worker, stopping)
+    finally:
+        waiting.cancel()
+        [ended] = await asyncio.gather(waiting, return_exceptions=True)
+    if isinstance(ended, Exception):
+        raise ended
+    return heard[0] if heard else 0
+
+
 async def look_on(
     look: Callable[[], Awaitable[Seen]], seconds: float, *, is_over: Callable[[Seen], bool] | None = None
 ) -> Seen:
