@@ -245,6 +245,31 @@ def test_a_page_without_anything_gives_nothing() -> None:
     assert jsonld_postings("", URL, NOW) == []
 
 
+HOSTILE = {
+    "nested": "<div>" * 100_000 + TEXT,
+    "navs": "<nav>" * 300 + "<aside>" * 50 + TEXT + "</nav>" * 300 + LABELLED,
+    "many navs": "<nav><aside>x</aside></nav>" * 100_000,
+    "labels": "<div>" + "<b>Location</b>" * 100_000 + "</div>",
+    "headings": f"<h1>{'Clerk - ' * 100_000}</h1>" + "<h1>Clerk - Acme | Jobs</h1>" * 10_000,
+    "five megabytes": "<p>You keep our files in order. </p>" * 150_000,
+    "described": "<div class='job-description'>" * 300 + TEXT * 10_000,
+    "properties": "<div itemscope itemtype='JobPosting'>" + "<p itemprop='title'>x</p>" * 50_000,
+    "scopes": "<div itemprop='jobLocation' itemscope itemtype='JobPosting'>" * 20_000,
+    "objects": script([CLERK] * 3_000),
+    "deep object": script('{"@graph":' * 900 + "{}" + "}" * 900),
+    "brackets": "<title>" + "[|" * 300_000 + "</title>",
+    "spaces": "<title>Clerk" + " " * 1_000_000 + "</title>",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_pages_are_read_to_an_end(name: str) -> None:
+    found = posting_of_page(HOSTILE[name], URL, NOW)
+    assert found.url == URL
+    assert len(found.title) <= 500
+    assert len(found.description) <= 200_000
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: (

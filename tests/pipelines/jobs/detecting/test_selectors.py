@@ -10,6 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from ramet.pipelines.jobs.boards.paging import first_request
+from ramet.pipelines.jobs.boards.reading import read_list
+from ramet.pipelines.jobs.boards.vendors import instruction_for
+from ramet.pipelines.jobs.detecting.boards import boards_in_page
 from ramet.pipelines.jobs.detecting.selectors import discover_selectors
 from tests.pipelines.jobs.corpus import corpus_file
 
@@ -88,6 +92,16 @@ def test_every_opening_of_a_layout_is_found_and_nothing_else(layout: str) -> Non
     for row, title, slug in zip(rows, TITLES, SLUGS, strict=False):
         assert row["title"].startswith(title)
         assert slug in row["url"]
+
+
+@pytest.mark.parametrize("layout", ["cards", "links", "list", "bare list"])
+def test_what_is_found_is_what_the_reader_of_boards_reads(layout: str) -> None:
+    html = f"<html><body>{MENU}{LAYOUTS[layout][0]}{FOOTER}</body></html>"
+    (board,) = boards_in_page(html, URL)[:1]
+    instruction = instruction_for(board)
+    page = read_list(instruction, html.encode(), request=first_request(instruction), page=1, now=1_795_000_000.0)
+    assert [posting.url.rpartition("/")[2].removesuffix(".html") for posting in page.postings] == SLUGS
+    assert all(posting.title.startswith(title) for posting, title in zip(page.postings, TITLES, strict=True))
 
 
 def test_place_and_date_are_found_where_they_are_named() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -104,21 +103,19 @@ def _told(tree: LexborHTMLParser, url: str, now: float) -> Posting | None:
             return postings[0].model_copy(update={"url": url})
         if postings:
             # Others are advertised beside it: the page's own one has its address or its heading.
+            here = [posting for posting in postings if _place_of(posting.url) == _place_of(url)]
+            if len(here) == 1:
+                return here[0]
             heading = title_of(tree).casefold()
-            for posting in postings:
-                if _path(posting.url) == _path(url) and sum(_path(other.url) == _path(url) for other in postings) == 1:
-                    return posting
-            for posting in postings:
+            for posting in here or postings:
                 if heading and posting.title.casefold() == heading:
                     return posting.model_copy(update={"url": url})
     return None
 
 
-def _path(url: str) -> str:
-    try:
-        return urlsplit(url).path.rstrip("/").casefold()
-    except ValueError:
-        return url
+def _place_of(url: str) -> tuple[str, str]:
+    address = address_of(url)
+    return (address.path.rstrip("/").casefold(), address.query) if address is not None else (url, "")
 
 
 def _fill(missing: dict[str, Any], found: Posting, name: str, value: str | None) -> None:
@@ -177,7 +174,7 @@ def _posted(tree: LexborHTMLParser, labelled_as: str | None, now: float) -> floa
 def _description(tree: LexborHTMLParser) -> str:
     """The text of the part of the page that describes it, else of its main part, else of all but what is beside it."""
     for selector in (_DESCRIBED, _MAIN):
-        texts = [_text(node) for node in tree.css(selector)[:REGIONS_MAX]]
+        texts = [_text(node) for node in _outermost(tree, selector)[:REGIONS_MAX]]
         longest = max(texts, key=len, default="")
         if len(longest) >= DESCRIPTION_MIN and not _TEMPLATE.search(longest):
             return longest[:TEXT_MAX]
@@ -190,11 +187,15 @@ def _description(tree: LexborHTMLParser) -> str:
 
 def _without(tree: LexborHTMLParser, selector: str) -> None:
     """The tree loses what fits. What lies within that goes with it, and must not be touched any more."""
+    for node in _outermost(tree, selector):
+        node.decompose()
+
+
+def _outermost(tree: LexborHTMLParser, selector: str) -> list[LexborNode]:
+    """What fits and lies in nothing that fits."""
     fitting = tree.css(selector)
     all_of_them = {node.mem_id for node in fitting}
-    outermost = [node for node in fitting if not _is_within(node, all_of_them)]
-    for node in outermost:
-        node.decompose()
+    return [node for node in fitting if not _is_within(node, all_of_them)]
 
 
 def _is_within(node: LexborNode, others: set[int]) -> bool:
