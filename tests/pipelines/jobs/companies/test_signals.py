@@ -18,6 +18,7 @@ SETTINGS = CompanySettings()
         ("", "All of our employees work remotely."),
         ("", "We have no physical office."),
         ("How we work", "100% remote."),
+        ("We are a remote-first company", ""),
         ("", "We are remote first, though our offices are always open."),
     ],
 )
@@ -34,6 +35,8 @@ def test_who_says_so_of_itself_is_remote_first(heading: str, text: str) -> None:
         "We work hybrid, with three days in the office. Some roles are fully remote.",
         "Various positions allow remote work.",
         "We are remote-friendly.",
+        "Sales manager, fully remote\nEngineer, 100% remote\nRemote, full-time\nDistributed systems engineer",
+        "This role is fully remote. The position is 100% remote.",
         "",
     ],
 )
@@ -42,8 +45,8 @@ def test_a_stray_word_or_a_product_for_others_is_not(text: str) -> None:
 
 
 def test_what_stands_on_every_page_counts_once() -> None:
-    once = remote_evidence([("", "Work from anywhere")])
-    assert remote_evidence([("", "Work from anywhere")] * 5) == once
+    once = remote_evidence([("", "Work from anywhere.")])
+    assert remote_evidence([("", "Work from anywhere.")] * 5) == once
     assert once.found == ("Work from anywhere",)
 
 

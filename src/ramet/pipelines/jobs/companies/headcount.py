@@ -60,6 +60,14 @@ _SERVED = re.compile(
     r"(?: over| more than| about| around| nearly| almost| some){0,2}\s{0,2}$",
     re.IGNORECASE,
 )
+_OTHERS_BEFORE = re.compile(
+    r"\b(?:help(?:s|ed|ing)?|serv(?:e|es|ed|ing)|reach(?:es|ed|ing)?|(?:trusted|used|loved) by|for|support(?:s|ed|ing)?"
+    r"|manag(?:e|es|ing)|lead(?:s|ing)?|oversee(?:ing)?|supervis(?:e|ing)|mentor(?:ing)?|part of|in|within|with)"
+    r"(?: over| more than| about| around| nearly| almost| some| a| an| our| the| cross-functional| small){0,3}"
+    r"\s{0,2}\Z",
+    re.IGNORECASE,
+)
+_OTHERS_AFTER = re.compile(r"[ ](?:\w{1,20} ){0,2}?(?:use|using|rely|relies|trust|benefit|love)\b", re.IGNORECASE)
 _BARE = re.compile(
     rf"^(?:(?:over|more than|about|around|approximately|approx\.?|roughly|nearly|almost|some|fewer than|less than|up to"
     rf"|at least|currently|between|its|well over|<|>|~|\u2248)\s{{0,2}}){{0,3}}{_COUNT}(?!\s?%)"
@@ -95,7 +103,7 @@ def headcount_of(text: str) -> Headcount | None:
     """How many work for a company, by the first statement in a text that is plainly about that."""
     for pattern in (_WITH_STAFF, _TEAM_OF):
         for found in pattern.finditer(text):
-            if headcount := _headcount(found):
+            if not _is_of_others(found) and (headcount := _headcount(found)):
                 return headcount
     for found in _PEOPLE_THERE.finditer(text):
         before = text[max(0, found.start() - 40) : found.start()]
@@ -120,6 +128,14 @@ def size_category(employees: int, settings: CompanySettings) -> str:
     if employees >= settings.size_large:
         return "large"
     return "small" if employees < settings.size_small else "medium"
+
+
+def _is_of_others(found: re.Match[str]) -> bool:
+    """Whether the words around it say that these work elsewhere, or in one team of many."""
+    text = found.string
+    return bool(_OTHERS_BEFORE.search(text, max(0, found.start() - 40), found.start())) or bool(
+        _OTHERS_AFTER.match(text, found.end())
+    )
 
 
 def _headcount(found: re.Match[str]) -> Headcount | None:

@@ -7,8 +7,10 @@ the points reach. What a company sells ("for distributed teams") is no statement
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from ramet.pipelines.jobs.companies.outline import PROSE_LENGTH_MIN
 
 STATEMENT, PHRASE, WORD, SOFTER, CONTRARY = 3, 2, 1, -1, -2
 """Points: it says so of itself; words for nothing else; words that go with it; words that take some of it back; words
@@ -89,6 +91,14 @@ _SOFTER = (
     re.compile(r"\b(?:our|the|main|beautiful|nice) (?:\w+ )?offices? (?:is|are|in|at)\b", re.IGNORECASE),
 )
 
+_WITH_A_SUBJECT = (_OF_ITSELF[0], _OF_ITSELF[2], _OF_ITSELF[3])
+"""Those that are whole statements and no tags of an opening."""
+_WEAKER = ((_CONTRARY, CONTRARY), (_SOFTER, SOFTER), (_WORDS, WORD))
+_OF_AN_OPENING = re.compile(r"\b(?:role|position|job|opening|vacancy|opportunity)(?: \w+)? ?\Z", re.IGNORECASE)
+_PERKS_HEADING = re.compile(r"\b(?:benefits|perks|what we offer)\b", re.IGNORECASE)
+_BEFORE = 40
+_SHOWN = 5
+
 _AI_TERMS = {
     "machine learning": re.compile(
         r"\bmachine[- ]learning\b|\bmaschinelle[sn]? lernen\b|\bML\b(?=[ /-](?:model|AI|engineer|platform|ops))"
@@ -123,36 +133,60 @@ def remote_evidence(sections: Iterable[tuple[str, str]]) -> Evidence:
     """Evidence that people work remotely there unless something else is agreed.
 
     Args:
-        sections: heading and text; under a heading about where people work a phrase is a statement.
+        sections: heading and lines of text. Under a heading about where people work a phrase is a statement. Short
+            lines elsewhere are often openings ("Sales, fully remote"): only whole statements count in them.
     """
-    points: dict[re.Pattern[str], int] = {}
-    found: dict[re.Pattern[str], str] = {}
+    counted = _Counted({}, {})
     for heading, text in sections:
-        stated = bool(_REMOTE_HEADING.search(heading))
-        left = text
-        for patterns, worth in (
-            (_OF_ITSELF, STATEMENT),
-            (_PHRASES, STATEMENT if stated else PHRASE),
-            (_CONTRARY, CONTRARY),
-            (_SOFTER, SOFTER),
-            (_WORDS, WORD),
-        ):
+        if _REMOTE_HEADING.search(heading):
+            counted.add(heading, ((_WITH_A_SUBJECT, STATEMENT),))
+            counted.add(text, ((_OF_ITSELF, STATEMENT), (_PHRASES, STATEMENT), *_WEAKER))
+            continue
+        lines = text.split("\n")
+        told = [line for line in lines if _PERKS_HEADING.search(heading) or _is_sentence(line)]
+        short = [line for line in lines if not _is_sentence(line)]
+        counted.add("\n".join(told), ((_OF_ITSELF, STATEMENT), (_PHRASES, PHRASE), *_WEAKER))
+        counted.add("\n".join([heading, *short]), ((_WITH_A_SUBJECT, STATEMENT), (_WORDS, WORD)))
+    return counted.evidence()
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Evidence for remote work so far. Each pattern once: what stands in every page's menu says it no louder."""
+
+    points: dict[re.Pattern[str], int]
+    found: dict[re.Pattern[str], str]
+
+    def add(self, text: str, kinds: Iterable[tuple[Sequence[re.Pattern[str]], int]]) -> None:
+        for patterns, worth in kinds:
             for pattern in patterns:
-                first = pattern.search(left)
-                if first is None:
-                    continue
-                # Once for all pages: what stands in every page's menu says it no louder.
-                if abs(worth) > abs(points.get(pattern, 0)):
-                    points[pattern] = worth
-                    found[pattern] = " ".join(first[0].split())
+                first = _first(pattern, text) if worth > 0 else pattern.search(text)
+                if first is not None and abs(worth) > abs(self.points.get(pattern, 0)):
+                    self.points[pattern] = worth
+                    self.found[pattern] = " ".join(first[0].split())
                 # What has counted does not count once more as a weaker word.
-                left = pattern.sub(" ", left)
-    # An office that it has as well takes nothing from what it says outright.
-    if STATEMENT in points.values():
-        points = {pattern: worth for pattern, worth in points.items() if worth != SOFTER}
-    words = sum(points.pop(pattern, 0) for pattern in _WORDS)
-    shown = sorted((pattern for pattern in found), key=lambda pattern: -abs(points.get(pattern, 0)))
-    return Evidence(sum(points.values()) + min(words, WORDS_MAX), tuple(found[pattern] for pattern in shown[:5]))
+                text = pattern.sub(" ", text)
+
+    def evidence(self) -> Evidence:
+        words = min(sum(self.points.get(pattern, 0) for pattern in _WORDS), WORDS_MAX)
+        others = {pattern: worth for pattern, worth in self.points.items() if pattern not in _WORDS}
+        # An office that it has as well takes nothing from what it says outright.
+        if STATEMENT in others.values():
+            others = {pattern: worth for pattern, worth in others.items() if worth != SOFTER}
+        shown = sorted(self.found, key=lambda pattern: -abs(others.get(pattern, 0)))
+        return Evidence(sum(others.values()) + words, tuple(self.found[pattern] for pattern in shown[:_SHOWN]))
+
+
+def _first(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The first match that is not about a single opening: "this role is fully remote"."""
+    for found in pattern.finditer(text):
+        if not _OF_AN_OPENING.search(text, max(0, found.start() - _BEFORE), found.start()):
+            return found
+    return None
+
+
+def _is_sentence(line: str) -> bool:
+    return len(line) >= PROSE_LENGTH_MIN or line.rstrip().endswith((".", "!", "?"))
 
 
 def ai_ml_evidence(about: str, text: str) -> Evidence:
@@ -171,7 +205,7 @@ def ai_ml_evidence(about: str, text: str) -> Evidence:
             points += worth
             found.append(term)
     points += bool(_AI.search(about)) + bool(_AI.search(text))
-    return Evidence(points, tuple(found[:5]))
+    return Evidence(points, tuple(found[:_SHOWN]))
 
 
 def _mentions(pattern: re.Pattern[str], text: str) -> int:
