@@ -172,7 +172,7 @@ CITIES = """
 US NY -5: new york|new york city|nyc|brooklyn|manhattan
 US CA -8: san francisco|sf|los angeles|san diego|san jose|oakland|palo alto|mountain view|sunnyvale|menlo park
 US CA -8: santa clara|santa monica|irvine|sacramento|san mateo|redwood city|cupertino|culver city|bay area
-US CA -8: san francisco bay area|berkeley
+US CA -8: san francisco bay area|sf bay area|berkeley
 US WA -8: seattle|bellevue|redmond|kirkland|spokane|tacoma
 US TX -6: austin|dallas|houston|san antonio|plano|fort worth|frisco
 US IL -6: chicago

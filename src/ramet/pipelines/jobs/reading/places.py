@@ -16,22 +16,24 @@ _NAME_CHARACTERS_MAX = 60
 
 _HOW = re.compile(
     r"\b(?:(?:fully|100 ?%|partly|mostly|flexible|temporarily)[ -])?(?:remote(?:ly)?(?:[ -](?:first|eligible|friendly"
-    r"|ok|based|only|work|job|position|within))?"
+    r"|ok|based|only|work|job|position|within|in))?"
     r"|hybrid(?:[ -]remote)?|on[- ]?site|in[- ]office|in[- ]person|distributed|wfh|work from home|home[- ]?(?:office"
     r"|based)|telecommute|virtual"
     r"|job locations?|locations?|select locations|based|only|multiple|flexible|or surrounding area"
-    r"|metro(?:politan)? area|greater|headquarters|hq"
+    r"|metro(?:politan)? area|(?<!bay )area|greater|headquarters|hq|field[- ]based"
     r"|office)\b",
     re.IGNORECASE,
 )
 _BETWEEN_PLACES = re.compile(r";|\|+|\n|•|\s/\s|\s(?:or|and|&)\s")
 _PARENTHESIS = re.compile(r"\(([^()]{0,200})\)")
 _PIECES = re.compile(r",|\s[-\u2013—:]\s|\s?[:>]\s?|\s-|-\s")
-_PUNCTUATION = " .-\u2013—,()[]*#"
-_CODE_OF_POST = re.compile(r"\s+\d{5}(?:-\d{4})?$")
+_PUNCTUATION = " .-\u2013—,()[]*#/"
+_CODE_OF_POST = re.compile(r"\s+\d{1,6}(?:-\d{4})?$")
 _CAPITAL = re.compile(r"\bWashington,?\s*D\.?\s?C\b\.?", re.IGNORECASE)
-_CODED = re.compile(r"([A-Z]{2,3})[-_]([A-Z]{2})[-_](.{2,40})")
-"""``US-OR-Portland``."""
+_CODED = re.compile(r"(US|USA|CA|CAN|AU|AUS)[-_ ]([A-Z]{2,3})[-_ ](.{2,40})")
+"""``US-OR-Portland``, ``USA OR Portland``."""
+_WITH_CODE = re.compile(r"(.{2,40}) ([A-Z]{2})")
+"""``Portland OR``."""
 _GLUED = re.compile(r"(?<=[a-z])(?=US-|USA-)")
 
 
@@ -113,8 +115,7 @@ def _place(part: str) -> Place | None:
     coded = _CODED.fullmatch(part.strip())
     if coded is not None:
         part = f"{coded[3]}, {coded[2]}, {coded[1]}"
-    pieces = [_CODE_OF_POST.sub("", piece) for piece in _pieces(part) if _key(piece) not in AREAS]
-    pieces = [piece for piece in pieces if piece and len(piece) <= _NAME_CHARACTERS_MAX]
+    pieces = [piece for piece in _pieces(part) if _key(piece) not in AREAS and len(piece) <= _NAME_CHARACTERS_MAX]
     cities = [known for piece in pieces if (known := _CITIES.get(_key(piece))) is not None]
     country, region, offset, rest = _larger(pieces, cities)
     is_placed = country is not None
@@ -130,7 +131,12 @@ def _place(part: str) -> Place | None:
 
 def _pieces(part: str) -> list[str]:
     """What commas and dashes divide, without words on how work is done."""
-    return [stripped for piece in _PIECES.split(_HOW.sub(" , ", part)) if (stripped := piece.strip(_PUNCTUATION))]
+    pieces: list[str] = []
+    for piece in _PIECES.split(_HOW.sub(" , ", part)):
+        name = _CODE_OF_POST.sub("", piece.strip(_PUNCTUATION))
+        coded = _WITH_CODE.fullmatch(name)
+        pieces += [coded[1], coded[2]] if coded and coded[2] in _CODES and _key(name) not in _CITIES else [name]
+    return [piece for piece in pieces if piece]
 
 
 def _larger(pieces: list[str], cities: list[_Known]) -> tuple[str | None, str | None, float | None, list[str]]:
