@@ -81,10 +81,11 @@ async def saved(client: Client) -> int:
 
 async def work_off(
     address: str, tracking_id: str, begin_worker: Callable[[], subprocess.Popen[bytes]], kill_at: int | None
-) -> tuple[float, list[float]]:
-    """Seconds, and the most memory of each worker with its children, in megabytes."""
+) -> tuple[float, list[float], float]:
+    """Seconds, the most memory of each worker with all its children, and of any one process, in megabytes."""
     workers = [begin_worker() for _ in range(WORKERS)]
     meters = [Meter(one.pid) for one in workers]
+    old: list[Meter] = []
     most = [0.0] * WORKERS
     began = time.monotonic()
     try:
@@ -98,14 +99,15 @@ async def work_off(
                         os.killpg(one.pid, signal.SIGKILL)
                         one.wait()
                     workers = [begin_worker() for _ in range(WORKERS)]
-                    meters = [Meter(one.pid) for one in workers]
+                    old, meters = meters, [Meter(one.pid) for one in workers]
                 await asyncio.sleep(LOOK_SECONDS)
     finally:
         for one in workers:
             one.terminate()
         for one in workers:
             one.wait()
-    return time.monotonic() - began, most
+    each = max(peak / 1e6 for meter in [*old, *meters] for peak in meter.peaks.values())
+    return time.monotonic() - began, most, each
 
 
 async def rows_of(address: str) -> dict[str, list[tuple[Any, ...]]]:
@@ -122,7 +124,9 @@ def measure(
     address, log = str(folder / f"{name}.db"), folder / f"{name}.log"
     tracking_id = asyncio.run(begin(address, openings, profile))
     kill_at = openings // 2 if kill else None
-    seconds, most = asyncio.run(work_off(address, tracking_id, lambda: worker(address, environment, log), kill_at))
+    seconds, most, each = asyncio.run(
+        work_off(address, tracking_id, lambda: worker(address, environment, log), kill_at)
+    )
     rows = asyncio.run(rows_of(address))
     states: dict[str, int] = {}
     for row in rows["listings"]:
@@ -132,7 +136,8 @@ def measure(
         "report": {
             "seconds": round(seconds, 2),
             "listings_per_s": round(len(rows["listings"]) / seconds, 1),
-            "peak_rss_mb_of_each": [round(each, 1) for each in most],
+            "peak_rss_mb_of_each_worker": [round(peak, 1) for peak in most],
+            "peak_rss_mb_of_a_process": round(each, 1),
             "saved": len(rows["listings"]),
             "matches": len(rows["matches"]),
             "states": states,

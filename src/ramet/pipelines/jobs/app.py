@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ramet import App, Limits
 from ramet.pipelines.jobs.declared import SETTINGS
-from ramet.pipelines.jobs.kinds import COMPANY, LISTING, SOURCE_RESOURCE
+from ramet.pipelines.jobs.kinds import COMPANY, LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, SOURCE_RESOURCE
 from ramet.pipelines.jobs.tables import DEFINITIONS
 from ramet.pipelines.jobs.web import politeness
 
@@ -14,11 +14,17 @@ FAILED_RUNS_MAX = 5
 LIMITS = Limits(lineage_seconds=LINEAGE_SECONDS)
 """Depth 10 and three retries are the engine's own."""
 
+IMPORTED = {
+    "JOB": LISTING, "JOB_LISTING": LISTING, "COMPANY": COMPANY, "SOURCE_DISCOVERY": SOURCE_DISCOVERY,
+    "SCRAPE_SOURCE": SCRAPE_SOURCE, "SCRAPE": SCRAPE,
+}  # fmt: skip
+"""Their type of a row to our kind. A company's sub-tasks are rows of the company, and one task here."""
+
 app = App(
     limits=LIMITS,
     tables=DEFINITIONS,
     settings=SETTINGS,
-    import_kinds={"JOB": LISTING, "JOB_LISTING": LISTING, "COMPANY": COMPANY},
+    import_kinds={word: kind for word, kind in IMPORTED.items() for word in (word, word.lower())},
 )
 app.resource(f"{SOURCE_RESOURCE}*", breaker_failures=FAILED_RUNS_MAX)
 politeness.declare(app)

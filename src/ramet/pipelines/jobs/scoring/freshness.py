@@ -41,4 +41,12 @@ def _points(rules: MatchSettings, posted_at: float | None, now: float) -> tuple[
         return rules.freshness_unknown, "no date"
     days = max(0.0, now - posted_at) / DAY_SECONDS
     points = points_at(rules.freshness, rules.freshness_older, days)
-    return points, f"posted {days:.1f} days ago"
+    return points, _age(rules.freshness, days)
+
+
+def _age(steps: list[Step], days: float) -> str:
+    """In words that stay right while the points do."""
+    bound = next((bound for bound, _ in sorted(steps) if days <= bound), None)
+    if bound is None:
+        return f"posted more than {max((bound for bound, _ in steps), default=0):g} days ago"
+    return f"posted within {bound:g} {'day' if bound == 1 else 'days'}"

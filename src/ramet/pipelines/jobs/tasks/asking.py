@@ -12,10 +12,18 @@ from ramet.pipelines.jobs.settings import JobsSettings
 from ramet.pipelines.jobs.web.politeness import ask
 from ramet.pipelines.jobs.web.request import Answer, Request
 
+NO_PAGES = ("image/", "audio/", "video/", "font/", "application/pdf", "application/zip", "application/octet-stream")
+"""How the media types begin of what has no text to read."""
+
 
 def reads_html(instruction: Instruction) -> bool:
     """Whether the list is on a page for people."""
-    return instruction.type in ("html", "jsonld")
+    return instruction.type in ("html", "jsonld") or instruction.embedded is not None
+
+
+def content_type(answer: Answer) -> str:
+    """The media type with its parameters: the encoding may be named there alone."""
+    return answer.headers.get("content-type", "")
 
 
 async def page(ctx: Context, url: str, settings: JobsSettings) -> Answer:
@@ -25,7 +33,10 @@ async def page(ctx: Context, url: str, settings: JobsSettings) -> Answer:
         Refused, Gone, TooLarge, Trouble: see :mod:`ramet.pipelines.jobs.errors`.
         RetryAfter: the server named its time, or it is not our turn.
     """
-    return await _asked(ctx, Request(url), settings, settings.fetch.page_bytes_max, None, robots=True)
+    answer = await _asked(ctx, Request(url), settings, settings.fetch.page_bytes_max, None, robots=True)
+    if answer.media_type.startswith(NO_PAGES):
+        raise Refused(f"{url[:200]} is no page but {answer.media_type[:60]}")
+    return answer
 
 
 async def board(

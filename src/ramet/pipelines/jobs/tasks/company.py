@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ramet import Context, Outcome
+from ramet import Context, Outcome, RetryAfter
 from ramet.pipelines.jobs import records
 from ramet.pipelines.jobs.ai.companies import filled
 from ramet.pipelines.jobs.app import app
@@ -141,6 +141,11 @@ async def _fetch(ctx: Context, website: str, settings: JobsSettings) -> list[Web
                 raise
             refusals.append(trouble)
             continue
+        except RetryAfter:
+            # Coming back would begin with the first page again, and perhaps meet the same answer.
+            if not pages:
+                raise
+            break
         pages.append(WebPage(answer.url, answer.text))
     if not pages:
         return _ended(ctx, ctx.fail(f"{website} shows none of the pages of a company: {refusals[0]}"), "failed")
@@ -187,7 +192,8 @@ async def _follow(ctx: Context, board: Found, name: str | None, priority: Priori
             url=board.url, type_hint=board.kind, company_id=ctx.key, company_name=name,
             confidence=board.confidence.value,
         )  # fmt: skip
-        ctx.spawn(SOURCE_DISCOVERY, payload, priority=task_priority(priority.tier if priority else None))
+        tier = priority.tier if priority else None
+        ctx.spawn(SOURCE_DISCOVERY, payload, priority=task_priority(tier), keep_edge=True)
         return
     note = f"found with {board.confidence.value} confidence: `ramet jobs sources approve {source_id}` tests it"
     ctx.write(

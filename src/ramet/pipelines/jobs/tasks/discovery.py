@@ -18,15 +18,16 @@ from ramet.pipelines.jobs.boards.vendors import instruction_for
 from ramet.pipelines.jobs.detecting.boards import board_of_url, boards_in_page
 from ramet.pipelines.jobs.detecting.found import GENERIC, GUESSED, Confidence, Found
 from ramet.pipelines.jobs.detecting.names import company_fits
-from ramet.pipelines.jobs.errors import Gone, InputError, Refused, WrongShape
+from ramet.pipelines.jobs.errors import Fetched, Gone, InputError, Refused, WrongShape
 from ramet.pipelines.jobs.keys import key_of_discovery, source_id_of
 from ramet.pipelines.jobs.kinds import QUEUE, SCRAPE_SOURCE, SOURCE_DISCOVERY, DiscoveryPayload, SourcePayload
 from ramet.pipelines.jobs.live import settings_in_force
 from ramet.pipelines.jobs.records import ACTIVE, FAILED, PENDING, json_of, lineage_fields
 from ramet.pipelines.jobs.settings import JobsSettings
 from ramet.pipelines.jobs.tasks.asking import board as ask_board
-from ramet.pipelines.jobs.tasks.asking import page, reads_html
+from ramet.pipelines.jobs.tasks.asking import content_type, page, reads_html
 from ramet.pipelines.jobs.tasks.tiers import task_priority
+from ramet.pipelines.jobs.web.request import Answer, Request
 
 NOTHING = "no board and no list of openings was found at this address: give the address of the list itself"
 
@@ -40,6 +41,8 @@ class Tested:
     """What the board calls itself."""
     fits: bool
     """Whether that may be the company it was found for."""
+    perhaps_nobodys: bool
+    """The vendor answers with an empty list for whatever name."""
 
 
 @app.task(SOURCE_DISCOVERY, key=key_of_discovery, queue=QUEUE, cycle_on="kind+key")
@@ -124,14 +127,31 @@ async def _test(ctx: Context, instruction: Instruction, payload: DiscoveryPayloa
     request = first_request(instruction)
     answer = await ask_board(ctx, request, settings, html=html)
     found = await asyncio.to_thread(
-        read_list, instruction, answer.body, request=request, page=1, now=ctx.now, media_type=answer.media_type
+        read_list, instruction, answer.body, request=request, page=1, now=ctx.now, media_type=content_type(answer)
     )
-    name = next((posting.company for posting in found.postings if posting.company), None)
+    name = await _name(ctx, instruction, request, answer, settings)
+    name = name or next((posting.company for posting in found.postings if posting.company), None)
+    return Tested(
+        count=len(found.postings),
+        name=name,
+        fits=company_fits(name, payload.company_name),
+        perhaps_nobodys=instruction.empty_is_unknown and not found.postings,
+    )
+
+
+async def _name(
+    ctx: Context, instruction: Instruction, listed: Request, answer: Answer, settings: JobsSettings
+) -> str | None:
+    """What the board calls itself; that it cannot be asked says nothing about the board."""
     asked = name_request(instruction)
-    if asked is not None:
-        told = await ask_board(ctx, asked, settings, html=html)
-        name = read_name(instruction, told.body, told.media_type) or name
-    return Tested(len(found.postings), name, company_fits(name, payload.company_name))
+    if asked is None:
+        return None
+    if asked != listed:
+        try:
+            answer = await ask_board(ctx, asked, settings, html="html" in asked.headers.get("Accept", ""))
+        except Fetched:
+            return None
+    return read_name(instruction, answer.body, content_type(answer))
 
 
 async def _decide(
@@ -144,6 +164,8 @@ async def _decide(
         doubts.append(f"confidence is {found.enable_confidence.value}")
     if not tested.fits:
         doubts.append(f"the board calls itself {tested.name!r}, the company is {payload.company_name!r}")
+    if tested.perhaps_nobodys:
+        doubts.append("it has no openings, and its vendor says that of boards that do not exist too")
     if payload.validation_required:
         doubts.append("a person wants to see it first")
     enabled = payload.approved or (payload.auto_enable and not doubts)

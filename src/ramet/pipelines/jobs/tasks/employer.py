@@ -65,7 +65,7 @@ def look_for_employer(ctx: Context, employer: Employer) -> None:
     assert employer.company_id is not None
     if employer.website is not None:
         payload = CompanyPayload(company_id=employer.company_id, name=employer.name, website=employer.website)
-        ctx.spawn(COMPANY, payload)
+        ctx.spawn(COMPANY, payload, keep_edge=True)
         return
     name = employer.name or employer.company_id
     row = (employer.company_id, name, company_name_key(name), None, "pending", NO_WEBSITE, *lineage_fields(ctx),

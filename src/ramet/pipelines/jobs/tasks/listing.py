@@ -27,7 +27,7 @@ from ramet.pipelines.jobs.reading.reading import Reading, read_posting
 from ramet.pipelines.jobs.records import lineage_fields
 from ramet.pipelines.jobs.scoring.scoring import Score, score_of
 from ramet.pipelines.jobs.settings import JobsSettings
-from ramet.pipelines.jobs.tasks.asking import board, page
+from ramet.pipelines.jobs.tasks.asking import board, content_type, page
 from ramet.pipelines.jobs.tasks.employer import employer_of, look_for_employer
 from ramet.pipelines.jobs.tasks.saving import Gathered, save_listing, save_match
 
@@ -185,7 +185,7 @@ async def _fetched(ctx: Context, payload: ListingPayload, posting: Posting, sett
     if instruction is not None and request is not None:
         answer = await board(ctx, request, settings, html=is_page(instruction))
         return await asyncio.to_thread(
-            read_detail, instruction, posting, answer.body, url=answer.url, now=ctx.now, media_type=answer.media_type
+            read_detail, instruction, posting, answer.body, url=answer.url, now=ctx.now, media_type=content_type(answer)
         )
     answer = await page(ctx, payload.url, settings)
     found = await asyncio.to_thread(posting_of_page, answer.text, answer.url, ctx.now)

@@ -35,7 +35,7 @@ from ramet.pipelines.jobs.reading.names import same_company
 from ramet.pipelines.jobs.records import ACTIVE, AT_ONCE, DISABLED, SourceRow, json_of, lineage_fields
 from ramet.pipelines.jobs.scoring.duplicates import listing_key
 from ramet.pipelines.jobs.settings import JobsSettings
-from ramet.pipelines.jobs.tasks.asking import board, reads_html
+from ramet.pipelines.jobs.tasks.asking import board, content_type, reads_html
 from ramet.pipelines.jobs.tasks.tiers import task_priority
 from ramet.pipelines.jobs.web.request import Request
 
@@ -143,7 +143,7 @@ class Run:
                 return self._unchanged()
             page = await asyncio.to_thread(
                 read_list, self._instruction, answer.body, request=request, page=self._at.page + 1, now=self._ctx.now,
-                media_type=answer.media_type, before=self._at.digests,
+                media_type=content_type(answer), before=self._at.digests,
             )  # fmt: skip
             if self._at.page == 0:
                 if not page.postings and not page.skipped and self._was_fuller():
