@@ -106,6 +106,17 @@ def test_values_in_a_list_and_below_smaller_headings_are_a_culture() -> None:
     assert read_company([parts], None).culture == f"Truth: {VALUES}\nRest: {VALUES}"
 
 
+def test_pages_in_other_languages_have_the_same_headings() -> None:
+    text = "Wir bauen leise Roboter für kleine Küchen und für alle, die darin gerne kochen und backen."
+    values = "Wir sagen einander die Wahrheit und bringen zu Ende, was wir begonnen haben, jede Woche."
+    body = f"<h2>Über uns</h2><p>{text}</p><h2>Unsere Werte</h2><p>{values}</p><p>120 Mitarbeiterinnen.</p>"
+    facts = read_company([page("", f"{body}<dl><dt>Hauptsitz</dt><dd>Kiel, Germany</dd></dl>")], "Acme")
+    assert facts.about == text
+    assert facts.culture == values
+    assert facts.size == "120 employees"
+    assert facts.headquarters_location == "Kiel, Germany"
+
+
 def test_portland_in_maine_is_not_portland_in_oregon() -> None:
     facts = read_company([page("about", "<h2>Offices</h2><p>Portland, Maine</p><p>Berlin, Germany</p>")], "Acme")
     assert [place.city for place in facts.offices] == ["Portland", "Berlin"]

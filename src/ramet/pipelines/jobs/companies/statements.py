@@ -35,6 +35,7 @@ _FOUNDED_PLACE = re.compile(
 _FOUNDING = re.compile(
     rf"\b[Ss]ince (?:its|our|the company's) (?:founding|foundation|inception|birth|launch) in {_YEAR}\b"
 )
+_YEAR_FIRST = re.compile(rf"\b{_YEAR} (?:(?:von|in|durch) [^.\n]{{1,60}}? )?(?:gegründet|founded|established)\b")
 _BIRTHDAY = re.compile(rf"\bbirthday is {_MONTH}{_YEAR}\b")
 
 _NAME = r"(?:(?:St|Ste|Ft|Mt|Pt)\. ?)?[A-ZÀ-ÖØ-Þ](?:(?:\.[A-Z])+\.?|[\w'\u2019-]{0,30}+)"
@@ -90,7 +91,7 @@ _SENTENCE_MAX = 400
 
 def founded_in(text: str) -> str | None:
     """The year of the founding, by the first sentence that tells it."""
-    for pattern in (_FOUNDED, _FOUNDED_PLACE, _FOUNDING, _BIRTHDAY):
+    for pattern in (_FOUNDED, _FOUNDED_PLACE, _FOUNDING, _YEAR_FIRST, _BIRTHDAY):
         if found := pattern.search(text):
             return found["year"]
     return None
