@@ -45,6 +45,7 @@ def test_found(text: str, names: str) -> None:
         "jobs at https://example.com/python/ruby-on-rails and www.golang.org/doc",
         "the chef cooks; take the helm; a vault; a spark of joy; less is more; a node of trust",
         "tests, its, objects, nets and ports",
+        "guard rails, an elk, an iceberg, a remedy, unreal; entra; offices in Palo Alto and Phoenix",
         "",
     ],
 )

@@ -115,7 +115,7 @@ hl7: ^HL7
 fhir: ^FHIR
 dicom: ^DICOM
 edi: ^EDI
-primavera: primavera p6
+primavera p6:
 bluebeam:
 microstation:
 navisworks:

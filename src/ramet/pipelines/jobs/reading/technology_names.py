@@ -125,7 +125,7 @@ numpy:
 scipy:
 polars: ^Polars|^polars
 jupyter: jupyter notebook|jupyter notebooks|jupyterhub
-ruby on rails: ror|rails|rubyonrails
+ruby on rails: ^RoR|^ROR|=Rails|rubyonrails
 sidekiq:
 sinatra: ?Sinatra
 spring: ?Spring|spring framework|spring mvc|spring cloud|spring data|spring security
@@ -163,7 +163,7 @@ ios: ^iOS|^IOS
 electron: ?Electron|electron.js
 qt: ?Qt
 unity: ?Unity|unity3d
-unreal engine: unreal
+unreal engine: =Unreal
 opengl:
 vulkan: =Vulkan
 ros: ?ROS|ros2
@@ -185,7 +185,7 @@ scylladb:
 couchbase:
 couchdb:
 neo4j:
-elasticsearch: elastic search|elk|elk stack
+elasticsearch: elastic search|^ELK|elk stack
 opensearch:
 solr: apache solr
 dynamodb: dynamo db|amazon dynamodb
@@ -202,7 +202,7 @@ vertica:
 trino: =Trino
 presto: =Presto
 delta lake:
-apache iceberg: iceberg
+apache iceberg: =Iceberg
 apache hudi: hudi
 hadoop: apache hadoop|hdfs
 hive: ?Hive|apache hive
@@ -230,7 +230,7 @@ superset: apache superset
 qlik: qlikview|qlik sense
 rabbitmq: rabbit mq
 activemq:
-pulsar: apache pulsar
+pulsar: =Pulsar|apache pulsar
 nats: ^NATS
 zeromq:
 celonis:

@@ -7,7 +7,7 @@ aws: amazon web services|^AWS|aws cloud
 google cloud: gcp|google cloud platform|google cloud services
 azure: microsoft azure|ms azure|azure cloud
 ibm cloud:
-oracle cloud: oci
+oracle cloud: ^OCI
 digitalocean: digital ocean
 heroku:
 vercel: =Vercel
@@ -41,7 +41,7 @@ cognito: =Cognito
 azure devops: ado pipelines
 azure functions: azure function
 azure pipelines:
-azure data factory: adf
+azure data factory: ^ADF
 azure ai: azure ai studio|azure ai foundry|azure openai|azure ai services
 azure synapse: synapse analytics
 aks: ^AKS
@@ -84,7 +84,7 @@ teamcity:
 buildkite:
 bitrise:
 bamboo: ?Bamboo
-argo cd: argocd|argo
+argo cd: argocd|=Argo
 flux: ?Flux|fluxcd
 spinnaker: =Spinnaker
 bazel: =Bazel
@@ -160,7 +160,7 @@ copilot studio:
 sharepoint: share point
 dynamics 365: d365|ms dynamics|microsoft dynamics
 active directory: azure ad|azure active directory
-microsoft entra id: entra id|entra|azure entra
+microsoft entra id: entra id|=Entra|azure entra
 okta: =Okta
 auth0:
 keycloak:
@@ -199,7 +199,7 @@ netsuite:
 oracle ebs: oracle e-business suite
 peoplesoft:
 bmc helix: helix itsm
-bmc remedy: remedy
+bmc remedy: ?Remedy
 ge proficy: ge proficy historian|proficy
 acquia:
 ddev:

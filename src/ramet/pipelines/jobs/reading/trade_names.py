@@ -44,7 +44,7 @@ yii: yii2
 zend: zend framework|laminas
 handlebars: ?Handlebars
 mustache: ?Mustache
-knockout: knockoutjs|knockout.js
+knockout: ?Knockout|knockoutjs|knockout.js
 polymer: ?Polymer
 stencil: ?Stencil|stenciljs
 web components:
@@ -60,7 +60,7 @@ sequelize:
 typeorm:
 mongoose: ?Mongoose
 drizzle: ?Drizzle|drizzle orm
-leaflet: leaflet.js
+leaflet: ?Leaflet|leaflet.js
 mapbox:
 cesium: ?Cesium|cesiumjs
 highcharts:
@@ -124,7 +124,7 @@ retrofit: ?Retrofit
 dagger: ?Dagger|dagger hilt
 fastlane:
 cocoapods:
-delphi:
+delphi: =Delphi
 pascal: ?Pascal|object pascal
 ada: ?Ada
 lisp: common lisp|=Lisp
@@ -151,7 +151,7 @@ erlang/otp: ^OTP
 
 DATA_TOOLS = """
 hbase: apache hbase
-impala: apache impala
+impala: ?Impala|apache impala
 mapreduce: map reduce
 sqoop:
 oozie:
@@ -214,7 +214,7 @@ nessus:
 cyberark:
 sailpoint:
 ping identity: pingfederate
-palo alto: palo alto networks firewalls
+palo alto firewalls: palo alto networks
 fortinet: fortigate
 cisco: ?Cisco|cisco ios
 zscaler:
