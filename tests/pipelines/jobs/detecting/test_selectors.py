@@ -14,7 +14,7 @@ from ramet.pipelines.jobs.boards.paging import first_request
 from ramet.pipelines.jobs.boards.reading import read_list
 from ramet.pipelines.jobs.boards.vendors import instruction_for
 from ramet.pipelines.jobs.detecting.boards import boards_in_page
-from ramet.pipelines.jobs.detecting.selectors import discover_selectors
+from ramet.pipelines.jobs.detecting.selectors import discover_selectors, is_title
 from tests.pipelines.jobs.corpus import corpus_file
 
 URL = "https://careers.acme.example/en/jobs"
@@ -51,7 +51,13 @@ GROUPS = "".join(
     + "</ul></section>"
     for n, part in enumerate([list(zip(TITLES, SLUGS, strict=True))[:3], list(zip(TITLES, SLUGS, strict=True))[3:4]])
 )
+NEWS = "".join(f"<div class='tile'><a href='/blog/{n}-a'>News {n}</a></div>" for n in range(9))
+TILES = "".join(
+    f"<div class='tile'><a href='/locations/oslo/jobs/{slug}'><img></a><a href='/team/x'>Team</a><h4>{title}</h4></div>"
+    for title, slug in zip(TITLES, SLUGS, strict=True)
+)
 LAYOUTS = {
+    "tiles among others": (f"<div>{NEWS}{TILES}</div>", 5),
     "cards": (f"<div class='jobs'>{CARDS}</div>", 5),
     "rows": (f"<base href='/en/jobs/'><table class='joblist'><tbody>{ROWS}</tbody></table>", 5),
     "links": (f"<div>{LINKS}</div>", 5),
@@ -94,7 +100,7 @@ def test_every_opening_of_a_layout_is_found_and_nothing_else(layout: str) -> Non
         assert slug in row["url"]
 
 
-@pytest.mark.parametrize("layout", ["cards", "links", "list", "bare list"])
+@pytest.mark.parametrize("layout", ["cards", "links", "list", "bare list", "tiles among others"])
 def test_what_is_found_is_what_the_reader_of_boards_reads(layout: str) -> None:
     html = f"<html><body>{MENU}{LAYOUTS[layout][0]}{FOOTER}</body></html>"
     (board,) = boards_in_page(html, URL)[:1]
@@ -130,6 +136,14 @@ def test_place_and_date_are_found_where_they_are_named() -> None:
 )
 def test_what_is_no_list_of_openings(html: str) -> None:
     assert discover_selectors(html, URL) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [("Show Producer", True), ("View job", False), ("Find out more", False), ("Mehr", False), ("Finder", True)],
+)
+def test_what_a_button_says_is_no_title(text: str, title: bool) -> None:
+    assert is_title(text) is title
 
 
 def test_two_openings_are_too_few_to_prove_anything() -> None:

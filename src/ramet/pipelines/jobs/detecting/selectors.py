@@ -32,13 +32,14 @@ JOB_PATH = re.compile(
     re.IGNORECASE,
 )
 """Something within a part of the path that speaks of jobs."""
+_OF_JOBS = re.compile(r"(?:[^/]{0,40}[-_.])?(?:job|position|opening|career|vacanc|stelle)", re.IGNORECASE)
 _JOB_QUERY = re.compile(
     r"(?:^|&)(?:\w{0,20}job\w{0,20}|gh_jid|\w{0,10}req\w{0,10}|vacancy\w{0,5}|position\w{0,5}|id)=[\w-]{1,60}",
     re.IGNORECASE,
 )
 _KINDS = re.compile(
-    r"/(?:categor(?:y|ies)|departments?|teams?|locations?|tags?|search|page|login|signin|register|alerts?|faq|about|benefits"
-    r"|culture|blog|news|privacy|terms|life)(?:/|$)|[?&](?:page|sort|filter)=",
+    r"/(?:categor(?:y|ies)|departments?|teams?|locations?|tags?|search|page|login|signin|register|alerts?|faq|about"
+    r"|benefits|culture|blog|news|privacy|terms|life)(?:/[^/?]*)?/?(?:$|\?)|[?&](?:page|sort|filter)=",
     re.IGNORECASE,
 )
 """Addresses of lists and of talk about jobs."""
@@ -49,7 +50,9 @@ _AROUND = re.compile(
 )
 _DO_IT = re.compile(
     r"(?:apply|view|read|learn|see|show|find|details?|more|mehr|ansehen|bewerben|solicitar|ver|voir|postuler|läs|ansök"
-    r"|bekijk|solliciteer)\b.{0,25}|.{0,10}\b(?:now|more|details)\W{0,3}|[\W\d]{1,40}",
+    r"|bekijk|solliciteer)(?: (?:now|more|all|here|this|the|full|our|out|about|it|online|details?|jobs?|roles?"
+    r"|positions?|openings?|posting|vacancy|description|for|mehr|stelle|stellen|offre|oferta|jetzt|mer|plus)){0,5}\W{0,5}"
+    r"|.{0,10}\b(?:now|more|details)\W{0,3}|[\W\d]{1,40}",
     re.IGNORECASE,
 )
 """What a button says; it is no title."""
@@ -203,6 +206,8 @@ def _item_selectors(group: list[_Link]) -> Iterator[str]:
         yield f"{tag}.{name}"
     if len(shared) > 1:
         yield f"{tag}." + ".".join(sorted(shared))
+    part = _job_part(group[0].url)
+    narrowed = [f"{tag}.{name}" for name in sorted(shared)] + [tag]
     path = tag
     around = first.parent
     for _ in range(3):
@@ -217,6 +222,18 @@ def _item_selectors(group: list[_Link]) -> Iterator[str]:
         if around.tag in ("main", "body"):
             yield path
         around = around.parent
+    # Blocks of the same shape lead elsewhere too: only those with such a link.
+    if part is not None and tag == "a":
+        yield from (f"{one}[href*='/{part}/']" for one in narrowed)
+    elif part is not None:
+        yield from (f"{one}:has(a[href*='/{part}/'])" for one in narrowed)
+
+
+def _job_part(url: str) -> str | None:
+    """The part of an address that speaks of jobs, where CSS can have it."""
+    address = address_of(url)
+    parts = address.path.split("/")[1:-1] if address is not None else []
+    return next((part for part in parts if _CLASS.fullmatch(part) and _OF_JOBS.match(part)), None)
 
 
 def _proven(
@@ -253,9 +270,9 @@ def _url_selector(links: list[_Link]) -> str | None:
     if all(link.node.mem_id == link.item.mem_id for link in links):
         return "@href"
     candidates = ["a@href", *(f"a.{name}@href" for name in _classes(first))]
-    part = re.search(r"/((?:[^/]*[-_.])?(?:job|position|opening|career|vacanc|stelle)[^/]*)/", links[0].url)
-    if part is not None and _CLASS.fullmatch(part[1]):
-        candidates.append(f"a[href*='/{part[1]}/']@href")
+    part = _job_part(links[0].url)
+    if part is not None:
+        candidates.append(f"a[href*='/{part}/']@href")
     for candidate in candidates:
         css = candidate.partition("@")[0]
         right = sum(
