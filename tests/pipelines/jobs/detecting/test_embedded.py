@@ -9,6 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ramet.pipelines.jobs.boards.paging import first_request
+from ramet.pipelines.jobs.boards.reading import read_list
+from ramet.pipelines.jobs.boards.vendors import instruction_for
+from ramet.pipelines.jobs.detecting.boards import boards_in_page
 from ramet.pipelines.jobs.detecting.embedded import embedded_list
 from ramet.pipelines.jobs.detecting.literals import value_in_script
 from tests.pipelines.jobs.corpus import corpus_file
@@ -132,3 +136,14 @@ def test_a_real_page_that_has_its_openings_in_a_script() -> None:
         "posted_at": "21 april 2026",
         "employment_type": "Deltid",
     }
+
+
+def test_that_page_from_its_address_to_all_of_its_openings() -> None:
+    html = corpus_file("html/jobylon_mcdonalds_se.html").read_text(encoding="utf-8")
+    (board,) = boards_in_page(html, "https://cdn.jobylon.com/jobs/companies/1955/embed/v2/")[:1]
+    instruction = instruction_for(board)
+    page = read_list(instruction, html.encode(), request=first_request(instruction), page=1, now=1_777_000_000.0)
+    assert len(page.postings) == 125
+    assert all(posting.url.startswith("https://emp.jobylon.com/jobs/") for posting in page.postings)
+    assert all(posting.title for posting in page.postings)
+    assert sum(posting.location is not None for posting in page.postings) == 124
