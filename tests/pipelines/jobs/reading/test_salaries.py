@@ -116,3 +116,9 @@ def test_a_field_without_an_amount_leaves_it_to_the_text() -> None:
 def test_which_dollar_follows_from_the_country() -> None:
     assert salary_of(None, "Salary: $120,000 - $150,000", "CA") == Salary(120 * K, 150 * K, "CAD")
     assert salary_of(None, "Salary: $120,000 - $150,000 USD", "CA") == usd(120 * K, 150 * K)
+
+
+def test_money_without_a_sign_is_that_of_the_country() -> None:
+    assert salary_of(None, "Gehalt: 60-80k", "DE") == Salary(60 * K, 80 * K, "EUR")
+    assert salary_of(None, "Salary: $60-80k", "DE") == usd(60 * K, 80 * K)
+    assert salary_of(None, "Salary: 60-80k", None) == usd(60 * K, 80 * K)

@@ -44,6 +44,13 @@ _WORTH = {
 """Roughly how many units are a dollar: only to tell what can be a year's pay. Others: one."""
 _DOLLARS_OF = {"CA": "CAD", "AU": "AUD", "NZ": "NZD", "SG": "SGD", "HK": "HKD", "MX": "MXN"}
 """What ``$`` means in a country."""
+_MONEY_OF = {
+    **_DOLLARS_OF,
+    **dict.fromkeys("DE FR AT NL BE LU ES PT IT IE FI GR SK SI HR EE LV LT CY MT".split(), "EUR"),
+    "GB": "GBP", "CH": "CHF", "IN": "INR", "JP": "JPY", "IL": "ILS", "PL": "PLN", "SE": "SEK", "NO": "NOK",
+    "DK": "DKK", "CZ": "CZK", "HU": "HUF", "RO": "RON", "ZA": "ZAR", "BR": "BRL",
+}  # fmt: skip
+"""What an amount without any sign is in; elsewhere dollars of the United States."""
 
 _SIGN = r"(?:US\$|U\$S|CAN?\$|C\$|CAD\$|AUD?\$|A\$|NZ\$|HK\$|SG?\$|R\$|MX\$|USD\$|[$€£₹¥₪₩₱₴₺]|Rs\.?(?=\s?\d)|zł)"
 _CODE = r"(?:" + "|".join(_CODES) + r"|zł|kr\b|Kč|euros?\b|dollars\b|€|£)"
@@ -267,11 +274,13 @@ def _number(written: str) -> float | None:
 
 
 def _currency(money: re.Match[str], country: str | None) -> str:
+    is_signed = False
     for group in ("after", "middle", "before", "second"):
         sign = (money[group] or "").strip(" :\u00a0").lower()
         if sign and sign != "$":
             return _SIGNS.get(sign, "USD")
-    return _DOLLARS_OF.get(country or "", "USD")
+        is_signed = is_signed or bool(sign)
+    return (_DOLLARS_OF if is_signed else _MONEY_OF).get(country or "", "USD")
 
 
 def _factor(period: str | None, amount: float, currency: str, *, is_range: bool) -> float | None:
