@@ -181,6 +181,8 @@ def test_a_companys_own_page_is_generic(url: str) -> None:
         "https://www.greenhouse.io/customers",
         "https://cdn.lever.co/embed/v1/lever-jobs.css",
         "https://jobs.lever.co/",
+        "https://apply.workable.com/",
+        "https://acme.bamboohr.com/login.php",
         "https://www.bamboohr.com/careers",
         "https://careers-analytics.recruitee.com/script.js",
         "https://www.linkedin.com/company/acme/jobs",

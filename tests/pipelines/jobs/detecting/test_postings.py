@@ -228,10 +228,18 @@ def test_a_page_that_has_labels_only() -> None:
         ("<title>Careers</title>", "<h1>Open Positions</h1><h2 class='job-title'>Clerk (m/w/d)</h2>", "Clerk (m/w/d)"),
         ("<title>Clerk - Files - Acme</title>", "<h1>Clerk - Files</h1>", "Clerk - Files"),
         ("<title>404 Not Found</title>", "", ""),
+        ("<title>Acme - Clerk</title>", "<h1>Acme</h1>", "Clerk"),
+        ("<title>Lever</title>", "<div class='posting-headline'><h2>Clerk</h2></div>", "Clerk"),
     ],
 )
 def test_the_title_of_a_page_that_does_not_say_it_outright(head: str, body: str, title: str) -> None:
     assert posting_of_page(f"<html><head>{head}</head><body>{body}</body></html>", URL, NOW).title == title
+
+
+def test_places_and_dates_that_only_their_form_or_class_tells() -> None:
+    found = posting_of_page("<h1>Clerk</h1><p>Posted 3 days ago</p><div class='location'>Oslo /</div>", URL, NOW)
+    assert (found.location, found.posted_at) == ("Oslo", NOW - 3 * 86_400)
+    assert posting_of_page("<h1>Clerk</h1><p>Posted on this page are all openings</p>", URL, NOW).posted_at is None
 
 
 def test_text_of_templates_is_no_text_of_an_opening() -> None:

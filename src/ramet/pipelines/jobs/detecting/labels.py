@@ -48,6 +48,8 @@ _WORDS: Mapping[str, str] = MappingProxyType(
 _FIELDS: Mapping[str, str] = MappingProxyType(
     {word: field for field, words in _WORDS.items() for word in words.split("|")}
 )
+_POSTED = re.compile(r"(?:re)?posted\s(?:on\s|.{0,20}\bago\b|today|yesterday).{0,30}$", re.IGNORECASE)
+"""What says itself when it was posted, without a label."""
 _WORKPLACES = (
     ("hybrid", re.compile(r"h[yií]br|teilweise|partiel|partially", re.IGNORECASE)),
     ("remote", re.compile(r"remot|teletra|télétra|distan|home.?office|virtual|anywhere|zdaln", re.IGNORECASE)),
@@ -71,6 +73,8 @@ def labelled(tree: LexborHTMLParser) -> dict[str, str]:
     found: dict[str, str] = {}
     labels = 0
     for leaf, text in _leaves(tree):
+        if "posted_at" not in found and _POSTED.match(text):
+            found["posted_at"] = text
         label, colon, rest = text.partition(":")
         field = _FIELDS.get(label.strip().lower())
         if field is None or len(label) > LABEL_MAX or field in found:

@@ -87,10 +87,10 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern("oracle_hcm", "oraclecloud.eu", _ORACLE_HOST, _ORACLE, "", _ORACLE_BOARD, ("host", "site")),
     Pattern("icims", "icims.com", _LABEL, "", "", "https://{host}/jobs/search", ("host",)),
     Pattern("breezy", "breezy.hr", _LABEL, "", "", "https://{host}/", ("host",)),
-    Pattern("bamboohr", "bamboohr.com", _LABEL, r"/(?:careers|jobs|js/(?:embed|jobs))\b", "",
+    Pattern("bamboohr", "bamboohr.com", _LABEL, r"/(?:careers|jobs|hiring/jobs|js/(?:embed|jobs))\b", "",
             "https://{host}/careers", ("host",)),
     Pattern("jobvite", "jobvite.com", "jobs", f"(?:/careers)?{_LANGUAGE}/(?!careers/){_NAME}", "", _JOBVITE),
-    Pattern("jobvite", "jobvite.com", "app|hire", "/CompanyJobs/"),
+    Pattern("jobvite", "jobvite.com", "app|hire", r"/(?:CompanyJobs|j)\b"),
     Pattern("rippling", "rippling.com", "ats", rf"{_LANGUAGE}(?:/embed)?/{_NAME}", "", _RIPPLING),
     Pattern("rippling", "rippling.com", "api", rf"/platform/api/ats/v\d/board/{_NAME}", "", _RIPPLING),
     Pattern("gem", "gem.com", "jobs", f"/{_NAME}", "", _GEM),
@@ -101,11 +101,10 @@ PATTERNS: tuple[Pattern, ...] = (
 # fmt: on
 
 RESERVED = frozenset(
-    "api app apps asset assets attachments blog board boards candidate careers careers-analytics cdn companies company"
-    " css dashboard demo developer developers docs embed error favicon fonts gallery go graphql help hire hr images img"
-    " internal j job jobs js login mail media my null oauth oneclick-ui partners postings privacy public resources"
-    " robots scripts search share signin signup sitemap sso static status support terms undefined users view widget"
-    " widgets www".split()
+    "api app apply apps asset assets attachments blog board boards candidate careers careers-analytics cdn companies"
+    " company css dashboard developer developers docs embed error favicon fonts graphql help hire hr images img"
+    " internal j job jobs js login mail my null oauth oneclick-ui postings privacy resources robots scripts search"
+    " signin signup sitemap sso static status support terms undefined users view widget widgets www".split()
 )
 """What stands where a token stands and is none, at any vendor but Workday, whose sites may have any name."""
 RESERVED_SITES = frozenset({"wday", "login", "favicon.ico", "robots.txt", "sitemap.xml"})

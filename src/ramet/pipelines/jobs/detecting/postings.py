@@ -62,7 +62,7 @@ def posting_of_page(html: str, url: str, now: float) -> Posting:
     """
     tree = _tree(html)
     found = _told(tree, url, now)
-    names = [name for name in (found.company if found else None, _site_name(tree), _host_name(url)) if name]
+    names = [found.company if found and found.company else "", _site_name(tree), _host_name(url), *_VENDORS]
     title = title_of(tree, names)
     if found is None:
         found = Posting(url=url)
@@ -151,7 +151,7 @@ def _company(tree: LexborHTMLParser) -> str | None:
 def _place(tree: LexborHTMLParser) -> str | None:
     node = tree.css_first(_PLACE)
     text = " ".join(node.text(deep=True, separator=" ").split()) if node is not None else ""
-    return text if 0 < len(text) <= 200 else None
+    return text.strip(" /,;|\u00b7") or None if len(text) <= 200 else None
 
 
 def _unbracketed(place: str | None) -> str | None:

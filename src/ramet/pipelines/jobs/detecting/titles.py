@@ -71,6 +71,7 @@ def _candidates(tree: LexborHTMLParser) -> Iterator[str]:
     if node is not None:
         yield _cleaned(node.text(deep=True))
     yield from _headings(tree, "h2[class*=title], h2[class*=position], h2[class*=job], h3[class*=job-title]")
+    yield from _headings(tree, "[class*=headline] h2, [class*=posting] > h2")
 
 
 def _headings(tree: LexborHTMLParser, selector: str) -> Iterator[str]:
@@ -84,12 +85,15 @@ def _cleaned(text: str) -> str:
 
 
 def _without_site(text: str, names: set[str]) -> str:
-    """The text without the names of the site at its end; empty where nothing else is in it."""
+    """The text without the names of the site around it; empty where nothing else is in it."""
     while found := list(_BETWEEN.finditer(text)):
         last = text[found[-1].end() :]
         if "|" not in found[-1][0] and not is_no_title(last) and _folded(last) not in names:
             break
         text = text[: found[-1].start()].rstrip()
+    before = _BETWEEN.search(text)
+    if before is not None and _folded(text[: before.start()]) in names:
+        text = text[before.end() :]
     return "" if is_no_title(text) or _folded(text) in names else text
 
 
