@@ -195,11 +195,12 @@ def absolute(address: str, base: str) -> str | None:
     address = clean(address.strip())
     if not address or len(address) > URL_MAX:
         return None
-    if address in ("#", "http://", "https://"):
+    if address in ("http://", "https://") or not address.strip("/?#."):
         return None
     try:
         parts = urlsplit(urljoin(base, address))
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        # Asking for the port refuses one that is none.
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
             return None
     except ValueError:
         return None

@@ -29,6 +29,7 @@ from ramet.pipelines.jobs.scoring.scoring import Score, score_of
 from ramet.pipelines.jobs.settings import JobsSettings
 from ramet.pipelines.jobs.tasks.asking import board, content_type, page
 from ramet.pipelines.jobs.tasks.employer import employer_of, look_for_employer
+from ramet.pipelines.jobs.tasks.fitting import fitting
 from ramet.pipelines.jobs.tasks.saving import Gathered, save_listing, save_match
 
 LAST_ATTEMPT = LIMITS.max_attempts or 1
@@ -49,7 +50,7 @@ async def scrape(ctx: Context, payload: ListingPayload) -> Any:
         return _unread(ctx, payload, posting, "filtered", end=ctx.filter(stop), settings=settings)
     if payload.posting is None or not posting.whole:
         try:
-            posting = await _fetched(ctx, payload, posting, settings)
+            posting = fitting(await _fetched(ctx, payload, posting, settings), settings.listing.text_max)
         except (Refused, WrongShape) as refused:
             return _unread(ctx, payload, posting, "unknown", end=ctx.fail(str(refused)), settings=settings)
         except Trouble as trouble:

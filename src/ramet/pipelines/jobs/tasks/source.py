@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from ramet import BlockReason, Context, Outcome
+from ramet import BlockReason, Context, Outcome, PayloadTooLarge
 from ramet.pipelines.jobs import records
 from ramet.pipelines.jobs.app import app
 from ramet.pipelines.jobs.boards.instruction import Instruction
@@ -36,6 +36,7 @@ from ramet.pipelines.jobs.records import ACTIVE, AT_ONCE, DISABLED, SourceRow, j
 from ramet.pipelines.jobs.scoring.duplicates import listing_key
 from ramet.pipelines.jobs.settings import JobsSettings
 from ramet.pipelines.jobs.tasks.asking import board, content_type, reads_html
+from ramet.pipelines.jobs.tasks.fitting import fitting
 from ramet.pipelines.jobs.tasks.tiers import task_priority
 from ramet.pipelines.jobs.web.request import Request
 
@@ -178,12 +179,10 @@ class Run:
             key = listing_key(posting.url)
             if key in known:
                 continue
-            refusal = self._refusal(posting)
+            refusal = self._refusal(posting) or self._spawn(posting)
             if refusal is not None:
                 at.refused += 1
                 self._ctx.write(records.REFUSE_LISTING, self._refused_row(key, posting, refusal))
-            else:
-                self._spawn(posting)
             if self._waiting >= self._settings.source.spawn_batch or self._bytes >= BYTES_AT_ONCE:
                 # The page is read again after a crash: what was created is refused as a duplicate then.
                 await self._checkpoint()
@@ -238,8 +237,10 @@ class Run:
             now, now, *lineage_fields(self._ctx),
         )  # fmt: skip
 
-    def _spawn(self, posting: Posting) -> None:
+    def _spawn(self, posting: Posting) -> str | None:
+        """Ask for a listing's task; why there can be none."""
         source = self._source
+        posting = fitting(posting, self._settings.listing.text_max)
         if not posting.company and source.company_name:
             posting = posting.model_copy(update={"company": source.company_name})
         # A company's feed can have openings of others.
@@ -247,9 +248,13 @@ class Run:
         payload = ListingPayload(
             url=posting.url, source_id=source.source_id, company_id=source.company_id if own else None, posting=posting
         )
-        self._ctx.spawn(LISTING, payload, priority=self._priority)
+        try:
+            self._ctx.spawn(LISTING, payload, priority=self._priority)
+        except PayloadTooLarge:
+            return "its board says more of it than can be kept"
         self._waiting += 1
         self._bytes += len(posting.description)
+        return None
 
     async def _checkpoint(self) -> None:
         """Create what was gathered, and keep where the run stands, in one transaction."""
