@@ -136,6 +136,8 @@ SAVE_SOURCE = """
         tested_at = ?, last_status = ?, last_count = ?, note = ?, updated_at = ?
     WHERE source_id = ?"""
 END_SOURCE = "UPDATE jobs_sources SET status = ?, last_status = ?, note = ?, updated_at = ? WHERE source_id = ?"
+FORGET_SOURCE = "DELETE FROM jobs_sources WHERE source_id = ? AND tested_at IS NULL AND last_scraped_at IS NULL"
+"""One that a person named, and that turned out to be none."""
 SCRAPED = """
     UPDATE jobs_sources SET last_scraped_at = ?, last_status = ?, last_count = ?, validators = ?, suspect = 0, note = ?,
         most_listings = CASE WHEN ? > most_listings THEN ? ELSE most_listings END, updated_at = ?
@@ -194,7 +196,8 @@ BEGIN_LISTING = """
         external_id = excluded.external_id, tracking_id = excluded.tracking_id, task_id = excluded.task_id,
         parent_item_id = excluded.parent_item_id, spawn_depth = excluded.spawn_depth,
         last_seen_at = excluded.last_seen_at
-    WHERE jobs_listings.task_id = excluded.task_id OR jobs_listings.status IN ('refused', 'unknown', 'analyzing')"""
+    WHERE jobs_listings.task_id = excluded.task_id
+        OR jobs_listings.status IN ('refused', 'unscored', 'unknown', 'analyzing')"""
 REFUSE_LISTING = """
     INSERT INTO jobs_listings (listing_id, url, source_id, company_id, company, title, location, posted_at, status,
                                reason, first_seen_at, last_seen_at, tracking_id, task_id, parent_item_id, spawn_depth)
@@ -234,15 +237,19 @@ SEEN_UNCHANGED = "UPDATE jobs_listings SET last_seen_at = ?, closed_at = NULL WH
 MATCHES = "SELECT COUNT(*) FROM jobs_matches WHERE tracking_id = ? AND match_score >= ?"
 
 
+HAD_A_TASK = "status NOT IN ('refused', 'unscored')"
+"""What need not be offered again."""
+
+
 def known_by_id(count: int) -> str:
     """(listing ids): which of them have or had a task."""
     among = members(count)
-    return f"SELECT listing_id FROM jobs_listings WHERE listing_id IN {among} AND status <> 'refused'"  # noqa: S608
+    return f"SELECT listing_id FROM jobs_listings WHERE listing_id IN {among} AND {HAD_A_TASK}"  # noqa: S608
 
 
 def known_by_number(count: int) -> str:
     """(source, external ids): which of them have or had a task, with the listing."""
-    among = f"external_id IN {members(count)} AND status <> 'refused'"
+    among = f"external_id IN {members(count)} AND {HAD_A_TASK}"
     return f"SELECT external_id, listing_id FROM jobs_listings WHERE source_id = ? AND {among}"  # noqa: S608
 
 

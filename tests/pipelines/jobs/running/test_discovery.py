@@ -106,3 +106,9 @@ async def test_a_redirect_to_the_vendor_is_followed_by_detection(desk: Desk) -> 
     desk.world.behave(CAREERS, redirect(board.url), forever=True)
     await desk.discover(CAREERS, company_name="Acme")
     assert await desk.one("jobs_sources", "source_id, status") == ("greenhouse:acme", "active")
+
+
+async def test_what_a_person_named_and_is_none_leaves_nothing(desk: Desk) -> None:
+    task = await desk.discover("https://boards.greenhouse.io/nosuchboard", approved=True)
+    assert task.state == "failed"
+    assert await desk.rows("jobs_sources", "source_id") == []

@@ -110,3 +110,22 @@ async def test_an_unknown_company_is_asked_for_once(desk: Desk) -> None:
     assert sum(row.tasks for row in counts if row.kind == "COMPANY") == 1
     assert await desk.one("jobs_companies", "company_id, completeness") == ("acme.example", "good")
     assert len({row[0] for row in await desk.rows("jobs_listings", "company_id")}) == 1
+
+
+async def test_what_nobody_could_score_is_met_again_once_there_is_a_profile(desk: Desk) -> None:
+    sample = {name.name: name.value for name in await desk.client.settings.all() if name.stored}
+    for name in sample:
+        await desk.client.settings.unset(name)
+    await desk.set()
+    board = desk.world.board("greenhouse", "acme", [Opening("1", "Python Engineer")], company="Acme")
+    await desk.discover(board.url, approved=True, company_name="Acme")
+    status, reason = await desk.one("jobs_listings", "status, reason")
+    assert status == "unscored"
+    assert "jobs init" in reason
+    await desk.client.settings.set_many(sample)
+    await desk.set(**EAGER)
+    desk.world.board(
+        "greenhouse", "acme", [Opening("1", "Python Engineer"), Opening("2", "Go Engineer")], company="Acme"
+    )
+    await desk.scrape("greenhouse:acme")
+    assert await desk.listings() == {"Python Engineer": "matched", "Go Engineer": "matched"}

@@ -16,7 +16,7 @@ from ramet.pipelines.jobs.companies.facts import CompanyFacts, Completeness, Web
 from ramet.pipelines.jobs.companies.identity import company_urls, website_of
 from ramet.pipelines.jobs.companies.merging import merged
 from ramet.pipelines.jobs.companies.priority import Priority, priority_of
-from ramet.pipelines.jobs.detecting.boards import boards_in_page
+from ramet.pipelines.jobs.detecting.boards import best_board, boards_in_page
 from ramet.pipelines.jobs.detecting.found import Confidence, Found
 from ramet.pipelines.jobs.errors import Fetched, Refused, Trouble
 from ramet.pipelines.jobs.keys import key_of_company, source_id_of
@@ -71,7 +71,7 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
     level = completeness(facts.name, website, facts.about, facts.culture, settings.company)
     if level is Completeness.NONE:
         return _ended(ctx, ctx.skip("insufficient data: " + _lacks(facts)), "failed")
-    board = await _board(ctx, pages, settings)
+    board = await _board(pages, facts.name)
     priority = priority_of(facts, settings.company, settings.profile)
     _save(ctx, Looked(facts, level, board, priority), now)
     if board is not None:
@@ -157,13 +157,12 @@ def _telling(pages: Sequence[WebPage]) -> list[WebPage]:
     return [page for page in pages if len(text_of(page.html)) > PAGE_CHARACTERS_MIN]
 
 
-async def _board(ctx: Context, pages: list[WebPage], settings: JobsSettings) -> Found | None:
-    """The board that the pages lead to, the surest first; None when there is none."""
+async def _board(pages: Sequence[WebPage], name: str | None) -> Found | None:
+    """The surest board that the pages lead to; None when there is none."""
     found: list[Found] = []
     for one in pages:
         found += await asyncio.to_thread(boards_in_page, one.html, one.url)
-    order = list(Confidence)
-    return min(found, key=lambda board: order.index(board.confidence), default=None)
+    return best_board(found, name)
 
 
 def _save(ctx: Context, looked: Looked, now: float) -> None:

@@ -61,7 +61,10 @@ async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
         instruction = instruction_for(found)
         tested = await _test(ctx, instruction, payload, settings)
     except (Gone, WrongShape, Refused, InputError) as refused:
-        _note(ctx, source_id, FAILED, "gone" if isinstance(refused, Gone) else "error", str(refused))
+        if payload.approved and known is None:
+            ctx.write(records.FORGET_SOURCE, (source_id,))  # Whoever typed it reads why; nothing half-made stays.
+        else:
+            _note(ctx, source_id, FAILED, "gone" if isinstance(refused, Gone) else "error", str(refused))
         return ctx.fail(str(refused))
     return await _decide(ctx, payload, found, source_id=source_id, instruction=instruction, tested=tested)
 

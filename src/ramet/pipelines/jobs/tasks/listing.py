@@ -118,10 +118,15 @@ async def save(ctx: Context, payload: ListingPayload) -> Any:
     gathered = _gathered(ctx, payload)
     match = ctx.state["match_result"]
     score = Score.from_json(match["score"])
-    points, threshold = _final(score, match["analysis"]), score.threshold
     kept = {"filter_result": ctx.state["filter_result"], "company_id": match["company_id"]}
+    if not settings.profile.given:
+        # Nobody has said what fits: the next run meets it again.
+        ctx.hold_key(0.0)
+        save_listing(ctx, payload, gathered, "unscored", settings, reason=NO_PROFILE, match=match, **kept)
+        return ctx.skip(NO_PROFILE)
+    points, threshold = _final(score, match["analysis"]), score.threshold
     if points < threshold:
-        reason = f"score {points:g} is below {threshold:g}" + (NO_PROFILE if not settings.profile.given else "")
+        reason = f"score {points:g} is below {threshold:g}"
         save_listing(ctx, payload, gathered, "skipped", settings, reason=reason, match=match, **kept)
         return ctx.skip(reason)
     save_listing(ctx, payload, gathered, "matched", settings, match=match, **kept)
@@ -129,7 +134,7 @@ async def save(ctx: Context, payload: ListingPayload) -> Any:
     return {"listing": ctx.key, "match_score": points}
 
 
-NO_PROFILE = ": there is no profile to compare it with, make one with `ramet jobs init`"
+NO_PROFILE = "unscored: there is no profile to compare it with, make one with `ramet jobs init`"
 
 
 async def _begin(ctx: Context, payload: ListingPayload, posting: Posting) -> Outcome | None:
