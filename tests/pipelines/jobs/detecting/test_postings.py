@@ -263,6 +263,7 @@ HOSTILE = {
     "described": "<div class='job-description'>" * 300 + TEXT * 10_000,
     "properties": "<div itemscope itemtype='JobPosting'>" + "<p itemprop='title'>x</p>" * 50_000,
     "scopes": "<div itemprop='jobLocation' itemscope itemtype='JobPosting'>" * 20_000,
+    "properties within": "<div itemscope itemtype='JobPosting'>" + "<div itemprop='description'>" * 300 + TEXT * 10_000,
     "objects": script([CLERK] * 3_000),
     "deep object": script('{"@graph":' * 900 + "{}" + "}" * 900),
     "brackets": "<title>" + "[|" * 300_000 + "</title>",

@@ -13,7 +13,7 @@ LABEL_MAX = 40
 VALUE_MAX = 200
 LEAVES_MAX = 20_000
 """Elements of a page that are looked at."""
-LABELS_MAX = 200
+LABELS_MAX = 60
 """Labels of a page of which the values are looked for; a page of an opening has a few of each."""
 
 _WORDS: Mapping[str, str] = MappingProxyType(

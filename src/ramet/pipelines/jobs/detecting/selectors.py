@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -22,6 +23,8 @@ ITEMS_MIN = 3
 """Openings with a title and a link that a page must show before its selectors are believed."""
 LINKS_MAX = 5_000
 CLIMB_MAX = 30
+TRIED_MAX = 30
+"""Selectors of items that are tried for blocks of one shape."""
 PROVEN_SHARE = 0.8
 """Of what an item's selector fits, how much must be an opening with a title and a link of its own."""
 
@@ -32,6 +35,7 @@ JOB_PATH = re.compile(
     re.IGNORECASE,
 )
 """Something within a part of the path that speaks of jobs."""
+_SAYS_JOB = re.compile(r"job|position|opening|vacanc|posting|role", re.IGNORECASE)
 _OF_JOBS = re.compile(r"(?:[^/]{0,40}[-_.])?(?:job|position|opening|career|vacanc|stelle)", re.IGNORECASE)
 _JOB_QUERY = re.compile(
     r"(?:^|&)(?:\w{0,20}job\w{0,20}|gh_jid|\w{0,10}req\w{0,10}|vacancy\w{0,5}|position\w{0,5}|id)=[\w-]{1,60}",
@@ -117,7 +121,7 @@ def selectors_in(tree: LexborHTMLParser, url: str, base: str | None = None) -> d
     for shape in sorted(groups, key=lambda shape: -len(groups[shape])):
         if len(groups[shape]) < ITEMS_MIN:
             break
-        for item in _item_selectors(groups[shape]):
+        for item in islice(_item_selectors(groups[shape]), TRIED_MAX):
             found = _proven(tree, item, links, urls)
             if found is not None:
                 return found
@@ -200,14 +204,12 @@ def _item_selectors(group: list[_Link]) -> Iterator[str]:
     first = group[0].item
     tag = first.tag or "*"
     shared = set(_classes(first)).intersection(*(_classes(link.item) for link in group))
-    for name in sorted(
-        shared, key=lambda name: (not re.search(r"job|position|opening|vacanc|posting|role", name, re.I), name)
-    ):
-        yield f"{tag}.{name}"
+    named = [f"{tag}.{name}" for name in sorted(shared, key=lambda name: (not _SAYS_JOB.search(name), name))[:8]]
+    yield from named
     if len(shared) > 1:
         yield f"{tag}." + ".".join(sorted(shared))
     part = _job_part(group[0].url)
-    narrowed = [f"{tag}.{name}" for name in sorted(shared)] + [tag]
+    narrowed = [*named, tag]
     path = tag
     around = first.parent
     for _ in range(3):

@@ -19,6 +19,8 @@ OBJECTS_MAX = 20_000
 """Values in a page's JSON-LD that are looked at."""
 PROPERTIES_MAX = 5_000
 """Elements of microdata that are looked at."""
+MARKUP_MAX = 10_000_000
+"""Characters of markup in all of them: they may lie within one another, and each has the markup of what is in it."""
 
 Object = dict[str, Any]
 
@@ -84,12 +86,16 @@ def microdata_objects(tree: LexborHTMLParser, kind: str) -> list[Object]:
     if not scopes:
         return []
     found: dict[int, Object] = {scope.mem_id: {"@type": kind} for scope in scopes}
+    left = MARKUP_MAX
     for node in tree.css("[itemprop]")[:PROPERTIES_MAX]:
         owner = _owner(node)
-        if owner is not None and owner.mem_id in found:
-            value: Any = _value(node)
+        if owner is not None and owner.mem_id in found and left > 0:
+            value: Any
             if "itemscope" in node.attributes:
                 value = found.setdefault(node.mem_id, {"@type": _type_of(node)})
+            else:
+                value = _value(node)
+                left -= len(value)
             _put(found[owner.mem_id], node.attributes.get("itemprop") or "", value)
     return [found[scope.mem_id] for scope in scopes]
 
