@@ -111,3 +111,10 @@ async def test_a_company_whose_pages_are_all_gone_fails_at_once(desk: Desk) -> N
     task = await desk.company("https://nobody.example/", "Nobody")
     assert (task.state, task.attempts) == ("failed", 1)
     assert await desk.one("jobs_companies", "status") == ("failed",)
+
+
+async def test_a_company_of_which_nobody_told_the_name_is_called_by_its_address(desk: Desk) -> None:
+    desk.world.company("", SITE)
+    task = await desk.run(COMPANY, {"website": SITE})
+    assert task.state == "success"
+    assert await desk.one("jobs_companies", "name, website") == ("Acme", SITE)

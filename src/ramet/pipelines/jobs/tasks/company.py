@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ramet import Context, Outcome, RetryAfter
@@ -65,8 +65,13 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
     if isinstance(pages, Outcome):
         return pages
     facts = await asyncio.to_thread(read_company, _telling(pages), name, settings.company)
-    if before is not None:
+    if before is not None and before.completeness is not None:
         facts = merged(before, facts, settings.company)
+    if not facts.name:
+        # Nobody said it, and no page has it: what stands before the dot is how people call it.
+        facts = replace(
+            facts, name=ctx.key.partition(".")[0].capitalize(), methods={**facts.methods, "name": "address"}
+        )
     facts = await filled(ctx, facts, _telling(pages), settings)
     level = completeness(facts.name, website, facts.about, facts.culture, settings.company)
     if level is Completeness.NONE:
