@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
-from ramet.pipelines.jobs.posting import Posting
+from ramet.pipelines.jobs.posting import Posting, without_login
 
 COMPANY = "COMPANY"
 SOURCE_DISCOVERY = "SOURCE_DISCOVERY"
@@ -87,3 +87,8 @@ class ListingPayload(_Payload):
     posting: Posting | None = None
     instruction: dict[str, Any] | None = None
     """How to read the page of the posting, where the source says."""
+
+    @field_validator("url")
+    @classmethod
+    def _without_login(cls, url: str) -> str:
+        return without_login(url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,3 +39,16 @@ class Posting(BaseModel):
     def whole(self) -> bool:
         """Whether nothing more has to be fetched."""
         return self.detail_url is None or bool(self.description)
+
+
+def without_login(url: str) -> str:
+    """The address without the name and password in it: nobody's are kept, sent or shown."""
+    if "@" not in url:
+        return url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    if parts.scheme not in ("http", "https") or "@" not in parts.netloc:
+        return url
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

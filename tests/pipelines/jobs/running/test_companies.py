@@ -38,8 +38,9 @@ async def test_the_record_is_there_before_anything_is_fetched(desk: Desk) -> Non
     task = await desk.company()
     assert task.state == "failed"
     assert task.attempts == 4
-    status, about, tier = await desk.one("jobs_companies", "status, about, tier")
-    assert (status, about, tier) == ("analyzing", None, None)
+    status, about, tier, note = await desk.one("jobs_companies", "status, about, tier, note")
+    assert (status, about, tier) == ("failed", None, None)
+    assert "status 500" in note
 
 
 async def test_of_a_good_company_every_further_task_is_refused_for_30_days(desk: Desk) -> None:

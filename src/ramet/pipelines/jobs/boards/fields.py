@@ -14,7 +14,7 @@ from ramet.pipelines.jobs.boards.dates import parse_posted
 from ramet.pipelines.jobs.boards.instruction import PLACES_BY, Instruction, Part, Rule, Rules
 from ramet.pipelines.jobs.boards.paths import text_at, text_of_value, texts_at, values_at
 from ramet.pipelines.jobs.boards.salaries import salary_text
-from ramet.pipelines.jobs.posting import Posting
+from ramet.pipelines.jobs.posting import Posting, without_login
 from ramet.pipelines.jobs.reading.markup import text_of
 
 LINE_MAX = 500
@@ -204,7 +204,7 @@ def absolute(address: str, base: str) -> str | None:
             return None
     except ValueError:
         return None
-    return quote(parts.geturl(), safe=_URL_SAFE + "[]|")
+    return quote(without_login(parts.geturl()), safe=_URL_SAFE + "[]|")
 
 
 def plain(text: str, markup: str) -> str:

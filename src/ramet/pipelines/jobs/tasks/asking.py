@@ -60,7 +60,12 @@ async def _asked(
     *,
     robots: bool,
 ) -> Answer:
-    refused = stopped_host(request.url, settings.stop)
-    if refused is not None:
-        raise Refused(refused)
-    return await ask(ctx, request, settings.fetch, bytes_max=bytes_max, validators=validators, robots=robots)
+    def judge(url: str) -> None:
+        refused = stopped_host(url, settings.stop)
+        if refused is not None:
+            raise Refused(refused, url=url)
+
+    judge(request.url)
+    return await ask(
+        ctx, request, settings.fetch, bytes_max=bytes_max, validators=validators, robots=robots, judge=judge
+    )

@@ -143,6 +143,9 @@ async def _fetch(ctx: Context, website: str, settings: JobsSettings) -> list[Web
             continue
         except Trouble as trouble:
             if not pages and not refusals:
+                # An exception drops what was buffered; somebody may look before the next attempt, or after the last.
+                status = (records.END_COMPANY, ("failed", "incomplete", str(trouble), ctx.key))
+                await ctx.transaction([status])
                 raise
             refusals.append(trouble)
             continue

@@ -18,11 +18,11 @@ from ramet.pipelines.jobs.boards.vendors import instruction_for
 from ramet.pipelines.jobs.detecting.boards import board_of_url, boards_in_page
 from ramet.pipelines.jobs.detecting.found import GENERIC, GUESSED, Confidence, Found
 from ramet.pipelines.jobs.detecting.names import company_fits
-from ramet.pipelines.jobs.errors import Fetched, Gone, InputError, Refused, WrongShape
+from ramet.pipelines.jobs.errors import Fetched, Gone, InputError, Refused, Trouble, WrongShape
 from ramet.pipelines.jobs.keys import key_of_discovery, source_id_of
 from ramet.pipelines.jobs.kinds import QUEUE, SCRAPE_SOURCE, SOURCE_DISCOVERY, DiscoveryPayload, SourcePayload
 from ramet.pipelines.jobs.live import settings_in_force
-from ramet.pipelines.jobs.records import ACTIVE, FAILED, PENDING, json_of, lineage_fields
+from ramet.pipelines.jobs.records import ACTIVE, DISABLED, FAILED, PENDING, json_of, lineage_fields
 from ramet.pipelines.jobs.settings import JobsSettings
 from ramet.pipelines.jobs.tasks.asking import board as ask_board
 from ramet.pipelines.jobs.tasks.asking import content_type, page, reads_html
@@ -54,8 +54,9 @@ async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
         return found
     source_id = source_id_of(found)
     known = await records.source_by_id(ctx.client, source_id)
-    if known is not None and known.status == ACTIVE and not payload.approved:
-        return ctx.skip(f"known: it is the source {source_id}")
+    # What a person switched off, only a person switches on.
+    if known is not None and known.status in (ACTIVE, DISABLED) and not payload.approved:
+        return ctx.skip(f"known: it is the source {source_id}, which is {known.status}")
     await _begin(ctx, source_id, found, payload)
     try:
         instruction = instruction_for(found)
@@ -66,6 +67,11 @@ async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
         else:
             _note(ctx, source_id, FAILED, "gone" if isinstance(refused, Gone) else "error", str(refused))
         return ctx.fail(str(refused))
+    except Trouble as trouble:
+        # An exception drops what was buffered, and people want to read what came of the test.
+        status = known.status if known is not None else PENDING
+        await ctx.transaction([(records.END_SOURCE, (status, "error", str(trouble), ctx.now, source_id))])
+        raise
     return await _decide(ctx, payload, found, source_id=source_id, instruction=instruction, tested=tested)
 
 

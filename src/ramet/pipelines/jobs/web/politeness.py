@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from ramet import App, Context, RetryAfter
@@ -85,11 +85,15 @@ async def ask(
     bytes_max: int,
     validators: Mapping[str, str] | None = None,
     robots: bool = False,
+    judge: Callable[[str], None] | None = None,
 ) -> Answer:
     """Fetch from a task when it is the host's turn; see :meth:`Fetcher.fetch`.
 
     A host that is busy is left alone by all workers until the time that it named, or the setting's, and asked half as
     often afterwards for a while.
+
+    Args:
+        judge: called with each address that a redirect leads to; what it raises ends the fetch before that is asked.
 
     Raises:
         RetryAfter: the server is busy, or (`NotYet`) our turn is too far off: the task comes back, at no cost.
@@ -99,6 +103,8 @@ async def ask(
     host = resource_of(request.url)
 
     async def hop(url: str) -> None:
+        if judge is not None:
+            judge(url)
         if resource_of(url) != host:
             # The time of the answer runs already.
             await wait_for_turn(ctx, url, min(settings.turn_seconds_max, settings.answer_seconds / 5.0))
