@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
+
+from ramet.pipelines.jobs.values import shallow
 
 HARD = "hard_reject"
 STRIKE = "strike"
@@ -43,9 +45,9 @@ class FilterResult:
 
     def as_json(self) -> dict[str, Any]:
         """As it is stored with the listing."""
-        return asdict(self) | {
-            "hard_rejections": [asdict(finding) for finding in self.hard_rejections],
-            "strikes": [asdict(finding) for finding in self.strikes],
+        return shallow(self) | {
+            "hard_rejections": [shallow(finding) for finding in self.hard_rejections],
+            "strikes": [shallow(finding) for finding in self.strikes],
         }
 
 

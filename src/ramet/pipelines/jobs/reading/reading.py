@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ramet.pipelines.jobs.posting import Posting
@@ -18,6 +18,7 @@ from ramet.pipelines.jobs.reading.seniorities import Seniority, is_management, s
 from ramet.pipelines.jobs.reading.technologies import canonical_technology, find_technologies
 from ramet.pipelines.jobs.reading.technology_names import FIELDS
 from ramet.pipelines.jobs.reading.years import years_of
+from ramet.pipelines.jobs.values import shallow
 
 MARKUP_CHARACTERS_MAX = 500_000
 TEXT_CHARACTERS_MAX = 100_000
@@ -59,7 +60,10 @@ class Reading:
 
     def as_json(self) -> dict[str, Any]:
         """A value for JSON, from which :meth:`from_json` makes the same reading."""
-        return asdict(self)
+        return shallow(self) | {
+            "places": [shallow(place) for place in self.places],
+            "salary": None if self.salary is None else shallow(self.salary),
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Reading:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ramet.pipelines.jobs.filtering.places import at_preferred_office
@@ -17,6 +17,7 @@ from ramet.pipelines.jobs.scoring.settings import MatchSettings
 from ramet.pipelines.jobs.scoring.skills import Adjusted, Skills, skill_points, skills_of
 from ramet.pipelines.jobs.scoring.wishes import Wished, wish_points
 from ramet.pipelines.jobs.settings import JobsSettings
+from ramet.pipelines.jobs.values import shallow
 
 KEYWORDS_MAX = 25
 """Words that an application should use."""
@@ -60,7 +61,7 @@ class Score:
 
     def as_json(self) -> dict[str, Any]:
         """A value for JSON, from which :meth:`from_json` makes the same score."""
-        return asdict(self)
+        return shallow(self)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Score:
