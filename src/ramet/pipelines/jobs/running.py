@@ -14,7 +14,7 @@ from rich.text import Text
 from ramet import Client, LineageState, Worker
 from ramet.engine.ids import new_id
 from ramet.pipelines.jobs.acting import source_of
-from ramet.pipelines.jobs.app import LIMITS
+from ramet.pipelines.jobs.bounds import bounds_of
 from ramet.pipelines.jobs.errors import JobsError
 from ramet.pipelines.jobs.following import RunStatus, View, status_of, view_for, words_of
 from ramet.pipelines.jobs.kinds import COMPANY, LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, ScrapePayload
@@ -143,11 +143,7 @@ async def batch_of(client: Client, wanted: Wanted, settings: JobsSettings) -> Sc
 
 async def begin_run(client: Client, batch: ScrapePayload, settings: JobsSettings) -> str:
     """Submit a batch; its tracking id."""
-    run, model = settings.run, settings.model
-    max_cost = model.max_cost if model.cheap or model.expensive else None
-    # A board of ten thousand openings is usual: the fan-out is raised where the lineage begins, since no task can.
-    limits = replace(LIMITS, max_fan_out=run.max_fan_out, max_tasks=run.max_tasks, max_cost=max_cost)
-    told = await client.submit(SCRAPE, batch, tracking_id=f"{RUN}{new_id()}", limits=limits)
+    told = await client.submit(SCRAPE, batch, tracking_id=f"{RUN}{new_id()}", limits=bounds_of(settings))
     return told.tracking_id
 
 
