@@ -89,7 +89,7 @@ def list_companies(database: str, as_json: bool) -> None:
 @click.option(
     "--status", "statuses", multiple=True, type=click.Choice(REJECTED),
     help="filtered: by rules. skipped: score too low, or a duplicate. refused: by title or stop list. "
-    "unknown: could not be read.",
+    "unscored: there was no profile. unknown: could not be read.",
 )  # fmt: skip
 @click.option("--limit", type=click.IntRange(1, LISTED_MAX), default=20, show_default=True, help="Lines, at most.")
 @database_option

@@ -59,7 +59,7 @@ HASHES = (
     "SELECT listing_id, text_hash FROM jobs_listings WHERE text_hash <> 0 AND listing_id <> ? AND closed_at IS NULL"
 )
 
-REJECTED = ("filtered", "skipped", "refused", "unknown")
+REJECTED = ("filtered", "skipped", "refused", "unscored", "unknown")
 """Status of listings that are no matches."""
 
 _SEARCHED = ("title", "company", "location", "reason", "url")

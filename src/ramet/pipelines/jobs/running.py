@@ -70,7 +70,7 @@ class Wanted(NamedTuple):
 @click.option("--max-sources", type=click.IntRange(min=1), help="Sources of this run, at most.")
 @click.option("--all", "no_target", is_flag=True, help="Every enabled source, however many matches there are.")
 @click.option("--new", "anew", is_flag=True, help="Begin another run although one has not ended.")
-@click.option("--unscored", is_flag=True, help="Go on without a profile: every listing is kept and none is a match.")
+@click.option("--unscored", is_flag=True, help="Go on without a profile: listings are kept for later.")
 @click.option("--no-work", is_flag=True, help="Only put it into the queue; `ramet jobs work` does it.")
 @concurrency_option
 @database_option
@@ -91,7 +91,7 @@ async def _run(wanted: Wanted, database: str) -> int:
     async with app.client(database, create=False) as client:
         settings = await settings_in_force(client)
         if not settings.profile.given and not wanted.unscored:
-            raise JobsError(f"{NO_PROFILE}; --unscored collects listings all the same, for good")
+            raise JobsError(f"{NO_PROFILE}; --unscored collects listings for later")
         batch = await batch_of(client, wanted, settings)
         live = None if wanted.anew else await _live_run(client)
         if not wanted.work:

@@ -13,8 +13,8 @@ from ramet.pipelines.shared.terminal import columns, plain, span
 DAY = 86_400.0
 STATUS_STYLES = {
     "matched": "green", "active": "green", "analyzing": "blue", "pending_validation": "yellow", "pending": "yellow",
-    "skipped": "yellow", "filtered": "magenta", "refused": "magenta", "unknown": "red", "failed": "red",
-    "disabled": "red", "switched off": "red", "suspect": "yellow",
+    "skipped": "yellow", "unscored": "yellow", "filtered": "magenta", "refused": "magenta", "unknown": "red",
+    "failed": "red", "disabled": "red", "switched off": "red", "suspect": "yellow",
 }  # fmt: skip
 WORDS = {"pending_validation": "to approve"}
 """Of a status that is named differently in the database."""

@@ -28,6 +28,7 @@ STAGES = {
     "unknown": "when it was scraped: it could not be read, and what is known is kept",
     "filtered": "at the filter",
     "skipped": "when it was scored",
+    "unscored": "before it was judged, and the next run judges it",
     "matched": "with the match saved",
     "analyzing": "nowhere yet",
 }

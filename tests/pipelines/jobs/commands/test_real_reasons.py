@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tests.pipelines.jobs.commands.conftest import Place
+from tests.pipelines.jobs.world.boards import Board
 from tests.pipelines.jobs.world.openings import made_up
-from tests.pipelines.jobs.world.world import Board, World
+from tests.pipelines.jobs.world.world import World
 
 PROFILE = """\
 profile: {name: Somebody, technologies: {Python: required}}

@@ -73,7 +73,11 @@ def test_without_a_profile_nothing_is_begun_unless_asked_for(place: Place, world
     result = place.run("run", "--unscored", "--all")
     assert result.exit_code == 0, result.output
     assert "there is no profile" in result.stdout
-    assert len(place.told("rejected")["listings"]) == 2
+    assert place.told("rejected")["counts"] == {"unscored": 2}
+    (place.folder / "easy.yaml").write_text(EASY)
+    assert place.run("init", "--from", "easy.yaml").exit_code == 0
+    assert events(place, "--all")[-1]["state"] == "finished"
+    assert len(place.told("matches")) == 2
 
 
 def test_a_run_that_was_only_begun_is_gone_on_with(place: Place, world: World) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from hashlib import blake2b
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -43,6 +44,8 @@ from ramet.pipelines.jobs.web.request import Request
 DAY = 86_400.0
 BYTES_AT_ONCE = 4 * 1024 * 1024
 """Of postings that wait for a checkpoint; more would only cost memory."""
+JUDGED_BY = "judged_by"
+"""Beside the validators of a list: the mark of the settings by which it was judged."""
 FULL = frozenset({BlockReason.BUDGET, BlockReason.FAN_OUT, BlockReason.DEADLINE, BlockReason.COST})
 """Refusals by which the lineage says that it takes nothing more."""
 
@@ -112,6 +115,15 @@ async def scrape_source(ctx: Context, payload: SourcePayload) -> Any:
         raise
 
 
+def judged_by(settings: JobsSettings) -> str:
+    """A mark of the settings by which openings are refused or left unscored.
+
+    What an unchanged list shows is judged anew when they have changed, so then it is read although it is unchanged.
+    """
+    told = settings.model_dump_json(include={"profile", "stop", "filter"})
+    return blake2b(told.encode(), digest_size=8).hexdigest()
+
+
 class Run:
     """One run over a source."""
 
@@ -149,7 +161,8 @@ class Run:
             if self._at.page == 0:
                 if not page.postings and not page.skipped and self._was_fuller():
                     return self._suspect()
-                self._at.validators = dict(answer.validators) if page.next is None else {}
+                told = answer.validators if page.next is None else {}
+                self._at.validators = {**told, JUDGED_BY: judged_by(self._settings)} if told else {}
             await self._take(page)
         await self._checkpoint()
         return self._end()
@@ -163,8 +176,10 @@ class Run:
 
     def _validators(self) -> dict[str, str] | None:
         # Kept only of boards of one page: no other can say as a whole that nothing changed.
-        first = self._at.page == 0 and self._instruction.conditional
-        return self._source.validators if first and self._source.validators else None
+        kept = self._source.validators
+        if self._at.page or not self._instruction.conditional or kept.get(JUDGED_BY) != judged_by(self._settings):
+            return None
+        return {name: value for name, value in kept.items() if name != JUDGED_BY}
 
     def _was_fuller(self) -> bool:
         return self._source.most_listings > 0 and not (self._source.allow_empty or self._instruction.allow_empty)
