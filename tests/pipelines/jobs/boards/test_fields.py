@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ramet.pipelines.jobs.boards.fields import absolute, line, workplace_of
+from ramet.pipelines.jobs.boards.fields import absolute, line, plain, workplace_of
 from ramet.pipelines.jobs.boards.instruction import Instruction
 from ramet.pipelines.jobs.boards.paths import parsed_path, texts_at
 from ramet.pipelines.jobs.boards.salaries import salary_text
@@ -314,3 +314,10 @@ def test_places_of_ashby_may_be_words_or_objects() -> None:
     row = {"id": "1", "title": "Cook", "jobUrl": "https://a.example/1", "location": "Lyon"}
     row["secondaryLocations"] = [{"location": "Paris"}, "Nice", {"location": "Lyon"}, None]  # type: ignore[assignment]
     assert only("ashby", row).location == "Lyon; Paris; Nice"
+
+
+@pytest.mark.parametrize("markup", ["html", "escaped", "text"])
+def test_a_reference_to_no_character_is_read_on(markup: str) -> None:
+    endless = f"a &#{'9' * 5_000}; b"
+    assert plain(endless, markup).startswith("a ")
+    assert line(endless).startswith("a ")

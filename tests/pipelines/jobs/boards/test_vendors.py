@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from ramet.pipelines.jobs.boards.instruction import Instruction, is_valid
+from ramet.pipelines.jobs.boards.instruction import Instruction, Paging, is_valid
 from ramet.pipelines.jobs.boards.paging import first_request
 from ramet.pipelines.jobs.boards.vendors import instruction_for, vendors
 from ramet.pipelines.jobs.detecting.addresses import board_of_url
@@ -128,6 +128,20 @@ def test_a_page_is_read_by_discovered_selectors() -> None:
     assert (posting.title, posting.url) == ("Chef & Cook", "https://acme.example/careers/1")
     assert (posting.location, posting.company) == ("Lyon", "Acme")
     assert posting.detail_url == posting.url
+
+
+def test_relative_addresses_of_a_page_are_relative_to_its_base() -> None:
+    ids = {"selectors": json.dumps({"item": "li", "fields": {"title": "a", "url": "a@href"}})}
+    found = Found("generic", "https://acme.example/careers/", None, ids, Confidence.LOW, "selectors")
+    whole = instruction_for(found).model_copy(update={"paging": Paging(by="link", selector="a.more")})
+    page = '<!doctype html><base href="/board/en/"><ul><li><a href="jobs/1">Chef</a></ul><a class="more" href="p2">'
+    listed = read(whole, page)
+    assert [posting.url for posting in listed.postings] == ["https://acme.example/board/en/jobs/1"]
+    assert listed.next is not None
+    assert listed.next.url == "https://acme.example/board/en/p2"
+    assert [posting.url for posting in read(whole, page.replace("<base", "<bass")).postings] == [
+        "https://acme.example/careers/jobs/1"
+    ]
 
 
 def test_openings_in_a_script_of_a_page_are_read() -> None:

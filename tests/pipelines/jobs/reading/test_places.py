@@ -45,7 +45,18 @@ def test_one_place(text: str, place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Remote", "Anywhere in the World", "Hybrid", "EMEA", "Any Location / Remote", ",;-"]
+    "text",
+    [
+        "",
+        "Remote",
+        "Anywhere in the World",
+        "Hybrid",
+        "EMEA",
+        "Any Location / Remote",
+        ",;-",
+        "3 Locations",
+        "Multiple Locations",
+    ],
 )
 def test_no_place(text: str) -> None:
     assert places_of(text) == ()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 import pytest
 
 from ramet.pipelines.jobs.boards.instruction import Instruction
 from ramet.pipelines.jobs.records import source_by_id
 from tests.pipelines.jobs.running.conftest import EAGER, Desk
+from tests.pipelines.jobs.world.messages import Asked, Reply, json_reply
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.pages import job_posting, jsonld, list_page, page, posting_page
 
@@ -106,6 +109,41 @@ async def test_a_redirect_to_the_vendor_is_followed_by_detection(desk: Desk) -> 
     desk.world.behave(CAREERS, redirect(board.url), forever=True)
     await desk.discover(CAREERS, company_name="Acme")
     assert await desk.one("jobs_sources", "source_id, status") == ("greenhouse:acme", "active")
+
+
+ORACLE = "https://ab.fa.ocs.oraclecloud.com"
+
+
+def oracle(desk: Desk, site: str, titles: list[str]) -> None:
+    """A site of Oracle's with its list, which it has under its number only; any other site's list is empty."""
+    rows = [{"Id": str(at), "Title": title, "PostedDate": "2026-11-01"} for at, title in enumerate(titles, start=1)]
+
+    def answer(asked: Asked) -> Reply:
+        shown = rows if f"siteNumber={site}," in unquote(asked.url) else []
+        return json_reply({"items": [{"TotalJobsCount": len(shown), "requisitionList": shown}]})
+
+    desk.world.handle(f"{ORACLE}/hcmRestApi/resources/latest/recruitingCEJobRequisitions", answer)
+
+
+async def test_a_site_of_oracles_that_is_named_otherwise_in_its_address_is_found_by_its_number(desk: Desk) -> None:
+    oracle(desk, "CX_7", ["Chef", "Cook"])
+    address = f"{ORACLE}/hcmUI/CandidateExperience/en/sites/jobs"
+    base = f'<base href="/x" data-apibaseurl="{ORACLE}:443" data-sitenumber="CX_7">'
+    desk.world.page(address, page("Acme Careers", "<div></div>", head=base))
+    task = await desk.discover(address, approved=True, company_name="Acme")
+    assert task.result["listings"] == 2
+    source_id, status = await desk.one("jobs_sources", "source_id, status")
+    assert (source_id, status) == (f"oracle_hcm:{ORACLE.removeprefix('https://')}/CX_7", "active")
+    assert set(await desk.listings()) == {"Chef", "Cook"}
+
+
+async def test_a_site_of_oracles_that_is_empty_and_tells_no_other_number_is_what_it_is(desk: Desk) -> None:
+    oracle(desk, "CX_7", [])
+    task = await desk.discover(f"{ORACLE}/hcmUI/CandidateExperience/en/sites/CX_7", company_name="Acme")
+    assert (task.state, task.result["listings"]) == ("success", 0)
+    desk.world.page(f"{ORACLE}/hcmUI/CandidateExperience/en/sites/CX_8", page("Careers", "<div></div>"))
+    task = await desk.discover(f"{ORACLE}/hcmUI/CandidateExperience/en/sites/CX_8", company_name="Acme")
+    assert task.result["listings"] == 0
 
 
 async def test_what_a_person_named_and_is_none_leaves_nothing(desk: Desk) -> None:

@@ -10,6 +10,7 @@ from ramet.pipelines.jobs.choosing import switched_off
 from ramet.pipelines.jobs.kinds import SOURCE_RESOURCE
 from tests.pipelines.jobs.running.conftest import EAGER, Desk
 from tests.pipelines.jobs.world.boards import Board
+from tests.pipelines.jobs.world.messages import html
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.plays import busy, trouble, wrong_json
 
@@ -87,6 +88,24 @@ async def test_a_board_that_is_gone_is_disabled_at_once(desk: Desk) -> None:
     assert (run.state, run.attempts) == ("failed", 1)
     assert "gone" in (await switched_off(desk.client))[source_id]
     assert await desk.one("jobs_sources", "status, last_status") == ("disabled", "gone")
+
+
+@pytest.mark.parametrize("status", [202, 401, 403])
+async def test_a_wall_before_a_list_is_a_failed_run_and_no_proof_that_the_board_is_gone(
+    desk: Desk, status: int
+) -> None:
+    source_id, board = await source(desk, "jobvite")
+    assert len(await desk.listings()) == 3
+    desk.world.behave(board.list_url, html("<h1>Are you a person?</h1>", status), forever=True)
+    desk.clock.advance(10 * DAY)
+    run = await desk.scrape(source_id)
+    assert (run.state, run.attempts) == ("failed", 1)
+    assert source_id not in await switched_off(desk.client)
+    assert sum(resource.failures for resource in await desk.client.resources(SOURCE_RESOURCE + source_id)) == 1
+    assert await desk.one("jobs_sources", "status, last_status, most_listings") == ("active", "error", 3)
+    assert await desk.rows("jobs_listings", "closed_at") == [(None,)] * 3
+    desk.world.behave(board.list_url)
+    assert (await desk.scrape(source_id)).state == "success"
 
 
 async def test_an_answer_of_another_shape_is_a_failed_run_and_never_an_empty_board(desk: Desk) -> None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from html import unescape
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -15,7 +14,7 @@ from ramet.pipelines.jobs.boards.instruction import PLACES_BY, Instruction, Part
 from ramet.pipelines.jobs.boards.paths import text_at, text_of_value, texts_at, values_at
 from ramet.pipelines.jobs.boards.salaries import salary_text
 from ramet.pipelines.jobs.posting import Posting, without_login
-from ramet.pipelines.jobs.reading.markup import text_of
+from ramet.pipelines.jobs.reading.markup import decoded, text_of
 
 LINE_MAX = 500
 """Characters of a title, a name or another field of one line."""
@@ -175,7 +174,7 @@ def places(text: str) -> str | None:
 def line(text: str) -> str:
     """A text on one line, with its character references decoded and nothing in it that cannot be stored."""
     if "&" in text and ";" in text:
-        text = unescape(text[: LINE_MAX * 4])
+        text = decoded(text[: LINE_MAX * 4])
     return " ".join(clean(text[: LINE_MAX * 4]).split())[:LINE_MAX].rstrip()
 
 
@@ -211,7 +210,7 @@ def plain(text: str, markup: str) -> str:
     """A text without its markup."""
     if markup == "text" or not text:
         return text.strip()
-    return text_of(unescape(text) if markup == "escaped" else text)
+    return text_of(decoded(text) if markup == "escaped" else text)
 
 
 @lru_cache(maxsize=1024)

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from ramet.pipelines.jobs.boards.instruction import Instruction, Selectors
 from ramet.pipelines.jobs.boards.shapes import bounded_list, seen, wrong
+from ramet.pipelines.jobs.detecting.selectors import base_of
 from ramet.pipelines.jobs.reading.markup import bounded
 from ramet.pipelines.jobs.web.charsets import text_of_bytes
 
 
-def page_entries(instruction: Instruction, body: bytes, media_type: str, page: int) -> tuple[list[Any], str | None]:
-    """The openings of a page as objects of texts, and the address of the next page where there is a link to it.
+class PageEntries(NamedTuple):
+    """What a page has."""
+
+    entries: list[Any]
+    """Its openings, as objects of texts."""
+    base: str
+    """What its links are relative to."""
+    following: str | None
+    """The address of the next page, where there is a link to it."""
+
+
+def page_entries(instruction: Instruction, body: bytes, media_type: str, *, url: str, page: int) -> PageEntries:
+    """The openings of a page.
+
+    Args:
+        url: of the page.
+        page: its number, from 1.
 
     Raises:
         WrongShape: the selectors are none, or nothing on the page fits them.
@@ -25,12 +42,13 @@ def page_entries(instruction: Instruction, body: bytes, media_type: str, page: i
     try:
         items = tree.css(selectors.item)
         entries = [_entry(item, selectors) for item in bounded_list(instruction, items)]
-        following = _following(tree, instruction)
+        base = base_of(tree, url)
+        following = _following(tree, instruction, base)
     except (ValueError, SelectolaxError) as error:
         raise wrong(instruction, f"a selector that is none ({error})") from None
     if not entries and page == 1 and not instruction.allow_empty:
         raise wrong(instruction, f"nothing fits {selectors.item!r} in {seen(body)}")
-    return entries, following
+    return PageEntries(entries, base, following)
 
 
 def first_text(page: str, selector: str) -> str:
@@ -67,8 +85,12 @@ def _taken(item: LexborNode, selector: str, *, link: bool) -> str:
     return " ".join(node.text(deep=True, separator=" ", strip=False).split())
 
 
-def _following(tree: LexborHTMLParser, instruction: Instruction) -> str | None:
+def _following(tree: LexborHTMLParser, instruction: Instruction, base: str) -> str | None:
     if instruction.paging is None or instruction.paging.selector is None:
         return None
     node = tree.css_first(instruction.paging.selector)
-    return None if node is None else node.attributes.get("href")
+    address = node.attributes.get("href") if node is not None else None
+    try:
+        return urljoin(base, address) if address else None
+    except ValueError:
+        return None

@@ -74,7 +74,10 @@ class _List:
     entries: list[Any]
     value: Any
     fields: Mapping[str, Rules]
+    base: str
+    """What its relative addresses are relative to."""
     link: str | None = None
+    """The next page's address, where the page names it."""
 
 
 def read_list(
@@ -101,8 +104,8 @@ def read_list(
     """
     if instruction.type == "jsonld":
         return _jsonld_page(instruction, answer_body, request, now, media_type)
-    found = _list_of(instruction, answer_body, media_type, page)
-    postings, skipped = _postings(found, request.url, now)
+    found = _list_of(instruction, answer_body, media_type, url=request.url, page=page)
+    postings, skipped = _postings(found, now)
     total = total_of(instruction, found.value)
     if not found.entries and page == 1 and total:
         raise wrong(instruction, f"an empty list that says that it has {total}")
@@ -121,7 +124,7 @@ def read_list(
     )
 
 
-def _postings(found: _List, page_url: str, now: float) -> tuple[list[Posting], int]:
+def _postings(found: _List, now: float) -> tuple[list[Posting], int]:
     """The postings of a list's entries, and how many entries give none."""
     instruction, company = found.instruction, _company(found.instruction, found.value)
     postings: list[Posting] = []
@@ -130,7 +133,7 @@ def _postings(found: _List, page_url: str, now: float) -> tuple[list[Posting], i
         if any(_is_skipped(row, one.path, one.values) for one in instruction.skip):
             hidden += 1
             continue
-        posting = posting_of(Entry(row, instruction, page_url), found.fields, now, company)
+        posting = posting_of(Entry(row, instruction, found.base), found.fields, now, company)
         if posting is None:
             nameless += 1
         else:
@@ -141,19 +144,18 @@ def _postings(found: _List, page_url: str, now: float) -> tuple[list[Posting], i
     return postings, hidden + nameless
 
 
-def _list_of(instruction: Instruction, body: bytes, media_type: str, page: int) -> _List:
+def _list_of(instruction: Instruction, body: bytes, media_type: str, *, url: str, page: int) -> _List:
     if instruction.type == "json":
         value = parsed_json(instruction, body, media_type)
-        return _List(instruction, json_entries(instruction, value), value, instruction.fields)
+        return _List(instruction, json_entries(instruction, value), value, instruction.fields, url)
     if instruction.type == "html":
-        entries, link = page_entries(instruction, body, media_type, page)
+        shown = page_entries(instruction, body, media_type, url=url, page=page)
         own = {name: (Rule(path=name),) for name in (instruction.selectors.fields if instruction.selectors else ())}
-        return _List(instruction, entries, None, {**own, **instruction.fields}, link)
+        return _List(instruction, shown.entries, None, {**own, **instruction.fields}, shown.base, shown.following)
     if instruction.type == "xml":
         root = parsed_xml(instruction, body)
-        return _List(
-            instruction, xml_entries(instruction, root), {local_name(root): xml_value(root)}, instruction.fields
-        )
+        value = {local_name(root): xml_value(root)}
+        return _List(instruction, xml_entries(instruction, root), value, instruction.fields, url)
     feed = feed_root(instruction, body)
     if feed is not None and local_name(feed) not in FEED_ROOTS:
         # Some addresses of feeds have a list of jobs in XML of their own.
@@ -161,9 +163,9 @@ def _list_of(instruction: Instruction, body: bytes, media_type: str, page: int) 
         if vendor is None:
             raise wrong(instruction, f"no feed, but <{local_name(feed)[:60]}>")
         other = instruction.model_copy(update={"response_path": vendor.response_path, "detail": vendor.detail})
-        return _List(other, xml_entries(other, feed), {local_name(feed): xml_value(feed)}, vendor.fields)
+        return _List(other, xml_entries(other, feed), {local_name(feed): xml_value(feed)}, vendor.fields, url)
     entries, value = feed_entries(instruction, body, feed)
-    return _List(instruction, entries, value, instruction.fields)
+    return _List(instruction, entries, value, instruction.fields, url)
 
 
 def _jsonld_page(instruction: Instruction, body: bytes, request: Request, now: float, media_type: str) -> Page:

@@ -30,6 +30,8 @@ from ramet.pipelines.jobs.tasks.tiers import task_priority
 from ramet.pipelines.jobs.web.request import Answer, Request
 
 NOTHING = "no board and no list of openings was found at this address: give the address of the list itself"
+RENAMED = "oracle_hcm"
+"""Its addresses may have a name for the site (``/sites/jobs``) where its interface wants a number (``CX_3001``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,9 @@ async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings)
     found = board_of_url(payload.url)
     address = payload.url
     if found is not None and found.kind != GENERIC and _complete(found):
-        if found.via != GUESSED or await _answers(ctx, found, payload, settings):
+        if found.kind == RENAMED:
+            return await _by_number(ctx, found, payload, settings)
+        if found.via != GUESSED or await _openings(ctx, found, payload, settings) is not None:
             return found
         address = found.ids.get("page", address)
     try:
@@ -98,13 +102,24 @@ async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings)
     return Found(GENERIC, answer.url, None, {"selectors": json_of(selectors)}, Confidence.LOW, "model")
 
 
-async def _answers(ctx: Context, found: Found, payload: DiscoveryPayload, settings: JobsSettings) -> bool:
-    """Whether what was only guessed is there."""
+async def _by_number(ctx: Context, found: Found, payload: DiscoveryPayload, settings: JobsSettings) -> Found:
+    """The same board by the number that its page tells, where what its address calls it shows no openings."""
+    if await _openings(ctx, found, payload, settings):
+        return found
     try:
-        await _test(ctx, instruction_for(found), payload, settings)
+        answer = await page(ctx, payload.url, settings)
+    except Refused:
+        return found
+    inside = await asyncio.to_thread(boards_in_page, answer.text, answer.url)
+    return next((one for one in inside if one.kind == found.kind and _complete(one)), found)
+
+
+async def _openings(ctx: Context, found: Found, payload: DiscoveryPayload, settings: JobsSettings) -> int | None:
+    """How many openings the first page of a board's list shows; None: there is no such list."""
+    try:
+        return (await _test(ctx, instruction_for(found), payload, settings)).count
     except (Refused, WrongShape):
-        return False
-    return True
+        return None
 
 
 def _complete(found: Found) -> bool:
