@@ -121,7 +121,8 @@ async def _near(client: Client, listing: Listing) -> Sequence[Listing]:
     """Open listings with nearly the same text; all hashes are compared, which takes a moment for a hundred thousand."""
     if not listing.text_hash:
         return []
+    bits = (await settings_in_force(client)).listing.near_bits
     rows = await client.read(questions.HASHES, (listing.listing_id,))
-    ids = [listing_id for listing_id, text_hash in rows if near(listing.text_hash, int(text_hash))]
+    ids = [listing_id for listing_id, text_hash in rows if near(listing.text_hash, int(text_hash), bits)]
     found = [await _by_id(client, listing_id) for listing_id in sorted(ids)[: NEAR_MAX + 1]]
     return [one for one in found if one is not None and one.listing_id != listing.same_as]

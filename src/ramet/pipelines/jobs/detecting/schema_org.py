@@ -29,7 +29,6 @@ _SECTIONS = (
     ("incentiveCompensation", "Compensation"),
 )
 """Properties that some pages keep out of the description."""
-_SPECIFIC = ("@type", "@id", "@context")
 
 
 def posting_of(item: dict[str, Any], url: str, now: float) -> Posting:

@@ -17,8 +17,6 @@ from ramet.pipelines.jobs.reading.names import company_name_key
 from ramet.pipelines.jobs.scoring.settings import ListingSettings
 
 _DEFAULTS = ListingSettings()
-NEAR_TEXT_MIN: int = _DEFAULTS.near_text_min
-NEAR_BITS: int = _DEFAULTS.near_bits
 
 _VISITS = frozenset(
     "ref referer referrer refid source src trk trackingid recommended_by jobboardsource in_iframe iframe hashed "
@@ -65,7 +63,7 @@ def fingerprint(company: str | None, title: str, location: str | None) -> str:
     return sha256(f"{name}\n{what}\n{place}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def text_hash(text: str, text_min: int = NEAR_TEXT_MIN) -> int:
+def text_hash(text: str, text_min: int = _DEFAULTS.near_text_min) -> int:
     """A number of 64 bits, signed, of which nearly equal texts share most bits.
 
     Every three words that follow each other vote on each bit. The votes are counted side by side in one large
@@ -94,7 +92,7 @@ def text_hash(text: str, text_min: int = NEAR_TEXT_MIN) -> int:
     return bits - (1 << 64) if bits >> 63 else bits
 
 
-def near(a: int, b: int, bits: int = NEAR_BITS) -> bool:
+def near(a: int, b: int, bits: int = _DEFAULTS.near_bits) -> bool:
     """Whether two texts are nearly equal by their numbers; never, where one of them is 0."""
     if a == 0 or b == 0:
         return False

@@ -66,7 +66,8 @@ def save_listing(
             salary.minimum if salary else None, salary.maximum if salary else None,
             salary.currency if salary else None, json_of(facts), json_of(methods), status, quality.value,
             json_of(filter_result) if filter_result else None, reason, same_as,
-            json_of(match["score"]) if match else None, gathered.fingerprint, text_hash(posting.description), ctx.key,
+            json_of(match["score"]) if match else None, gathered.fingerprint,
+            text_hash(posting.description, settings.listing.near_text_min), ctx.key,
             ctx.id,
         ),
     )  # fmt: skip
