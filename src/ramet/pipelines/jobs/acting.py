@@ -25,6 +25,8 @@ from ramet.pipelines.shared.terminal import emit, plain
 
 EXIT_FAILED = 2
 """What was typed leads to nothing that can be taken."""
+NAME_MAX = 200
+"""Characters of a company's name."""
 work_option = click.option("--no-work", is_flag=True, help="Only put it into the queue; `ramet jobs work` does it.")
 
 
@@ -56,6 +58,8 @@ def company_payload(text: str, name: str | None = None) -> CompanyPayload:
     if is_address(text):
         website = website_of(text)
         return CompanyPayload(company_id=company_id_of(website, name), name=name, website=website)
+    if len(text) > NAME_MAX:
+        raise InputError(f"{plain(text)[:60]}… is longer than any company's name: give at most {NAME_MAX} characters")
     return CompanyPayload(company_id=company_id_of(None, text), name=" ".join(text.split()))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import click
 
 from ramet.pipelines.jobs.acting import add_company, add_source, approve, disable, enable
+from ramet.pipelines.jobs.errors import InputError
 from ramet.pipelines.jobs.exporting import export
 from ramet.pipelines.jobs.importing import import_command
 from ramet.pipelines.jobs.initialising import init
@@ -17,7 +18,22 @@ from ramet.pipelines.jobs.running import run_command, work_command
 from ramet.pipelines.jobs.why import why
 
 
-@click.group(short_help="Find openings that fit, on companies' own boards.")
+class Words(click.Group):
+    """A group whose words are text: what a terminal could not decode is in no database."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the words of a command line.
+
+        Raises:
+            InputError: one of them has bytes that are no UTF-8, or a NUL.
+        """
+        for word in args:
+            if "\0" in word or any("\ud800" <= character <= "\udfff" for character in word):
+                raise InputError(f"{ascii(word)[:80]} is no text in UTF-8: type it again")
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Words, short_help="Find openings that fit, on companies' own boards.")
 def jobs() -> None:
     """Follow companies to their boards, scrape these, and say of each opening whether it fits, and why not.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +36,9 @@ class Why:
     twin: Listing | None
     """What it is a duplicate of."""
     near: tuple[Listing, ...]
-    """Others with nearly the same text, which is only a warning."""
+    """Others with nearly the same text, which is only a warning; at most `NEAR_MAX`."""
+    near_count: int
+    """All of these."""
     today: float | None
     """What a match is worth at its age of today."""
     task: Explanation | None
@@ -58,6 +59,7 @@ class Why:
             "company": self.company and dataclasses.asdict(self.company),
             "duplicate_of": self.twin and self.twin.as_json(),
             "near_duplicates": [one.as_json() for one in self.near],
+            "near_duplicate_count": self.near_count,
             "task": task and {"id": task.id, "state": task.state.value, "reason": task.reason, "error": task.error},
             "explanation": self.task and self.task.headline,
             "blocks": [dataclasses.asdict(block) for block in self.blocks],
@@ -101,7 +103,7 @@ async def why_of(client: Client, listing: Listing) -> Why:
         off,
         await questions.company_by_id(client, listing.company_id),
         await _by_id(client, listing.same_as),
-        tuple(await _near(client, listing)),
+        *await _near(client, listing),
         await _today(client, Match.of(match[0])) if match else None,
         await client.explain(listing.task_id),
     )
@@ -117,12 +119,19 @@ async def _by_id(client: Client, listing_id: str | None) -> Listing | None:
     return Listing.of(rows[0]) if rows else None
 
 
-async def _near(client: Client, listing: Listing) -> Sequence[Listing]:
-    """Open listings with nearly the same text; all hashes are compared, which takes a moment for a hundred thousand."""
+async def _near(client: Client, listing: Listing) -> tuple[tuple[Listing, ...], int]:
+    """Open listings with nearly the same text, a few and how many there are.
+
+    All hashes are compared, which takes a moment for a hundred thousand.
+    """
     if not listing.text_hash:
-        return []
+        return (), 0
     bits = (await settings_in_force(client)).listing.near_bits
     rows = await client.read(questions.HASHES, (listing.listing_id,))
-    ids = [listing_id for listing_id, text_hash in rows if near(listing.text_hash, int(text_hash), bits)]
-    found = [await _by_id(client, listing_id) for listing_id in sorted(ids)[: NEAR_MAX + 1]]
-    return [one for one in found if one is not None and one.listing_id != listing.same_as]
+    ids = sorted(
+        listing_id
+        for listing_id, text_hash in rows
+        if listing_id != listing.same_as and near(listing.text_hash, int(text_hash), bits)
+    )
+    found = [await _by_id(client, listing_id) for listing_id in ids[:NEAR_MAX]]
+    return tuple(one for one in found if one is not None), len(ids)

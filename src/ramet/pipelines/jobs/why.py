@@ -15,7 +15,7 @@ from ramet.pipelines.jobs import showing
 from ramet.pipelines.jobs.app import app
 from ramet.pipelines.jobs.errors import NotFound
 from ramet.pipelines.jobs.options import database_option
-from ramet.pipelines.jobs.reasons import NEAR_MAX, Why, find_listings, refused_spawns, why_of
+from ramet.pipelines.jobs.reasons import Why, find_listings, refused_spawns, why_of
 from ramet.pipelines.shared.options import ask, json_option
 from ramet.pipelines.shared.terminal import columns, console, counted, emit, plain
 
@@ -215,8 +215,10 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
             "duplicate of",
             f"{plain(told.twin.title or '') if told.twin else 'a listing that is gone'}  {plain(one.same_as)}",
         )
-    for other in told.near[:NEAR_MAX]:
+    for other in told.near:
         yield "nearly same text", f"{showing.listing_line(other).plain}  {plain(other.listing_id)}"
+    if told.near_count > len(told.near):
+        yield "nearly same text", f"and {told.near_count - len(told.near):,} more"
     if told.source is not None:
         yield "source", _source(told, now)
     if told.company is not None:

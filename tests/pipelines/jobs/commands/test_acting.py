@@ -18,6 +18,7 @@ from tests.pipelines.jobs.world.world import World
         ("https://", "is no address"),
         ("http://127.0.0.1/", "127.0.0.1"),
         ("  ", "a company needs a website or a name"),
+        ("x" * 201, "is longer than any company's name"),
     ],
 )
 def test_what_is_no_company_is_one_line_and_nothing_is_saved(place: Place, word: str, said: str) -> None:

@@ -42,3 +42,18 @@ def test_every_command_that_reads_and_switches_works_on_either_store(either: Pla
     either.told("sources", "enable", "greenhouse:acme")
     assert either.told("sources", "list")[0]["status"] == "active"
     assert either.told("init", "--sample")["profile"] == "Sample"
+
+
+@pytest.mark.parametrize("word", ["\udcff", "a\x00b", "%", "'; DROP TABLE jobs_listings; --", "x" * 10_000])
+def test_whatever_is_typed_is_answered_or_refused_in_one_line(either: Place, word: str) -> None:
+    either.add_listing(URL)
+    for words in (
+        ("why", word),
+        ("rejected", "--search", word),
+        ("sources", "enable", word),
+        ("company", "add", word, "--no-work"),
+    ):
+        result = either.run(*words)
+        assert result.exit_code in (0, 2), result.exception
+        assert len(result.stderr.splitlines()) <= 1
+    assert len(either.told("rejected")["listings"]) == 1

@@ -79,8 +79,10 @@ def test_nearly_the_same_text_only_warns(place: Place) -> None:
     place.add_listing(URL, text_hash=0x0F0F_0F0F_0F0F_0F0F)
     place.add_listing("https://b.example/2", title="Other title", text_hash=0x0F0F_0F0F_0F0F_0F0E)
     place.add_listing("https://b.example/3", title="Another text", text_hash=0x7070_7070_7070_7070)
-    [near] = place.told("why", URL)["near_duplicates"]
+    told = place.told("why", URL)
+    [near] = told["near_duplicates"]
     assert near["listing_id"] == "https://b.example/2"
+    assert told["near_duplicate_count"] == 1
 
 
 def test_a_source_that_is_switched_off_is_told(place: Place) -> None:
