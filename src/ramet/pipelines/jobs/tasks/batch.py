@@ -11,6 +11,7 @@ from ramet.pipelines.jobs.choosing import sources_to_scrape
 from ramet.pipelines.jobs.keys import key_of_scrape
 from ramet.pipelines.jobs.kinds import LISTING, QUEUE, SCRAPE, SCRAPE_SOURCE, ScrapePayload, SourcePayload
 from ramet.pipelines.jobs.live import settings_in_force
+from ramet.pipelines.jobs.tasks.limits import FULL
 from ramet.pipelines.jobs.tasks.tiers import task_priority
 
 LOOK_SECONDS = 1.0
@@ -30,12 +31,12 @@ async def scrape(ctx: Context, payload: ScrapePayload) -> Any:
     [(matches,)] = await ctx.client.read(records.MATCHES, (ctx.tracking_id, payload.min_match_score or 0.0))
     left = len(state["chosen"]) - state["taken"]
     if payload.target_matches is not None and matches >= payload.target_matches:
-        return _result(state, matches, f"{matches} matches are enough")
-    live = await _live(ctx)
+        return await _result(ctx, state, matches, f"{matches} matches are enough")
+    live = await _counted(ctx, "pending", "processing", "stale")
     if not left:
         if any(live.values()):
             return await _look_again(ctx, state)
-        return _result(state, matches, "every source was scraped")
+        return await _result(ctx, state, matches, "every source was scraped")
     # With a target the listings of one wave decide about the next.
     room = settings.run.sources_at_once - live[SCRAPE_SOURCE]
     if payload.target_matches is not None and live[LISTING]:
@@ -51,14 +52,21 @@ async def _look_again(ctx: Context, state: dict[str, Any]) -> Any:
     return ctx.snooze(LOOK_SECONDS, f"{state['taken']} of {len(state['chosen'])} sources taken on")
 
 
-async def _live(ctx: Context) -> dict[str, int]:
-    """Live tasks of this lineage by kind."""
-    live = {SCRAPE_SOURCE: 0, LISTING: 0}
+async def _counted(ctx: Context, *states: str) -> dict[str, int]:
+    """Tasks of this lineage in these states, by kind."""
+    counted = {SCRAPE_SOURCE: 0, LISTING: 0}
     for row in await ctx.client.counts(ctx.tracking_id):
-        if row.kind in live and row.state in ("pending", "processing", "stale"):
-            live[row.kind] += row.tasks
-    return live
+        if row.kind in counted and row.state in states:
+            counted[row.kind] += row.tasks
+    return counted
 
 
-def _result(state: dict[str, Any], matches: int, why: str) -> dict[str, Any]:
-    return {"sources": state["taken"], "matches": matches, "ended": why}
+async def _result(ctx: Context, state: dict[str, Any], matches: int, why: str) -> dict[str, Any]:
+    """What came of it: sources that got a run, those whose run has failed, and those that a limit left out."""
+    refused = await ctx.client.block_totals(ctx.tracking_id)
+    left_out = sum(count for (kind, reason), count in refused.items() if kind == SCRAPE_SOURCE and reason in FULL)
+    if left_out:
+        why += f"; a limit of the run left {left_out} sources out"
+    failed = (await _counted(ctx, "failed"))[SCRAPE_SOURCE]
+    result = {"sources": state["taken"] - left_out, "matches": matches, "ended": why}
+    return result | ({"failed": failed} if failed else {})

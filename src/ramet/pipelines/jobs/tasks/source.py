@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from ramet import BlockReason, Context, Outcome, PayloadTooLarge
+from ramet import Context, Outcome, PayloadTooLarge
 from ramet.pipelines.jobs import records
 from ramet.pipelines.jobs.app import app
 from ramet.pipelines.jobs.boards.instruction import Instruction
@@ -38,6 +38,7 @@ from ramet.pipelines.jobs.scoring.duplicates import listing_key
 from ramet.pipelines.jobs.settings import JobsSettings
 from ramet.pipelines.jobs.tasks.asking import board, content_type, reads_html
 from ramet.pipelines.jobs.tasks.fitting import fitting
+from ramet.pipelines.jobs.tasks.limits import FULL
 from ramet.pipelines.jobs.tasks.tiers import task_priority
 from ramet.pipelines.jobs.web.request import Request
 
@@ -46,8 +47,6 @@ BYTES_AT_ONCE = 4 * 1024 * 1024
 """Of postings that wait for a checkpoint; more would only cost memory."""
 JUDGED_BY = "judged_by"
 """Beside the validators of a list: the mark of the settings by which it was judged."""
-FULL = frozenset({BlockReason.BUDGET, BlockReason.FAN_OUT, BlockReason.DEADLINE, BlockReason.COST})
-"""Refusals by which the lineage says that it takes nothing more."""
 
 
 class Progress(BaseModel):
