@@ -37,8 +37,6 @@ CONCEPT_LINES_MAX = 130
 DECISION_LINES_MAX = 80
 STEPS = (
     "PostgreSQL",
-    "llm poller",
-    "jobs pipeline",
     "See it",
     "Ready for strangers",
 )

@@ -7,6 +7,7 @@ import pytest
 from ramet.pipelines.jobs.app import FAILED_RUNS_MAX, LIMITS, app
 from ramet.pipelines.jobs.declared import SETTINGS
 from ramet.pipelines.jobs.kinds import COMPANY, LISTING, QUEUE, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, ScrapePayload
+from ramet.pipelines.jobs.reading.technologies import canonical_technology, find_technologies
 from ramet.pipelines.jobs.scoring.scoring import priority_word
 from ramet.pipelines.jobs.settings import JobsSettings
 from ramet.pipelines.jobs.tasks.tiers import task_priority
@@ -58,6 +59,19 @@ def test_every_task_type_of_the_design_is_a_kind() -> None:
 
     kinds = (COMPANY, SOURCE_DISCOVERY, SCRAPE_SOURCE, SCRAPE, LISTING)
     assert {pipeline.app.registry.get(kind).queue for kind in kinds} == {QUEUE}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Python", "JavaScript", "Java", "Go", "Rust", "Ruby", "PHP", "C#", "React", "Vue", "Angular", "Svelte",
+        "Docker", "Kubernetes", "AWS", "GCP", "Azure", "PostgreSQL", "MySQL", "MongoDB", "Redis", "TensorFlow",
+        "PyTorch", "machine learning",
+    ],
+)  # fmt: skip
+def test_every_technology_of_the_design_is_found(name: str) -> None:
+    found = find_technologies(f"We work with {name}, Kafka and Elixir.")
+    assert set(found) == {canonical_technology(name), "kafka", "elixir"}
 
 
 @pytest.mark.parametrize(
