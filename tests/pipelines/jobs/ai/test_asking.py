@@ -13,6 +13,7 @@ from ramet.pipelines.jobs.ai.questions import COMPANY, MARK, CompanyReply
 from ramet.pipelines.jobs.ai.settings import ModelSettings
 from ramet.pipelines.llm.errors import Ambiguous, LlmError, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.pipelines.llm.providers.base import Answer, AnswerState, Usage
+from ramet.pipelines.shared.extras import ExtraMissing
 from ramet.testing import fresh_client
 from tests.pipelines.jobs.ai.model import COST, SETTINGS, Said, app_doing, run, speaking
 
@@ -111,9 +112,10 @@ async def test_without_a_price_nothing_is_asked() -> None:
     assert "no ceiling could hold" in found
 
 
-async def test_a_provider_that_cannot_be_opened_is_no_answer() -> None:
+@pytest.mark.parametrize("why", [LlmError("set OPENAI_API_KEY"), ExtraMissing("pip install OPENAI_API_KEY")])
+async def test_a_provider_that_cannot_be_opened_is_no_answer(why: Exception) -> None:
     def refuse(_: ModelSettings) -> Any:
-        raise LlmError("set OPENAI_API_KEY")
+        raise why
 
     async def doing(ctx: Context) -> Any:
         asking.opener = refuse

@@ -23,12 +23,12 @@ from pydantic import ValidationError
 from ramet import Context, CostRefused
 from ramet.pipelines.jobs.ai.questions import Reply, Step
 from ramet.pipelines.jobs.ai.settings import ModelSettings
-from ramet.pipelines.llm.errors import Ambiguous, LlmError, NotAllowed, NotSent, ProviderError, Refused, TooBusy
+from ramet.pipelines.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.pipelines.llm.pricing.prices import Price, cost_of, price_of, reserve_amount
 from ramet.pipelines.llm.providers.base import Answer, AnswerState, Mode, Provider, Submission
 from ramet.pipelines.llm.providers.opening import open_provider
 from ramet.pipelines.llm.requests import Request
-from ramet.pipelines.shared.errors import one_line
+from ramet.pipelines.shared.errors import UserError, one_line
 
 log = logging.getLogger("ramet.jobs.model")
 
@@ -78,7 +78,7 @@ class Asking:
         if place not in opened:
             try:
                 opened[place] = self.opener(settings)
-            except LlmError as error:
+            except UserError as error:
                 raise Unanswered(one_line(error)) from error
         return opened[place]
 
@@ -100,7 +100,7 @@ def open_from_environment(settings: ModelSettings) -> Provider:
     """The provider that the settings name, with the key that is in the environment.
 
     Raises:
-        LlmError: it cannot be opened.
+        UserError: it cannot be opened, or what opens it is not installed.
     """
     base_url = settings.base_url or None
     return open_provider("openai", Mode.CHAT, base_url=base_url, api_key=os.environ.get(settings.key_env) or None)
@@ -197,7 +197,7 @@ def _words(answer: Answer) -> str:
 def _price(model: str, settings: ModelSettings) -> Price:
     try:
         return price_of(model, "openai", settings.price or None, base_url=settings.base_url or None)
-    except LlmError as error:
+    except UserError as error:
         raise Unanswered(f"no price, so no ceiling could hold: {one_line(error)} (jobs.model.price)") from None
 
 
