@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
 
 from ramet.pipelines.jobs.boards.paging import first_request
 from ramet.pipelines.jobs.boards.reading import read_list
 from ramet.pipelines.jobs.boards.vendors import instruction_for
 from ramet.pipelines.jobs.detecting.boards import boards_in_page
-from ramet.pipelines.jobs.detecting.embedded import embedded_list
+from ramet.pipelines.jobs.detecting.embedded import embedded_in
 from ramet.pipelines.jobs.detecting.literals import value_in_script
 from tests.pipelines.jobs.corpus import corpus_file
 
@@ -83,8 +84,12 @@ def opening(number: int) -> dict[str, Any]:
     return {"id": number, "title": f"Clerk {number}", "url": f"/jobs/{number}-clerk", "location": {"name": "Oslo"}}
 
 
+def of_page(html: str, url: str) -> dict[str, Any] | None:
+    return embedded_in(LexborHTMLParser(html), html, url)
+
+
 def of_script(text: str, kind: str = "") -> dict[str, Any] | None:
-    return embedded_list(f"<html><body><script {kind}>{text}</script></body></html>", URL)
+    return of_page(f"<html><body><script {kind}>{text}</script></body></html>", URL)
 
 
 def test_data_of_a_page() -> None:
@@ -120,7 +125,7 @@ def test_what_is_no_list_of_openings(listed: list[dict[str, Any]]) -> None:
 
 def test_a_real_page_that_has_its_openings_in_a_script() -> None:
     html = corpus_file("html/jobylon_mcdonalds_se.html").read_text(encoding="utf-8")
-    found = embedded_list(html, "https://cdn.jobylon.com/jobs/companies/1955/embed/v2/")
+    found = of_page(html, "https://cdn.jobylon.com/jobs/companies/1955/embed/v2/")
     assert found is not None
     assert (found["response_path"], found["base_url"]) == ("", "https://emp.jobylon.com")
     listed, _ = value_in_script(html, html.index(found["embedded"]) + len(found["embedded"]))

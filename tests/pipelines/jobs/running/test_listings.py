@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from ramet.pipelines.jobs.kinds import LISTING
+from ramet.pipelines.jobs.reasons import find_listings, why_of
 from tests.pipelines.jobs.running.conftest import EAGER, Desk
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.pages import posting_page
@@ -129,3 +130,30 @@ async def test_what_nobody_could_score_is_met_again_once_there_is_a_profile(desk
     )
     await desk.scrape("greenhouse:acme")
     assert await desk.listings() == {"Python Engineer": "matched", "Go Engineer": "matched"}
+
+
+async def test_when_two_texts_are_nearly_one_is_a_setting(desk: Desk) -> None:
+    await desk.set(**EAGER)
+    text = "We write software for bakeries and look for somebody who likes both bread and code. " * 4
+    other = "https://careers.acme.example/jobs/2"
+    put_up(desk, Opening("1", "Python Engineer", text=text))
+    put_up(
+        desk,
+        Opening("2", "Cobol Engineer", text=text + "Bread is free for all, and so are the evenings and weekends. "),
+        other,
+    )
+    for url in (URL, other):
+        await desk.run(LISTING, {"url": url})
+    [listing] = await find_listings(desk.client, URL)
+
+    async def near() -> list[str]:
+        return [one.listing_id for one in (await why_of(desk.client, listing)).near]
+
+    await desk.set(listing__near_bits=32)
+    assert await near() == [other]
+    await desk.set(listing__near_bits=0)
+    assert await near() == []
+    await desk.set(listing__near_text_min=100_000)
+    put_up(desk, Opening("3", "Perl Engineer", text=text), f"{other}3")
+    await desk.run(LISTING, {"url": f"{other}3"})
+    assert await desk.one("jobs_listings", "text_hash", "title = 'Perl Engineer'") == (0,)

@@ -44,7 +44,6 @@ class Organization:
     industry: str | None = None
     founded: str | None = None
     """A year."""
-    slogan: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,6 @@ def _organization(node: Mapping[str, Any]) -> Organization:
         places=places,
         industry=_text(node.get("industry")),
         founded=year[1] if year else None,
-        slogan=_text(node.get("slogan")),
     )
 
 

@@ -13,7 +13,6 @@ from selectolax.lexbor import LexborHTMLParser
 from ramet.pipelines.jobs.detecting.addresses import address_of
 from ramet.pipelines.jobs.detecting.literals import value_in_script
 from ramet.pipelines.jobs.detecting.selectors import ITEMS_MIN, PROVEN_SHARE, base_of, is_title, leads_to_opening
-from ramet.pipelines.jobs.reading.markup import bounded
 
 VALUES_MAX = 10
 """Objects and lists in a page's scripts that are read."""
@@ -45,19 +44,17 @@ _TEMPLATE_LINK = re.compile(r"(https?://[\w.-]{1,200})/?\{[^}]{0,60}\burl\b")
 """Of a template for an opening: what stands before the opening's own address."""
 
 
-def embedded_list(html: str, url: str) -> dict[str, Any] | None:
+def embedded_in(tree: LexborHTMLParser, html: str, url: str) -> dict[str, Any] | None:
     """Where a page's scripts have its openings.
+
+    Args:
+        tree: the same page, parsed.
 
     Returns:
         ``{"embedded": ..., "response_path": ..., "fields": {...}, "base_url": ...}``: what stands before the value
         (or the CSS selector of its script), the path to the list in it, each field's path in an opening, what their
         addresses are relative to. Tried on this page: at least three openings have a title and a link. None: nowhere.
     """
-    return embedded_in(LexborHTMLParser(bounded(html)), html, url)
-
-
-def embedded_in(tree: LexborHTMLParser, html: str, url: str) -> dict[str, Any] | None:
-    """As :func:`embedded_list`, of a page that is parsed already."""
     link = _TEMPLATE_LINK.search(html)
     base = link[1] if link is not None else base_of(tree, url)
     for mark, value in itertools.islice(_values(tree, html), VALUES_MAX):

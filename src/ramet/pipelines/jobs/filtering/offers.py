@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -20,6 +20,9 @@ _PLACES_MAX = 200
 _NOTED = 40
 """Characters around a hit that are told."""
 
+_Counts = Callable[[str, int, int, FilterSettings], bool]
+"""Whether a word of a text counts, by its place and length."""
+
 
 def offered(text: str, kinds: Sequence[str], rules: FilterSettings) -> tuple[str, str] | None:
     """The first kind of work that a folded text offers: "we are hiring a sales representative", "this sales role".
@@ -27,14 +30,7 @@ def offered(text: str, kinds: Sequence[str], rules: FilterSettings) -> tuple[str
     Returns:
         The kind as it was given, and the words around it.
     """
-    for kind in kinds:
-        word = fold(kind)
-        if len(word) <= rules.short_word_max or word not in text:
-            continue
-        for at in _places(text, word):
-            if _is_offered(text, at, len(word), rules) and not _is_denied(text, at, len(word), rules):
-                return kind, around(text, at, len(word))
-    return None
+    return _first(text, kinds, rules, _is_offered)
 
 
 def demanded(text: str, phrases: Sequence[str], rules: FilterSettings) -> tuple[str, str] | None:
@@ -43,13 +39,18 @@ def demanded(text: str, phrases: Sequence[str], rules: FilterSettings) -> tuple[
     Returns:
         The phrase as it was given, and the words around it.
     """
-    for phrase in phrases:
-        word = fold(phrase)
+    return _first(text, phrases, rules, lambda *_: True)
+
+
+def _first(text: str, wanted: Sequence[str], rules: FilterSettings, counts: _Counts) -> tuple[str, str] | None:
+    """The first of some words that stands where it counts and is not taken back, with the words around it."""
+    for given in wanted:
+        word = fold(given)
         if len(word) <= rules.short_word_max or word not in text:
             continue
         for at in _places(text, word):
-            if not _is_denied(text, at, len(word), rules):
-                return phrase, around(text, at, len(word))
+            if counts(text, at, len(word), rules) and not _is_denied(text, at, len(word), rules):
+                return given, around(text, at, len(word))
     return None
 
 
