@@ -80,10 +80,10 @@ def _website(posting: Posting) -> str | None:
             return website_of(posting.company_website)
         except InputError:
             pass  # Nobody's mistake here: boards let people type anything, and the address may still tell.
-    parts = urlsplit(posting.url)
     found = board_of_url(posting.url)
     if not posting.company or found is None or found.kind != GENERIC:
         return None
+    parts = urlsplit(posting.url)
     try:
         website = website_of(f"{parts.scheme}://{parts.netloc}/")
     except InputError:
