@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from ramet.pipelines.jobs.kinds import COMPANY
 from tests.pipelines.jobs.running.conftest import Desk
+from tests.pipelines.jobs.world.messages import Reply
 from tests.pipelines.jobs.world.openings import Opening
-from tests.pipelines.jobs.world.plays import trouble
+from tests.pipelines.jobs.world.plays import busy, trouble
 
 SITE = "https://acme.example/"
 DAY = 86_400.0
@@ -119,3 +122,11 @@ async def test_a_company_of_which_nobody_told_the_name_is_called_by_its_address(
     task = await desk.run(COMPANY, {"website": SITE})
     assert task.state == "success"
     assert await desk.one("jobs_companies", "name, website") == ("Acme", SITE)
+
+
+@pytest.mark.parametrize("answer", [trouble(), busy(3_600)])
+async def test_what_the_last_page_answers_takes_nothing_from_the_pages_before(desk: Desk, answer: Reply) -> None:
+    desk.world.company("Acme", SITE)
+    desk.world.behave(f"{SITE}careers", answer, forever=True)
+    task = await desk.company()
+    assert (task.state, task.attempts, task.result["completeness"]) == ("success", 1, "good")

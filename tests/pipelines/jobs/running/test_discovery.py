@@ -12,6 +12,7 @@ from tests.pipelines.jobs.running.conftest import EAGER, Desk
 from tests.pipelines.jobs.world.messages import Asked, Reply, json_reply
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.pages import job_posting, jsonld, list_page, page, posting_page
+from tests.pipelines.jobs.world.plays import redirect, trouble
 
 CAREERS = "https://acme.example/careers"
 
@@ -103,8 +104,6 @@ async def test_an_address_without_a_board_fails_with_what_to_do_and_leaves_no_so
 
 
 async def test_a_redirect_to_the_vendor_is_followed_by_detection(desk: Desk) -> None:
-    from tests.pipelines.jobs.world.plays import redirect
-
     board = desk.world.board("greenhouse", "acme", openings(), company="Acme")
     desk.world.behave(CAREERS, redirect(board.url), forever=True)
     await desk.discover(CAREERS, company_name="Acme")
@@ -150,3 +149,29 @@ async def test_what_a_person_named_and_is_none_leaves_nothing(desk: Desk) -> Non
     task = await desk.discover("https://boards.greenhouse.io/nosuchboard", approved=True)
     assert task.state == "failed"
     assert await desk.rows("jobs_sources", "source_id") == []
+
+
+async def test_a_board_in_trouble_is_kept_with_what_it_said_and_tested_again_later(desk: Desk) -> None:
+    board = desk.world.board("greenhouse", "acme", openings(), company="Acme")
+    desk.world.behave(board.list_url, trouble(), forever=True)
+    task = await desk.discover(board.url, company_name="Acme")
+    assert (task.state, task.attempts) == ("failed", 4)
+    status, last_status, note = await desk.one("jobs_sources", "status, last_status, note")
+    assert (status, last_status, "status 500" in note) == ("pending_validation", "error", True)
+    desk.world.behave(board.list_url)
+    await desk.discover(board.url, company_name="Acme")
+    assert await desk.one("jobs_sources", "status") == ("active",)
+    assert len(await desk.listings()) == 4
+
+
+async def test_an_address_that_lets_nobody_in_fails_with_what_it_said(desk: Desk) -> None:
+    desk.world.behave(CAREERS, trouble(403), forever=True)
+    task = await desk.discover(CAREERS)
+    assert (task.state, task.attempts, "status 403" in str(task.reason)) == ("failed", 1, True)
+    assert await desk.rows("jobs_sources", "source_id") == []
+
+
+async def test_a_file_that_is_no_page_is_told_by_its_kind(desk: Desk) -> None:
+    desk.world.answer(CAREERS, Reply(b"%PDF-1.7", media_type="application/pdf"))
+    task = await desk.discover(CAREERS)
+    assert (task.state, "is no page but application/pdf" in str(task.reason)) == ("failed", True)

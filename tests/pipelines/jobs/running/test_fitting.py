@@ -31,7 +31,9 @@ def test_what_fits_is_the_same_posting() -> None:
 
 
 def test_what_no_store_takes_is_gone_from_every_text() -> None:
-    posting = Posting(url=URL, title="En\x00gineer", company="Ac\ud800me", location="Port\x07land", description="x\x00y")
+    posting = Posting(
+        url=URL, title="En\x00gineer", company="Ac\ud800me", location="Port\x07land", description="x\x00y"
+    )
     assert fitting(posting, 1_000) == Posting(
         url=URL, title="Engineer", company="Acme", location="Portland", description="xy"
     )

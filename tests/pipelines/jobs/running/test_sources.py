@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from ramet.pipelines.jobs.choosing import switched_off
-from ramet.pipelines.jobs.kinds import SOURCE_RESOURCE
+from ramet.pipelines.jobs.kinds import LISTING, SCRAPE, SOURCE_RESOURCE
 from tests.pipelines.jobs.running.conftest import EAGER, Desk
 from tests.pipelines.jobs.world.boards import Board
-from tests.pipelines.jobs.world.messages import html
+from tests.pipelines.jobs.world.messages import html, json_reply
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.plays import busy, trouble, wrong_json
 
@@ -176,3 +176,45 @@ async def test_a_board_that_does_not_exist_leaves_a_failed_source_that_says_so(d
     task = await desk.discover("https://boards.greenhouse.io/nosuchboard")
     assert task.state == "failed"
     assert await desk.one("jobs_sources", "status, last_status") == ("failed", "gone")
+
+
+async def test_an_opening_that_its_board_has_moved_is_the_same_listing(desk: Desk) -> None:
+    source_id, board = await source(desk, count=1)
+    [(listing_id, seen)] = await desk.rows("jobs_listings", "listing_id, last_seen_at")
+    moved = "https://careers.acme.example/openings/python-engineer"
+    row = {"id": 1, "title": "Python Engineer 1", "absolute_url": moved, "content": "", "location": {"name": ""}}
+    desk.world.answer(board.list_url, json_reply({"jobs": [row], "meta": {"total": 1}}))
+    desk.clock.advance(DAY)
+    run = await desk.scrape(source_id)
+    assert (run.result["known"], run.result["spawned"]) == (1, 0)
+    [(kept, seen_again)] = await desk.rows("jobs_listings", "listing_id, last_seen_at")
+    assert (kept, seen_again > seen) == (listing_id, True)
+    posting = {"url": moved, "title": "Python Engineer 1", "external_id": "1"}
+    task = await desk.run(LISTING, {"url": moved, "source_id": source_id, "posting": posting})
+    assert (task.state, task.reason) == ("skipped", f"duplicate: its board shows it as {listing_id} too")
+    assert await desk.one("jobs_listings", "same_as", "status = 'skipped'") == (listing_id,)
+
+
+async def test_checkpoints_within_a_page_leave_out_what_a_limit_refuses(desk: Desk) -> None:
+    source_id, _ = await source(desk, "lever", 0)
+    await desk.set(source__spawn_batch=7)
+    desk.world.board("lever", "acme", openings(60), company="Acme")
+    first = await desk.scrape(source_id, max_fan_out=10)
+    assert (first.result["spawned"], first.result["ended"]) == (10, "full")
+    assert (await desk.scrape(source_id)).result["spawned"] == 50
+    assert set((await desk.listings()).values()) == {"matched"}
+    assert len(await desk.listings()) == 60
+
+
+async def test_a_source_that_is_none_or_waits_for_a_person_is_not_scraped(desk: Desk) -> None:
+    unknown = await desk.scrape("greenhouse:nobody")
+    assert (unknown.state, "sources list" in str(unknown.reason)) == ("failed", True)
+    board = desk.world.board("lever", "acme", openings(1), company="Acme")
+    await desk.discover(board.url, company_name="Acme")
+    waiting = await desk.scrape("lever:acme")
+    assert (waiting.state, "pending_validation" in str(waiting.reason)) == ("skipped", True)
+
+
+async def test_a_batch_without_any_enabled_source_says_what_to_do(desk: Desk) -> None:
+    task = await desk.run(SCRAPE, {})
+    assert (task.state, "company add" in str(task.reason)) == ("skipped", True)
