@@ -241,16 +241,20 @@ HAD_A_TASK = "status NOT IN ('refused', 'unscored')"
 """What need not be offered again."""
 
 
+UNFINISHED = frozenset({"analyzing", "unknown"})
+"""Status of listings that nobody has judged: their tasks are live, have failed, or ended with their lineage."""
+
+
 def known_by_id(count: int) -> str:
-    """(listing ids): which of them have or had a task."""
+    """(listing ids): which of them have or had a task, with their status."""
     among = members(count)
-    return f"SELECT listing_id FROM jobs_listings WHERE listing_id IN {among} AND {HAD_A_TASK}"  # noqa: S608
+    return f"SELECT listing_id, status FROM jobs_listings WHERE listing_id IN {among} AND {HAD_A_TASK}"  # noqa: S608
 
 
 def known_by_number(count: int) -> str:
-    """(source, external ids): which of them have or had a task, with the listing."""
+    """(source, external ids): which of them have or had a task, with the listing and its status."""
     among = f"external_id IN {members(count)} AND {HAD_A_TASK}"
-    return f"SELECT external_id, listing_id FROM jobs_listings WHERE source_id = ? AND {among}"  # noqa: S608
+    return f"SELECT external_id, listing_id, status FROM jobs_listings WHERE source_id = ? AND {among}"  # noqa: S608
 
 
 def seen_again(count: int) -> str:

@@ -217,22 +217,28 @@ class Run:
         return True
 
     async def _known(self, postings: list[Posting]) -> set[str]:
-        """Keys of those that had a task in an earlier run; their rows are told that they were seen."""
+        """Keys of those that are done with; rows of all that had a task are told that they were seen.
+
+        One that is unfinished is offered again: where its task lives, or failed a short time ago, the guard refuses.
+        """
         keys = {listing_key(posting.url): posting for posting in postings}
         numbers = {posting.external_id: key for key, posting in keys.items() if posting.external_id}
         known: set[str] = set()
         rows_of = self._ctx.client.read
         listed: list[str] = []
         for some in _portions(list(keys)):
-            listed += [row[0] for row in await rows_of(records.known_by_id(len(some)), some)]
-        known.update(listed)
+            for listing_id, status in await rows_of(records.known_by_id(len(some)), some):
+                listed.append(listing_id)
+                if status not in records.UNFINISHED:
+                    known.add(listing_id)
         for some in _portions(list(numbers)):
-            for number, listing_id in await rows_of(
+            for number, listing_id, status in await rows_of(
                 records.known_by_number(len(some)), (self._source.source_id, *some)
             ):
-                # The board has moved it to another address.
-                known.add(numbers[number])
                 listed.append(listing_id)
+                # Under another address it was moved by its board.
+                if status not in records.UNFINISHED or listing_id != numbers[number]:
+                    known.add(numbers[number])
         for some in _portions(sorted(set(listed))):
             self._ctx.write(records.seen_again(len(some)), (self._ctx.now, *some))
         return known
