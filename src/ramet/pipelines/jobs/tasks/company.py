@@ -19,6 +19,7 @@ from ramet.pipelines.jobs.companies.priority import Priority, priority_of
 from ramet.pipelines.jobs.detecting.boards import best_board, boards_in_page
 from ramet.pipelines.jobs.detecting.found import Confidence, Found
 from ramet.pipelines.jobs.errors import Fetched, Refused, Trouble
+from ramet.pipelines.jobs.filtering.stopping import stopped
 from ramet.pipelines.jobs.keys import key_of_company, source_id_of
 from ramet.pipelines.jobs.kinds import COMPANY, QUEUE, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
 from ramet.pipelines.jobs.live import settings_in_force
@@ -52,12 +53,11 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
     before = await records.company_by_id(ctx.client, ctx.key)
     if before is None and payload.name:
         before = await records.company_by_name(ctx.client, company_name_key(payload.name))
-    left = _fresh_seconds(before, settings, now)
-    if left > 0 and not payload.again:
-        ctx.hold_key(left)
-        return ctx.skip(f"fresh: looked at {(now - _at(before)) / DAY:.0f} days ago, and the record is good")
     website = website_of(payload.website) if payload.website else (before.website if before else None)
     name = payload.name or (before.name if before else None)
+    alone = _left_alone(ctx, payload, before, name=name or _name_of(ctx.key), website=website, settings=settings)
+    if alone is not None:
+        return alone
     await _begin(ctx, name, website, now)
     if website is None:
         return _ended(ctx, ctx.skip("insufficient data: no website is known"), "pending")
@@ -68,10 +68,8 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
     if before is not None and before.completeness is not None:
         facts = merged(before, facts, settings.company)
     if not facts.name:
-        # Nobody said it, and no page has it: what stands before the dot is how people call it.
-        facts = replace(
-            facts, name=ctx.key.partition(".")[0].capitalize(), methods={**facts.methods, "name": "address"}
-        )
+        # Nobody said it, and no page has it.
+        facts = replace(facts, name=_name_of(ctx.key), methods={**facts.methods, "name": "address"})
     facts = await filled(ctx, facts, _telling(pages), settings)
     level = completeness(facts.name, website, facts.about, facts.culture, settings.company)
     if level is Completeness.NONE:
@@ -98,6 +96,32 @@ class Looked:
     level: Completeness
     board: Found | None
     priority: Priority | None
+
+
+def _name_of(company_id: str) -> str:
+    """How people call a company by its address: what stands before the dot."""
+    return company_id.removeprefix("name:").partition(".")[0].capitalize()
+
+
+def _left_alone(
+    ctx: Context,
+    payload: CompanyPayload,
+    before: CompanyRow | None,
+    *,
+    name: str,
+    website: str | None,
+    settings: JobsSettings,
+) -> Outcome | None:
+    """An end without a look: a stop list names it, or its record is good and young; None when it is to be looked at."""
+    stop = stopped("", website or "", name, settings.stop)
+    if stop is not None:
+        ctx.hold_key(0.0)  # It may be taken off the list.
+        return ctx.skip(stop)
+    left = _fresh_seconds(before, settings, ctx.now)
+    if left > 0 and not payload.again:
+        ctx.hold_key(left)
+        return ctx.skip(f"fresh: looked at {(ctx.now - _at(before)) / DAY:.0f} days ago, and the record is good")
+    return None
 
 
 def _at(row: CompanyRow | None) -> float:
