@@ -20,7 +20,8 @@ from ramet.pipelines.jobs.declared import SETTINGS
 from ramet.pipelines.jobs.detecting.found import Confidence, Found
 from ramet.pipelines.jobs.settings import JobsSettings
 
-GUIDE = (Path(__file__).parents[3] / "docs" / "guides" / "jobs.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
+GUIDE = (DOCS / "guides" / "jobs.md").read_text(encoding="utf-8")
 PROFILE, ROW = re.findall(r"^```yaml\n(.*?)^```$", GUIDE, flags=re.MULTILINE | re.DOTALL)
 
 
@@ -65,3 +66,15 @@ def test_the_defaults_it_tells_are_the_settings() -> None:
             told[name] = words.get(value, float(value) if value.isdigit() else value)
     assert len(told) > 10
     assert told == {name: declared[name] for name in told}
+
+
+def test_every_setting_that_a_page_names_exists() -> None:
+    names = {setting.name for setting in SETTINGS}
+    sections = "|".join(JobsSettings.model_fields)
+    told = {
+        name
+        for page in DOCS.rglob("*.md")
+        for name in re.findall(rf"\bjobs\.(?:{sections})\.[a-z_]+", page.read_text(encoding="utf-8"))
+    }
+    assert len(told) > 20
+    assert sorted(told - names) == []
