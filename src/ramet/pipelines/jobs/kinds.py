@@ -5,8 +5,6 @@ Payloads take the words of other systems too (``url``, ``company_name``), so tha
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from ramet.pipelines.jobs.posting import Posting, without_login
@@ -85,8 +83,6 @@ class ListingPayload(_Payload):
     source_id: str | None = None
     company_id: str | None = None
     posting: Posting | None = None
-    instruction: dict[str, Any] | None = None
-    """How to read the page of the posting, where the source says."""
 
     @field_validator("url")
     @classmethod

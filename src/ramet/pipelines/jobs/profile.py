@@ -27,7 +27,7 @@ class Profile(Section):
     preferred_city: str = setting("", "where an office is preferred")
     preferred_region: str = setting("", "its state or country, so that no other city of that name is taken for it")
     utc_offset: float | None = setting(None, "of the person's time zone", "hours", ge=-14, le=14)
-    salary_wanted: int | None = setting(None, "a year", "dollars a year", ge=0)
+    salary_wanted: int | None = setting(None, "that a salary should reach", "a year, in the profile's currency", ge=0)
     currency: str = setting(
         "USD", "of all salaries here; one in another currency is not compared", pattern="^[A-Z]{3}$"
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ramet import Client, Context
@@ -32,17 +32,16 @@ def lineage_fields(ctx: Context) -> tuple[str, str, str | None, int]:
     return ctx.tracking_id, ctx.id, ctx.parent_id, ctx.spawn_depth
 
 
+def _columns(row: type[Any]) -> str:
+    return ", ".join(field.name for field in fields(row))
+
+
+def _named(row: type[Any], values: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip((field.name for field in fields(row)), values, strict=True))
+
+
 # --- companies ------------------------------------------------------------------------------------------------------
 
-_COMPANY = (
-    "company_id, name, name_key, website, status, about, culture, mission, size, company_size_category, "
-    "headquarters_location, industry, founded, tech_stack, tier, priority_score, completeness, methods, job_board_url, "
-    "board_confidence, note, updated_at"
-)
-COMPANY_BY_ID = f"SELECT {_COMPANY} FROM jobs_companies WHERE company_id = ?"  # noqa: S608
-COMPANY_BY_NAME = (
-    f"SELECT {_COMPANY} FROM jobs_companies WHERE name_key = ? ORDER BY website IS NULL, company_id LIMIT 1"  # noqa: S608
-)
 BEGIN_COMPANY = """
     INSERT INTO jobs_companies (company_id, name, name_key, website, status, note, tracking_id, task_id, parent_item_id,
                                 spawn_depth, created_at, updated_at)
@@ -67,13 +66,11 @@ END_COMPANY = "UPDATE jobs_companies SET status = ?, analysis_status = ?, note =
 
 @dataclass(frozen=True, slots=True)
 class CompanyRow:
-    """A company as it is known."""
+    """A company, as far as tasks need it: each field is a column."""
 
     company_id: str
     name: str
-    name_key: str
     website: str | None
-    status: str
     about: str | None
     culture: str | None
     mission: str | None
@@ -84,21 +81,23 @@ class CompanyRow:
     founded: str | None
     tech_stack: tuple[str, ...]
     tier: str | None
-    priority_score: float | None
     completeness: str | None
     methods: dict[str, str]
-    job_board_url: str | None
-    board_confidence: str | None
-    note: str | None
     updated_at: float
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> CompanyRow:
-        """A row of the table."""
-        values = list(row)
-        values[13] = tuple(json.loads(values[13] or "[]"))
-        values[17] = json.loads(values[17] or "{}")
-        return cls(*values)
+        """What was read of the table."""
+        told = _named(cls, row)
+        told["tech_stack"] = tuple(json.loads(told["tech_stack"] or "[]"))
+        told["methods"] = json.loads(told["methods"] or "{}")
+        return cls(**told)
+
+
+COMPANY_BY_ID = f"SELECT {_columns(CompanyRow)} FROM jobs_companies WHERE company_id = ?"  # noqa: S608
+COMPANY_BY_NAME = f"""
+    SELECT {_columns(CompanyRow)} FROM jobs_companies WHERE name_key = ?
+    ORDER BY website IS NULL, company_id LIMIT 1"""  # noqa: S608
 
 
 async def company_by_id(client: Client, company_id: str) -> CompanyRow | None:
@@ -118,11 +117,6 @@ async def company_by_name(client: Client, name_key: str) -> CompanyRow | None:
 PENDING, ACTIVE, DISABLED, FAILED = "pending_validation", "active", "disabled", "failed"
 """Status of a source. One whose breaker is open is disabled too, whatever its row says."""
 
-_SOURCE = (
-    "source_id, name, source_type, url, instruction, company_id, company_name, status, confidence, allow_empty, "
-    "validators, last_scraped_at, last_status, last_count, most_listings, suspect, note"
-)
-SOURCE_BY_ID = f"SELECT {_SOURCE} FROM jobs_sources WHERE source_id = ?"  # noqa: S608
 BEGIN_SOURCE = """
     INSERT INTO jobs_sources (source_id, name, source_type, url, company_id, company_name, status, confidence,
                               discovered_via, discovered_at, allow_empty, most_listings, suspect, note, tracking_id,
@@ -150,34 +144,32 @@ NOTED = "UPDATE jobs_sources SET last_scraped_at = ?, last_status = ?, note = ?,
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A source as it is known."""
+    """A source, as far as tasks need it: each field is a column."""
 
     source_id: str
-    name: str
-    source_type: str
-    url: str
     instruction: Instruction | None
+    """None: it was never tested."""
     company_id: str | None
     company_name: str | None
     status: str
-    confidence: str | None
     allow_empty: bool
     validators: dict[str, str]
     last_scraped_at: float | None
-    last_status: str | None
     last_count: int | None
     most_listings: int
-    suspect: int
-    note: str | None
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> SourceRow:
-        """A row of the table."""
-        values = list(row)
-        values[4] = None if values[4] is None else Instruction.of(json.loads(values[4]))
-        values[9] = bool(values[9])
-        values[10] = json.loads(values[10] or "{}")
-        return cls(*values)
+        """What was read of the table."""
+        told = _named(cls, row)
+        instruction = told["instruction"]
+        told["instruction"] = None if instruction is None else Instruction.of(json.loads(instruction))
+        told["allow_empty"] = bool(told["allow_empty"])
+        told["validators"] = json.loads(told["validators"] or "{}")
+        return cls(**told)
+
+
+SOURCE_BY_ID = f"SELECT {_columns(SourceRow)} FROM jobs_sources WHERE source_id = ?"  # noqa: S608
 
 
 async def source_by_id(client: Client, source_id: str) -> SourceRow | None:
@@ -235,8 +227,6 @@ CLOSE_UNSEEN = """
     WHERE source_id = ? AND last_seen_at < ? AND closed_at IS NULL AND status <> 'refused'"""
 SEEN_UNCHANGED = "UPDATE jobs_listings SET last_seen_at = ?, closed_at = NULL WHERE source_id = ? AND last_seen_at >= ?"
 MATCHES = "SELECT COUNT(*) FROM jobs_matches WHERE tracking_id = ? AND match_score >= ?"
-
-
 HAD_A_TASK = "status NOT IN ('refused', 'unscored')"
 """What need not be offered again."""
 

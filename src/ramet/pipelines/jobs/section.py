@@ -19,7 +19,7 @@ def setting(default: Any, description: str, unit: str = "", **bounds: Any) -> An
 
     Args:
         description: what it does, for `ramet settings list`: a few words, no full stop.
-        unit: of a number; ``points``, ``characters``, ``days``, ``dollars a year``.
+        unit: of a number; ``points``, ``characters``, ``days``.
         bounds: pydantic's ``ge``, ``le``, ``pattern`` and so on.
     """
     extra: JsonDict = {"unit": unit}

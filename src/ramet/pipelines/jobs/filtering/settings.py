@@ -43,7 +43,9 @@ class FilterSettings(Section):
     )
     negation_reach: int = setting(3, "words that may stand between the two", "words", ge=0, le=10)
     short_word_max: int = setting(3, "a word of a list that is no longer is looked for in titles only", "letters", ge=0)
-    salary_floor: int | None = setting(None, "a salary whose upper end is lower is refused", "dollars a year", ge=0)
+    salary_floor: int | None = setting(
+        None, "a salary whose upper end is lower is refused", "a year, in the profile's currency", ge=0
+    )
     reject_commission_only: bool = setting(False, "refuse what is paid by commission only")
     allow_remote: bool = setting(True, "take remote work")
     allow_hybrid: bool = setting(True, "take hybrid work, wherever the office is")
@@ -61,7 +63,9 @@ class FilterSettings(Section):
     arrangement_points: float = setting(
         2, "for an arrangement that is not taken, where only the text speaks of it", "strikes", ge=0
     )
-    salary_below: int | None = setting(None, "a salary whose upper end is lower is a strike", "dollars a year", ge=0)
+    salary_below: int | None = setting(
+        None, "a salary whose upper end is lower is a strike", "a year, in the profile's currency", ge=0
+    )
     salary_points: float = setting(2, "for such a salary", "strikes", ge=0)
     experience_below: float | None = setting(None, "fewer years asked for are a strike", "years", ge=0)
     experience_points: float = setting(1, "for so few years", "strikes", ge=0)

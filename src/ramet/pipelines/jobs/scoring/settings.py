@@ -75,6 +75,6 @@ class ListingSettings(Section):
     """When a listing's record is good enough, and when two texts are nearly one."""
 
     description_min: int = setting(100, "a description longer than this is one", "characters", ge=0)
-    text_max: int = setting(100_000, "of a description, of which no more is kept", "characters", ge=1_000, le=1_000_000)
+    text_max: int = setting(100_000, "of a description, of which no more is kept", "characters", ge=1_000, le=150_000)
     near_text_min: int = setting(200, "a text that is no longer is not compared with others", "characters", ge=0)
     near_bits: int = setting(4, "bits of 64 in which nearly equal texts differ at most", "bits", ge=0, le=32)

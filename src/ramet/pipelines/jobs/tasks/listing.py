@@ -33,6 +33,7 @@ from ramet.pipelines.jobs.tasks.fitting import fitting
 from ramet.pipelines.jobs.tasks.saving import Gathered, save_listing, save_match
 
 LAST_ATTEMPT = LIMITS.max_attempts or 1
+NO_PROFILE = "unscored: there is no profile to compare it with, make one with `ramet jobs init`"
 
 listing = app.pipeline(LISTING, key=key_of_listing, queue=QUEUE, cycle_on="kind+key", unique="global")
 
@@ -132,9 +133,6 @@ async def save(ctx: Context, payload: ListingPayload) -> Any:
     save_listing(ctx, payload, gathered, "matched", settings, match=match, **kept)
     save_match(ctx, payload, gathered, score, points=points, analysis=match["analysis"], settings=settings)
     return {"listing": ctx.key, "match_score": points}
-
-
-NO_PROFILE = "unscored: there is no profile to compare it with, make one with `ramet jobs init`"
 
 
 async def _begin(ctx: Context, payload: ListingPayload, posting: Posting) -> Outcome | None:
