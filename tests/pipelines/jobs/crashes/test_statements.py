@@ -32,6 +32,7 @@ MATCHES = "SELECT listing_id, static_score, application_priority, matched_skills
 
 async def begin(client: Client) -> None:
     """A company whose feed lists the openings of another, and one board."""
+    await fetching.close()  # Each life learns the robots.txt of its hosts anew, so that all take the same statements.
     await client.limit_resource(Policy(f"{HOST_RESOURCE}*", breaker_failures=0))
     await client.settings.set_many(sample() | {"jobs.match.min_score": 0, "jobs.match.preferred_office_min_score": 0})
     payload = {"website": site_of("Alder"), "name": "Alder"}
