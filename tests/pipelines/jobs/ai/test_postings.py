@@ -15,14 +15,18 @@ from ramet.pipelines.jobs.settings import JobsSettings
 from ramet.testing import fresh_client
 from tests.pipelines.jobs.ai.model import SETTINGS, Said, app_doing, run, speaking
 
-VAGUE = Posting(url="https://a.example/1", title="Engineer", description="We are a team and look for somebody. " * 10)
+VAGUE = Posting(
+    url="https://a.example/1",
+    title="Engineer",
+    description="We are a team and look for somebody who likes Ferrylang. " * 10,
+)
 CLEAR = Posting(
     url="https://a.example/2", title="Senior Python Engineer", workplace="remote", salary="$150,000 - $180,000 a year",
     description="Requirements: 5+ years of Python, PostgreSQL and Docker. " * 5,
 )  # fmt: skip
 TOLD: dict[str, Any] = {
     "seniority": "Staff", "arrangement": "hybrid", "salary_min": 200_000, "salary_max": 150_000, "currency": "usd",
-    "years_min": 7, "technologies": ["Golang", "k8s"],
+    "years_min": 7, "technologies": ["Ferrylang", "k8s"],
 }  # fmt: skip
 
 
@@ -48,7 +52,7 @@ async def test_what_the_rules_left_unknown_is_asked_and_says_who_told() -> None:
     assert asked == 1
     assert (reading.arrangement, reading.years_min) == (Arrangement.HYBRID, 7)
     assert reading.salary == Salary(150_000, 200_000, "USD")
-    assert reading.technologies == ("go", "kubernetes")
+    assert reading.technologies == ("ferrylang",)  # what the text does not have is none of it
     assert {name for name, who in methods.items() if who == "model:small"} >= {"arrangement", "salary", "technologies"}
 
 

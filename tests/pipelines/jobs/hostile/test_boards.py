@@ -107,6 +107,7 @@ async def test_a_board_that_is_busy_for_ever_ends_with_its_lineage(desk: Desk) -
     assert run.state in ("failed", "cancelled")
     assert "deadline" in str(run.reason)
     assert source_id not in await switched_off(desk.client)
+    assert sum(one.failures for one in await desk.client.resources() if one.name.endswith(source_id)) == 0
 
 
 @pytest.mark.parametrize("head", [BILLION, OUTSIDE, DTD], ids=["bomb", "file", "dtd"])

@@ -130,3 +130,11 @@ async def test_what_the_last_page_answers_takes_nothing_from_the_pages_before(de
     desk.world.behave(f"{SITE}careers", answer, forever=True)
     task = await desk.company()
     assert (task.state, task.attempts, task.result["completeness"]) == ("success", 1, "good")
+
+
+async def test_a_name_that_is_known_with_a_website_makes_no_second_record(desk: Desk) -> None:
+    desk.world.company("Acme", SITE)
+    await desk.company()
+    task = await desk.run(COMPANY, {"name": "Acme, Inc."})
+    assert (task.state, task.reason) == ("skipped", "known: it is the company acme.example")
+    assert len(await desk.rows("jobs_companies", "company_id")) == 1

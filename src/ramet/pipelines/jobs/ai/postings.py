@@ -34,7 +34,11 @@ async def extracted(
         told = await ask(ctx, POSTING, PostingReply, model=settings.model.cheap, data=data, settings=settings.model)
     except Unanswered as why:
         return reading, {**methods, "note": f"model: {why}"[:300]}
-    found = {name: value for name, value in _told(told, reading).items() if name in unknown and value is not None}
+    found = {
+        name: value
+        for name, value in _told(told, reading, data.casefold()).items()
+        if name in unknown and value is not None
+    }
     return replace(reading, **found), methods | dict.fromkeys(found, f"model:{settings.model.cheap}")
 
 
@@ -54,14 +58,14 @@ def _unknown(reading: Reading) -> set[str]:
     return unknown
 
 
-def _told(told: PostingReply, reading: Reading) -> dict[str, Any]:
+def _told(told: PostingReply, reading: Reading, text: str) -> dict[str, Any]:
     salary = None
     low, high = told.salary_min, told.salary_max
     if low is not None or high is not None:
         if low is not None and high is not None and low > high:
             low, high = high, low
         salary = Salary(low, high, (told.currency or "")[:3].upper())
-    named = [canonical_technology(name) for name in told.technologies]
+    named = [canonical_technology(name) for name in told.technologies if name.casefold() in text]
     return {
         "seniority": _word(Seniority, told.seniority),
         "arrangement": _word(Arrangement, told.arrangement),

@@ -117,6 +117,9 @@ def _left_alone(
     if stop is not None:
         ctx.hold_key(0.0)  # It may be taken off the list.
         return ctx.skip(stop)
+    if before is not None and before.company_id != ctx.key and not payload.website:
+        ctx.hold_key(0.0)
+        return ctx.skip(f"known: it is the company {before.company_id}")
     left = _fresh_seconds(before, settings, ctx.now)
     if left > 0 and not payload.again:
         ctx.hold_key(left)

@@ -18,6 +18,8 @@ from ramet.pipelines.shared.web.client import plain_url
 REQUESTS_PER_SECOND = 2.0
 """That a host is asked in the long run; what Lever asks for outright. `ramet limit resource` changes it for a host."""
 BURST = 4.0
+CALL_SECONDS_MIN = 0.5
+"""With less than this left, a server is not asked."""
 
 
 class NotYet(RetryAfter):
@@ -109,6 +111,7 @@ async def ask(
             # The time of the answer runs already.
             await wait_for_turn(ctx, url, min(settings.turn_seconds_max, settings.answer_seconds / 5.0))
 
+    _check_time(ctx, host)
     asking = fetcher()
     try:
         if robots:
@@ -125,6 +128,16 @@ async def ask(
         # The others need not find out one by one.
         await ctx.adapt(resource, remaining=0, reset_seconds=seconds)
         raise RetryAfter(seconds, resource) from busy
+
+
+def _check_time(ctx: Context, host: str) -> None:
+    """When a task's own time is over, that is nobody's failure: coming back ends it by its deadline.
+
+    Raises:
+        NotYet: it is.
+    """
+    if ctx.call_seconds < CALL_SECONDS_MIN:
+        raise NotYet(1.0, host.removeprefix(HOST_RESOURCE))
 
 
 async def _heed(ctx: Context, asking: Fetcher, url: str, settings: FetchSettings) -> None:
