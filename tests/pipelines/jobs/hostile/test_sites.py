@@ -225,7 +225,7 @@ async def test_a_stopped_host_is_asked_for_nothing(desk: Desk) -> None:
     listed = await desk.run(LISTING, {"url": PAGE})
     company = await desk.run(COMPANY, {"website": SITE, "name": "Acme"})
     found = await desk.run(SOURCE_DISCOVERY, {"url": f"{SITE}careers"})
-    assert (listed.state, company.state, found.state) == ("filtered", "failed", "failed")
+    assert (listed.state, company.state, found.state) == ("filtered", "skipped", "failed")
     for task in (listed, company, found):
         assert "stop list: domain acme.example" in str(task.reason)
     assert desk.world.requests == []
