@@ -37,6 +37,8 @@ from tests.pipelines.jobs.world.process import world_process
 LOOK_SECONDS = 0.25
 TOKEN = "big"
 WORKERS = 2
+CONCURRENCY = 32
+"""Handlers at once of each, as `ramet jobs run` has them."""
 LISTINGS = (
     "SELECT listing_id, url, source_id, external_id, company, title, location, description, requirements, posted_at, "
     "salary_min, salary_max, salary_currency, facts, status, quality, filter_result, reason, score, fingerprint, "
@@ -63,6 +65,7 @@ async def begin(address: str, openings: int, profile: Path | None) -> str:
 def worker(address: str, environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
     """A worker with its handlers' process."""
     command = [sys.executable, "-m", "ramet.cli", "worker", pipeline.TARGET, "--db", address, "--log-level", "warning"]
+    command += ["--concurrency", str(CONCURRENCY)]
     with log.open("ab") as told:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=told, stderr=told, env=environment, start_new_session=True
