@@ -13,14 +13,23 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
 from rich.text import Text
 
-from ramet import Client, LineageState
+from ramet import Client, LineageState, TaskState
 from ramet.pipelines.jobs.errors import NotFound
 from ramet.pipelines.jobs.kinds import COMPANY, LISTING, SCRAPE_SOURCE, SOURCE_DISCOVERY
-from ramet.pipelines.shared.terminal import Lines, console, counted, emit, on_terminal, span
+from ramet.pipelines.shared.terminal import (
+    STOPPING_NOW,
+    EventLines,
+    Lines,
+    console,
+    counted,
+    on_terminal,
+    span,
+    stopping_words,
+)
 
 DUE = "due"
 """What a task waits for whose time has not come."""
-ENDED = frozenset({"success", "filtered", "skipped", "failed", "cancelled"})
+ENDED = frozenset(state for state in TaskState if state.terminal)
 OUTCOMES = {"success": "matched", "filtered": "filtered", "skipped": "skipped", "failed": "failed"}
 """What a listing's state is called here."""
 
@@ -196,26 +205,12 @@ class LineView:
         """See `View`."""
 
 
-class JsonView(LineView):
+class JsonView(EventLines, LineView):
     """A JSON line per look that found something new."""
-
-    def __init__(self) -> None:
-        self._lines = Lines(seconds=0.0)
-
-    def begin(self, status: RunStatus, *, resumed: bool) -> None:
-        """See `View`."""
-        emit({"event": "begin", "resumed": resumed, **status.as_json()})
-
-    def look(self, status: RunStatus) -> None:
-        """See `View`."""
-        if self._lines.is_due(status.states):
-            emit({"event": "progress", **status.as_json()})
 
 
 def _stopping(in_hand: int, *, again: bool) -> str:
-    if again:
-        return "stopping now; what was in hand is done again next time"
-    return f"stopping after the {counted(in_hand, 'task')} in hand; Ctrl-C again stops now"
+    return STOPPING_NOW if again else stopping_words(in_hand, "task")
 
 
 def view_for(*, as_json: bool) -> View:

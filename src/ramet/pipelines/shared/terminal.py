@@ -11,8 +11,8 @@ import os
 import sys
 import time
 import unicodedata
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import click
 from rich.console import Console
@@ -69,6 +69,15 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def stopping_words(in_hand: int, one: str) -> str:
+    """What the first signal is answered with; `one` is what the things in hand are called."""
+    return f"stopping after the {counted(in_hand, one)} in hand; Ctrl-C again stops now"
+
+
+STOPPING_NOW = "stopping now; what was in hand is done again next time"
+"""What the second signal is answered with, where nothing is lost by it."""
+
+
 def columns(*, header: str | None = "bold") -> Table:
     """A table without a box, whose columns stand two blanks apart; `header` is the style of their names, None: none."""
     return Table(
@@ -92,3 +101,30 @@ class Lines:
             return False
         self._told, self._next_at = told, self._clock() + self._seconds
         return True
+
+
+class Told(Protocol):
+    """How far something is."""
+
+    @property
+    def states(self) -> Mapping[Any, Any]:
+        """What a line of progress is about: when it is another, there is something new."""
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+
+
+class EventLines:
+    """Progress for machines: a line of JSON when work begins, and one per look that found something new."""
+
+    def __init__(self) -> None:
+        self._lines = Lines(seconds=0.0)
+
+    def begin(self, status: Told, *, resumed: bool) -> None:
+        """Work begins."""
+        emit({"event": "begin", "resumed": resumed, **status.as_json()})
+
+    def look(self, status: Told) -> None:
+        """A moment later."""
+        if self._lines.is_due(dict(status.states)):
+            emit({"event": "progress", **status.as_json()})

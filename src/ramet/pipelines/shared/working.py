@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import click
 
 from ramet import Worker
-from ramet.pipelines.shared.terminal import counted
+from ramet.pipelines.shared.terminal import stopping_words
 
 Seen = TypeVar("Seen")
 
@@ -33,8 +33,7 @@ class Stopping(Protocol):
 
 def tell_stopping(in_hand: int, /, *, again: bool) -> None:
     """Say on standard error that a signal was heard; a `Stopping`."""
-    tasks = counted(in_hand, "task")
-    click.echo("stopping now" if again else f"stopping after the {tasks} in hand; Ctrl-C again stops now", err=True)
+    click.echo("stopping now" if again else stopping_words(in_hand, "task"), err=True)
 
 
 async def run_worker(worker: Worker, stopping: Stopping = tell_stopping) -> list[int]:

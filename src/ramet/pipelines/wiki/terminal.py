@@ -19,7 +19,16 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ramet.pipelines.shared.options import short_path
-from ramet.pipelines.shared.terminal import Lines, columns, counted, emit, plain, span
+from ramet.pipelines.shared.terminal import (
+    STOPPING_NOW,
+    EventLines,
+    Lines,
+    columns,
+    counted,
+    plain,
+    span,
+    stopping_words,
+)
 from ramet.pipelines.wiki.command_line import command_of
 from ramet.pipelines.wiki.graphs.base import SearchHit
 from ramet.pipelines.wiki.graphs.opening import GraphInfo
@@ -144,20 +153,8 @@ class LineView:
         """See `View`."""
 
 
-class JsonView(LineView):
+class JsonView(EventLines, LineView):
     """A JSON line per look that found something new."""
-
-    def __init__(self) -> None:
-        self._lines = Lines(seconds=0.0)
-
-    def begin(self, status: RunStatus, *, resumed: bool) -> None:
-        """See `View`."""
-        emit({"event": "begin", "resumed": resumed, **status.as_json()})
-
-    def look(self, status: RunStatus) -> None:
-        """See `View`."""
-        if self._lines.is_due(dict(status.states)):
-            emit({"event": "progress", **status.as_json()})
 
 
 def _over(status: RunStatus) -> str:
@@ -165,9 +162,7 @@ def _over(status: RunStatus) -> str:
 
 
 def _stopping(articles: int, *, again: bool) -> str:
-    if again:
-        return "stopping now; what was in hand is done again next time"
-    return f"stopping after the {counted(articles, 'article')} in hand; Ctrl-C again stops now"
+    return STOPPING_NOW if again else stopping_words(articles, "article")
 
 
 # --- showing a run ----------------------------------------------------------------------------------------------

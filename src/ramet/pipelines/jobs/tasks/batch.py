@@ -48,7 +48,8 @@ async def scrape(ctx: Context, payload: ScrapePayload) -> Any:
 
 
 async def _look_again(ctx: Context, state: dict[str, Any]) -> Any:
-    await ctx.checkpoint("scrape", state)
+    if state != ctx.state:
+        await ctx.checkpoint("scrape", state)
     return ctx.snooze(LOOK_SECONDS, f"{state['taken']} of {len(state['chosen'])} sources taken on")
 
 

@@ -64,13 +64,14 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
     pages = await _fetch(ctx, website, settings)
     if isinstance(pages, Outcome):
         return pages
-    facts = await asyncio.to_thread(read_company, _telling(pages), name, settings.company)
+    telling = await asyncio.to_thread(_telling, pages)
+    facts = await asyncio.to_thread(read_company, telling, name, settings.company)
     if before is not None and before.completeness is not None:
         facts = merged(before, facts, settings.company)
     if not facts.name:
         # Nobody said it, and no page has it.
         facts = replace(facts, name=_name_of(ctx.key), methods={**facts.methods, "name": "address"})
-    facts = await filled(ctx, facts, _telling(pages), settings)
+    facts = await filled(ctx, facts, telling, settings)
     level = completeness(facts.name, website, facts.about, facts.culture, settings.company)
     if level is Completeness.NONE:
         return _ended(ctx, ctx.skip("insufficient data: " + _lacks(facts)), "failed")

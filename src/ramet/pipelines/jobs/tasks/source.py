@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -188,9 +189,9 @@ class Run:
     async def _take(self, page: Page) -> None:
         at = self._at
         fresh = [posting for posting in page.postings if self._first(posting)]
-        known = await self._known(fresh)
-        for posting in fresh:
-            key = listing_key(posting.url)
+        keyed = [(listing_key(posting.url), posting) for posting in fresh]
+        known = await self._known(dict(keyed))
+        for key, posting in keyed:
             if key in known:
                 continue
             refusal = self._refusal(posting) or self._spawn(posting)
@@ -216,12 +217,11 @@ class Run:
         self._ids.add(mark)
         return True
 
-    async def _known(self, postings: list[Posting]) -> set[str]:
+    async def _known(self, keys: Mapping[str, Posting]) -> set[str]:
         """Keys of those that are done with; rows of all that had a task are told that they were seen.
 
         One that is unfinished is offered again: where its task lives, or failed a short time ago, the guard refuses.
         """
-        keys = {listing_key(posting.url): posting for posting in postings}
         numbers = {posting.external_id: key for key, posting in keys.items() if posting.external_id}
         known: set[str] = set()
         rows_of = self._ctx.client.read
