@@ -66,6 +66,7 @@ bench-peers: .venv/.stamp .venv-bench/.stamp ## ramet beside other queues; OPTIO
 
 docs: .venv/.stamp ## write docs/reference.md and the timeline, and check the pages against the code
 	@.venv/bin/python docs/generate_reference.py
+	@.venv/bin/python docs/generate_metrics.py
 	@.venv/bin/python docs/draw_timeline.py
 	@$(PYTEST) tests/test_docs.py tests/test_timeline.py
 
@@ -75,7 +76,7 @@ fix: .venv/.stamp ## format, and mend what the linter can mend
 	.venv/bin/ruff check --fix $$trees
 
 lock: .venv-lock/.stamp ## renew requirements/*.lock from pyproject.toml
-	@$(LOCK) --extra wiki --extra jobs --extra llm --extra llm-tokens --extra anthropic --extra parquet --extra postgres --extra dev \
+	@$(LOCK) --extra wiki --extra jobs --extra llm --extra llm-tokens --extra anthropic --extra parquet --extra postgres --extra web --extra metrics --extra traces --extra alerts --extra dev \
 		--output-file requirements/dev.lock pyproject.toml
 	@$(LOCK) --extra wiki --constraint requirements/dev.lock --output-file requirements/wiki.lock pyproject.toml
 	@$(LOCK) --output-file requirements/bench.lock requirements/bench.in

@@ -18,6 +18,7 @@ ALLOWED_IN_CI: dict[str, str] = {
     "tests/models/test_models.py": "spin and gcc are no Python packages: .ci/run installs them where it may",
     "tests/postgres/test_behind_a_bouncer.py": "pgbouncer is no Python package: .ci/run installs it where it may",
     "tests/postgres/test_bouncer.py": "pgbouncer is no Python package: .ci/run installs it where it may",
+    "tests/web/browser/": "a browser is no Python package: .ci/run installs Chromium where it may",
 }
 """Test id (or its beginning) to the reason why it may skip in CI."""
 

@@ -25,6 +25,7 @@ from tests.invariants_guard import UniqueRow, shapes_equal_a_recount, unique_key
 from tests.invariants_money import money
 from tests.invariants_paths import paths
 from tests.invariants_rows import BlockRow, TaskRow
+from tests.invariants_tallies import tallies
 from tests.snapshot import in_snapshot
 
 TERMINAL = ("success", "filtered", "skipped", "failed", "cancelled")
@@ -135,6 +136,7 @@ async def _look(store: Store, rows: Rows, clock_set_back: bool) -> list[str]:
     found += [f"blobs: {line}" for line in await blobs(store, rows.lineages)]
     found += [f"ends: {line}" for line in await ends(store, rows.lineages)]
     found += await paths(store)
+    found += [f"tallies: {line}" for line in await tallies(store, rows.tasks, rows.live)]
     return found + [f"money: {line}" for line in await money(store, rows.lineages)]
 
 

@@ -12,6 +12,7 @@ from ramet.engine.client import Client, TreeNode
 from ramet.engine.context import ClaimLost, Context, SyncContext
 from ramet.engine.distribution import StateCount
 from ramet.engine.explain import Explanation
+from ramet.engine.explain_key import KeyExplanation
 from ramet.engine.invocation import Invocation
 from ramet.engine.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
@@ -26,12 +27,14 @@ from ramet.engine.worker import Worker
 from ramet.model.acts import Act
 from ramet.model.alerts import Alert
 from ramet.model.binding import Binding, BoundTask, ItemAnswer, ItemSettlement, StageCount
+from ramet.model.causes import About, Cause
 from ramet.model.cost import Costs
 from ramet.model.flow import KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
+from ramet.model.notices import AlertChannel, AlertNotice
 from ramet.model.path_views import HeldBack, PathChain, PathPage, PathTask
 from ramet.model.paths import InvalidPath, path_key
 from ramet.model.resources import Policy, Resource
@@ -40,6 +43,7 @@ from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.stop_list import InvalidEntry, StopEntry
 from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
 from ramet.model.totals import LineageTotals
+from ramet.model.views import Branch, Count, KindState, LineagePage, Present, TaskCheckpoint, Twig, TwigPage
 from ramet.store.base import Ran, SpawnAnswer, Statement, Submitted
 from ramet.store.base_persons import Reoffered
 from ramet.store.errors import (
@@ -55,8 +59,11 @@ from ramet.store.errors import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "About",
     "Act",
     "Alert",
+    "AlertChannel",
+    "AlertNotice",
     "App",
     "Attempt",
     "BatchContext",
@@ -66,12 +73,15 @@ __all__ = [
     "Block",
     "BlockReason",
     "BoundTask",
+    "Branch",
+    "Cause",
     "Claim",
     "ClaimLost",
     "Client",
     "Context",
     "CostRefused",
     "Costs",
+    "Count",
     "Ended",
     "ErrorClass",
     "Explanation",
@@ -82,10 +92,13 @@ __all__ = [
     "Invocation",
     "ItemAnswer",
     "ItemSettlement",
+    "KeyExplanation",
     "KindLimit",
+    "KindState",
     "Limits",
     "Lineage",
     "LineageExists",
+    "LineagePage",
     "LineageState",
     "LineageTotals",
     "Outcome",
@@ -98,6 +111,7 @@ __all__ = [
     "Permanent",
     "Pipeline",
     "Policy",
+    "Present",
     "Queue",
     "Ran",
     "Reoffered",
@@ -124,6 +138,7 @@ __all__ = [
     "SyncContext",
     "SyncReservation",
     "Task",
+    "TaskCheckpoint",
     "TaskFailed",
     "TaskHistory",
     "TaskOptions",
@@ -131,6 +146,8 @@ __all__ = [
     "TransactionRefused",
     "Transient",
     "TreeNode",
+    "Twig",
+    "TwigPage",
     "UniqueHeld",
     "UnknownKind",
     "Unserved",

@@ -57,3 +57,30 @@ def test_the_database_may_be_named_before_or_after_check(cli: Cli) -> None:
 def test_a_lineage_that_is_not_there_is_one_line(cli: Cli) -> None:
     loop(cli)
     assert "no lineage nowhere" in cli.bad("alerts", "--lineage", "nowhere")
+
+
+def test_who_takes_notice_is_shown_and_only_once(cli: Cli) -> None:
+    loop(cli)
+    cli.run("alerts", "check")
+    number = str(cli.documents("alerts")[0]["id"])
+    assert cli.good("alerts", "ack", number, "--reason", "known").startswith("acknowledged: ")
+    assert " acknowledged it " in cli.good("alerts", "ack", number)
+    assert ", acknowledged by " in cli.good("alerts")
+    [act] = cli.documents("acts")
+    assert (act["act"], act["subject"], act["reason"]) == ("acknowledge_alert", f"alert {number}", "known")
+
+
+def test_an_alert_that_is_not_there_is_one_line(cli: Cli) -> None:
+    cli.submit("node", {"name": "a"})
+    told = cli.run("alerts", "ack", "99")
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert "no alert 99: `ramet alerts --all` lists them" in told.stderr
+
+
+def test_a_test_says_what_came_of_it_and_a_channel_that_is_not_set_up_is_one_line(cli: Cli) -> None:
+    cli.submit("node", {"name": "a"})
+    assert cli.good("alerts", "test", "--channel", "log") == "log: delivered\n"
+    told = cli.run("alerts", "test", "--channel", "pager")
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert "channel 'pager': it is not set up here" in told.stderr
+    assert [item["name"] for item in cli.documents("alerts", "channels") if item["here"]] == ["log"]

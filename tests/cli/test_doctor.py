@@ -66,6 +66,7 @@ async def test_the_places_of_stages_to_come_are_counted(path: Path) -> None:
 DAMAGE = [
     ("counters", "UPDATE ramet_lineages SET success = success + 1 WHERE tracking_id = 'line'"),
     ("counters", "UPDATE ramet_lineages SET tasks = tasks - 1 WHERE tracking_id = 'line'"),
+    ("tallies", "UPDATE ramet_tallies SET ended_success = ended_success + 1"),
     ("places", "UPDATE ramet_tasks SET state = NULL WHERE seq = (SELECT MAX(seq) FROM ramet_tasks)"),
     ("identities", "DELETE FROM ramet_identities WHERE seq = (SELECT MAX(seq) FROM ramet_tasks)"),
     (

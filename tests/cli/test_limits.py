@@ -71,4 +71,4 @@ def test_kinds_that_nobody_serves_are_named(cli: Cli) -> None:
     assert line in cli.good("workers")
     assert line in cli.good("status")
     [told] = cli.documents("workers")
-    assert told == {"workers": [], "unserved": [{"queue": "default", "kind": "node", "tasks": 1}]}
+    assert told == {"workers": [], "unserved": [{"queue": "default", "kind": "node", "tasks": 1, "more": False}]}

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from ramet import Branch, Count
+from ramet.cli.tree import groups
 from tests.cli.conftest import APP, Cli
 
 
@@ -106,18 +108,28 @@ def test_the_tree_shows_everything_or_says_how_much_more_there_is(grown: tuple[C
     assert whole.splitlines()[0].startswith("success node r  ")
     assert "more" not in whole
     flat = cli.good("tree", root, "--depth", "1").splitlines()
-    assert [line.strip("│├└─ ") for line in flat if "more" in line] == ["... 3 more children"] * 3
+    assert [line.strip("│├└─ ") for line in flat if "more" in line] == ["... 3 more children: 3 success node"] * 3
     narrow = cli.good("tree", root, "--width", "1")
-    assert narrow.count("... 2 more children") == 2
+    assert narrow.count("... 2 more children: 2 success node") == 2
     [document] = cli.documents("tree", root, "--width", "2", "--depth", "1")
     assert (document["roots"][0]["more"], [node["more"] for node in document["roots"][0]["children"]]) == (1, [3, 3])
+
+
+def test_the_tree_names_the_largest_groups_of_what_it_leaves_out_and_where_counting_stopped() -> None:
+    kinds = [Branch(f"kind{at}", "success", Count(5_000 - at, more=True), 1, with_children=False) for at in range(6)]
+    assert (
+        groups(kinds, []) == ": at least 5,000 success kind0, 4,999 success kind1, 4,998 success kind2, "
+        "4,997 success kind3, ..."
+    )
+    assert groups([Branch("page", "failed", Count(2), 1, with_children=False)], []) == ": 2 failed page"
+    assert groups([], []) == ""
 
 
 def test_the_tree_of_a_lineage_says_how_many_roots_it_leaves_out(cli: Cli) -> None:
     lines = "\n".join(json.dumps({"name": str(n)}) for n in range(5))
     [first, *_] = cli.documents("submit", APP, "node", "--many", "-", "--one-lineage", input=lines)
     said = cli.good("tree", first["tracking_id"], "--width", "2").splitlines()
-    assert (len(said), said[-1]) == (3, "... and 3 more roots")
+    assert (len(said), said[-1]) == (3, "... and 3 more roots: 3 pending node")
 
 
 def test_a_failed_task_explains_why_it_was_not_tried_again(cli: Cli) -> None:

@@ -80,7 +80,7 @@ def test_a_packages_settings_follow_the_engines_in_the_list(cli: Cli, tmp_path: 
     with installed_package(tmp_path):
         names = [item["name"] for item in cli.documents("settings", "list")]
         assert names[-4:] == ["shop.names", "shop.pages", "shop.price_max", "shop.title"]
-        assert names[0].startswith("cost.")
+        assert names[0].startswith("alerts.")
         listed = cli.documents("settings", "list", "--prefix", "shop.")
         assert [item["name"] for item in listed] == names[-4:]
         assert cli.good("settings", "set", "shop.names", '["ä", "b"]') == 'shop.names is ["ä", "b"]\n'

@@ -153,7 +153,7 @@ def test_the_logs_are_json_lines_with_the_lineage(cli: Cli, start: Start) -> Non
     assert all({"time", "level", "logger", "message"} <= line.keys() for line in logged)
     [refused] = [line for line in logged if line["logger"] == "ramet.guard"]
     assert (refused["tracking_id"], refused["reason"], refused["level"]) == (lineage, "cycle", "warning")
-    assert {"task", "spawn_depth", "chain_length"} <= refused.keys()
+    assert {"task_id", "spawn_depth", "chain_length"} <= refused.keys()
 
 
 def test_the_handler_process_logs_like_its_worker(cli: Cli, start: Start, tmp_path: Path) -> None:
@@ -172,7 +172,9 @@ def test_the_handler_process_logs_like_its_worker(cli: Cli, start: Start, tmp_pa
     start("submit", "logging_app:app", "say", PYTHONPATH=str(tmp_path)).end()
     plain = start("worker", "logging_app:app", "--until-idle", PYTHONPATH=str(tmp_path))
     assert plain.end() == 0
-    assert plain.wait_for("mine: ").endswith(r"mine: forged\n\x1b[31m")
+    line = plain.wait_for("mine: ")
+    assert line.endswith(r"] forged\n\x1b[31m")
+    assert "mine: [say " in line
 
 
 def test_wait_returns_with_the_result(cli: Cli, start: Start) -> None:

@@ -224,7 +224,7 @@ def snoozed(claimed: Claimed) -> ev.Snooze:
 
 
 async def test_a_passed_ceiling_is_an_alert_while_the_lineage_lives(world: World) -> None:
-    limits = MonitorLimits()
+    limits = MonitorLimits(budget_share=2.0)
     a, _ = await calling(world, "a", "b", max_cost=40)
     await put(world, global_max=50)
     await book(world, "a", 45)

@@ -10,6 +10,7 @@ import pytest
 from ramet.model import events as ev
 from ramet.model.cost import Actual, Charge, Reserved, ReserveRequest
 from ramet.model.lineage import Lineage
+from ramet.store import costs
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Store
 from ramet.store.errors import StoreError
 from tests.world import LEASE_SECONDS, World, failing, hand_back, in_threads
@@ -49,11 +50,25 @@ async def test_what_is_reserved_is_kept_until_it_is_settled_with_what_it_cost(wo
     [booked] = await world.store.settle_reserved([Actual(answer.id, 25)])
     assert (booked.actual, booked.over) == (25, 0)
     assert await sums(world) == (25, 0, 0)
-    costs = await world.store.costs("line")
-    assert (costs.day.spent, costs.total.spent) == (25, 25)
-    [kind], [task] = costs.kinds, costs.tasks
+    found = await world.store.costs("line")
+    assert (found.day.spent, found.total.spent) == (25, 25)
+    [kind], [task] = found.kinds, found.tasks
     assert (kind.kind, kind.calls, kind.spent) == ("page", 1, 25)
     assert (task.task_id, task.spent, task.reserved) == (claimed.id, 25, 0)
+
+
+async def test_costs_of_kinds_and_tasks_are_those_of_the_latest_calls(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "LOOKS_MAX", 2)
+    await world.submit(world.task(), world.task(), world.task())
+    for amount, claimed in enumerate(await world.claim(3), 1):
+        await reserve(world, claimed, amount)
+        assert (await world.store.costs("line")).more == (amount == 3)
+    found = await world.store.costs("line")
+    assert [kind.reserved for kind in found.kinds] == [5]
+    assert {task.reserved for task in found.tasks} == {2, 3}
+    assert (await sums(world))[1] == 6
 
 
 async def test_a_lineages_ceiling_is_reached_and_never_passed_by_one(world: World) -> None:

@@ -56,13 +56,14 @@ def worker(tmp_path: Path, late: str = "never") -> Iterator[WorkerProcess]:
 
 
 async def dump(client: Client) -> Dump:
-    """Every row of every table; its own registration and what it was refused are what a late worker may leave.
+    """Every row of every table; its own registration, how long its commits took and what it was
+    refused are what a late worker may leave.
 
     The monitor's notes of when it looked are nobody's work: every worker that has run for a minute leaves some.
     """
     tables = await client.read("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     rows = {name: sorted(await client.read(f"SELECT * FROM {name}"), key=repr) for (name,) in tables}
-    del rows["ramet_workers"], rows["ramet_monitor"]
+    del rows["ramet_workers"], rows["ramet_monitor"], rows["ramet_commit_times"]
     rows["ramet_blocks"] = [row for row in rows["ramet_blocks"] if not {"stale", "ended"} & {*row}]
     index = [name for _, name, *_ in await client.read("PRAGMA table_info(ramet_lineages)")].index("blocks")
     rows["ramet_lineages"] = [(*row[:index], *row[index + 1 :]) for row in rows["ramet_lineages"]]

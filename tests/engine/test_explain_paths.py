@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ramet.engine.explain import Explanation, explain
-from ramet.engine.hindrance import said
 from ramet.model import events as ev
+from ramet.model.causes import said
 from ramet.model.flow import WorkerSeen
 from ramet.model.path_views import HeldBack
 from ramet.model.paths import PathRule

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import Any
 import pytest
 
 from ramet import Alert, App, Client, Context, Limits, Outcome, Transient, Worker, url_key
-from ramet.engine.monitor import Monitor, monitor_limits
+from ramet.engine.monitor import Monitor, monitor_limits, notice_rules
 from ramet.model.alerts import MonitorLimits
+from ramet.model.notices import NoticeRules
 from ramet.store.base_monitor import Looked
 from tests.engine.waiting import until
 
@@ -197,7 +197,7 @@ class Asked:
     async def settings(self) -> dict[str, object]:
         return {"monitor.seconds": 120.0, "monitor.depth_max": 4, "monitor.demands_max": "three"}
 
-    async def look(self, limits: MonitorLimits, *, force: bool = False) -> Looked:
+    async def look(self, limits: MonitorLimits, *, force: bool = False, rules: NoticeRules | None = None) -> Looked:
         self.asked.append(limits)
         return self.answers.pop(0)
 
@@ -217,20 +217,8 @@ async def test_a_worker_asks_once_a_minute_and_takes_every_step_of_a_look() -> N
     assert len(store.asked) == 3
 
 
-async def test_what_fires_is_logged_with_its_lineage(caplog: pytest.LogCaptureFixture) -> None:
-    alert = Alert(7, "deep_spawn", "line", "task t is deep", {}, "warning", 0.0, 0.0, None, "firing", 1)
-    clock = Clockwork()
-    monitor = Monitor(Asked(Looked(True, False, (alert,), (alert,))), clock)  # type: ignore[arg-type]
-    clock.seconds = 60.0
-    with caplog.at_level(logging.INFO, logger="ramet.monitor"):
-        await monitor.look_when_due()
-    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
-        ("WARNING", "alert deep_spawn: task t is deep"),
-        ("INFO", "alert deep_spawn resolved: task t is deep"),
-    ]
-    assert [getattr(record, "tracking_id", None) for record in caplog.records] == ["line", "line"]
-
-
 def test_a_setting_that_is_no_sound_number_leaves_the_default() -> None:
     odd = {"monitor.seconds": -1, "monitor.depth_max": "8", "monitor.quiet_seconds": 60, "other": 3}
     assert monitor_limits(odd) == MonitorLimits(quiet_seconds=60.0)
+    odd = {"alerts.cooldown_seconds": -1, "alerts.repeat_seconds": None, "alerts.attempts_max": "3"}
+    assert notice_rules(odd) == NoticeRules(repeat_seconds=None)

@@ -56,7 +56,7 @@ def test_the_next_warning_counts_what_was_not_said(caplog: pytest.LogCaptureFixt
 def test_the_warning_names_what_a_person_needs(caplog: pytest.LogCaptureFixture) -> None:
     RefusalLog(Hands()).note("lineage", "task-7", 2, [blocked(BlockReason.DEPTH, "the key")])
     fields = vars_of(caplog.records[0])
-    assert (fields.task, fields.tracking_id, fields.spawn_depth, fields.chain_length) == ("task-7", "lineage", 2, 3)
+    assert (fields.task_id, fields.tracking_id, fields.spawn_depth, fields.chain_length) == ("task-7", "lineage", 2, 3)
     for word in ("page", "'the key'", "depth", "because", "task-7", "lineage"):
         assert word in caplog.records[0].getMessage()
 

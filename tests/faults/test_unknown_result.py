@@ -119,12 +119,17 @@ async def left_by(url: str, disturb: Disturb) -> Left:
             "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace "
             "AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'ramet_writers'"
         )
-        rows = {name: await dump(store, name) for (name,) in sorted(tables)}
+        rows = {name: await dump(store, name) for (name,) in sorted(tables) if name not in BY_CONNECTION}
+        rows["tallies"] = [
+            f"{one.kind} {one.created} {one.revived} {one.ended}" for one in (await store.tallies()).rows
+        ]
     finally:
         store.close_now()
     return Left(in_order(store.told), rows)
 
 
+BY_CONNECTION = {"ramet_commit_times", "ramet_tallies", "ramet_tally_reasons"}
+"""Rows of one connection, which another takes over from after a cut; of tallies the sums are compared."""
 LOOSE = {
     "ramet_alerts": ("pattern", "tracking_id", "state"),
     "ramet_monitor": ("name", "at"),

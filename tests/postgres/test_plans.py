@@ -12,15 +12,17 @@ import pytest
 from ramet.model.task import NewTask
 from ramet.store.base import NewLineage
 from ramet.store.postgres import PostgresStore
-from ramet.store.postgres_session import connect, translated
+from ramet.store.postgres_bulk import translated
+from ramet.store.postgres_session import connect
 from tests.store.scenario import run_everything
 from tests.store.test_query_plans import WHOLE
 from tests.world import SettableClock, World
 
 FEW = {
-    "ramet_counters", "ramet_queues", "ramet_kinds", "ramet_policies", "ramet_workers", "ramet_schedules",
+    "ramet_counters", "ramet_queues", "ramet_kinds", "ramet_policies", "ramet_workers", "ramet_commit_times",
+    "ramet_schedules",
     "ramet_settings", "ramet_stop_list", "ramet_monitor", "ramet_alert_thresholds", "ramet_imports", "ramet_writers",
-    "ramet_turns", "ramet_spend", "ramet_task_numbers",
+    "ramet_alert_channels", "ramet_turns", "ramet_spend", "ramet_task_numbers",
 }  # fmt: skip
 """Tables with a row for each queue, kind, worker, day: reading them is no more than looking one up."""
 VERBS = ("SELECT", "UPDATE", "DELETE", "INSERT", "WITH")

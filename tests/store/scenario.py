@@ -8,7 +8,6 @@ from ramet.engine.registry import Registry
 from ramet.engine.scheduler import tick
 from ramet.engine.schedules import Schedules
 from ramet.model import events as ev
-from ramet.model.alerts import MonitorLimits
 from ramet.model.binding import ItemSettlement
 from ramet.model.blobs import blob_of
 from ramet.model.cost import Actual, Charge, ReserveRequest
@@ -21,7 +20,9 @@ from ramet.model.task import TaskState
 from ramet.store.base import NewLineage, Statement
 from ramet.store.base_import import Arrival, ImportDone
 from ramet.store.base_queries import TaskQuery
+from tests.store import scenario_monitor
 from tests.store.scenario_rates import rates
+from tests.store.scenario_views import watch
 from tests.world import EFFECTS, LEASE_SECONDS, World, checkpoint, effect, failing, hand_back, settlement, with_fence
 
 
@@ -231,9 +232,8 @@ async def limits(world: World) -> None:
     await world.store.close_breaker("host:b", by="test")
     for name in (None, "host:a"):
         await world.store.resources(name)
-    await world.store.policies()
-    await world.store.kind_limits()
-    await world.store.usage()
+    for question in (world.store.policies, world.store.kind_limits, world.store.usage, world.store.commit_times):
+        await question()
     await world.store.see_worker(WorkerSeen("w", "host", 1, ("page",), ("default",), 4))
     await world.store.workers()
     await world.store.unserved()
@@ -293,9 +293,9 @@ async def ask(world: World) -> None:
     await world.store.blocks("line", kind="page")
     await world.store.blocks("line", key="r1")
     await world.store.blocks("line", reason="cycle")
-    await world.store.lineages()
-    await world.store.lineages(states=["running"])
-    await world.store.lineage("line")
+    await world.store.known("page", "r1")
+    await world.store.known("page", "r1", "line")
+    await watch(world, task_id)
     await world.store.idle(["page"])
     await world.store.next_due_at()
     await world.store.put_setting("name", 1, "int", "what it does")
@@ -342,7 +342,7 @@ async def schedule(world: World) -> None:
     await schedules.run("page")
     await schedules.resume("page")
     await schedules.remove("page")
-    await look(world)
+    await scenario_monitor.look(world)
     await bring(world)
 
 
@@ -369,31 +369,3 @@ async def bring(world: World) -> None:
     await world.store.import_end("old", "test", done, close=True)
     assert [row.state for row in await world.store.import_imports()] == ["closed"]
     assert place.tracking_id
-
-
-async def look(world: World) -> None:
-    """A look of the monitor that finds something of everything, and one after which all is resolved."""
-    await world.store.put_alert_thresholds({"image": 5, "loose": None})
-    [held, storm] = await world.submit(world.task("a"), world.task("b"), tracking_id="odd", retries_per_minute=1)
-    for task_id in (held, storm):
-        claimed = await world.claim_task(task_id)
-        for _ in range(4):
-            world.clock.advance(1.0)
-            await world.spawn(claimed, world.task(claimed.key), world.task(f"of {claimed.key}"))
-        if task_id == storm:
-            await world.settle(claimed, failing(claimed, "busy", "transient"))
-    again = await world.claim(10, kinds=("page",))
-    await world.store.settle([settlement(item, failing(item, "busy", "transient")) for item in again])
-    world.clock.advance(5.0)
-    await world.sweep()
-    held_again = await world.claim(10)
-    world.clock.advance(LEASE_SECONDS + 100.0)
-    limits = MonitorLimits(depth_max=0)
-    while (await world.store.look(limits, force=True)).more:
-        pass
-    for tracking_id in (None, "odd"):
-        for firing in (True, False):
-            assert await world.store.alerts(firing=firing, tracking_id=tracking_id)
-    world.clock.advance(4_000.0)
-    await world.store.look(limits)
-    assert held_again

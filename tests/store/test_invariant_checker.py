@@ -57,6 +57,13 @@ DAMAGE: list[tuple[str, str]] = [
     ("tree_is_sound", "UPDATE ramet_tasks SET ancestry_chain = '[\"x\"]' WHERE id = 'root'"),
     ("tree_is_sound", "UPDATE ramet_tasks SET parent_id = 'nobody' WHERE id = 'done'"),
     ("tree_is_sound", "UPDATE ramet_tasks SET parent_id = 'other' WHERE id = 'done'"),
+    ("tallies", "UPDATE ramet_tallies SET created = created + 1"),
+    ("tallies", "UPDATE ramet_tallies SET revived = revived + 1"),
+    ("tallies", "UPDATE ramet_tallies SET ended_success = ended_success - 1"),
+    ("tallies", "UPDATE ramet_tallies SET ended_success = ended_success + 1, revived = revived + 1"),
+    ("tallies", "UPDATE ramet_tallies SET depth_0 = 0, depth_1 = depth_1 + depth_0"),
+    ("tallies", "UPDATE ramet_tallies SET attempts_success = 0"),
+    ("tallies", "DELETE FROM ramet_tallies"),
     ("no_cycle", "UPDATE ramet_tasks SET key = 'root' WHERE id = 'done'"),
     ("bounds_hold", "UPDATE ramet_lineages SET max_spawn_depth = 0"),
     ("bounds_hold", "UPDATE ramet_lineages SET max_fan_out = 1"),
@@ -213,7 +220,7 @@ async def test_damage_is_found_by_the_check_that_is_there_for_it(check: str, dam
 
 
 def test_every_check_is_shown_to_find_something() -> None:
-    assert {check for check, _ in DAMAGE} == {check.__name__ for check in (*CHECKS, *PATH_CHECKS)}
+    assert {check for check, _ in DAMAGE} == {"tallies"} | {check.__name__ for check in (*CHECKS, *PATH_CHECKS)}
 
 
 async def test_lowered_limits_and_loose_kinds_are_taken_on_the_callers_word(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ramet.model.alerts import MonitorLimits
+from ramet.model.notices import NoticeRules
 from ramet.store import monitoring
 from ramet.store.sqlite import SqliteStore
 from tests.world import SettableClock, World
@@ -38,9 +39,9 @@ async def test_of_two_that_gathered_the_same_one_judges(world: World) -> None:
     first, second = await store._read(gather), await store._read(gather)
     assert first is not None
     assert second == first
-    looked = await store._write(partial(monitoring.judge, seen=first, limits=LIMITS))
+    looked = await store._write(partial(monitoring.judge, seen=first, limits=LIMITS, rules=NoticeRules()))
     assert (looked.ran, len(looked.fired)) == (True, 2)
-    looked = await store._write(partial(monitoring.judge, seen=second, limits=LIMITS))
+    looked = await store._write(partial(monitoring.judge, seen=second, limits=LIMITS, rules=NoticeRules()))
     assert (looked.ran, looked.fired) == (False, ())
     assert [alert.count for alert in await store.alerts()] == [1, 1]
     assert await store._read(gather) is None
@@ -63,7 +64,10 @@ async def test_stages_that_are_handed_on_are_not_even_judged(tmp_path: Path) -> 
 async def test_the_database_itself_refuses_a_second_alert_that_fires(world: World) -> None:
     store = world.store
     assert isinstance(store, SqliteStore)
-    again = "INSERT INTO ramet_alerts VALUES (?, 'deep_spawn', 'line', '', '{}', 'warning', 0, 0, NULL, ?, 1)"
+    again = (
+        "INSERT INTO ramet_alerts (id, pattern, tracking_id, subject, evidence, severity, first_at, last_at, state, "
+        "count) VALUES (?, 'deep_spawn', 'line', '', '{}', 'warning', 0, 0, ?, 1)"
+    )
     store._connection.execute(again, (1, "resolved"))
     store._connection.execute(again, (2, "firing"))
     with pytest.raises(Exception, match="UNIQUE"):

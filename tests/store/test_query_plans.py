@@ -37,12 +37,17 @@ WHOLE: dict[str, str] = {
     f"SELECT {SCHEDULE_LIST} FROM ramet_schedules ORDER BY name": "all schedules are asked for, and there are a few",
     "SELECT l.seq FROM ramet_live l INDEXED BY ramet_live_by_depth WHERE l.state = ? AND l.lease_until": "lists the "
     "stale among the claims in hand, which the workers' slots bound",
+    "SELECT DISTINCT reason FROM ramet_tally_reasons": "a few thousand rows, read when a connection meets a "
+    "new reason, at most fifty times",
     "SELECT name, at, number FROM ramet_monitor": "has one row for each source of the monitor",
     "SELECT kind, demands FROM ramet_alert_thresholds": "has one row for each kind that set its own",
+    "SELECT name, target, seen_at FROM ramet_alert_channels": "has a row for each way to people",
+    "SELECT id, alert_id, tracking_id, event": "walks from the newest notice backwards and stops at its limit",
     "SELECT t.id, l.kind, l.lease_until, l.worker": "looks at every claim in hand, once a look",
     "SELECT a.id, a.pattern": "all that fire, those first in which nothing happened for longest",
-    "SELECT id, pattern, tracking_id, subject, evidence, severity, first_at, last_at, resolved_at, state, count "
-    "FROM ramet_alerts": "walks from the newest alert backwards, or those that fire: one per lineage and pattern",
+    "SELECT id, pattern, tracking_id, subject, evidence, severity, first_at, last_at, resolved_at, state, count, "
+    "notified_at, notified_state, acknowledged_at, acknowledged_by FROM ramet_alerts": "walks from the newest alert "
+    "backwards, or those that fire: one per lineage and pattern",
     "SELECT seq FROM ramet_live INDEXED BY ramet_live_by_depth WHERE state = 'processing'": "looks at every claim in "
     "hand, which the workers' slots bound",
     "SELECT name, concurrency, explicit, paused_at": "all queues are asked for, and there are a few",
@@ -51,12 +56,14 @@ WHOLE: dict[str, str] = {
     "SELECT 'queue', name, CASE WHEN paused_at IS NULL": "has a row for each queue and kind that is limited or paused",
     "SELECT name, concurrency, explicit FROM ramet_kinds": "has a row for each kind that is limited",
     f"SELECT {POLICY_LIST} FROM ramet_policies": "has a row for each resource or prefix that somebody limited",
-    f"SELECT {RESOURCE_LIST} FROM ramet_resources ORDER BY opened_at": "a person asks for resources, a page of them",
+    f"SELECT {RESOURCE_LIST} FROM ramet_resources ORDER BY name LIMIT": "walks the names and stops at its limit",
+    "SELECT queue, kind, COUNT(*) FROM (SELECT queue, kind FROM ramet_live INDEXED BY ramet_live_by_depth": "looks at "
+    "claims in hand, up to a bound",
     "SELECT queue, kind, resource, COUNT(*) FROM ramet_live": "counts the claims in hand, which the workers' slots "
     "bound, and only where something is limited",
     "SELECT name FROM ramet_schedules WHERE state": "all schedules are looked at by the monitor, and there are a few",
-    "SELECT queue, kind, COUNT(*) FROM ramet_live": "a person asks which live tasks nobody serves",
     "SELECT name, host, pid": "has a row for each worker of the last day",
+    "SELECT verb, bucket, commits, seconds FROM ramet_commit_times": "has a row for each verb and bucket",
     "DELETE FROM ramet_workers WHERE seen_at": "has a row for each worker of the last day",
     "SELECT t.seq FROM (SELECT node FROM ramet_path_holders WHERE holders = 1": "walks from the first on and stops at "
     "its limit: a person asks who holds a path",
@@ -64,6 +71,11 @@ WHOLE: dict[str, str] = {
     "SELECT MAX(u.spawn_depth)": "is one look at the end of an index",
     "SELECT t.seq FROM ramet_tasks t WHERE t.state || '' = 'success' AND t.seq > ?": "walks from one number "
     "on until the page is full: nearly all that ended succeeded",
+    "SELECT COUNT(*), COALESCE(SUM(CASE WHEN lease_until": "looks at claims in hand, up to a bound",
+    "SELECT COUNT(*) FROM (SELECT 1 FROM ramet_alerts WHERE state = 'firing' LIMIT": "counts up to a bound",
+    "SELECT COUNT(*) FROM (SELECT 1 FROM ramet_lineages WHERE state = ? LIMIT": "counts up to a bound",
+    "SELECT tracking_id, blocks FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the "
+    "newest lineage of a state and stops at a thousand: a person asks about a kind and key",
     f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the newest "
     "lineage of a state and stops at its limit",
 }
@@ -128,7 +140,8 @@ def findings(recorded: Recorded, sql: str) -> Iterator[str]:
 
 async def test_no_statement_reads_a_whole_table(recorded: Recorded) -> None:
     assert len(recorded.statements) > 100
-    assert [line for sql in recorded.statements for line in findings(recorded, sql)] == []
+    found = [line for sql in recorded.statements for line in findings(recorded, sql)]
+    assert found == [], "\n".join(found)
 
 
 async def test_every_exception_is_still_needed(recorded: Recorded) -> None:
@@ -207,7 +220,8 @@ async def test_a_statement_that_reads_a_whole_table_is_found(recorded: Recorded,
 )  # fmt: skip
 async def test_without_its_index_something_reads_a_whole_table(recorded: Recorded, index: str) -> None:
     recorded.connection.execute(f"DROP INDEX {index}")
-    worse = [line for sql in recorded.statements for line in findings(recorded, sql)]
-    sorting = [sql for sql in recorded.statements if CLAIM.search(sql)
+    left = [sql for sql in recorded.statements if f"INDEXED BY {index} " not in sql]
+    worse = [line for sql in left for line in findings(recorded, sql)]
+    sorting = [sql for sql in left if CLAIM.search(sql)
                and any("TEMP B-TREE" in step for step in recorded.plan(sql))]  # fmt: skip
     assert worse or sorting

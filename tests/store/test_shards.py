@@ -16,14 +16,18 @@ ACROSS: dict[str, str] = {
     "ramet_policies": "limits of resources",
     "ramet_resources": "hosts and providers, which all lineages share",
     "ramet_workers": "who works here",
+    "ramet_commit_times": "how long commits took, whoever made them",
     "ramet_stop_list": "what nobody may ask for",
     "ramet_schedules": "a schedule begins lineages, and each is placed then",
     "ramet_spend": "ceilings of days and of everything",
     "ramet_alert_thresholds": "of kinds",
+    "ramet_alert_channels": "which ways to people workers have",
     "ramet_monitor": "how far the monitor has looked",
     "ramet_path_tickets": "who stands in line, of all lineages of a queue",
     "ramet_path_holders": "who holds which path, of all lineages of a queue",
     "ramet_path_waves": "what an end on a path still has to do, to tasks of any lineage",
+    "ramet_tallies": "counts of kinds, of all lineages",
+    "ramet_tally_reasons": "reasons by kind, of all lineages",
     "ramet_imports": "a run of an import makes many lineages",
 }
 """Table without a tracking_id -> what it is about. On many shards these live on the first."""

@@ -10,8 +10,11 @@ from click.core import ParameterSource
 from rich.text import Text
 
 from ramet import Alert, Client
-from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.failures import CliError
+from ramet.cli.options import ask, database_option, json_option, lineage_of, person
 from ramet.cli.show import console, emit, moment, plain, prose, relative, table
+from ramet.engine.alert_channels import configured
+from ramet.model.notices import LOG
 
 STYLES = {"critical": "red", "warning": "yellow"}
 SHOWN_MAX = 3
@@ -43,14 +46,20 @@ def alerts(
     _show(ask(database, question), as_json, "no alerts" if everything else "no alert fires")
 
 
+def _parents(context: click.Context, database: str) -> str:
+    """``ramet alerts --db PATH check`` means the same as ``ramet alerts check --db PATH``."""
+    if context.get_parameter_source("database") is ParameterSource.DEFAULT and context.parent is not None:
+        database = context.parent.params["database"]
+    return database
+
+
 @alerts.command(short_help="Look now; exit status 1 when an alert fires.")
 @database_option
 @json_option
 @click.pass_context
 def check(context: click.Context, *, database: str, as_json: bool) -> None:
     """Run the monitor now instead of waiting for a worker to; exit status 1 when an alert fires."""
-    if context.get_parameter_source("database") is ParameterSource.DEFAULT and context.parent is not None:
-        database = context.parent.params["database"]  # ramet alerts --db PATH check
+    database = _parents(context, database)
 
     async def question(client: Client) -> list[Alert]:
         return await client.check_alerts()
@@ -58,6 +67,80 @@ def check(context: click.Context, *, database: str, as_json: bool) -> None:
     found = ask(database, question)
     _show(found, as_json, "no alert fires")
     if found:
+        context.exit(1)
+
+
+@alerts.command(short_help="Take notice of an alert: it is not sent again while it fires.")
+@click.argument("alert_id", type=click.IntRange(1, 2**62))
+@click.option("--reason", help="What you do about it, for the record.")
+@database_option
+@json_option
+@click.pass_context
+def ack(context: click.Context, *, alert_id: int, reason: str | None, database: str, as_json: bool) -> None:
+    """Take notice of a firing alert. It is recorded who did; people are told of its end all the same."""
+
+    async def question(client: Client) -> tuple[bool, Alert | None]:
+        done = await client.acknowledge_alert(alert_id, by=person(), reason=reason)
+        return done, await client.alert(alert_id)
+
+    done, alert = ask(_parents(context, database), question)
+    if alert is None:
+        raise CliError(f"no alert {alert_id}: `ramet alerts --all` lists them")
+    if as_json:
+        emit({"acknowledged": done, "alert": alert})
+    elif done:
+        console().print(f"acknowledged: it is not sent again while it fires ({plain(alert.pattern)})")
+    elif alert.acknowledged_at is not None and alert.state == "firing":
+        console().print(f"{plain(alert.acknowledged_by or '')} acknowledged it {relative(alert.acknowledged_at)}")
+    else:
+        console().print(f"alert {alert_id} is {plain(alert.state)}: there is nothing to acknowledge")
+
+
+@alerts.command(short_help="Ways to people: which are set up here, and which workers have.")
+@database_option
+@json_option
+@click.pass_context
+def channels(context: click.Context, *, database: str, as_json: bool) -> None:
+    """Ways to people. Those of workers count: they send what the monitor finds."""
+    here = configured()
+    seen = {one.name: one for one in ask(_parents(context, database), Client.alert_channels)}
+    if as_json:
+        for name in sorted({*here.by_name, *here.wrong, *seen}):
+            own = here.by_name.get(name)
+            emit({"name": name, "here": None if own is None else own.target, "wrong": here.wrong.get(name),
+                  "workers": seen.get(name)})  # fmt: skip
+        return
+    made = table("channel", "*here", "*workers")
+    for name in sorted({*here.by_name, *here.wrong, *seen}):
+        own = here.by_name.get(name)
+        told = plain(own.target) if own is not None else plain(here.wrong.get(name, "not set up here"))
+        known = seen.get(name)
+        theirs = "not seen" if known is None else f"{plain(known.target)}, seen {relative(known.seen_at)}"
+        made.add_row(plain(name), told, "every worker" if name == LOG else theirs)
+    console().print(made)
+
+
+@alerts.command("test", short_help="Send a test through the channels that are set up here.")
+@click.option("--channel", metavar="CHANNEL", help="Through this one only.")
+@database_option
+@json_option
+@click.pass_context
+def trial(context: click.Context, *, channel: str | None, database: str, as_json: bool) -> None:
+    """Send a test through the channels that are set up in this environment; exit status 1 when one fails."""
+
+    async def question(client: Client) -> dict[str, str | None]:
+        return await client.try_alert_channels(channel, by=person())
+
+    try:
+        told = ask(_parents(context, database), question)
+    except ValueError as error:
+        raise CliError(str(error)) from error
+    for name, why in told.items():
+        if as_json:
+            emit({"channel": name, "delivered": why is None, "error": why})
+        else:
+            console().print(f"{plain(name)}: {'delivered' if why is None else plain(why)}")
+    if any(why is not None for why in told.values()):
         context.exit(1)
 
 
@@ -79,7 +162,20 @@ def _show(found: Sequence[Alert], as_json: bool, nothing: str) -> None:
         if alert.tracking_id is not None:
             prose(screen, f"lineage {alert.tracking_id}", 2)
         prose(screen, alert.subject, 2)
+        prose(screen, _told(alert), 2)
+        if alert.link is not None:
+            prose(screen, alert.link, 2)
         _worst(screen, alert.evidence["worst"])
+
+
+def _told(alert: Alert) -> str:
+    """Its number, and what people know of it."""
+    told = f"alert {alert.id}, not told to anybody"
+    if alert.notified_at is not None:
+        told = f"alert {alert.id}, told {relative(alert.notified_at)}"
+    if alert.acknowledged_at is not None:
+        told += f", acknowledged by {alert.acknowledged_by} {relative(alert.acknowledged_at)}"
+    return told
 
 
 def _worst(screen: Any, worst: Sequence[dict[str, Any]]) -> None:

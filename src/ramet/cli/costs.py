@@ -35,6 +35,8 @@ def costs(*, tracking_id: str | None, limit: int, database: str, as_json: bool) 
     _print_sums(screen, found)
     if found.kinds:
         _print_parts(screen, found)
+    if found.more:
+        screen.print("\nkinds and tasks: of the latest 20,000 calls only")
     if not any(lineage.spent or lineage.reserved for lineage in found.lineages):
         screen.print("\nnothing was spent" + (" by this lineage" if tracking_id else ""))
 

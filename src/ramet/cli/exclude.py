@@ -7,10 +7,10 @@ from typing import NamedTuple
 import click
 
 from ramet import Client, Task
-from ramet.cli.explain import spellings
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, lineage_of, person
 from ramet.cli.show import counted, emit, plain
+from ramet.engine.explain_key import spellings
 
 TOLD_MAX = 5
 

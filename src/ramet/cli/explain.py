@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, Client, Explanation, InvalidKey, Task, TaskState, text_key, title_key, url_key
-from ramet.cli.blocks import refused
+from ramet import Block, Cause, Client, Explanation, KeyExplanation
 from ramet.cli.explain_blocks import print_refused
 from ramet.cli.explain_paths import path_document, path_notes, print_chain
 from ramet.cli.failures import CliError
@@ -29,17 +27,7 @@ from ramet.cli.show import (
     styled_state,
     table,
 )
-from ramet.engine.explain import headline
-
-NO_RETRY = {
-    "permanent_error": "the error is permanent: another try gives the same",
-    "repeated_error": "the same error ended this work before",
-    "attempts_exhausted": "that was the last attempt",
-    "task_deadline": "the time of the task was over",
-    "lineage_deadline": "the time of the lineage was over",
-    "poison": "it took its worker down too often",
-}
-"""Why an error was final, by the first word of the stored reason."""
+from ramet.engine.explain_ends import NO_RETRY
 
 
 @click.command(short_help="Why a task is where it is.")
@@ -70,7 +58,8 @@ def _explain_task(task_id: str, database: str, as_json: bool) -> None:
     found = ask(database, question)
     if as_json:
         document = {"headline": found.headline, "timeline": timeline(found), "path": path_document(found)}
-        emit({**document, **jsonable(found.history), "wanted": jsonable(found.wanted)})
+        causes = {"why": causes_document(found.why), "refused": causes_document(found.refused)}
+        emit({**document, **causes, **jsonable(found.history), "wanted": jsonable(found.wanted)})
         return
     screen = console()
     _print_task(screen, found)
@@ -81,8 +70,8 @@ def _print_task(screen: Console, found: Explanation) -> None:
     task, now = found.history.task, database_clock.now()
     prose(screen, Text.assemble(("task ", "dim"), task.id, "  ", styled_state(task.state)))
     prose(screen, Text(f"{plain(task.kind)} {plain(task.key)}", style="bold"))
-    answer = headline(found.history, found.lineage, found.hindrance, when=lambda when: moment(when, now))
-    prose(screen, answer)
+    for cause in found.why:
+        _print_cause(screen, cause, now)
     for line in _notes(found, now):
         prose(screen, line)
     print_chain(screen, found, now)
@@ -91,15 +80,12 @@ def _print_task(screen: Console, found: Explanation) -> None:
     for event in timeline(found):
         made.add_row(at(event.at), plain(event.what), plain(event.detail))
     screen.print(made)
+    if found.history.cut:
+        prose(screen, Text(f"more is stored than is told here: {', '.join(found.history.cut)}", style="dim"))
 
 
 def _notes(found: Explanation, now: float) -> Iterable[str]:
     task, lineage = found.history.task, found.lineage
-    if task.state is TaskState.PROCESSING and (task.lease_until or 0.0) <= now:
-        yield "the claim is stale: its lease expired, and the next sweep of a worker reclaims the task"
-    why = no_retry(task)
-    if why is not None:
-        yield f"no retry: {why}"
     most = "no limit" if task.max_attempts is None else f"of {task.max_attempts}"
     yield f"attempts {task.attempts} {most}, lost {task.losses}, snoozed {task.snoozes}, continued {task.chain_depth}"
     yield f"lineage {lineage.tracking_id} is {lineage.state}, its deadline {moment(lineage.deadline_at, now)}"
@@ -110,13 +96,16 @@ def _notes(found: Explanation, now: float) -> Iterable[str]:
         yield f"its own deadline {moment(task.deadline_at, now)}"
 
 
-def no_retry(task: Task) -> str | None:
-    """Why the last error of a failed task was not tried again; None for tasks that did not fail."""
-    if task.state is not TaskState.FAILED:
-        return None
-    name, _, rest = (task.reason or "").partition(":")
-    said = NO_RETRY.get(name, "the handler declared it failed")
-    return f"{said} ({rest.strip()})" if name in NO_RETRY and rest.strip() else said
+def _print_cause(screen: Console, cause: Cause, now: float) -> None:
+    line = cause.said(lambda when: moment(when, now))
+    prose(screen, f"no retry: {line}" if cause.code in NO_RETRY else line)
+    if cause.remedy is not None:
+        prose(screen, Text(plain(cause.remedy), style="dim"), 2)
+
+
+def causes_document(causes: Iterable[Cause]) -> list[dict[str, Any]]:
+    """Causes for machines: code, words with moments in Unix seconds, facts, what it is about, what would help."""
+    return [{**jsonable(cause), "words": cause.said()} for cause in causes]
 
 
 class Moment(NamedTuple):
@@ -150,49 +139,39 @@ def timeline(found: Explanation) -> list[Moment]:
 # --- a kind and key
 
 
-class Known(NamedTuple):
-    """What is stored about a kind and key."""
-
-    key: str
-    tasks: list[Task]
-    blocks: list[Block]
-
-
 def _explain_key(kind: str, key: str, tracking_id: str | None, database: str, as_json: bool) -> None:
-    async def question(client: Client) -> Known:
+    async def question(client: Client) -> KeyExplanation:
         if tracking_id is not None:
             await lineage_of(client, tracking_id)
-        for spelling in spellings(key):
-            page = await client.tasks(kind=kind, key=spelling, tracking_id=tracking_id, limit=1_000)
-            blocks = (await refused(client, tracking_id, {"kind": kind, "key": spelling})).blocks
-            if page.tasks or blocks:
-                return Known(spelling, list(page.tasks), blocks)
-        where = f"lineage {tracking_id}" if tracking_id else "the newest lineages"
-        raise CliError(f"no task and no refused spawn of kind {kind!r}, key {key!r} in {where}: see `ramet tree`")
+        found = await client.explain_key(kind, key, tracking_id)
+        if found is None:
+            where = f"lineage {tracking_id}" if tracking_id else "the newest lineages"
+            raise CliError(f"no task and no refused spawn of kind {kind!r}, key {key!r} in {where}: see `ramet tree`")
+        return found
 
     known = ask(database, question)
     if as_json:
-        emit({"kind": kind, "key": known.key, "tasks": jsonable(known.tasks), "blocks": jsonable(known.blocks)})
+        emit({**jsonable(known), "why": causes_document(known.why)})
         return
     screen = console()
     prose(screen, Text(f"{plain(kind)} {plain(known.key)}", style="bold"))
     _print_holders(screen, known)
-    for block in known.blocks:
-        _print_block(screen, block)
+    for block, cause in zip(known.blocks, known.why, strict=True):
+        _print_block(screen, block, cause)
+    if known.more:
+        prose(screen, Text("\nthere may be more: --lineage TRACKING_ID looks at all of one lineage", style="dim"))
 
 
-def spellings(key: str) -> list[str]:
-    """The key as given, then what it would be as canonical text, URL and title."""
-    found = [key]
-    for canonical in (text_key, url_key, title_key):
-        with suppress(InvalidKey):
-            found.append(canonical(key))
-    return list(dict.fromkeys(found))
-
-
-def _print_holders(screen: Console, known: Known) -> None:
+def _print_holders(screen: Console, known: KeyExplanation) -> None:
+    if known.holder is not None:
+        holder = known.holder
+        how = "lives" if holder.state is None else f"ended as {holder.state}"
+        gone = ", and its lineage was pruned" if known.holder_pruned else ""
+        prose(screen, f"over all lineages held by task {holder.id} of lineage {holder.tracking_id}, which {how}{gone}")
+        if holder.held_until is not None:
+            prose(screen, f"held until {moment(holder.held_until)}", 2)
     if not known.tasks:
-        prose(screen, "no task has this identity: every spawn of it was refused")
+        prose(screen, "no task has this identity" + (": every spawn of it was refused" if known.blocks else ""))
         return
     for task in known.tasks:
         prose(screen, Text.assemble("held by task ", task.id, " ", styled_state(task.state)))
@@ -203,7 +182,7 @@ def _print_holders(screen: Console, known: Known) -> None:
         prose(screen, f"more: ramet explain {task.id}", 2)
 
 
-def _print_block(screen: Console, block: Block) -> None:
+def _print_block(screen: Console, block: Block, cause: Cause) -> None:
     prose(screen, Text.assemble("\nrefused ", counted(block.count, "time"), ", reason ", (plain(block.reason), "bold")))
     prose(screen, block.detail, 2)
     prose(screen, f"lineage {block.tracking_id}", 2)
@@ -213,4 +192,7 @@ def _print_block(screen: Console, block: Block) -> None:
     if block.reoffered_at is not None:
         prose(screen, f"offered again {moment(block.reoffered_at)}, by {block.reoffered_by}", 2)
     if block.winner:
-        prose(screen, f"in its way: task {block.winner}", 2)
+        state = "which was pruned" if cause.facts["winner_pruned"] else f"{cause.facts['winner_state']}"
+        prose(screen, f"in its way: task {block.winner}, {state}", 2)
+    if cause.remedy is not None:
+        prose(screen, f"what would help: {cause.remedy}", 2)

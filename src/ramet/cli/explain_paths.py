@@ -11,7 +11,7 @@ from rich.text import Text
 from ramet import Explanation, PathTask
 from ramet.cli.paths import counted_behind
 from ramet.cli.show import counted, jsonable, moment, plain, prose
-from ramet.engine.hindrance import Sentence, said
+from ramet.model.causes import Sentence, said
 from ramet.model.path_views import BEHIND_MAX, PathChain
 from ramet.model.paths import path_key
 

@@ -290,5 +290,7 @@ def workers(*, database: str, as_json: bool) -> None:
 def not_served(missing: Sequence[Unserved]) -> list[str]:
     """A line for every live kind that nobody serves."""
     return [
-        f"nobody serves kind {plain(item.kind)} on queue {plain(item.queue)}: {item.tasks} live" for item in missing
+        f"nobody serves kind {plain(item.kind)} on queue {plain(item.queue)}: "
+        f"{'at least ' if item.more else ''}{item.tasks} live"
+        for item in missing
     ]

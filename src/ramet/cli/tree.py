@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import click
@@ -10,15 +11,18 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Client, Task, TreeNode, path_key
+from ramet import Branch, Client, Task, TreeNode, path_key
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option
-from ramet.cli.show import STATE_STYLES, console, counted, crop, emit, jsonable, plain, unicode_out
+from ramet.cli.show import STATE_STYLES, console, counted, crop, emit, jsonable, number, plain, unicode_out
 
 ROOTS_MAX = 1_000
 GUIDES = {True: ("├─ ", "└─ ", "│  "), False: ("|- ", "`- ", "|  ")}
 KEY_CELLS_MIN = 10
 PATH_CELLS_MAX = 40
+TOLD_MAX = 50
+"""Of so many tasks it is told of which kinds and states those children are that are not shown."""
+GROUPS_MAX = 4
 
 
 class Forest(NamedTuple):
@@ -32,6 +36,9 @@ class Forest(NamedTuple):
     """Ids of existing tasks that a shown task wanted and kept the edge to, by its id."""
     ends: Sequence[TreeNode] = ()
     """The tasks of the lineage's ends, which run in lineages of their own."""
+    told: Mapping[str, str] = {}
+    """Kinds and states of children that are not shown, by the parent's id."""
+    roots_told: str = ""
 
 
 @click.command(short_help="What grew from a task or a lineage.")
@@ -60,7 +67,7 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
             screen.print(line, soft_wrap=True)
     if forest.more_roots:
         least = "at least " if len(forest.nodes) + forest.more_roots >= ROOTS_MAX else ""
-        screen.print(Text(f"... and {least}{counted(forest.more_roots, 'more root')}", style="dim"))
+        screen.print(Text(f"... and {least}{counted(forest.more_roots, 'more root')}{forest.roots_told}", style="dim"))
     for node in forest.ends:
         screen.print(_line(screen, node.task, "at the end: "), soft_wrap=True)
 
@@ -68,7 +75,9 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
 async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
     first = await client.tree(wanted, depth=depth, width=width)
     if first is not None:
-        return Forest([first], 0, await _left_out(client, [first]), await _links(client, [first]))
+        more = await _left_out(client, [first])
+        told = await _told(client, [first], more)
+        return Forest([first], 0, more, await _links(client, [first]), told=told)
     if await client.lineage(wanted) is None:
         raise CliError(f"no task and no lineage {wanted}: `ramet status` lists lineages")
     roots = await client.roots(wanted)
@@ -76,7 +85,36 @@ async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
     nodes = [node for node in grown if node is not None]
     left_out = await _left_out(client, nodes)
     ends = [TreeNode(root, (), 0) for end in await client.ends(wanted) for root in await client.roots(end.tracking_id)]
-    return Forest(nodes, max(0, len(roots) - width), left_out, await _links(client, nodes), ends)
+    return Forest(
+        nodes,
+        max(0, len(roots) - width),
+        left_out,
+        await _links(client, nodes),
+        ends,
+        await _told(client, nodes, left_out),
+        groups(await client.branches(tracking_id=wanted), nodes) if len(roots) > width else "",
+    )
+
+
+async def _told(client: Client, nodes: Sequence[TreeNode], more: Mapping[str, int]) -> dict[str, str]:
+    """Of which kinds and states the children are that are not shown, for the first of those who have some."""
+    having = [node for top in nodes for node in _every(top) if more.get(node.task.id)]
+    return {
+        node.task.id: groups(await client.branches(parent_id=node.task.id), node.children) for node in having[:TOLD_MAX]
+    }
+
+
+def groups(branches: Sequence[Branch], shown: Sequence[TreeNode]) -> str:
+    """The largest branches without what is shown of them: ``: 4,800 success page, 190 failed page``."""
+    seen = Counter((node.task.kind, node.task.state.value) for node in shown)
+    left = [(branch.tasks.number - seen[branch.kind, branch.state], branch) for branch in branches]
+    named = [f"{number(count)} {branch.state} {crop(branch.kind, 24)}" for count, branch in left if count > 0]
+    if not named:
+        return ""
+    least = "at least " if any(branch.tasks.more for branch in branches) else ""
+    if len(named) > GROUPS_MAX:
+        named[GROUPS_MAX:] = ["..."]
+    return f": {least}{', '.join(named)}"
 
 
 async def _links(client: Client, nodes: Sequence[TreeNode]) -> dict[str, list[str]]:
@@ -116,7 +154,8 @@ def _lines(screen: Console, node: TreeNode, forest: Forest, guide: str, below: s
         last = at == len(node.children) and not more
         yield from _lines(screen, child, forest, below + (corner if last else fork), below + ("   " if last else bar))
     if more:
-        yield Text(f"{below}{corner}... {counted(more, 'more child', 'more children')}", style="dim")
+        told = forest.told.get(node.task.id, "")
+        yield Text(f"{below}{corner}... {counted(more, 'more child', 'more children')}{told}", style="dim")
 
 
 def _line(screen: Console, task: Task, guide: str) -> Text:

@@ -22,6 +22,7 @@ from ramet.engine.app import App
 from ramet.engine.child_process import BLOCKED_AT_START, ChildShape
 from ramet.engine.client import Client
 from ramet.engine.clock import SystemClock
+from ramet.engine.observing import observer
 from ramet.engine.reach import AWAY
 from ramet.engine.runner import Runner
 from ramet.engine.work import FRAME_HEAD, frame, settled_in, settlement_out, unframe, works_in
@@ -171,6 +172,8 @@ async def _serve(app: App, link: socket.socket, slots: Slots, *, shape: ChildSha
             case ["end"]:
                 await runner.stop()
                 app.end()
+                if (watching := observer()) is not None:
+                    watching.close()
                 os._exit(0)  # Threads of handlers that still run must not hold the process.
             case ["drain"]:
                 port.send(["drained", [(work.seq, work.fence) for work in runner.take_unstarted()]])

@@ -11,13 +11,14 @@ import json
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from ramet.engine import in_hand
 from ramet.engine.context import AsyncContext, BaseContext, ClaimLost, Desk, settlement_of
 from ramet.engine.keeping import Keeper, Pair, heartbeat_seconds
+from ramet.engine.observing import observer
 from ramet.engine.outcome import Outcome, error_event, told_error
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.work import Work, work_of
@@ -83,6 +84,8 @@ class BaseClaim(BaseContext):
         self._lost = False
         self._payload: Any = None
         self._parsed = False
+        watching = observer()
+        self._observed = None if watching is None else watching.running([self._work])
 
     @property
     def payload(self) -> Any:
@@ -143,12 +146,14 @@ class BaseClaim(BaseContext):
         settlement = settlement_of(self, outcome)
         return settlement._replace(spawns=[*settlement.spawns, *more]) if more else settlement
 
-    def settled(self, answer: Settled) -> Ended:
-        """Take the store's answer to the claim's end.
+    def settled(self, answer: Settled, settlement: Settlement) -> Ended:
+        """Take the store's answer to the claim's end, which was this settlement.
 
         Raises:
             ClaimLost: it was refused, or the database would not take what it asked for.
         """
+        if self._observed is not None:
+            self._observed.ended([settlement], lost=answer.refused is not None)
         if answer.refused is not None or answer.state is None:
             self._lost = self._cancelled = True
             raise ClaimLost(_refused(self.id, answer))
@@ -180,7 +185,7 @@ class BaseClaim(BaseContext):
             settlement = make()
             answer = await self._desk.call(settlement)
         self.let_go()
-        ended = self.settled(answer)
+        ended = self.settled(answer, settlement)
         kept = isinstance(settlement.event, ev.Complete | ev.Filter | ev.Skip | ev.Fail)
         if kept and ended.state is TaskState.PENDING:
             raise ClaimLost(f"task {self.id} is pending again, nothing of this was kept: {ended.reason}")
@@ -358,6 +363,9 @@ class Claim(BaseClaim, AsyncContext):
         self._cancelling = working.cancelling()
         await self.keep_alive(self._cancel_working)
         in_hand.begin(self.unfinished)
+        self._below = ExitStack()
+        if self._observed is not None:
+            self._below.enter_context(self._observed.inside())
         return self
 
     def _cancel_working(self) -> None:
@@ -366,6 +374,7 @@ class Claim(BaseClaim, AsyncContext):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._below.close()
         in_hand.done(self.unfinished)
         cancelled_by_us = self._lost and isinstance(error, asyncio.CancelledError)
         await self._leave(error)

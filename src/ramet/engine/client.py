@@ -13,15 +13,19 @@ from ramet.engine.client_monitor import MonitorClient
 from ramet.engine.client_paths import PathsClient
 from ramet.engine.client_persons import PersonsClient
 from ramet.engine.client_settings import Settings
+from ramet.engine.client_tallies import TalliesClient
+from ramet.engine.client_views import ViewsClient
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.distribution import StateQueries
 from ramet.engine.explain import Explanation, explain
+from ramet.engine.explain_key import KeyExplanation, explain_key
 from ramet.engine.ids import new_id
 from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pull import PullVerbs
 from ramet.engine.registry import Handler, Registry
 from ramet.engine.schedules import Schedules
 from ramet.engine.waiting import Waiting
+from ramet.engine.watched import watched
 from ramet.model.blobs import NewBlob
 from ramet.model.limits import Limits
 from ramet.model.lineage import Lineage
@@ -40,7 +44,18 @@ class TreeNode(NamedTuple):
     """1 when there are more children than are shown, or children below the depth asked for."""
 
 
-class Client(FlowClient, PersonsClient, CostClient, PathsClient, PullVerbs, StateQueries, Waiting, MonitorClient):
+class Client(
+    FlowClient,
+    PersonsClient,
+    CostClient,
+    PathsClient,
+    PullVerbs,
+    StateQueries,
+    Waiting,
+    MonitorClient,
+    TalliesClient,
+    ViewsClient,
+):
     """Submits work to a database and answers questions about it. Safe to use from many asyncio tasks at once."""
 
     def __init__(
@@ -53,7 +68,7 @@ class Client(FlowClient, PersonsClient, CostClient, PathsClient, PullVerbs, Stat
         clock: Clock | None = None,
     ) -> None:
         self.registry = registry
-        self.store = store
+        self.store = watched(store)
         self.clock = clock or SystemClock(store.ahead_seconds)
         self._limits = limits
         self._tables = tables
@@ -311,6 +326,15 @@ class Client(FlowClient, PersonsClient, CostClient, PathsClient, PullVerbs, Stat
     async def explain(self, task_id: str) -> Explanation | None:
         """Why a task is where it is, from stored rows; None when there is no such task."""
         return await explain(self.store, task_id)
+
+    async def explain_key(self, kind: str, key: str, tracking_id: str | None = None) -> KeyExplanation | None:
+        """Who has a kind and key, who was refused it and why, from stored rows; None when nothing is known of it.
+
+        Args:
+            key: in any spelling: as it is stored, or a text, URL or title whose canonical form is.
+            tracking_id: look only in this lineage; without it the newest are looked at.
+        """
+        return await explain_key(self.store, kind, key, tracking_id)
 
     async def blob(self, reference: Blob | Mapping[str, Any], tracking_id: str) -> Any:
         """What a blob of a lineage was made of: bytes, text or a JSON value.

@@ -13,7 +13,11 @@ class CostClient:
     store: Store
 
     async def costs(self, tracking_id: str | None = None, *, limit: int = 100) -> Costs:
-        """What was spent and reserved: today, in all, by lineage; of one lineage also by kind and task."""
+        """What was spent and reserved: today, in all, by lineage; of one lineage also by kind and task.
+
+        Kinds and tasks are told of the lineage's latest 20,000 calls; :attr:`~ramet.Costs.more` says when there were
+        others. Its sums are exact.
+        """
         return await self.store.costs(tracking_id, limit=limit)
 
     async def bound_counts(self, tracking_id: str) -> dict[str, int]:

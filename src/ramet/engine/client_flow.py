@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ramet.engine.sharing import at_least_one, checked_policy
+from ramet.model.commit_times import CommitTimes
 from ramet.model.flow import KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.resources import Policy, Resource
 from ramet.store.base import Store
@@ -83,6 +84,16 @@ class FlowClient:
         """Workers that were seen within a day, with what they serve."""
         return await self.store.workers()
 
+    async def commit_times(self) -> list[CommitTimes]:
+        """How long transactions took, by what they were for, as all workers measured them (a quarter of a minute ago).
+
+        Programs that only submit do not hand over what they measured.
+        """
+        return await self.store.commit_times()
+
     async def unserved(self) -> list[Unserved]:
-        """Kinds and queues with live tasks that no living worker serves."""
+        """Kinds and queues with live tasks that no living worker serves.
+
+        Of each at most 10,000 claimable tasks are counted, and of tasks that wait the first 2,000 of each sort.
+        """
         return await self.store.unserved()

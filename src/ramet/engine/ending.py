@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Collection, Iterable
 
 from ramet.engine.handlers import Claim, Supervisor
+from ramet.engine.observing import observer
 from ramet.engine.registry import Registry
 from ramet.engine.runner import limit_seconds, timed_out
 from ramet.store.slots import Running
@@ -55,6 +57,7 @@ def conclude(
         errors.append(timed_out(work, limit_seconds(registry.known(work.kind), work), rng.random()))
     if errors:
         supervisor.outcomes(errors)
+    _tell(supervisor, [run for run in ran if (run.seq, run.fence) in open_claims], late, crashed=crashed)
     cut_short = sorted((open_claims & began) - set(late))
     if cut_short and crashed:
         supervisor.lost(cut_short, alone=alone)
@@ -63,3 +66,16 @@ def conclude(
     if stopped:
         supervisor.stopped(sorted(stopped))
     return sorted(open_claims - began)
+
+
+def _tell(supervisor: Supervisor, ran: Iterable[Running], late: Collection[Claim], *, crashed: bool) -> None:
+    """What the process itself would have told of these calls, had it not ended."""
+    watching = observer()
+    if watching is None:
+        return
+    for run in ran:
+        work, is_late = supervisor.work((run.seq, run.fence)), (run.seq, run.fence) in late
+        if work is not None:
+            outcome = "error" if is_late else "lost" if crashed else "returned"
+            reason = "the handler ran past its limit, and its process was ended" if is_late else "its process ended"
+            watching.cut_short(work, max(0.0, time.monotonic() - run.started_at), outcome, reason)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
-from ramet.engine.explain_paths import PathExplanation, explain_path, place_sentence
-from ramet.engine.hindrance import Sentence, hindrance, said
-from ramet.model.lineage import Lineage, LineageState
+from ramet.engine.explain_ends import ended, why_ended
+from ramet.engine.explain_paths import PathExplanation, explain_path, place_cause
+from ramet.engine.explain_refusals import TOLD_MAX, refusals
+from ramet.engine.hindrance import hindrances, nobody_but_a_worker, spent
+from ramet.model.causes import About, Cause, Fact, Sentence
+from ramet.model.lineage import Lineage
 from ramet.model.task import Task, TaskHistory, TaskState, Wait
 from ramet.store.base import Store
 
@@ -33,12 +35,15 @@ class Explanation(NamedTuple):
     headline: str
     history: TaskHistory
     lineage: Lineage
-    hindrance: Sentence | None = None
-    """What else holds a pending task back: its path, a pause, a limit, a resource, nobody who serves its kind."""
     path: PathExplanation = PathExplanation()
     """Its place in line, what is before it, and what that does."""
     wanted: tuple[Wanted, ...] = ()
     """The first of the tasks that it asked for with ``keep_edge`` and that existed already."""
+    why: tuple[Cause, ...] = ()
+    """All that keeps it where it is, what holds it now first: that one is the headline. Of an ended task how it ended,
+    then why; of a failed one that is why no retry was made."""
+    refused: tuple[Cause, ...] = ()
+    """Of the first of its refused spawns (``history.blocks``) why, with limit, value, winner and what would help."""
 
 
 async def explain(store: Store, task_id: str) -> Explanation | None:
@@ -47,11 +52,13 @@ async def explain(store: Store, task_id: str) -> Explanation | None:
     if history is None:
         return None
     lineage = await store.lineage(history.task.tracking_id)
-    assert lineage is not None, "every task has its lineage's row"
+    if lineage is None:
+        return None  # Pruned since it was looked at.
     path = await explain_path(store, history)
-    held = await hindrance(store, history.task, lineage) or place_sentence(history.task, path)
+    why = tuple(await _why(store, history, lineage, path))
     wanted = await _wanted(store, history)
-    return Explanation(headline(history, lineage, held), history, lineage, held, path, wanted)
+    refused = await refusals(store, history.blocks[:TOLD_MAX], {lineage.tracking_id: lineage})
+    return Explanation(why[0].said(), history, lineage, path, wanted, why, refused)
 
 
 async def _wanted(store: Store, history: TaskHistory) -> tuple[Wanted, ...]:
@@ -65,38 +72,77 @@ async def _wanted(store: Store, history: TaskHistory) -> tuple[Wanted, ...]:
     return tuple(found)
 
 
-def headline(
-    history: TaskHistory,
-    lineage: Lineage,
-    held: Sentence | None = None,
-    when: Callable[[float], str] = "{:.0f}".format,
-) -> str:
-    """One sentence that says why a task is where it is; ``when`` writes moments (Unix seconds) for the reader."""
+async def _why(store: Store, history: TaskHistory, lineage: Lineage, path: PathExplanation) -> list[Cause]:
     task = history.task
-    # Of a live task only an end that has begun has a reason.
-    if task.reason is not None and task.state is TaskState.PENDING:
-        return f"it is ending ({task.reason}): a worker with the on_end handler of {task.kind!r} takes it once more"
+    if task.state.terminal:
+        return [ended(task), *await why_ended(store, history)]
     if task.state is TaskState.PROCESSING:
-        until = when(task.lease_until or 0.0)
-        return f"worker {task.worker} holds it (claim {task.fence}) under a lease until {until}"
-    if task.state is TaskState.PENDING:
-        return said(held, when) if held is not None else _waiting(task, history, lineage, when)
-    reason = f": {task.reason}" if task.reason else ""
-    error = f" ({task.error})" if task.error and task.error != task.reason else ""
-    return f"it ended as {task.state}{reason}{error}"
+        return await _running(store, task)
+    if task.reason is not None:  # Of a live task only an end that has begun has a reason.
+        return [_ending(task)]
+    held = [cause async for cause in hindrances(store, task, lineage)]
+    own = place_cause(task, path) or _own_wait(history)
+    # What ends or stops its whole lineage comes before its own wait, and that before what it shares with others.
+    first = [cause for cause in held if cause.about is not None and cause.code in _OF_LINEAGE]
+    later = [cause for cause in held if cause not in first]
+    found = [*first, *([own] if own is not None else []), *later]
+    if not found and task.wait == Wait.LINEAGE:
+        found.append(Cause("looked_at_soon", ("its lineage goes on: it is looked at again in a moment",), {}))
+    if not found:
+        found.append(await nobody_but_a_worker(store, task))
+    money = spent(lineage)
+    return found if money is None else [*found, money]
 
 
-def _waiting(task: Task, history: TaskHistory, lineage: Lineage, when: Callable[[float], str]) -> str:
-    if lineage.state != LineageState.RUNNING:
-        return f"its lineage is {lineage.state}" + (f": {lineage.reason}" if lineage.reason else "")
-    if task.wait == Wait.DUE:
-        last = history.attempts[-1] if history.attempts else None
-        why = f" after {last.outcome} ({last.reason})" if last else ""
-        return f"it is scheduled for {when(task.available_at or 0.0)}{why}"
+_OF_LINEAGE = frozenset({"lineage_paused", "lineage_over", "tombstone", "lineage_deadline_passed"})
+
+
+async def _running(store: Store, task: Task) -> list[Cause]:
+    until = task.lease_until or 0.0
+    facts: dict[str, Fact] = {"worker": task.worker, "fence": task.fence, "lease_until": until}
+    about = None if task.worker is None else About("worker", task.worker)
+    words: Sentence = (f"worker {task.worker} holds it (claim {task.fence}) under a lease until ", until)
+    running = Cause("running", words, facts, about)
+    if until > await store.now():
+        return [running]
+    words = ("the claim is stale: its lease expired ", until, ", and the next sweep of a worker reclaims the task")
+    return [running, Cause("stale", words, facts, about, f"ramet reclaim {task.id}")]
+
+
+def _ending(task: Task) -> Cause:
+    words = f"it is ending ({task.reason}): a worker with the on_end handler of {task.kind!r} takes it once more"
+    facts: dict[str, Fact] = {"reason": task.reason, "kind": task.kind, "deadline_at": task.deadline_at}
+    return Cause("ending", (words,), facts, About("kind", task.kind))
+
+
+def _own_wait(history: TaskHistory) -> Cause | None:
+    """What the task itself waits for: its time, or whoever settles it."""
+    task = history.task
     if task.bound_to is not None:
-        return f"it is bound to task {task.bound_to}, which settles it"
-    if task.wait is not None:
-        return f"it waits: {task.wait}"
-    if task.pulled:
-        return f"it is due, and waits for an invocation that takes tasks of kind {task.kind!r} on queue {task.queue!r}"
-    return f"it waits for a worker that serves kind {task.kind!r} on queue {task.queue!r}"
+        words = (f"it is bound to task {task.bound_to}, which settles it",)
+        return Cause("bound", words, {"task": task.bound_to, "binding": task.fence}, About("task", task.bound_to))
+    if task.wait in (Wait.DUE, Wait.TICKET):
+        return _scheduled(history)
+    return None
+
+
+def _scheduled(history: TaskHistory) -> Cause:
+    task, last = history.task, history.attempts[-1] if history.attempts else None
+    at = task.available_at or 0.0
+    facts: dict[str, Fact] = {"available_at": at}
+    if last is None:
+        return Cause("scheduled", ("it is scheduled for ", at), facts)
+    reason = last.reason or ""
+    facts |= {"outcome": last.outcome, "reason": last.reason, "error": last.error, "attempts": task.attempts}
+    facts |= {"max_attempts": task.max_attempts, "snoozes": task.snoozes, "losses": task.losses}
+    code = _AFTER.get(last.outcome, "scheduled")
+    words: Sentence = ("it is scheduled for ", at, f" after {last.outcome} ({reason})")
+    if reason != "retry_storm":
+        return Cause(code, words, facts)
+    words = (*words, ": its lineage's retries of the minute were used up")
+    remedy = f"ramet lineage raise {task.tracking_id} --retries-per-minute N"
+    facts["limit_name"] = "retries_per_minute"
+    return Cause("put_off", words, facts, About("lineage", task.tracking_id), remedy)
+
+
+_AFTER = {"error": "retry", "snooze": "snoozed", "returned": "returned"}

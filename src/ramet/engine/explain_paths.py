@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ramet.engine.hindrance import Sentence, hindrance
+from ramet.engine.hindrance import hindrance
+from ramet.model.causes import About, Cause, Fact, Sentence
 from ramet.model.lineage import LineageState
 from ramet.model.path_views import HeldBack, PathChain, PathTask
 from ramet.model.paths import path_key
@@ -75,9 +76,9 @@ async def _does(store: Store, one: PathTask) -> Sentence:
         return ("runs since ", one.since, f" (worker {task.worker}, lease until ", until, ")")
     if one.waits_for is not None:
         return (f"waits for task {one.waits_for}",)
-    held = await hindrance(store, task, lineage)
+    held = None if task.wait in _BY_ITSELF else await hindrance(store, task, lineage)
     if held is not None:
-        return ("is pending: ", *held)
+        return ("is pending: ", *held.words)
     due = task.available_at or 0.0
     if one.gave_up:
         return ("gave its ticket up, and takes a new one ", due)
@@ -88,19 +89,38 @@ async def _does(store: Store, one: PathTask) -> Sentence:
     return ("is pending: it waits for a worker" if one.holds else "is looked at again in a moment",)
 
 
-def place_sentence(task: Task, found: PathExplanation) -> Sentence | None:
+_BY_ITSELF = frozenset({Wait.DUE, Wait.BOUND, Wait.TICKET})
+
+
+def place_cause(task: Task, found: PathExplanation) -> Cause | None:
     """Why a pending task waits for its path; None when it does not."""
     chain = found.chain
     if task.state is not TaskState.PENDING or chain is None or task.wait not in (Wait.PATH, Wait.TICKET):
         return None
     path, due = path_key(task.path), task.available_at or 0.0
+    facts: dict[str, Fact] = {
+        "path": path, "ticket": chain.task.ticket, "before": chain.before, "gave_up": chain.task.gave_up,
+        "available_at": due,
+    }  # fmt: skip
     if chain.steps and found.first is not None:
         first = chain.steps[0]
         how = "comes after" if chain.task.ticket is None else "waits for"
-        return (f"it {how} task {first.task_id} ({first.kind} {first.key}) on path {path_key(first.path)}, which ",
-                *found.first)  # fmt: skip
+        words: Sentence = (
+            f"it {how} task {first.task_id} ({first.kind} {first.key}) on path {path_key(first.path)}, which ",
+            *found.first,
+        )
+        facts |= {"task": first.task_id, "kind": first.kind, "key": first.key, "state": first.state}
+        facts |= {"first_path": path_key(first.path), "end": None if chain.end is None else chain.end.task_id}
+        return Cause("path", words, facts, About("task", first.task_id))
     if task.wait == Wait.PATH:
-        return (f"the task that it waited for on path {path} has ended: it is looked at again in a moment",)
+        words = (f"the task that it waited for on path {path} has ended: it is looked at again in a moment",)
+        return Cause("looked_at_soon", words, facts)
     if chain.task.gave_up:
-        return (f"it gave its ticket on path {path} up and takes a new one ", due, ", behind those that came meanwhile")
-    return (f"it takes its place on path {path} when it is due, ", due)
+        words = (
+            f"it gave its ticket on path {path} up and takes a new one ",
+            due,
+            ", behind those that came meanwhile",
+        )
+    else:
+        words = (f"it takes its place on path {path} when it is due, ", due)
+    return Cause("ticket", words, facts)

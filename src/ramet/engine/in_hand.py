@@ -32,6 +32,14 @@ def done(claim: Pulled) -> None:
     _pulled.set(tuple(other for other in _pulled.get() if other != claim))
 
 
+def innermost() -> Sequence[Work]:
+    """What whoever asks works on at the moment: the claim of the block that it went into last, or its handler's."""
+    for claim in reversed(_pulled.get()):
+        if (work := claim()) is not None:
+            return (work,)
+    return _handled.get()
+
+
 def in_hand() -> list[Work]:
     """The tasks that whoever asks works on; none outside of handlers and of blocks that hold a claim."""
     pulled = [claim() for claim in _pulled.get()]

@@ -1,21 +1,21 @@
 """The monitor: looks for suspicious patterns every few minutes and tells what it found (DESIGN §2, alert).
 
 It is a part of the maintenance loop and safe in every worker at once: whoever comes first does the look, the others
-see that it is done. It changes no task; it only writes alerts.
+see that it is done. It changes no task; it only writes alerts, and what people are to be told of them
+(:mod:`ramet.engine.notices` tells it).
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
 from ramet.engine.clock import Clock
-from ramet.model.alerts import Alert, MonitorLimits
+from ramet.engine.setting import SETTINGS
+from ramet.model.alerts import MonitorLimits
+from ramet.model.notices import NoticeRules
 from ramet.store.base import Store
 from ramet.store.base_monitor import Looked
-
-log = logging.getLogger("ramet.monitor")
 
 ASK_SECONDS = 60.0
 """How often a worker asks whether a look is due, at most; the database knows when the last one was."""
@@ -29,6 +29,18 @@ def monitor_limits(settings: Mapping[str, Any]) -> MonitorLimits:
         if isinstance(value, (int, float)) and value >= 0:
             given[name] = type(default)(value)
     return MonitorLimits(**given)
+
+
+def notice_rules(settings: Mapping[str, Any]) -> NoticeRules:
+    """The rules from the stored settings ``alerts.<name>``; one that is missing or wrong has its default."""
+    given = {}
+    for name in NoticeRules._fields:
+        setting = SETTINGS[f"alerts.{name}"]
+        try:
+            given[name] = setting.check(settings.get(setting.name, setting.default))
+        except ValueError:
+            continue  # `ramet doctor` names it.
+    return NoticeRules(**given)
 
 
 class Monitor:
@@ -54,17 +66,10 @@ class Monitor:
         """
         if self._clock.monotonic() < self._ask_at:
             return
-        limits = monitor_limits(await self._store.settings())
+        stored = await self._store.settings()
+        limits, rules = monitor_limits(stored), notice_rules(stored)
         self._ask_at = self._clock.monotonic() + min(ASK_SECONDS, limits.seconds)
         looked = Looked(ran=False, more=True)
         while looked.more:
-            looked = await self._store.look(limits)
-            for alert in looked.fired:
-                log.warning("alert %s: %s", alert.pattern, alert.subject, extra=_fields(alert))
-            for alert in looked.resolved:
-                log.info("alert %s resolved: %s", alert.pattern, alert.subject, extra=_fields(alert))
+            looked = await self._store.look(limits, rules=rules)
             await self._clock.sleep(0)
-
-
-def _fields(alert: Alert) -> dict[str, Any]:
-    return {"tracking_id": alert.tracking_id, "alert_id": alert.id, "severity": alert.severity}

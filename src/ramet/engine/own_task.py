@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+from ramet.engine.observing import traced
 from ramet.engine.work import Work
 from ramet.model.paths import PathRule
 from ramet.model.task import TaskState
+from ramet.model.tracing import attempt_span_id, traceparent
 
 
 class OwnTask:
@@ -43,6 +45,16 @@ class OwnTask:
     def ancestry_chain(self) -> tuple[str, ...]:
         """Task ids from the root to the parent."""
         return tuple(json.loads(self._work.ancestry_chain))
+
+    @property
+    def traceparent(self) -> str:
+        """The ``traceparent`` header (W3C Trace Context) for calls outward: one lineage is one trace.
+
+        Sampled only where this process traces (``RAMET_TRACES``); the ids are the same everywhere.
+        """
+        work = self._work
+        span_id = attempt_span_id(work.id, work.fence)
+        return traceparent(work.tracking_id, span_id, traced=traced(work.tracking_id))
 
     @property
     def spawn_depth(self) -> int:

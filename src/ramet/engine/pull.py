@@ -191,10 +191,10 @@ class PullVerbs:
                 except ClaimLost as lost:
                     told[at] = lost
             answers = await self.store.settle([settlement for _, _, settlement in sent])
-        for (at, claim, _), answer in zip(sent, answers, strict=True):
+        for (at, claim, settlement), answer in zip(sent, answers, strict=True):
             claim.let_go()
             try:
-                told[at] = claim.settled(answer)
+                told[at] = claim.settled(answer, settlement)
             except ClaimLost as lost:
                 told[at] = lost
         return [answer for answer in told if answer is not None]

@@ -44,7 +44,7 @@ class RefusalLog:
             if answer.reason is None:
                 continue
             fields = {
-                "task": task_id,
+                "task_id": task_id,
                 "tracking_id": tracking_id,
                 "spawn_depth": spawn_depth,
                 "chain_length": spawn_depth + 1,
@@ -73,7 +73,7 @@ class RefusalLog:
             answer.reason.value,
             answer.detail,
             more,
-            fields["task"],
+            fields["task_id"],
             tracking_id,
             fields["spawn_depth"],
             extra={**fields, "count": count + 1},

@@ -16,10 +16,11 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from ramet.engine.batch import Gatherer, batch_of, results_of
+from ramet.engine.calling import call_in_thread, limited, observed
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncContext, settlement_of
-from ramet.engine.execution import memory_limit
 from ramet.engine.in_hand import take
+from ramet.engine.observing import observer
 from ramet.engine.outcome import error_event, told_error
 from ramet.engine.registry import Kind, Registry, UnknownKind
 from ramet.engine.slot import Claim, HandlerThread, Slot, Started, Unnoted
@@ -92,6 +93,7 @@ class Runner:
         self._watch: asyncio.Task[None] | None = None
         self._started: Started = started or Unnoted()
         self._stopped = False
+        self._observer = observer()
 
     def start(self) -> None:
         """Start the slots in the running loop."""
@@ -204,6 +206,8 @@ class Runner:
             works = _works(self._queue.popleft())
             slot.begin(works)
             take(works)
+            if self._observer is not None:
+                slot.observed = self._observer.running(works)
             for at, work in enumerate(works, place):
                 started.note(at, work.seq, work.fence)
             try:
@@ -217,8 +221,11 @@ class Runner:
                 settlements = [self._cut_short(work, slot) for work in works]
             finally:
                 slot.works, slot.contexts = (), {}
+                take(())  # What becomes of the outcome is not the handler's doing any more.
                 for at in range(place, place + len(works)):
                     started.free(at)
+            if slot.observed is not None:
+                slot.observed.ended(settlements, lost=bool(slot.lost))
             self._deliver(slot, settlements)
             in_a_row += 1
             if in_a_row >= YIELD_EVERY:
@@ -322,9 +329,13 @@ class Runner:
         more_bytes = kind.how.memory_bytes_max if self._alone else None
         if kind.is_async:
             called: Awaitable[Any] = kind.handler(context, *arguments)
-            return called if more_bytes is None else _limited(called, more_bytes)
+            if slot.observed is not None:
+                called = observed(called, slot.observed)
+            return called if more_bytes is None else limited(called, more_bytes)
         slot.thread = thread = HandlerThread()
-        call = partial(_call, kind, context, arguments, more_bytes, slot.works)
+        call = partial(
+            call_in_thread, kind, context, arguments, slot.works, more_bytes=more_bytes, running=slot.observed
+        )
         return self._threads.run(call, partial(self._thread_ended, thread))
 
     def _thread_ended(self, thread: HandlerThread) -> None:
@@ -375,19 +386,3 @@ def timed_out(work: Work, seconds: float, jitter: float) -> Settlement:
 
 def _works(item: Work | list[Work]) -> list[Work]:
     return [item] if isinstance(item, Work) else item
-
-
-async def _limited(called: Awaitable[Any], more_bytes: int) -> Any:
-    with memory_limit(more_bytes):
-        return await called
-
-
-def _call(kind: Kind, context: Any, arguments: tuple[Any, ...], more_bytes: int | None, works: Sequence[Work]) -> Any:
-    assert kind.handler is not None
-    take(works)
-    try:
-        with memory_limit(more_bytes):
-            return kind.handler(context, *arguments)
-    except StopIteration as error:
-        # A future cannot carry this one: whoever awaits it would wait for ever.
-        raise RuntimeError("the handler raised StopIteration") from error

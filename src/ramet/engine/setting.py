@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -21,6 +22,7 @@ from ramet.model.limits import (
     PATH_HOLD_SETTING,
     Limits,
 )
+from ramet.model.notices import LINK_SETTING, NoticeRules
 
 SETTINGS_SECONDS = 2.0
 """How old what a worker or client knows of the settings may be."""
@@ -214,8 +216,38 @@ _MONITOR = {
     "failed_max": ("lineages", "that failed within the window, without an alert, whatever their share", 0),
     "errors_share_max": ("share", "of a schedule's newest invocations that ended in an error, without an alert", 0),
     "errors_of_min": ("invocations", "from which on the share counts", 1),
+    "lost_max": ("attempts", "of a kind lost within the window, without an alert", 0),
+    "budget_share": ("share", "of a budget of tasks, depth, cost or time, from which on there is an alert", 0.5),
+    "budget_of_min": ("tasks", "limits of tasks (and of depth) from which on a share of them counts", 1),
     "errors_max": ("invocations", "of these that ended in an error, without an alert, whatever their share", 0),
 }
+
+_ALERTS = {
+    "cooldown_seconds": ("seconds", "an alert that fires again so soon after it resolved is not sent again", 0),
+    "repeat_seconds": ("seconds", "a firing alert that nobody acknowledged is sent again so often; none: never", 60),
+    "attempts_max": ("attempts", "to send a notice, before it is given up", 1),
+    "each_look_max": ("alerts", "that one look tells of one by one; further ones are summed up", 1),
+}
+
+
+def _alert_settings() -> list[Setting]:
+    return [
+        Setting(f"alerts.{name}", "int" if isinstance(default, int) else "float", default, *_ALERTS[name][:2],
+                "monitor, notices", _ALERTS[name][2], optional=name == "repeat_seconds")
+        for name, default in NoticeRules()._asdict().items()
+    ]  # fmt: skip
+
+
+def _address(value: str) -> str:
+    """A base of links, checked: people follow them."""
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
+        raise ValueError(f"{value!r} is no address: give one such as https://ramet.example.org, without user or query")
+    return value.rstrip("/")
+
+
+_DASHBOARD = Setting(LINK_SETTING, "string", None, "", "where people reach the dashboard: links to alerts begin so",
+                     "alerts", optional=True, check_value=_address)  # fmt: skip
 
 
 def _monitor_settings() -> list[Setting]:
@@ -227,6 +259,7 @@ def _monitor_settings() -> list[Setting]:
 
 
 SETTINGS: dict[str, Setting] = {
-    setting.name: setting for setting in (*_limit_settings(), *_OTHERS, *_monitor_settings())
+    setting.name: setting
+    for setting in (*_limit_settings(), *_OTHERS, *_monitor_settings(), *_alert_settings(), _DASHBOARD)
 }
 """The engine's own settings, by name."""

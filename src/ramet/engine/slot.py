@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ramet.engine.context import BaseContext
+from ramet.engine.observing import Running
 from ramet.engine.work import Work
 
 Claim = tuple[int, int]
@@ -47,7 +48,7 @@ class HandlerThread:
 class Slot:
     """What one slot is doing."""
 
-    __slots__ = ("contexts", "lost", "overdue_at", "task", "thread", "timed_out", "works")
+    __slots__ = ("contexts", "lost", "observed", "overdue_at", "task", "thread", "timed_out", "works")
 
     def __init__(self) -> None:
         self.works: Sequence[Work] = ()
@@ -58,10 +59,12 @@ class Slot:
         """Claims that are not this worker's any more."""
         self.thread: HandlerThread | None = None
         self.contexts: dict[Claim, BaseContext] = {}
+        self.observed: Running | None = None
+        """The call, where somebody is told of it."""
 
     def begin(self, works: Sequence[Work]) -> None:
         """Nothing of the last call is left."""
-        self.works, self.timed_out, self.lost, self.thread = works, False, NONE, None
+        self.works, self.timed_out, self.lost, self.thread, self.observed = works, False, NONE, None, None
 
     @property
     def all_lost(self) -> bool:

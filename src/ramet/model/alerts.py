@@ -45,6 +45,18 @@ class Pattern(StrEnum):
     """Many of the lineages that ended have failed."""
     INVOCATION_ERRORS = "invocation_errors"
     """Many of a schedule's invocations end in an error."""
+    EXPIRED_LEASES = "expired_leases"
+    """Many attempts of a kind were lost: their leases expired."""
+    WAITS_FOR_NOTHING = "waits_for_nothing"
+    """Tasks wait for something that is gone, and nobody will wake them."""
+    BREAKER_OPEN = "breaker_open"
+    """A resource is switched off."""
+    BUDGET = "budget"
+    """A budget of a running lineage, of the day or of the database is nearly used up."""
+    DEADLINE_NEAR = "deadline_near"
+    """Lineages have used up nearly all of their time."""
+    UNSERVED = "unserved"
+    """Live tasks are of kinds that no living worker serves."""
 
 
 STANDING = frozenset(
@@ -54,9 +66,29 @@ STANDING = frozenset(
         Pattern.TASK_TIMEOUTS,
         Pattern.FAILED_LINEAGES,
         Pattern.INVOCATION_ERRORS,
+        Pattern.EXPIRED_LEASES,
+        Pattern.WAITS_FOR_NOTHING,
+        Pattern.BREAKER_OPEN,
+        Pattern.DEADLINE_NEAR,
+        Pattern.UNSERVED,
     }
 )
 """Every look finds these anew, and they are over with the first that does not."""
+
+NAMED = frozenset(
+    {
+        Pattern.OVER_CEILING,
+        Pattern.CHAIN_LIMIT,
+        Pattern.TASK_TIMEOUTS,
+        Pattern.FAILED_LINEAGES,
+        Pattern.INVOCATION_ERRORS,
+        Pattern.EXPIRED_LEASES,
+        Pattern.BREAKER_OPEN,
+        Pattern.BUDGET,
+        Pattern.UNSERVED,
+    }
+)
+"""About schedules, kinds or ceilings, of which there are few: a further one is news, though the alert fires already."""
 
 
 CRITICAL_FACTOR = 10
@@ -97,6 +129,12 @@ class MonitorLimits(NamedTuple):
     """Invocations from which on the share counts."""
     errors_max: int = 20
     """Errors among them that are not worth an alert, whatever their share."""
+    lost_max: int = 20
+    """Lost attempts of a kind within the window that are not worth an alert."""
+    budget_share: float = 0.8
+    """Share of a budget (tasks, depth, cost, time) from which on it is worth an alert."""
+    budget_of_min: int = 10
+    """Limits of tasks and depth from which on a share of them counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +160,15 @@ class Alert:
     """``firing`` or ``resolved``."""
     count: int
     """Looks that found something new."""
+    link: str | None = None
+    """Where the dashboard shows it; None while the setting ``dashboard.url`` is not set."""
+    notified_at: float | None = None
+    """When people were last told of it: notices were written then."""
+    notified_state: str | None = None
+    """What they were told last: ``firing`` or ``resolved``."""
+    acknowledged_at: float | None = None
+    """When a person took notice; it is not repeated from then on."""
+    acknowledged_by: str | None = None
 
 
 class KindDemand(NamedTuple):
@@ -208,7 +255,7 @@ def merge_worst(before: Sequence[Mapping[str, Any]], found: Iterable[Mapping[str
 
 def severity_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
     """Critical is a wish repeated ten times as often as tolerated, work that nobody holds, money beyond a ceiling."""
-    if pattern in (Pattern.LOST_LEASE, Pattern.OVER_CEILING):
+    if pattern in (Pattern.LOST_LEASE, Pattern.OVER_CEILING, Pattern.WAITS_FOR_NOTHING):
         return "critical"
     if pattern in (Pattern.POSSIBLE_LOOP, Pattern.POSSIBLE_CYCLE) and any(
         entry["weight"] > CRITICAL_FACTOR * max(1, entry["limit"]) for entry in worst
@@ -252,6 +299,8 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
                 f"{entry['weight']} of {entry['of']} invocations by schedule {entry['name']} ended in an error "
                 f"(tolerated: {entry['tolerated']})"
             )
+        case _:
+            raise AssertionError(f"{pattern} has its words in ramet.model.alert_live")
 
 
 def resolved(
@@ -264,7 +313,7 @@ def resolved(
     """
     if alert.pattern in STANDING:  # A look finds all that there are.
         return alert.pattern not in standing
-    if alert.pattern == Pattern.OVER_CEILING and alert.tracking_id is None:
+    if alert.pattern in (Pattern.OVER_CEILING, Pattern.BUDGET) and alert.tracking_id is None:
         return now - alert.last_at >= limits.seconds
     if lineage_state is None:
         return True

@@ -153,6 +153,8 @@ class Costs(NamedTuple):
     kinds: tuple[KindCost, ...] = ()
     tasks: tuple[TaskCost, ...] = ()
     """The dearest first."""
+    more: bool = False
+    """True when kinds and tasks are those of the latest calls only: there were more than are looked at (20,000)."""
 
 
 def amount_of(nano_dollars: object, what: str) -> int:

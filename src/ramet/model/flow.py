@@ -70,3 +70,5 @@ class Unserved(NamedTuple):
     queue: str
     kind: str
     tasks: int
+    more: bool = False
+    """True when counting stopped at a bound: there are at least ``tasks``."""

@@ -306,7 +306,7 @@ class TransitionRecord:
 
 @dataclass(frozen=True, slots=True)
 class TaskHistory:
-    """Everything stored about one task, in order of time."""
+    """What is stored about one task, in order of time: of each list the newest, or the first, thousand."""
 
     task: Task
     attempts: tuple[Attempt, ...] = ()
@@ -318,3 +318,6 @@ class TaskHistory:
     """Ids of existing tasks that it asked for with ``keep_edge``."""
     more_blocks: tuple[BlockCount, ...] = ()
     """What else it did not get."""
+    cut: tuple[str, ...] = ()
+    """Names of those lists of which more is stored, or may be, than is here. Of ``blocks`` what this task was the
+    first to ask for is all there, up to the thousand."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ramet.model.lineage import Lineage, LineageState, counted_out, reopened
 from ramet.model.task import LIVE, TERMINAL, Standing, TaskState, Wait
 from ramet.model.transitions import Change, Transition
-from ramet.store import path_changes, uniqueness
+from ramet.store import path_changes, tallying, uniqueness
 from ramet.store.costs import close_open
 from ramet.store.holds import FLOW, hold, touch, touched
 from ramet.store.lineages import lock_lineages
@@ -101,9 +101,12 @@ def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str
     others = [c for c in changes if c.before.state in TERMINAL]
     lost = _move(session, moves) | _end(session, ends, results) | _reopen_or_relabel(session, others)
     done = [c for c in changes if c.before.seq not in lost] if lost else changes
-    _write_attempts(session, done)
+    tried = [c for c in done if c.outcome is not None]
+    _write_attempts(session, tried)
     _write_transitions(session, done)
     _count(session, done)
+    silent = [c for c in done if c.outcome is None and _crosses(c)] if ends or others else []
+    tallying.changed(session, [*tried, *silent] if silent else tried)
     hold(session, done)
     if names := touched(done):
         touch(session, names)
@@ -112,6 +115,10 @@ def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str
     if pathed := [c for c in done if c.before.holds_path is not None]:
         path_changes.follow(session, pathed)
     return Applied(frozenset(lost))
+
+
+def _crosses(change: Change) -> bool:
+    return (change.before.state in LIVE) != (change.after.state in LIVE)
 
 
 def enter(session: Session, rows: Sequence[Sequence[object]]) -> None:
@@ -134,6 +141,8 @@ def enter_ended(session: Session, rows: Sequence[Sequence[object]]) -> None:
     seq, tracking_id, state, depth = map(HISTORY_COLUMNS.index, ("seq", "tracking_id", "state", "spawn_depth"))
     unsuccessful = [(row[seq], row[tracking_id], row[state], row[depth]) for row in rows if row[state] != _SUCCESS]
     session.run_many(_UNSUCCESSFUL, unsuccessful)
+    kind = HISTORY_COLUMNS.index("kind")
+    tallying.imported(session, map(itemgetter(kind, depth, state), rows))
 
 
 def _move(session: Session, moves: Sequence[Change]) -> set[int]:
@@ -223,10 +232,8 @@ def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
         (c.before.seq, c.before.fence, c.before.tracking_id, c.before.worker or c.before.bound_to,
          c.before.claimed_at, now, c.outcome, c.reason, c.error, c.error_class, c.fingerprint)
         for c in changes
-        if c.outcome is not None
     ]  # fmt: skip
-    if rows:
-        session.run_many(_ATTEMPT, rows)
+    session.run_many(_ATTEMPT, rows)
 
 
 def _write_transitions(session: Session, changes: Sequence[Change]) -> None:

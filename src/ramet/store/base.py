@@ -19,6 +19,7 @@ from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory
 from ramet.store.base_binding import BindingStore
 from ramet.store.base_cost import CostStore
+from ramet.store.base_explaining import ExplainingStore
 from ramet.store.base_flow import FlowStore
 from ramet.store.base_import import ImportStore
 from ramet.store.base_monitor import MonitorStore
@@ -27,6 +28,8 @@ from ramet.store.base_paths import PathStore
 from ramet.store.base_persons import PersonsStore
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.base_schedules import ScheduleStore
+from ramet.store.base_tallies import TallyStore
+from ramet.store.base_views import ViewStore
 from ramet.store.base_waiting import WaitingStore
 
 
@@ -193,7 +196,10 @@ class Store(
     OperationsStore,
     ImportStore,
     WaitingStore,
+    ExplainingStore,
     PathStore,
+    TallyStore,
+    ViewStore,
     Protocol,
 ):
     """What the engine asks of a database. See the package's conformance tests for what each method promises."""

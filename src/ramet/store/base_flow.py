@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from ramet.model.commit_times import CommitTimes
 from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.resources import Policy, Resource, Told
 from ramet.model.shares import Taken, TakeRequest
@@ -102,11 +103,18 @@ class FlowStore(Protocol):
         ...
 
     async def see_worker(self, worker: WorkerSeen) -> None:
-        """Note that a worker lives and what it serves; said again every few seconds."""
+        """Note that a worker lives and what it serves; said again every few seconds.
+
+        How long commits of this process took since it was last said is stored with it.
+        """
         ...
 
     async def forget_worker(self, name: str) -> None:
-        """The worker ended in good order."""
+        """The worker ended in good order; what its process measured since it was last seen is stored."""
+        ...
+
+    async def commit_times(self) -> list[CommitTimes]:
+        """How long commits took, for every verb, as all workers measured them; they never fall."""
         ...
 
     async def workers(self) -> list[WorkerSeen]:

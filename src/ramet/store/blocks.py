@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ramet.model.guard import REOFFERABLE, Blocked
 from ramet.model.lineage import Lineage
 from ramet.model.task import NewTask
+from ramet.store import tallying
 from ramet.store.demands import DEMANDED
 from ramet.store.session import Session
 
@@ -59,6 +60,7 @@ def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[s
     """One row per (lineage, kind, key, reason), at most as many as the lineage may have tasks; then counters."""
     if not refusals:
         return
+    tallying.blocked(session, ((item.new.kind, item.blocked.reason.value) for item in refusals))
     by_lineage: dict[str, list[Refusal]] = defaultdict(list)
     for refusal in refusals:
         by_lineage[refusal.parent.tracking_id].append(refusal)

@@ -31,6 +31,8 @@ from ramet.store.lineages import lock_lineages
 from ramet.store.session import Session
 
 LIMIT_MAX = 1_000
+LOOKS_MAX = 20_000
+"""So many calls of a lineage, the latest, are looked at for what its kinds and tasks cost."""
 INSERT = (
     "INSERT INTO ramet_reservations (id, tracking_id, seq, fence, day, amount, actual, reserved_at, settled_at) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -216,16 +218,22 @@ def costs(session: Session, tracking_id: str | None, limit: int) -> Costs:
         )
         return Costs(day, total, tuple(map(LineageCost._make, rows)))
     rows = session.rows(f"SELECT {columns} FROM ramet_lineages WHERE tracking_id = ?", (tracking_id,))
+    calls = (
+        f"(SELECT seq, {_SPENT} AS spent, {_RESERVED} AS reserved FROM ramet_reservations WHERE tracking_id = ? "
+        "ORDER BY seq DESC LIMIT ?) r JOIN ramet_tasks t ON t.seq = r.seq"
+    )
     kinds = session.rows(
-        f"SELECT t.kind, COUNT(*), SUM({_SPENT}), SUM({_RESERVED}) FROM ramet_reservations r "
-        "JOIN ramet_tasks t ON t.seq = r.seq WHERE r.tracking_id = ? GROUP BY t.kind ORDER BY 3 DESC, 1",
-        (tracking_id,),
+        f"SELECT t.kind, COUNT(*), SUM(r.spent), SUM(r.reserved) FROM {calls} GROUP BY t.kind ORDER BY 3 DESC, 1",
+        (tracking_id, LOOKS_MAX),
     )
     tasks = session.rows(
-        f"SELECT t.id, t.kind, t.key, COUNT(*), SUM({_SPENT}), SUM({_RESERVED}) FROM ramet_reservations r "
-        "JOIN ramet_tasks t ON t.seq = r.seq WHERE r.tracking_id = ? GROUP BY t.id, t.kind, t.key "
-        "ORDER BY 5 DESC, 1 LIMIT ?",
-        (tracking_id, most),
+        f"SELECT t.id, t.kind, t.key, COUNT(*), SUM(r.spent), SUM(r.reserved) FROM {calls} "
+        "GROUP BY t.id, t.kind, t.key ORDER BY 5 DESC, 1 LIMIT ?",
+        (tracking_id, LOOKS_MAX, most),
+    )
+    beyond = session.rows(
+        "SELECT 1 FROM ramet_reservations WHERE tracking_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
+        (tracking_id, LOOKS_MAX),
     )
     return Costs(
         day,
@@ -233,4 +241,5 @@ def costs(session: Session, tracking_id: str | None, limit: int) -> Costs:
         tuple(map(LineageCost._make, rows)),
         tuple(map(KindCost._make, kinds)),
         tuple(map(TaskCost._make, tasks)),
+        bool(beyond),
     )

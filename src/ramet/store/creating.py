@@ -12,7 +12,7 @@ from ramet.model.newborn import newborn
 from ramet.model.ordering import class_of
 from ramet.model.paths import PathRule, path_text
 from ramet.model.task import NewTask, Standing
-from ramet.store import path_entering, stop_list, uniqueness
+from ramet.store import path_entering, stop_list, tallying, uniqueness
 from ramet.store.apply import enter
 from ramet.store.base import NewLineage, Submitted
 from ramet.store.blobs import put_submitted
@@ -68,6 +68,7 @@ def create(session: Session, births: Sequence[Birth], *, in_line: bool = True) -
     part = len(births) if whole else PART
     for start in range(0, len(births), part):
         _insert(session, first + start, births[start : start + part])
+    tallying.created(session, ((birth.new.kind, birth.place.spawn_depth) for birth in births))
     touch(session, resources)
     session.wake()
 

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ramet.model.tallies import ENDS
 from ramet.model.task import TERMINAL
 from ramet.store.address import file_of, is_file, is_postgres, shown
 from ramet.store.errors import StoreError
 from ramet.store.opening import check_driver
 from ramet.store.pruning import PRUNED_BY_LINEAGE, PRUNED_BY_TASK
 from ramet.store.session import Session
+from ramet.store.tallying import EVER
 
 STALE_SECONDS = 60.0
 """A lease that lapsed longer ago than this should have been swept."""
@@ -83,6 +85,14 @@ _RECOUNTS = (
         "SELECT COUNT(*), MIN(i.key) FROM ramet_identities i LEFT JOIN ramet_tasks t ON t.seq = i.seq "
         "WHERE t.seq IS NULL",
         "identities held by no task",
+        REPORT,
+    ),
+    _Recount(
+        "tallies",
+        "SELECT COUNT(*), MIN(k.kind) FROM (SELECT r.kind FROM (SELECT kind, created + revived - "
+        f"{' - '.join(f'ended_{state}' for state in ENDS)} AS live FROM ramet_tallies WHERE {EVER} "
+        "UNION ALL SELECT kind, -1 FROM ramet_live) r GROUP BY r.kind HAVING SUM(r.live) <> 0) k",
+        "kinds of which other numbers of live tasks are counted than there are",
         REPORT,
     ),
     _Recount(

@@ -14,20 +14,23 @@ from typing import Any, NamedTuple
 from ramet.model.alerts import (
     LOST_LEASE_GRACE_SECONDS,
     WORST_MAX,
+    Alert,
     Finding,
     MonitorLimits,
     Pattern,
     judge_key,
 )
 from ramet.model.cost import ALL_DAYS, day_of
-from ramet.store.alerting import alerts, put_thresholds, resolve, tell, thresholds
+from ramet.model.notices import NoticeRules
+from ramet.store.alerting import Telling, acknowledge, alert, alerts, put_thresholds, thresholds
 from ramet.store.base_monitor import Looked
 from ramet.store.demands import demands_of
+from ramet.store.monitoring_live import budgets, grown, standing
 from ramet.store.monitoring_shares import shares
 from ramet.store.over_ceiling import days_passed
 from ramet.store.session import Session
 
-__all__ = ["alerts", "gather", "judge", "put_thresholds"]
+__all__ = ["acknowledge", "alert", "alerts", "gather", "judge", "put_thresholds"]
 
 WINDOW = 20_000
 """Tasks that one step reads."""
@@ -53,6 +56,8 @@ class Seen(NamedTuple):
     """(tracking_id, key) of several kinds."""
     deep: tuple[tuple[str, str, str, int], ...]
     """(tracking_id, id, kind, spawn_depth) of tasks that are too deep."""
+    grown: tuple[Finding, ...] = ()
+    """Lineages that these tasks brought near to a limit."""
 
 
 def _marks(session: Session) -> Marks:
@@ -95,10 +100,11 @@ def gather(session: Session, limits: MonitorLimits, force: bool) -> Seen | None:
         tuple(sorted({(tracking_id, key) for _, tracking_id, key, _, _, _ in rows})),
         tuple((tracking_id, task_id, kind, depth) for _, tracking_id, _, task_id, kind, depth in rows
               if depth > limits.depth_max),
+        tuple(grown(session, last, end, limits)),
     )  # fmt: skip
 
 
-def judge(session: Session, seen: Seen, limits: MonitorLimits) -> Looked:
+def judge(session: Session, seen: Seen, limits: MonitorLimits, rules: NoticeRules) -> Looked:
     """Judge what was gathered and what only the write lock shows exactly; keep what was found."""
     if _marks(session) != seen.marks:
         return Looked(ran=False)
@@ -113,6 +119,7 @@ def judge(session: Session, seen: Seen, limits: MonitorLimits) -> Looked:
                 {"name": task_id, "weight": depth, "limit": limits.depth_max, "kind": kind})
         for tracking_id, task_id, kind, depth in seen.deep
     ]  # fmt: skip
+    found += seen.grown
     own = thresholds(session) if keys else {}
     for (tracking_id, _), demands in demands_of(session, keys).items():
         found += judge_key(tracking_id, demands, limits, own)
@@ -121,12 +128,18 @@ def judge(session: Session, seen: Seen, limits: MonitorLimits) -> Looked:
         unseen,
     )
     more = not seen.whole or len(unseen) == SUSPECTS_MAX or not all_revived
+    telling = Telling(session, rules)
+    over: tuple[Alert, ...] = ()
     if more:
-        return Looked(True, True, tell(session, found))
-    standing = [*_lost_leases(session), *shares(session, limits)]
-    fired = tell(session, [*found, *_storms(session, seen.marks, limits), *_over_ceilings(session), *standing])
-    _set_mark(session, "look", session.now, 0)
-    return Looked(True, False, fired, resolve(session, limits, {finding.pattern for finding in standing}))
+        fired = telling.tell(found)
+    else:
+        found += [*_storms(session, seen.marks, limits), *_over_ceilings(session), *budgets(session, limits)]
+        now = [*_lost_leases(session), *shares(session, limits), *standing(session, limits)]
+        fired = telling.tell([*found, *now])
+        _set_mark(session, "look", session.now, 0)
+        over = telling.resolve(limits, {finding.pattern for finding in now})
+    telling.outbox.write()
+    return Looked(True, more, fired, over)
 
 
 def _revived(session: Session, marks: Marks) -> tuple[set[tuple[str, str]], bool]:

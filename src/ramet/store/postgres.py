@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 
 from ramet.store import creating, postgres_history, sweeping
 from ramet.store.address import shown
 from ramet.store.base import NewLineage, Submitted, Swept
+from ramet.store.commit_times import CommitTimer
 from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
 from ramet.store.postgres_connect import ahead_seconds, open_connection
@@ -29,6 +30,7 @@ from ramet.store.session import Overtaken, Session, StatementFailed
 from ramet.store.verbs_binding import BindingVerbs
 from ramet.store.verbs_core import CoreVerbs
 from ramet.store.verbs_cost import CostVerbs
+from ramet.store.verbs_explaining import ExplainingVerbs
 from ramet.store.verbs_flow import FlowVerbs
 from ramet.store.verbs_import import ImportVerbs
 from ramet.store.verbs_monitor import MonitorVerbs
@@ -36,6 +38,8 @@ from ramet.store.verbs_operations import OperationsVerbs
 from ramet.store.verbs_paths import PathVerbs
 from ramet.store.verbs_persons import PersonsVerbs
 from ramet.store.verbs_schedules import ScheduleVerbs
+from ramet.store.verbs_tallies import TallyVerbs
+from ramet.store.verbs_views import ViewVerbs
 from ramet.store.verbs_waiting import WaitingVerbs
 
 Item = TypeVar("Item")
@@ -57,7 +61,10 @@ class PostgresStore(
     OperationsVerbs,
     ImportVerbs,
     WaitingVerbs,
+    ExplainingVerbs,
     PathVerbs,
+    TallyVerbs,
+    ViewVerbs,
 ):
     """The Store protocol on PostgreSQL. See :class:`ramet.store.base.Store` for what each method promises."""
 
@@ -100,6 +107,7 @@ class PostgresStore(
         self._neighbours = PostgresNeighbours(partial(connect, url), self._here.identity)
         session.fence_base = self._fence_base
         self._reader = Reader(session, partial(self._session, hook))
+        self._timer = CommitTimer()
         self._inline = inline
         self._closed = False
         self._writer = self._writers(hook, f"ramet {info.dbname}")
@@ -115,19 +123,23 @@ class PostgresStore(
         return InlineLink(links[0], ring) if self._inline else Writers(links, ring, name)
 
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
-        return await self._told(self._writer.run(verb, "alone"))
+        return await self._told(verb, self._writer.run(verb, "alone"))
 
     async def _write_beside(self, verb: Callable[[Session], Answer]) -> Answer:
-        return await self._told(self._writer.run(verb, "beside"))
+        return await self._told(verb, self._writer.run(verb, "beside"))
 
     async def _write_together(
         self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
     ) -> Sequence[Answer]:
-        return await self._told(self._writer.run_together(verb, items))
+        return await self._told(verb, self._writer.run_together(verb, items))
 
-    async def _told(self, running: Awaitable[Answer]) -> Answer:
+    async def _told(self, named: Callable[..., Any], running: Awaitable[Answer]) -> Answer:
+        began = self._timer.monotonic()
         try:
-            return await running
+            answer = await running
+            if not self._inline:
+                self._timer.note(named, began)
+            return answer
         except (psycopg.Error, StatementFailed, Overtaken) as error:
             raise store_error(error, self.place) from error
 

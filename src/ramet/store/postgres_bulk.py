@@ -1,4 +1,4 @@
-"""PostgreSQL: one statement for many rows.
+"""PostgreSQL: statements as it reads them, and one statement for many rows.
 
 A verb writes a statement for one row and gives many rows of parameters. A round trip or a server-side step for each
 would be most of the cost of a task, so the statement is turned into one over columns: ``INSERT ... VALUES (?, ?)`` into
@@ -28,6 +28,18 @@ _UPDATE = re.compile(rf"\s*UPDATE (?P<table>{_NAME}) SET (?P<set>.*?) WHERE (?P<
 _DELETE = re.compile(rf"\s*DELETE FROM (?P<table>{_NAME}) WHERE (?P<where>.*)$", re.DOTALL)
 _CONFLICT = re.compile(r"\s*ON CONFLICT \((?P<target>[^()]*)\) DO (?P<does>UPDATE|NOTHING)", re.DOTALL)
 _EQUALS = re.compile(rf"(?:^|\bAND )\s*(?:{_NAME}\.)?{_NAME} = \?")
+
+_MEMBERS = re.compile(r"\b(NOT )?IN (\(\?::\w+\[\]\))")
+_HINT = re.compile(r"\bINDEXED BY \w+")
+
+
+@cache
+def translated(sql: str) -> str:
+    """The statement as PostgreSQL reads it. Hints to the planner of another database mean nothing here."""
+    # One scan of the index that the column has, where a subquery could be joined in any order.
+    sql = _MEMBERS.sub(lambda found: ("<> ALL" if found[1] else "= ANY") + found[2], _HINT.sub("", sql))
+    pieces = sql.split("?")
+    return "".join(f"{piece}${number}" for number, piece in enumerate(pieces[:-1], 1)) + pieces[-1]
 
 
 class Form(NamedTuple):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import psycopg
@@ -14,9 +13,10 @@ from psycopg import errors, generators, pq
 from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
+from ramet.store import tallying
 from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
-from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet
+from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet, translated
 from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ _OFF = _ON.replace("= on", "= off")
 
 _NO_VALUE = object()
 """Stands for the parameter of a list without members, which has none."""
-_MEMBERS = re.compile(r"\b(NOT )?IN (\(\?::\w+\[\]\))")
-_HINT = re.compile(r"\bINDEXED BY \w+")
 
 
 class _WholeNumeric(NumericBinaryLoader):
@@ -130,15 +128,6 @@ def taken_row(error: errors.UniqueViolation) -> str:
     return f"{error.diag.constraint_name} {error.diag.message_detail}"
 
 
-@cache
-def translated(sql: str) -> str:
-    """The statement as PostgreSQL reads it. Hints to the planner of another database mean nothing here."""
-    # One scan of the index that the column has, where a subquery could be joined in any order.
-    sql = _MEMBERS.sub(lambda found: ("<> ALL" if found[1] else "= ANY") + found[2], _HINT.sub("", sql))
-    pieces = sql.split("?")
-    return "".join(f"{piece}${number}" for number, piece in enumerate(pieces[:-1], 1)) + pieces[-1]
-
-
 class PostgresSession:
     """A transaction on a PostgreSQL connection; see :class:`ramet.store.session.Session`."""
 
@@ -175,6 +164,8 @@ class PostgresSession:
         self._types: dict[str, tuple[int, ...]] = {}
         self._slots: set[int] = set()
         self.looks_left = LOOKS_MAX
+        self.noted: list[tallying.Noted] = []
+        self.words: dict[str, set[str]] = {}
 
     # --- the transaction ------------------------------------------------------------------------------------------
 
@@ -185,7 +176,7 @@ class PostgresSession:
         """
         self.woken, self.looks_left = False, LOOKS_MAX
         self._depth = 0
-        self._slots = set()
+        self._slots, self.noted = set(), []
         if mode == "read":
             text = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_ON}"
         else:
@@ -201,6 +192,7 @@ class PostgresSession:
 
     def begin_within(self) -> None:
         """The caller's own transaction: its lock is not ours to hold for as long as they like."""
+        self.noted = []
         now = self._last("SELECT extract(epoch FROM clock_timestamp())::float8")
         self.now = now if self._clock is None else self._clock()
 
@@ -220,6 +212,7 @@ class PostgresSession:
         Raises:
             Unknown: the connection went in this round trip.
         """
+        tallying.write(self)
         text = "COMMIT" if mark is None else f"{mark}; COMMIT"
         self._told("before", text)
         try:
@@ -249,6 +242,13 @@ class PostgresSession:
     def _told(self, when: str, sql: str) -> None:
         if self._hook is not None:
             self._hook(when, sql)
+
+    def stripe(self) -> int:
+        # Of the caller's connection nobody knows whether a pooler stands behind it.
+        if not self.borrowed and not self._plans:
+            return self.connection.info.backend_pid
+        [(process,)] = self.rows("SELECT pg_backend_pid()")
+        return int(process)
 
     # --- statements -------------------------------------------------------------------------------------------------
 
@@ -360,7 +360,7 @@ class PostgresSession:
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         self._depth += 1
-        name, slots = f"part_{self._depth}", {*self._slots}
+        name, slots, noted = f"part_{self._depth}", {*self._slots}, len(self.noted)
         self.run(f"SAVEPOINT {name}")
         try:
             yield
@@ -373,6 +373,7 @@ class PostgresSession:
                 raise  # Of the whole transaction nothing is kept.
             self.connection.execute(f"ROLLBACK TO {name}; RELEASE {name}".encode(), prepare=False)
             self._slots = slots
+            del self.noted[noted:]
             if isinstance(error, psycopg.Error | UnicodeError | OverflowError | Overtaken):
                 raise StatementFailed(_line(error)) from error
             raise

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import psycopg
 
+from ramet.store import tallying
 from ramet.store.errors import StoreBusy, StoreError
 from ramet.store.postgres_errors import store_error
 from ramet.store.postgres_history import Room
@@ -86,7 +87,9 @@ def _run(session: PostgresSession, verb: Callable[[Session], Answer], place: str
         session.begin_within()
         try:
             with session.savepoint():
-                return verb(session)
+                answer = verb(session)
+                tallying.write(session)
+            return answer
         except StatementFailed as error:
             tried += 1
             if error.__cause__ is None or not is_race(error.__cause__):

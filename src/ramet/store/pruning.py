@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ramet.store.base_operations import Prunable
 from ramet.store.monitoring import prune_alerts
+from ramet.store.noticing import prune_notices
 from ramet.store.session import Session
 from ramet.store.uniqueness import forget_expired
 
@@ -27,6 +28,7 @@ PRUNED_BY_LINEAGE: dict[str, str] = {
     "ramet_edges": "tracking_id, parent_id, child_id",
     "ramet_acts": "seq",
     "ramet_alerts": "id",
+    "ramet_alert_notices": "id",
     "ramet_reservations": "id",
     "ramet_blobs": "tracking_id, sha256",
     "ramet_path_skips": "because, seq",
@@ -53,6 +55,7 @@ def prune(session: Session, before: float, limit: int, rows: int) -> int:
     _prune_slots(session, before, rows)
     forget_expired(session, rows)
     prune_alerts(session, before, rows)
+    prune_notices(session, before, rows)
     _prune_reservations(session, before, rows)
     found = session.rows(
         f"SELECT tracking_id FROM ramet_lineages WHERE ended_at < ? AND live = 0 AND end_wanted = 0 AND {LET_GO} "

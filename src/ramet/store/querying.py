@@ -12,17 +12,12 @@ from ramet.model.paths import path_from
 from ramet.model.task import (
     LIVE,
     TERMINAL,
-    Attempt,
     Block,
-    BlockCount,
     Task,
-    TaskHistory,
     TaskState,
-    TransitionRecord,
 )
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.clocks import effective
-from ramet.store.edges import edges
 from ramet.store.lineages import LINEAGE_LIST
 from ramet.store.session import Row, Session
 
@@ -30,7 +25,7 @@ LIMIT_MAX = 1_000
 WALKS_MAX = 50
 """Depths that are walked one by one; in deeper trees all tasks of a state are sorted."""
 
-_TASK_LIST = (
+TASK_LIST = (
     "t.seq, t.id, t.tracking_id, t.parent_id, t.kind, t.key, t.queue, t.priority, t.payload, t.ancestry_chain, "
     "t.spawn_depth, g.max_spawn_depth, COALESCE(t.state, l.state), COALESCE(t.reason, l.ending_reason), t.error, "
     "t.result, t.created_at, l.available_at, t.finished_at, COALESCE(l.attempts, t.attempts), t.max_attempts, "
@@ -39,13 +34,13 @@ _TASK_LIST = (
     "COALESCE(l.deadline_at, t.deadline_at), CASE WHEN l.state = 'pending' THEN l.wait END, l.bound_to, t.resource, "
     "t.path, t.breadth"
 )
-_FROM_TASKS = (
+FROM_TASKS = (
     "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id LEFT JOIN ramet_live l ON l.seq = t.seq"
 )
 
 
 def task_of(row: Row) -> Task:
-    """A task from a row of ``_TASK_LIST``."""
+    """A task from a row of ``TASK_LIST``."""
     values = list(row[1:])
     values[7] = json.loads(values[7])
     values[8] = tuple(json.loads(values[8]))
@@ -58,7 +53,7 @@ def task_of(row: Row) -> Task:
 
 def get(session: Session, task_id: str) -> Task | None:
     """One task."""
-    found = session.rows(f"SELECT {_TASK_LIST} {_FROM_TASKS} WHERE t.id = ?", (task_id,))
+    found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.id = ?", (task_id,))
     return task_of(found[0]) if found else None
 
 
@@ -66,10 +61,16 @@ def tasks(session: Session, query: TaskQuery) -> TaskPage:
     """Tasks by number. Which index drives depends on what was given: key, parent, lineage, or state and depth."""
     limit = max(1, min(query.limit, LIMIT_MAX))
     seqs = _sequence(session, query, limit + 1)
-    listed, values = session.members(seqs[:limit])
-    found = session.rows(f"SELECT {_TASK_LIST} {_FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq", (values,))
+    found = tasks_of(session, seqs[:limit])
     more = len(seqs) > limit
-    return TaskPage(tuple(map(task_of, found)), seqs[limit - 1] if more else None)
+    return TaskPage(tuple(found), seqs[limit - 1] if more else None)
+
+
+def tasks_of(session: Session, seqs: Iterable[int]) -> list[Task]:
+    """The tasks with these numbers, in their order."""
+    listed, values = session.members(seqs)
+    found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq", (values,))
+    return list(map(task_of, found))
 
 
 def _sequence(session: Session, query: TaskQuery, limit: int) -> list[int]:
@@ -202,9 +203,7 @@ def stale(session: Session, tracking_id: str | None, limit: int) -> list[Task]:
         f"{lineage} ORDER BY l.seq LIMIT ?",
         (TaskState.PROCESSING.value, session.now, *parameters, max(1, min(limit, LIMIT_MAX))),
     )
-    listed, values = session.members(row[0] for row in rows)
-    found = session.rows(f"SELECT {_TASK_LIST} {_FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq", (values,))
-    return list(map(task_of, found))
+    return tasks_of(session, (row[0] for row in rows))
 
 
 def has_live(session: Session, kind: str, key: str, tracking_id: str | None) -> bool:
@@ -245,42 +244,7 @@ def next_due_at(session: Session) -> float | None:
     return min((float(at) for (at,) in found), default=None)
 
 
-def history(session: Session, task_id: str) -> TaskHistory | None:
-    """One task with its attempts, recorded transitions and the spawns it was refused."""
-    task = get(session, task_id)
-    if task is None:
-        return None
-    [(seq,)] = session.rows("SELECT seq FROM ramet_tasks WHERE id = ?", (task_id,))
-    attempts = session.rows(
-        "SELECT fence, worker, claimed_at, ended_at, outcome, reason, error, error_class, fingerprint "
-        "FROM ramet_attempts WHERE seq = ? ORDER BY fence",
-        (seq,),
-    )
-    transitions = session.rows(
-        "SELECT name, from_state, to_state, at, by, reason FROM ramet_transitions WHERE seq = ? ORDER BY number",
-        (seq,),
-    )
-    refused = session.rows(
-        f"SELECT {_BLOCK_LIST} FROM ramet_blocks WHERE tracking_id = ? "
-        "AND ? IN (first_parent, last_parent, watched_parent) ORDER BY kind, key, reason LIMIT ?",
-        (task.tracking_id, task_id, LIMIT_MAX),
-    )
-    counted = session.rows(
-        "SELECT kind, reason, count FROM ramet_block_counts WHERE tracking_id = ? AND parent_id = ? "
-        "ORDER BY kind, reason",
-        (task.tracking_id, task_id),
-    )
-    return TaskHistory(
-        task,
-        tuple(Attempt(*row) for row in attempts),
-        tuple(TransitionRecord(*row) for row in transitions),
-        tuple(Block(*row) for row in refused),
-        tuple(edges(session, task.tracking_id, [task_id]).get(task_id, ())),
-        tuple(BlockCount(*row) for row in counted),
-    )
-
-
-_BLOCK_LIST = (
+BLOCK_LIST = (
     "tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, first_at, last_at, "
     "reoffered_at, reoffered_by"
 )
@@ -295,7 +259,7 @@ def blocks(session: Session, tracking_id: str, limit: int, filters: dict[str, st
     names = sorted(filters)
     conditions = "".join(f" AND {name} = ?" for name in names)
     rows = session.rows(
-        f"SELECT {_BLOCK_LIST} FROM ramet_blocks WHERE tracking_id = ?{conditions} ORDER BY kind, key, reason LIMIT ?",
+        f"SELECT {BLOCK_LIST} FROM ramet_blocks WHERE tracking_id = ?{conditions} ORDER BY kind, key, reason LIMIT ?",
         (tracking_id, *(filters[name] for name in names), max(1, min(limit, LIMIT_MAX * 100))),
     )
     return [Block(*row) for row in rows]
@@ -335,7 +299,7 @@ def lineages(session: Session, states: Iterable[str], limit: int) -> list[Lineag
 def roots(session: Session, tracking_id: str) -> list[Task]:
     """The roots of a lineage."""
     rows = session.rows(
-        f"SELECT {_TASK_LIST} {_FROM_TASKS} WHERE t.tracking_id = ? AND t.spawn_depth = 0 "
+        f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.tracking_id = ? AND t.spawn_depth = 0 "
         "AND t.parent_id IS NULL ORDER BY t.seq LIMIT ?",
         (tracking_id, LIMIT_MAX),
     )

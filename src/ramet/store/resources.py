@@ -312,12 +312,21 @@ def close_breaker(session: Session, name: str, by: str, reason: str | None) -> b
 
 
 def resources(session: Session, name: str | None, limit: int) -> list[Resource]:
-    """Resources by name; those that are open or paused first."""
+    """The one of this name; else those with an open breaker, then those for which tasks wait, then others by name.
+
+    Three walks of an index: a crawl has a resource for every host.
+    """
     if name is not None:
         rows = session.rows(f"SELECT {RESOURCE_LIST} FROM ramet_resources WHERE name = ?", (name,))
         return [Resource._make(row) for row in rows]
-    rows = session.rows(
-        f"SELECT {RESOURCE_LIST} FROM ramet_resources ORDER BY opened_at IS NULL, paused_until DESC, name LIMIT ?",
-        (limit,),
-    )
-    return [Resource._make(row) for row in rows]
+    found: dict[str, Resource] = {}
+    for walk in (
+        "WHERE opened_at IS NOT NULL ORDER BY opened_at",
+        "WHERE ready_at IS NOT NULL ORDER BY ready_at DESC",
+        "ORDER BY name",
+    ):
+        if len(found) < limit:
+            rows = session.rows(f"SELECT {RESOURCE_LIST} FROM ramet_resources {walk} LIMIT ?", (limit,))
+            found |= {resource.name: resource for resource in map(Resource._make, rows)}
+    first = list(found.values())[:limit]
+    return sorted(first, key=lambda one: (one.opened_at is None, -one.paused_until, one.name))

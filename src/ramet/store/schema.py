@@ -15,6 +15,7 @@ from ramet.store.schema_import import IMPORT_TABLES
 from ramet.store.schema_monitor import MONITOR_TABLES
 from ramet.store.schema_paths import PATH_TABLES
 from ramet.store.schema_schedules import SCHEDULE_TABLES
+from ramet.store.schema_tallies import TALLY_TABLES
 
 LIVE_COLUMNS: tuple[str, ...] = Standing._fields
 """The hot row is the standing, column for column."""
@@ -64,7 +65,7 @@ _V1 = (
         CHECK (max_cost IS NULL OR spent + reserved <= max_cost + under_reserved)
     )
     """,
-    "CREATE INDEX ramet_lineages_by_state ON ramet_lineages (state, created_at)",
+    "CREATE INDEX ramet_lineages_by_state ON ramet_lineages (state, created_at DESC, tracking_id)",
     "CREATE INDEX ramet_lineages_open ON ramet_lineages (deadline_at, queue) WHERE state IN ('running', 'paused')",
     "CREATE INDEX ramet_lineages_ended ON ramet_lineages (ended_at) WHERE ended_at IS NOT NULL",
     "CREATE INDEX ramet_lineages_by_cost ON ramet_lineages ((spent + reserved)) WHERE spent + reserved > 0",
@@ -260,6 +261,8 @@ _V1 = (
         PRIMARY KEY (tracking_id, kind, key, reason)
     ) WITHOUT ROWID
     """,
+    # What a task was refused: of a column that is written once, so that counting another refusal touches no index.
+    "CREATE INDEX ramet_blocks_by_parent ON ramet_blocks (first_parent)",
     """
     CREATE TABLE ramet_block_counts (
         tracking_id TEXT NOT NULL,
@@ -312,6 +315,7 @@ _V1 = (
     *MONITOR_TABLES,
     *IMPORT_TABLES,
     *PATH_TABLES,
+    *TALLY_TABLES,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)

@@ -94,4 +94,14 @@ FLOW_TABLES = (
         seen_at REAL NOT NULL
     )
     """,
+    # How long commits took, as all workers measured them; the buckets are those of ramet.model.commit_times.
+    """
+    CREATE TABLE ramet_commit_times (
+        verb TEXT NOT NULL,
+        bucket INTEGER NOT NULL,
+        commits INTEGER NOT NULL,
+        seconds REAL NOT NULL,
+        PRIMARY KEY (verb, bucket)
+    ) WITHOUT ROWID
+    """,
 )

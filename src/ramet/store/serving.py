@@ -1,10 +1,11 @@
-"""Who serves what: workers as they said themselves, and the live kinds that nobody serves (DESIGN §10)."""
+"""Who serves what: workers, as they said themselves (DESIGN §10)."""
 
 from __future__ import annotations
 
 import json
 
-from ramet.model.flow import Unserved, WorkerSeen
+from ramet.model.flow import WorkerSeen
+from ramet.store.commit_times import Measured, add
 from ramet.store.session import Session
 
 SEEN_SECONDS_MAX = 60.0
@@ -13,8 +14,8 @@ _FORGET_SECONDS = 86_400.0
 _LIST = "name, host, pid, kinds, queues, concurrency, started_at, seen_at"
 
 
-def see_worker(session: Session, worker: WorkerSeen) -> None:
-    """Note that a worker lives and what it serves; forget those that fell silent a day ago."""
+def see_worker(session: Session, worker: WorkerSeen, measured: Measured) -> None:
+    """Note that a worker lives, what it serves and how long its commits took; forget those silent for a day."""
     session.run(
         f"INSERT INTO ramet_workers ({_LIST}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
         "kinds = excluded.kinds, queues = excluded.queues, seen_at = excluded.seen_at",
@@ -22,11 +23,13 @@ def see_worker(session: Session, worker: WorkerSeen) -> None:
          worker.concurrency, session.now, session.now),
     )  # fmt: skip
     session.run("DELETE FROM ramet_workers WHERE seen_at < ?", (session.now - _FORGET_SECONDS,))
+    add(session, measured)
 
 
-def forget_worker(session: Session, name: str) -> None:
+def forget_worker(session: Session, name: str, measured: Measured) -> None:
     """The worker ended in good order."""
     session.run("DELETE FROM ramet_workers WHERE name = ?", (name,))
+    add(session, measured)
 
 
 def workers(session: Session) -> list[WorkerSeen]:
@@ -38,12 +41,3 @@ def workers(session: Session) -> list[WorkerSeen]:
             f"SELECT {_LIST} FROM ramet_workers ORDER BY started_at, name"
         )
     ]  # fmt: skip
-
-
-def unserved(session: Session) -> list[Unserved]:
-    """Kinds and queues with live tasks that no living worker serves."""
-    served = {
-        (queue, kind) for worker in workers(session) if worker.alive for queue in worker.queues for kind in worker.kinds
-    }
-    rows = session.rows("SELECT queue, kind, COUNT(*) FROM ramet_live GROUP BY queue, kind ORDER BY queue, kind")
-    return [Unserved(queue, kind, tasks) for queue, kind, tasks in rows if (queue, kind) not in served]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from ramet.store.floors import Floors
+    from ramet.store.tallying import Noted
 
 Row = tuple[Any, ...]
 
@@ -46,8 +47,17 @@ class Session(Protocol):
     looks_left: int
     """How many of :data:`LOOKS_MAX` are left to this transaction; the rest is written down for others."""
 
+    noted: list[Noted]
+    """What verbs of this transaction did that is counted, not written yet (:mod:`ramet.store.tallying`)."""
+    words: dict[str, set[str]]
+    """Reasons that are told apart, by what they are reasons of; kept from one transaction to the next."""
+
     borrowed: bool
     """True in a transaction of the caller's, which may stay open for long: nothing that workers want may be held."""
+
+    def stripe(self) -> int:
+        """A number that no other transaction has that is under way now: whose rows of tallies it writes."""
+        ...
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and fetch everything it returns."""

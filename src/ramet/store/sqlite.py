@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ramet.store import creating, sweeping
 from ramet.store import versions as known
@@ -18,6 +18,7 @@ from ramet.store.base import (
     Submitted,
     Swept,
 )
+from ramet.store.commit_times import CommitTimer
 from ramet.store.epoch import begin_epoch, fence_base
 from ramet.store.errors import StoreError, StoreMissing, StoreUnsafe
 from ramet.store.group_commit import InlineWriter, ThreadWriter, run_alone
@@ -27,6 +28,7 @@ from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
 from ramet.store.verbs_binding import BindingVerbs
 from ramet.store.verbs_core import CoreVerbs
 from ramet.store.verbs_cost import CostVerbs
+from ramet.store.verbs_explaining import ExplainingVerbs
 from ramet.store.verbs_flow import FlowVerbs
 from ramet.store.verbs_import import ImportVerbs
 from ramet.store.verbs_monitor import MonitorVerbs
@@ -34,6 +36,8 @@ from ramet.store.verbs_operations import OperationsVerbs
 from ramet.store.verbs_paths import PathVerbs
 from ramet.store.verbs_persons import PersonsVerbs
 from ramet.store.verbs_schedules import ScheduleVerbs
+from ramet.store.verbs_tallies import TallyVerbs
+from ramet.store.verbs_views import ViewVerbs
 from ramet.store.verbs_waiting import WaitingVerbs
 from ramet.store.versions import Versions, check_newer, store_versions, versions
 from ramet.store.within import run_within
@@ -53,7 +57,10 @@ class SqliteStore(
     OperationsVerbs,
     ImportVerbs,
     WaitingVerbs,
+    ExplainingVerbs,
     PathVerbs,
+    TallyVerbs,
+    ViewVerbs,
 ):
     """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
 
@@ -95,12 +102,20 @@ class SqliteStore(
         self._writer = InlineWriter(session, ring) if inline else ThreadWriter(session, ring, f"ramet {path.name}")
         self._reader = SqliteSession(self._connection if inline else connect(path, read_only=True), clock, hook)
         self._reading = threading.Lock()
+        self._timer = CommitTimer()
         self._inline = inline
         self._closed = False
 
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
+        return await self._timed(verb, verb)
+
+    async def _timed(self, verb: Callable[[Session], Answer], named: Callable[..., Any]) -> Answer:
+        began = self._timer.monotonic()
         try:
-            return await self._writer.run(verb)
+            answer = await self._writer.run(verb)
+            if not self._inline:
+                self._timer.note(named, began)
+            return answer
         except sqlite3.Error as error:
             raise store_error(error, self.path) from error
         except (StatementFailed, Overtaken) as error:
@@ -113,7 +128,7 @@ class SqliteStore(
     async def _write_together(
         self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
     ) -> Sequence[Answer]:
-        return await self._write(lambda session: verb(session, items))
+        return await self._timed(lambda session: verb(session, items), verb)
 
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
         try:

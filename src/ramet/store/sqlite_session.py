@@ -13,6 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from ramet.store import tallying
 from ramet.store.errors import StoreBusy, StoreError, StoreFull, StoreUnsafe
 from ramet.store.floors import Floors
 from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed
@@ -160,10 +161,12 @@ class SqliteSession:
         self.floors: Floors | None = None
         self.looks_left = LOOKS_MAX
         self.woken = False
+        self.noted: list[tallying.Noted] = []
+        self.words: dict[str, set[str]] = {}
 
     def begin(self, *, write: bool) -> None:
         """Open the transaction. A writer takes its lock at once, so that nothing it read can change under it."""
-        self.woken, self.looks_left = False, LOOKS_MAX
+        self.woken, self.looks_left, self.noted = False, LOOKS_MAX, []
         self.run("BEGIN IMMEDIATE" if write else "BEGIN")
 
     @property
@@ -177,6 +180,7 @@ class SqliteSession:
 
     def commit(self) -> None:
         """Make everything durable."""
+        tallying.write(self)
         self.run("COMMIT")
 
     def rollback(self) -> None:
@@ -188,6 +192,9 @@ class SqliteSession:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+    def stripe(self) -> int:
+        return 0  # One transaction writes at a time.
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         if self._hook is None:
@@ -236,7 +243,7 @@ class SqliteSession:
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         self._depth += 1
-        name = f"part_{self._depth}"
+        name, noted = f"part_{self._depth}", len(self.noted)
         self.run(f"SAVEPOINT {name}")
         try:
             yield
@@ -245,6 +252,7 @@ class SqliteSession:
                 raise  # A full disk makes SQLite undo the whole transaction by itself.
             self._connection.execute(f"ROLLBACK TO {name}")
             self._connection.execute(f"RELEASE {name}")
+            del self.noted[noted:]
             if isinstance(error, _STATEMENT_ERRORS) and not (getattr(error, "sqlite_errorname", "") or "").startswith(
                 _UNUSABLE
             ):

@@ -13,7 +13,7 @@ from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
-from ramet.store import over_ceiling, path_repair, path_waves
+from ramet.store import over_ceiling, path_repair, path_waves, tally_folding
 from ramet.store.apply import free
 from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
@@ -287,6 +287,10 @@ PARTS = (
         _forgotten,
     ),
     Part(lambda session, _: bool(idle_names(session, 1)), _idle),
+    Part(
+        lambda session, _: tally_folding.wanted(session),
+        lambda session, limit, _: Swept(followed=tally_folding.fold(session, limit)),
+    ),
     Part(
         _there("SELECT 1 FROM ramet_resources WHERE opened_at IS NOT NULL AND ready_at IS NOT NULL"),
         lambda session, limit, _: Swept(ended=skip_disabled(session, limit)),

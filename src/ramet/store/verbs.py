@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from ramet.store.commit_times import CommitTimer
 from ramet.store.session import Session
 
 Item = TypeVar("Item")
@@ -14,6 +15,9 @@ Answer = TypeVar("Answer")
 
 class Verbs(ABC):
     """Runs a verb against the database. A dialect says how."""
+
+    _timer: CommitTimer
+    """How long what was written took; nothing is measured where verbs run inline."""
 
     @abstractmethod
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:

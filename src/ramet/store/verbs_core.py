@@ -9,7 +9,7 @@ from typing import Any
 from ramet.model.blobs import NewBlob
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, Task, TaskHistory
-from ramet.store import blobs, claiming, creating, persons, querying, settings, settling, transacting
+from ramet.store import blobs, claiming, creating, history, persons, querying, settings, settling, transacting
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Ran, Settled, Settlement, Statement, Submitted
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.session import Session
@@ -68,7 +68,7 @@ class CoreVerbs(Verbs):
         return await self._read(partial(querying.get, task_id=task_id))
 
     async def history(self, task_id: str) -> TaskHistory | None:
-        return await self._read(partial(querying.history, task_id=task_id))
+        return await self._read(partial(history.history, task_id=task_id))
 
     async def tasks(self, query: TaskQuery) -> TaskPage:
         return await self._read(partial(querying.tasks, query=query))

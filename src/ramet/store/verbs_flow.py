@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from ramet.model.commit_times import CommitTimes
 from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.resources import Policy, Resource, Told
 from ramet.model.shares import Taken, TakeRequest
-from ramet.store import limiting, path_changes, path_waves, pausing, rates, resources, serving
+from ramet.store import commit_times, limiting, path_changes, path_waves, pausing, rates, resources, serving, unserved
+from ramet.store.errors import StoreUncertain
 from ramet.store.verbs import Verbs
 
 
@@ -70,16 +72,30 @@ class FlowVerbs(Verbs):
         return await self._write_beside(path_waves.tend)
 
     async def see_worker(self, worker: WorkerSeen) -> None:
-        await self._write_beside(partial(serving.see_worker, worker=worker))
+        await self._handed_over(partial(serving.see_worker, worker=worker))
 
     async def forget_worker(self, name: str) -> None:
-        await self._write_beside(partial(serving.forget_worker, name=name))
+        await self._handed_over(partial(serving.forget_worker, name=name))
+
+    async def _handed_over(self, verb: Callable[..., None]) -> None:
+        """Run it with how long commits of this process took since the last time."""
+        measured = self._timer.take()
+        try:
+            await self._write_beside(partial(verb, measured=measured))
+        except StoreUncertain:
+            raise  # It may be stored: a second time would count commits that nobody made.
+        except BaseException:
+            self._timer.give_back(measured)
+            raise
+
+    async def commit_times(self) -> list[CommitTimes]:
+        return await self._read(commit_times.commit_times)
 
     async def workers(self) -> list[WorkerSeen]:
         return await self._read(serving.workers)
 
     async def unserved(self) -> list[Unserved]:
-        return await self._read(serving.unserved)
+        return await self._read(unserved.unserved)
 
     async def now(self) -> float:
         return await self._read(lambda session: session.now)

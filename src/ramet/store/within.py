@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from ramet.store import tallying
 from ramet.store.errors import StoreBusy, StoreError
 from ramet.store.session import Session, StatementFailed
 from ramet.store.sqlite_session import SqliteSession, is_busy, store_error
@@ -41,7 +42,9 @@ def run_within(
             session.fence_base = base
             with session.savepoint():
                 session.start_verb()
-                return verb(session)
+                answer = verb(session)
+                tallying.write(session)
+            return answer
     except StatementFailed as error:
         raise StoreError(f"{path}: {error}") from error
     except sqlite3.Error as error:

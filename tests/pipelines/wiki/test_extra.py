@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ramet.pipelines.shared.errors import UserError
-from ramet.pipelines.shared.extras import import_extra
+from ramet.commands.errors import UserError
+from ramet.commands.extras import import_extra
 from ramet.pipelines.wiki.embedding import minilm as embed
 from ramet.pipelines.wiki.errors import WIKI_EXTRA
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph

@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from ramet import Client, InvalidKey, Task, url_key
+from ramet.commands.options import ask, check_folder, json_option
+from ramet.commands.terminal import emit, plain
 from ramet.pipelines.jobs import questions
 from ramet.pipelines.jobs.bounds import bounds_of
 from ramet.pipelines.jobs.checking import work_until_ended
@@ -20,8 +22,6 @@ from ramet.pipelines.jobs.options import database_option
 from ramet.pipelines.jobs.pipeline import app
 from ramet.pipelines.jobs.questions import Source
 from ramet.pipelines.jobs.switching import disable_source, enable_source
-from ramet.pipelines.shared.options import ask, check_folder, json_option
-from ramet.pipelines.shared.terminal import emit, plain
 
 EXIT_FAILED = 2
 """What was typed leads to nothing that can be taken."""

@@ -12,9 +12,9 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from ramet import Setting
+from ramet.commands.errors import one_line
 from ramet.pipelines.jobs.section import Section
 from ramet.pipelines.jobs.settings import PREFIX, JobsSettings
-from ramet.pipelines.shared.errors import one_line
 
 
 def _declared(section: str, model: type[Section]) -> list[Setting]:

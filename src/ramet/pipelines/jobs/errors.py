@@ -7,7 +7,7 @@ What a page or a board answers derives from :class:`Permanent` or :class:`Transi
 from __future__ import annotations
 
 from ramet import Permanent, Transient
-from ramet.pipelines.shared.errors import UserError
+from ramet.commands.errors import UserError
 
 JOBS_EXTRA = "'ramet[jobs]'"
 """The extra that installs what the pipeline needs, as a shell is told."""

@@ -15,14 +15,14 @@ from typing import Any
 import click
 
 from ramet import Client
+from ramet.commands.options import ask
+from ramet.commands.terminal import counted, plain
 from ramet.pipelines.jobs.app import app
 from ramet.pipelines.jobs.live import settings_in_force
 from ramet.pipelines.jobs.matching import Scored, scored_matches
 from ramet.pipelines.jobs.options import database_option
 from ramet.pipelines.jobs.showing import salary
 from ramet.pipelines.shared.files import harmless_cell, replaced, told
-from ramet.pipelines.shared.options import ask
-from ramet.pipelines.shared.terminal import counted, plain
 
 STANDARD_OUTPUT = "-"
 COLUMNS = (

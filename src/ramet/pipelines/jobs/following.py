@@ -14,9 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.text import Text
 
 from ramet import Client, LineageState, TaskState
-from ramet.pipelines.jobs.errors import NotFound
-from ramet.pipelines.jobs.kinds import COMPANY, LISTING, SCRAPE_SOURCE, SOURCE_DISCOVERY
-from ramet.pipelines.shared.terminal import (
+from ramet.commands.terminal import (
     STOPPING_NOW,
     EventLines,
     Lines,
@@ -26,6 +24,8 @@ from ramet.pipelines.shared.terminal import (
     span,
     stopping_words,
 )
+from ramet.pipelines.jobs.errors import NotFound
+from ramet.pipelines.jobs.kinds import COMPANY, LISTING, SCRAPE_SOURCE, SOURCE_DISCOVERY
 
 DUE = "due"
 """What a task waits for whose time has not come."""

@@ -11,14 +11,14 @@ import click
 from rich.text import Text
 
 from ramet import Client
+from ramet.commands.options import check_folder, json_option, person
+from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.pipelines.jobs.app import app
 from ramet.pipelines.jobs.configuring.config import read_config, sample, sample_text
 from ramet.pipelines.jobs.errors import InputError
 from ramet.pipelines.jobs.live import settings_in_force
 from ramet.pipelines.jobs.options import NO_PROFILE, database_option
 from ramet.pipelines.jobs.settings import PREFIX
-from ramet.pipelines.shared.options import check_folder, json_option, person
-from ramet.pipelines.shared.terminal import columns, console, counted, emit, plain
 
 NAMED_MAX = 5
 """Settings that a refusal names."""

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Client
+from ramet.commands.options import ask, json_option
+from ramet.commands.terminal import console, counted, emit, plain
 from ramet.pipelines.jobs import questions, showing
 from ramet.pipelines.jobs.app import app
 from ramet.pipelines.jobs.choosing import switched_off
 from ramet.pipelines.jobs.options import database_option
 from ramet.pipelines.jobs.questions import REJECTED, Listing
-from ramet.pipelines.shared.options import ask, json_option
-from ramet.pipelines.shared.terminal import console, counted, emit, plain
 
 LISTED_MAX = 1_000
 STATUSES = ("active", "pending_validation", "disabled", "failed", "suspect", "switched off")

@@ -10,6 +10,8 @@ import click
 from rich.text import Text
 
 from ramet import Client
+from ramet.commands.options import ask, json_option
+from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.pipelines.jobs import questions, showing
 from ramet.pipelines.jobs.app import app
 from ramet.pipelines.jobs.live import settings_in_force
@@ -18,8 +20,6 @@ from ramet.pipelines.jobs.questions import Match
 from ramet.pipelines.jobs.scoring.freshness import fresh_score
 from ramet.pipelines.jobs.scoring.scoring import priority_word
 from ramet.pipelines.jobs.settings import JobsSettings
-from ramet.pipelines.shared.options import ask, json_option
-from ramet.pipelines.shared.terminal import columns, console, counted, emit, plain
 
 PRIORITIES = ("High", "Medium", "Low")
 LISTED_MAX = 1_000

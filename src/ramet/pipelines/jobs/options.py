@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet.pipelines.shared import options
+from ramet.commands import options
 
 DATABASE = "jobs.db"
 

@@ -12,6 +12,8 @@ import click
 from rich.text import Text
 
 from ramet import Client, LineageState, Worker
+from ramet.commands.options import database_words, json_option
+from ramet.commands.terminal import console, counted, emit, plain, span
 from ramet.engine.ids import new_id
 from ramet.pipelines.jobs.acting import source_of
 from ramet.pipelines.jobs.bounds import bounds_of
@@ -22,8 +24,6 @@ from ramet.pipelines.jobs.live import settings_in_force
 from ramet.pipelines.jobs.options import NO_PROFILE, database_option
 from ramet.pipelines.jobs.pipeline import TARGET, app
 from ramet.pipelines.jobs.settings import JobsSettings
-from ramet.pipelines.shared.options import database_words, json_option
-from ramet.pipelines.shared.terminal import console, counted, emit, plain, span
 from ramet.pipelines.shared.working import look_on, quiet_guard, run_until, run_worker
 
 RUN = "jobs-run-"

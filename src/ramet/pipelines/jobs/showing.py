@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from ramet.commands.terminal import columns, plain, span
 from ramet.pipelines.jobs.questions import Company, Listing, Source
-from ramet.pipelines.shared.terminal import columns, plain, span
 
 DAY = 86_400.0
 STATUS_STYLES = {

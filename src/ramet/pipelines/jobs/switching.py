@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from ramet import Client, Context, Statement, TransactionRefused, Worker
+from ramet.commands.options import person
 from ramet.engine.ids import new_id
 from ramet.pipelines.jobs.app import app
 from ramet.pipelines.jobs.errors import JobsError
 from ramet.pipelines.jobs.kinds import SOURCE_RESOURCE
-from ramet.pipelines.shared.options import person
 
 SWITCH = "jobs.switch"
 SWITCHING = "jobs.switch"

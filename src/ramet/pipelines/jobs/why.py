@@ -11,13 +11,13 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ramet import Block, Client
+from ramet.commands.options import ask, json_option
+from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.pipelines.jobs import showing
 from ramet.pipelines.jobs.app import app
 from ramet.pipelines.jobs.errors import NotFound
 from ramet.pipelines.jobs.options import database_option
 from ramet.pipelines.jobs.reasons import Why, find_listings, refused_spawns, why_of
-from ramet.pipelines.shared.options import ask, json_option
-from ramet.pipelines.shared.terminal import columns, console, counted, emit, plain
 
 EXIT_WHICH = 1
 SKILLS_SHOWN = 12

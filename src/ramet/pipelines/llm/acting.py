@@ -7,6 +7,8 @@ import asyncio
 import click
 
 from ramet import Client, Worker
+from ramet.commands.options import ask, json_option, person
+from ramet.commands.terminal import counted, emit
 from ramet.engine.ids import new_id
 from ramet.model.cost import dollars
 from ramet.pipelines.llm.deleting import DELETE, DeletePayload
@@ -18,8 +20,6 @@ from ramet.pipelines.llm.pipeline import app
 from ramet.pipelines.llm.serving import work_on
 from ramet.pipelines.llm.settings import BATCH, BATCH_ITEM, ITEM
 from ramet.pipelines.llm.status import status_of
-from ramet.pipelines.shared.options import ask, json_option, person
-from ramet.pipelines.shared.terminal import counted, emit
 
 REVIVE_AT_ONCE = 500
 

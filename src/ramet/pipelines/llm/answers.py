@@ -19,10 +19,10 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError
 
+from ramet.commands.errors import one_line
 from ramet.pipelines.llm.errors import InputError
 from ramet.pipelines.llm.requests import canonical
 from ramet.pipelines.llm.schemas import WrongSchema, build, opened, schema_text, shortened, subschemas
-from ramet.pipelines.shared.errors import one_line
 
 DEPTH_MAX = 200
 """Levels of an answer."""

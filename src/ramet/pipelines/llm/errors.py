@@ -6,7 +6,7 @@ a provider answers derives from :class:`ProviderError`; the tasks decide by its 
 
 from __future__ import annotations
 
-from ramet.pipelines.shared.errors import UserError
+from ramet.commands.errors import UserError
 
 LLM_EXTRA = "'ramet[llm]'"
 """The extra that installs what the pipeline needs by default, as a shell is told."""

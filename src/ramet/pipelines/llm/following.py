@@ -6,12 +6,12 @@ import logging
 from typing import Protocol
 
 from ramet import Client, StoreError, Worker
+from ramet.commands.options import person
 from ramet.pipelines.llm.jobs import Job, find_job
 from ramet.pipelines.llm.pipeline import TARGET, app
 from ramet.pipelines.llm.polling import SCHEDULE
 from ramet.pipelines.llm.settings import POLL, PREFIX
 from ramet.pipelines.llm.status import JobStatus, status_of
-from ramet.pipelines.shared.options import person
 from ramet.pipelines.shared.working import look_on, run_watched, run_worker, tell_stopping
 
 CONCURRENCY = 16

@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from ramet import Client, StoreError
+from ramet.commands.options import ask, database_words, json_option
+from ramet.commands.terminal import console, counted, emit, plain
 from ramet.pipelines.llm import terminal
 from ramet.pipelines.llm.following import follow, has_worker
 from ramet.pipelines.llm.options import DATABASE, database_option, job_of
@@ -20,8 +22,6 @@ from ramet.pipelines.llm.reporting import output_rows
 from ramet.pipelines.llm.serving import exit_code, tell_end, work_on
 from ramet.pipelines.llm.settings import POLL
 from ramet.pipelines.llm.status import list_jobs, status_of
-from ramet.pipelines.shared.options import ask, database_words, json_option
-from ramet.pipelines.shared.terminal import console, counted, emit, plain
 
 SLOTS_SHOWN = 12
 JOBS_SHOWN = 50

@@ -7,10 +7,10 @@ from decimal import Decimal, InvalidOperation
 import click
 
 from ramet import Client
+from ramet.commands import options
 from ramet.model.cost import AMOUNT_MAX, NANO_DOLLARS
 from ramet.pipelines.llm.errors import JobNotFound, LlmError
 from ramet.pipelines.llm.jobs import Job, find_job
-from ramet.pipelines.shared import options
 
 DATABASE = "llm.db"
 

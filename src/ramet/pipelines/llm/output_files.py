@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, BinaryIO, Protocol
 
-from ramet.pipelines.shared.extras import import_extra
+from ramet.commands.extras import import_extra
 from ramet.pipelines.shared.files import harmless_cell
 
 GROUP_ROWS = 1_000

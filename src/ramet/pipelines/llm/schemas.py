@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
+from ramet.commands.errors import one_line
+from ramet.commands.extras import import_extra
 from ramet.pipelines.llm.errors import LLM_EXTRA
 from ramet.pipelines.llm.requests import canonical
-from ramet.pipelines.shared.errors import one_line
-from ramet.pipelines.shared.extras import import_extra
 
 BYTES_MAX = 65_536
 """Of a schema."""

@@ -7,6 +7,7 @@ import asyncio
 import click
 
 from ramet import Client
+from ramet.commands.terminal import console, emit
 from ramet.pipelines.llm import terminal
 from ramet.pipelines.llm.errors import LlmError
 from ramet.pipelines.llm.following import CONCURRENCY, serve, work_and_follow
@@ -15,7 +16,6 @@ from ramet.pipelines.llm.options import database_option, job_of
 from ramet.pipelines.llm.pipeline import app
 from ramet.pipelines.llm.preparing import missing_key
 from ramet.pipelines.llm.status import JobStatus, status_of
-from ramet.pipelines.shared.terminal import console, emit
 
 EXIT_UNFINISHED = 1
 """The job failed, was cancelled or is paused."""

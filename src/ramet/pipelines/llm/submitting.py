@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import click
 
 from ramet import PRESETS, Client, Policy
+from ramet.commands.options import check_folder, database_words, json_option, person
+from ramet.commands.terminal import emit, plain
 from ramet.model.cost import dollars
 from ramet.pipelines.llm.errors import LlmError
 from ramet.pipelines.llm.following import has_worker, wake
@@ -22,8 +24,6 @@ from ramet.pipelines.llm.pricing.estimate import lines
 from ramet.pipelines.llm.serving import work_on
 from ramet.pipelines.llm.settings import JobSettings
 from ramet.pipelines.llm.status import status_of
-from ramet.pipelines.shared.options import check_folder, database_words, json_option, person
-from ramet.pipelines.shared.terminal import emit, plain
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 RATE = click.FloatRange(min=0, min_open=True, max=1e9)

@@ -12,11 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
+from ramet.commands.terminal import Lines, columns, console, counted, emit, on_terminal, plain
 from ramet.model.cost import NANO_DOLLARS, dollars
 from ramet.pipelines.llm.app import NO_CEILING
 from ramet.pipelines.llm.pricing.choosing import span
 from ramet.pipelines.llm.status import ItemState, JobStatus
-from ramet.pipelines.shared.terminal import Lines, columns, console, counted, emit, on_terminal, plain
 
 STYLES = {
     "queued": "cyan", "running": "blue", "paused": "yellow", "succeeded": "green", "failed": "red",

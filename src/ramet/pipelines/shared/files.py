@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ramet.pipelines.shared.errors import UserError, one_line
+from ramet.commands.errors import UserError, one_line
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import click
 
 from ramet import Worker
-from ramet.pipelines.shared.terminal import stopping_words
+from ramet.commands.terminal import stopping_words
 
 Seen = TypeVar("Seen")
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import click
 
 from ramet import Client
-from ramet.pipelines.shared.options import ask, json_option, person
-from ramet.pipelines.shared.terminal import counted, emit, plain
+from ramet.commands.options import ask, json_option, person
+from ramet.commands.terminal import counted, emit, plain
 from ramet.pipelines.wiki.errors import RunNotFound, WikiError
 from ramet.pipelines.wiki.expanding import Prepared
 from ramet.pipelines.wiki.mending import Excluded, RetryPayload, begin_retry, exclude_titles, find_titles

@@ -12,9 +12,9 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from ramet.commands.options import ask, json_option
+from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.model.keys import InvalidKey, title_key
-from ramet.pipelines.shared.options import ask, json_option
-from ramet.pipelines.shared.terminal import columns, console, counted, emit, plain
 from ramet.pipelines.wiki import terminal
 from ramet.pipelines.wiki.embedding.opening import NONE
 from ramet.pipelines.wiki.errors import NotInGraph

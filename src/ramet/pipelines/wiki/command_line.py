@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from ramet.pipelines.shared.options import database_words, short_path
+from ramet.commands.options import database_words, short_path
 from ramet.pipelines.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings
 from ramet.pipelines.wiki.sources.opening import BUNDLED
 

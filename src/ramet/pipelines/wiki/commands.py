@@ -14,8 +14,8 @@ import click
 from rich.live import Live
 
 from ramet import Client
-from ramet.pipelines.shared.options import ask, json_option
-from ramet.pipelines.shared.terminal import console, counted, emit, on_terminal
+from ramet.commands.options import ask, json_option
+from ramet.commands.terminal import console, counted, emit, on_terminal
 from ramet.pipelines.shared.web.addresses import host_and_port, is_private_host
 from ramet.pipelines.wiki import acting, asking, demonstration, serving, terminal
 from ramet.pipelines.wiki.driving import CONCURRENCY, LOOK_SECONDS

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Block, Client
-from ramet.pipelines.shared.terminal import console, counted, plain
+from ramet.commands.terminal import console, counted, plain
 from ramet.pipelines.wiki import questions, terminal
 from ramet.pipelines.wiki.errors import WikiError
 from ramet.pipelines.wiki.graphs.searching import search_graph

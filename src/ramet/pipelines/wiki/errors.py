@@ -6,7 +6,7 @@ Every error a user can cause is a `UserError`: a `WikiError`, or one of `ramet.p
 from __future__ import annotations
 
 from ramet import Permanent, Transient
-from ramet.pipelines.shared.errors import UserError
+from ramet.commands.errors import UserError
 
 WIKI_EXTRA = "'ramet[wiki]'"
 """The extra that installs what the pipeline needs by default, as a shell is told."""

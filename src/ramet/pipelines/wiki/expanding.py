@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ramet import Client, LineageState, RetryAfter, TaskOptions, Transient
-from ramet.pipelines.shared.errors import one_line
+from ramet.commands.errors import one_line
 from ramet.pipelines.wiki import questions
 from ramet.pipelines.wiki.driving import CONCURRENCY, View, work_through
 from ramet.pipelines.wiki.embedding.base import Embedder

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ramet import Context, Outcome, TaskState
-from ramet.pipelines.shared.errors import UserError
+from ramet.commands.errors import UserError
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.graphs.base import GraphAlias, GraphLink, GraphStore
 from ramet.pipelines.wiki.levels import OFFERS_PER_ROUND_MAX, Link, Planner, Seen, beyond, offered, within

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from ramet import Client, Context, LineageState, Task, TaskState, Worker
+from ramet.commands.options import person
 from ramet.model.keys import InvalidKey, title_key
-from ramet.pipelines.shared.options import person
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.errors import NotInRun, WikiError
 from ramet.pipelines.wiki.levels import OFFERS_PER_ROUND_MAX

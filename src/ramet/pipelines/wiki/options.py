@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ramet.pipelines.shared import options
+from ramet.commands import options
 from ramet.pipelines.wiki.runs import find_run
 from ramet.pipelines.wiki.sources.dataset import default_data_dir
 from ramet.pipelines.wiki.tasks import app

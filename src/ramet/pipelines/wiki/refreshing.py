@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from ramet import Client, Context, Limits, LineageState, Outcome
-from ramet.pipelines.shared.errors import UserError
+from ramet.commands.errors import UserError
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.graphs.base import GraphAlias, GraphStore
 from ramet.pipelines.wiki.leveling import LEVEL_ATTEMPTS, SOURCES_PER_READ, all_ended, known_among, to_draw

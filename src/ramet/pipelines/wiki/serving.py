@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ramet import Client, Worker
-from ramet.pipelines.shared.errors import UserError
+from ramet.commands.errors import UserError
 from ramet.pipelines.shared.working import quiet_guard, run_worker
 from ramet.pipelines.wiki.driving import CONCURRENCY
 from ramet.pipelines.wiki.embedding.opening import open_embedder

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-from ramet.pipelines.shared.errors import one_line
+from ramet.commands.errors import one_line
 from ramet.pipelines.wiki.errors import WikiError
 
 BUSY_SECONDS = 30.0

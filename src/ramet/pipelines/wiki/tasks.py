@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from ramet import App, BatchContext, Context, Limits, Outcome, RetryAfter, SyncContext, title_key
-from ramet.pipelines.shared.errors import UserError
+from ramet.commands.errors import UserError
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.articles import Article
 from ramet.pipelines.wiki.embedding.base import section_text

@@ -18,8 +18,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from ramet.pipelines.shared.options import short_path
-from ramet.pipelines.shared.terminal import (
+from ramet.commands.options import short_path
+from ramet.commands.terminal import (
     STOPPING_NOW,
     EventLines,
     Lines,

@@ -11,8 +11,8 @@ import click
 from rich.text import Text
 
 from ramet import Client, LineageState
-from ramet.pipelines.shared.options import check_folder, database_words
-from ramet.pipelines.shared.terminal import console, emit, on_terminal, plain
+from ramet.commands.options import check_folder, database_words
+from ramet.commands.terminal import console, emit, on_terminal, plain
 from ramet.pipelines.wiki import terminal
 from ramet.pipelines.wiki.command_line import command_of
 from ramet.pipelines.wiki.driving import CONCURRENCY, View, work_through

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from ramet import Client, Context
+from ramet.commands.extras import ExtraMissing
 from ramet.pipelines.jobs.ai.asking import Unanswered, ask, asking
 from ramet.pipelines.jobs.ai.questions import COMPANY, MARK, CompanyReply
 from ramet.pipelines.jobs.ai.settings import ModelSettings
 from ramet.pipelines.llm.errors import Ambiguous, LlmError, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.pipelines.llm.providers.base import Answer, AnswerState, Usage
-from ramet.pipelines.shared.extras import ExtraMissing
 from ramet.testing import fresh_client
 from tests.pipelines.jobs.ai.model import COST, SETTINGS, Said, app_doing, run, speaking
 

@@ -7,11 +7,11 @@ import json
 
 import pytest
 
+from ramet.commands.errors import UserError
 from ramet.pipelines.jobs.errors import Gone, Refused, Trouble
 from ramet.pipelines.jobs.web.fetching import CONNECT_VARIABLE, fetcher, fetching
 from ramet.pipelines.jobs.web.request import Request
 from ramet.pipelines.jobs.web.settings import FetchSettings
-from ramet.pipelines.shared.errors import UserError
 from tests.pipelines.jobs.world.messages import JSON, Reply, html
 from tests.pipelines.jobs.world.openings import made_up
 from tests.pipelines.jobs.world.plays import redirect, trouble

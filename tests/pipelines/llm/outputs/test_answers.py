@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ramet.commands.extras import ExtraMissing
 from ramet.pipelines.llm.answers import Check, InvalidAnswer, open_check, open_model, schema_of
 from ramet.pipelines.llm.errors import InputError
 from ramet.pipelines.llm.schemas import LOOKS_MAX, LOOKS_UNEVALUATED_MAX, WrongSchema, check_schema
-from ramet.pipelines.shared.extras import ExtraMissing
 
 PERSON = "tests.pipelines.llm.outputs.models:Person"
 ITEMS = {

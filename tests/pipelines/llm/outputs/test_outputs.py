@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
+from ramet.commands.extras import ExtraMissing
 from ramet.pipelines.llm.outputs import COLUMNS, OutputRow, format_of, open_output, write_rows
 from ramet.pipelines.llm.providers.base import Usage
-from ramet.pipelines.shared.extras import ExtraMissing
 from ramet.pipelines.shared.files import OutputError
 
 GOOD = OutputRow(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.pipelines.shared.errors import UserError
+from ramet.commands.errors import UserError
 from ramet.pipelines.shared.web.mapping import Mapped, is_number
 
 HERE = ("127.0.0.1", 8443)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.pipelines.shared.extras import ExtraMissing
+from ramet.commands.extras import ExtraMissing
 from ramet.pipelines.wiki.embedding.endpoint_spec import Endpoint, key_for, read_endpoint
 from ramet.pipelines.wiki.embedding.groups import group_by_length
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder

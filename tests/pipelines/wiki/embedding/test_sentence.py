@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ramet.pipelines.shared.extras import ExtraMissing
+from ramet.commands.extras import ExtraMissing
 from ramet.pipelines.wiki.embedding.opening import open_embedder
 from ramet.pipelines.wiki.embedding.sentence import SentenceEmbedder
 from ramet.pipelines.wiki.errors import EmbedderError

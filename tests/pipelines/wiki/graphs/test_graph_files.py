@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.pipelines.shared.extras import ExtraMissing
+from ramet.commands.extras import ExtraMissing
 from ramet.pipelines.wiki.articles import Article
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.errors import GraphBusy, GraphError, GraphMismatch

@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 from pydantic import ValidationError
 
 from ramet import Context, CostRefused
+from ramet.commands.errors import UserError, one_line
 from ramet.pipelines.jobs.ai.questions import Reply, Step
 from ramet.pipelines.jobs.ai.settings import ModelSettings
 from ramet.pipelines.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
@@ -28,7 +29,6 @@ from ramet.pipelines.llm.pricing.prices import Price, cost_of, price_of, reserve
 from ramet.pipelines.llm.providers.base import Answer, AnswerState, Mode, Provider, Submission
 from ramet.pipelines.llm.providers.opening import open_provider
 from ramet.pipelines.llm.requests import Request
-from ramet.pipelines.shared.errors import UserError, one_line
 
 log = logging.getLogger("ramet.jobs.model")
 

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ramet.commands.extras import import_extra
 from ramet.pipelines.jobs.errors import JOBS_EXTRA
-from ramet.pipelines.shared.extras import import_extra
 
 HOSTS_MAX = 1_000
 """Whose rules are kept in memory; those asked for longest ago go first."""

@@ -12,12 +12,12 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ramet.commands.errors import one_line
 from ramet.pipelines.llm.errors import InputError
 from ramet.pipelines.llm.inputs.lines import text_lines
 from ramet.pipelines.llm.inputs.parameters import LIMIT_NAMES
 from ramet.pipelines.llm.inputs.templates import Template
 from ramet.pipelines.llm.inputs.values import Wrong, shown, unknown
-from ramet.pipelines.shared.errors import one_line
 
 _TEXTS = frozenset(
     {"id", "custom_id", "prompt", "system", "model", "stop", "reasoning_effort", "verbosity", "user"}

@@ -7,11 +7,11 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ramet.commands.errors import one_line
 from ramet.pipelines.llm.errors import InputError
 from ramet.pipelines.llm.inputs.lines import text_lines
 from ramet.pipelines.llm.inputs.templates import Template
 from ramet.pipelines.llm.inputs.values import Wrong, shown
-from ramet.pipelines.shared.errors import one_line
 
 
 def json_records(

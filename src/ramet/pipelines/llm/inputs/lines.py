@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from ramet.commands.errors import one_line
 from ramet.pipelines.llm.errors import InputError
-from ramet.pipelines.shared.errors import one_line
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _PIECE_BYTES = 1 << 20

@@ -12,11 +12,11 @@ from decimal import ROUND_CEILING, Decimal
 from difflib import get_close_matches
 from typing import Any
 
+from ramet.commands.extras import import_extra
 from ramet.pipelines.llm.errors import LLM_EXTRA, LlmError, UnknownModel
 from ramet.pipelines.llm.pricing.rates import Price, Tier, bound, cost_of
 from ramet.pipelines.llm.pricing.tokens import estimated_tokens
 from ramet.pipelines.llm.requests import Request
-from ramet.pipelines.shared.extras import import_extra
 
 __all__ = ["Price", "Tier", "cost_of", "estimated_tokens", "given_price", "price_of", "reserve_amount"]
 

@@ -16,8 +16,8 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
+from ramet.commands.extras import import_extra
 from ramet.pipelines.llm.requests import Request, canonical
-from ramet.pipelines.shared.extras import import_extra
 
 REQUEST_TOKENS = 16
 """What a provider puts around a conversation."""

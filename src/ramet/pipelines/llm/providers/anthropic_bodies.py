@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ramet.commands.extras import import_extra
 from ramet.pipelines.llm.errors import Refused
 from ramet.pipelines.llm.providers.anthropic_client import ANTHROPIC_EXTRA
 from ramet.pipelines.llm.requests import Request
-from ramet.pipelines.shared.extras import import_extra
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ramet.commands.errors import one_line
+from ramet.commands.extras import import_extra
 from ramet.pipelines.llm.errors import LLM_EXTRA, Ambiguous, LlmError, NotSent, ProviderError, Refused
 from ramet.pipelines.llm.providers.base import Rate
 from ramet.pipelines.llm.providers.openai_faults import fault_of
 from ramet.pipelines.llm.providers.openai_rates import rates_from
-from ramet.pipelines.shared.errors import one_line
-from ramet.pipelines.shared.extras import import_extra
 
 if TYPE_CHECKING:
     import httpx2

@@ -31,9 +31,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ramet.commands.errors import one_line
 from ramet.pipelines.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.pipelines.llm.providers.openai_rates import retry_after_seconds
-from ramet.pipelines.shared.errors import one_line
 
 TOLD_CHARACTERS_MAX = 200
 """Of what a provider says about a fault that are repeated."""

@@ -8,13 +8,13 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
+from ramet.commands.errors import one_line
 from ramet.pipelines.llm.errors import Refused
 from ramet.pipelines.llm.providers.base import Answer, AnswerState
 from ramet.pipelines.llm.providers.openai_answers import failed, read_chat, read_response, unreadable
 from ramet.pipelines.llm.providers.openai_bodies import chat_body, response_body
 from ramet.pipelines.llm.providers.openai_faults import told
 from ramet.pipelines.llm.requests import Request
-from ramet.pipelines.shared.errors import one_line
 
 CHAT_ENDPOINT = "/v1/chat/completions"
 RESPONSES_ENDPOINT = "/v1/responses"

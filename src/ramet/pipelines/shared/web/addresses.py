@@ -16,8 +16,8 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from ramet import Transient
-from ramet.pipelines.shared.errors import UserError
-from ramet.pipelines.shared.extras import import_extra
+from ramet.commands.errors import UserError
+from ramet.commands.extras import import_extra
 from ramet.pipelines.shared.web.mapping import Mapped
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

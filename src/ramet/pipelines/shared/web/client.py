@@ -19,8 +19,8 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 import idna
 
 from ramet import Transient
-from ramet.pipelines.shared.errors import one_line
-from ramet.pipelines.shared.extras import import_extra
+from ramet.commands.errors import one_line
+from ramet.commands.extras import import_extra
 from ramet.pipelines.shared.web.addresses import GuardedBackend, Resolve, WebError, host_and_port, joined, resolve
 from ramet.pipelines.shared.web.mapping import Mapped
 

@@ -12,7 +12,7 @@ import re
 import socket
 from typing import NamedTuple
 
-from ramet.pipelines.shared.errors import UserError
+from ramet.commands.errors import UserError
 
 _RULE = re.compile(
     r"(?P<host>\*|(?:\*\.)?[a-z0-9_.-]{1,253})(?::(?P<port>\d{1,5}))?=(?P<to>\S{1,260}):(?P<to_port>\d{1,5})"

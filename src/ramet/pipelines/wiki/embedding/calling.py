@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ramet import RetryAfter
-from ramet.pipelines.shared.errors import one_line
-from ramet.pipelines.shared.extras import import_extra
+from ramet.commands.errors import one_line
+from ramet.commands.extras import import_extra
 from ramet.pipelines.wiki.embedding.endpoint_spec import KEY, Endpoint
 from ramet.pipelines.wiki.errors import WIKI_EXTRA, EmbedderBusy, EmbedderError, WikiError
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ramet.pipelines.shared.extras import import_extra
+from ramet.commands.extras import import_extra
 from ramet.pipelines.wiki.embedding.base import Vector
 from ramet.pipelines.wiki.embedding.groups import group_by_length
 from ramet.pipelines.wiki.errors import WIKI_EXTRA, DatasetError

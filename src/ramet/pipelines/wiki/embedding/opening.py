@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from ramet.pipelines.shared.extras import ExtraMissing
+from ramet.commands.extras import ExtraMissing
 from ramet.pipelines.wiki.embedding.base import Embedder
 from ramet.pipelines.wiki.embedding.endpoint import EndpointEmbedder
 from ramet.pipelines.wiki.embedding.endpoint_spec import key_for, read_endpoint

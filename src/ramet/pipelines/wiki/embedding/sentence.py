@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ramet.pipelines.shared.errors import one_line
-from ramet.pipelines.shared.extras import import_extra
+from ramet.commands.errors import one_line
+from ramet.commands.extras import import_extra
 from ramet.pipelines.wiki.embedding.base import Vector
 from ramet.pipelines.wiki.errors import EmbedderError
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
-from ramet.pipelines.shared.errors import one_line
+from ramet.commands.errors import one_line
 from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.graphs.base import GraphStore
 

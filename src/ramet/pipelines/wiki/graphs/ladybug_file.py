@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ramet.pipelines.shared.errors import one_line
-from ramet.pipelines.shared.extras import import_extra
+from ramet.commands.errors import one_line
+from ramet.commands.extras import import_extra
 from ramet.pipelines.wiki.errors import WIKI_EXTRA, GraphError
 from ramet.pipelines.wiki.graphs.locks import GraphLocks
 

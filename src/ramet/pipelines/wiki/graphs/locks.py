@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ramet.pipelines.shared.errors import one_line
+from ramet.commands.errors import one_line
 from ramet.pipelines.wiki.errors import GraphBusy, GraphError
 
 

@@ -6,7 +6,7 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
-from ramet.pipelines.shared.errors import one_line
+from ramet.commands.errors import one_line
 from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.graphs.base import GraphCounts
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from xml.parsers import expat
 
+from ramet.commands.errors import one_line
 from ramet.model.keys import InvalidKey
-from ramet.pipelines.shared.errors import one_line
 from ramet.pipelines.wiki.errors import SourceError
 from ramet.pipelines.wiki.pages import Markup, Reason, Refusal
 from ramet.pipelines.wiki.sources.dump_elements import DumpElements, DumpPage, NotADump

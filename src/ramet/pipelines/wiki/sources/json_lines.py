@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ramet.commands.errors import one_line
 from ramet.model.keys import InvalidKey, title_key
-from ramet.pipelines.shared.errors import one_line
 from ramet.pipelines.wiki.errors import SourceError
 from ramet.pipelines.wiki.pages import Markup, Reason, Refusal
 from ramet.pipelines.wiki.sources.packed import Progress, unpacked

@@ -17,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ramet import RetryAfter
-from ramet.pipelines.shared.errors import one_line
+from ramet.commands.errors import one_line
 from ramet.pipelines.shared.web.client import Answer, AnswerTooLarge, ServerTrouble, WebClient
 from ramet.pipelines.wiki.errors import SourceError
 from ramet.pipelines.wiki.sources.gate import Gate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-from ramet.pipelines.shared.extras import import_extra
+from ramet.commands.extras import import_extra
 from ramet.pipelines.wiki.errors import WIKI_EXTRA
 
 

@@ -23,7 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ramet.pipelines.shared.errors import one_line
+from ramet.commands.errors import one_line
 from ramet.pipelines.wiki.errors import SourceError
 from ramet.pipelines.wiki.pages import Markup, Reason, Refusal
 from ramet.pipelines.wiki.sources.packed import Progress

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from ramet.pipelines.shared.terminal import Lines, columns, console, counted, plain, span
+from ramet.commands.terminal import Lines, columns, console, counted, plain, span
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from ramet import App, Client
-from ramet.pipelines.shared.errors import UserError
+from ramet.commands.errors import UserError
 
 Answer = TypeVar("Answer")
 Command = TypeVar("Command", bound=Callable[..., Any])

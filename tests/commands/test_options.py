@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from ramet import App, Client, StoreError
-from ramet.pipelines.shared.errors import UserError
-from ramet.pipelines.shared.options import (
+from ramet.commands.errors import UserError
+from ramet.commands.options import (
     ask,
     check_folder,
     database_option,

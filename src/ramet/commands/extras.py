@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ramet.pipelines.shared.errors import UserError
+from ramet.commands.errors import UserError
 
 
 class ExtraMissing(UserError):

@@ -1,0 +1,106 @@
+"""The part of the client that pages and commands watch a large database with.
+
+Every answer looks at a bounded number of rows, however many there are, and says where it stopped counting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ramet.engine.gathered import NOTE
+from ramet.model.task import TaskState
+from ramet.model.views import Branch, KindState, LineagePage, Present, TaskCheckpoint, TwigPage
+from ramet.store.base import Store
+
+
+class ViewsClient:
+    """See :class:`ramet.engine.client.Client`."""
+
+    store: Store
+
+    async def present(self) -> Present:
+        """What is live at this moment and what it waits for, each counted up to 10,000."""
+        return await self.store.present()
+
+    async def lineage_page(
+        self, *, states: Iterable[str] = (), limit: int = 50, before: str | None = None
+    ) -> LineagePage:
+        """Lineages, newest first, a page at a time.
+
+        Args:
+            states: only lineages in these; empty for all.
+            limit: at most so many (1,000).
+            before: :attr:`~ramet.LineagePage.next_before` of the page before this one.
+
+        Raises:
+            ValueError: ``before`` is not of an earlier page.
+        """
+        return await self.store.lineage_page(states=states, limit=limit, before=before)
+
+    async def branches(self, *, tracking_id: str | None = None, parent_id: str | None = None) -> tuple[Branch, ...]:
+        """The roots of a lineage, or the children of a task, by kind and state: what a tree shows of very many.
+
+        The first 5,000 are looked at. When there are more, every count says so.
+
+        Raises:
+            ValueError: not one of ``tracking_id`` and ``parent_id`` was given.
+        """
+        _one_of(tracking_id, parent_id)
+        return await self.store.branches(tracking_id=tracking_id, parent_id=parent_id)
+
+    async def twigs(
+        self,
+        *,
+        tracking_id: str | None = None,
+        parent_id: str | None = None,
+        kind: str,
+        state: TaskState | str,
+        limit: int = 50,
+        after: int = 0,
+    ) -> TwigPage:
+        """The tasks of one branch (:meth:`branches`) with how many children each has, a page at a time (at most 1,000).
+
+        One page looks at 5,000 roots or children, so it may have fewer tasks than asked for, or none, and still name
+        where to go on.
+
+        Raises:
+            ValueError: not one of ``tracking_id`` and ``parent_id`` was given, or there is no such state.
+        """
+        _one_of(tracking_id, parent_id)
+        return await self.store.twigs(
+            tracking_id=tracking_id,
+            parent_id=parent_id,
+            kind=kind,
+            state=TaskState(state).value,
+            limit=limit,
+            after=after,
+        )
+
+    async def checkpoint(self, task_id: str) -> TaskCheckpoint | None:
+        """What a task kept of its work so far, also after its end: pipeline_state and progress.
+
+        None when it kept nothing, or there is no such task.
+        """
+        found = await self.store.checkpoint(task_id)
+        if found is None or not isinstance(found.pipeline_state, dict):
+            return found
+        state = {name: value for name, value in found.pipeline_state.items() if name != NOTE}
+        return found._replace(pipeline_state=state or None)
+
+    async def deepest(self, tracking_ids: Iterable[str]) -> dict[str, int]:
+        """The largest spawn depth that each of these lineages reached (the first 1,000); those without a task are
+        absent. One look at an index for each."""
+        return await self.store.deepest(tracking_ids)
+
+    async def lineage_counts(self, tracking_id: str) -> tuple[KindState, ...]:
+        """The tasks of a lineage by kind and state.
+
+        Live and unsuccessful tasks are looked at first, then successful ones, 20,000 of each at most; where there are
+        more, their counts say so. The numbers on the lineage itself are exact (:class:`ramet.Lineage`).
+        """
+        return await self.store.lineage_counts(tracking_id)
+
+
+def _one_of(tracking_id: str | None, parent_id: str | None) -> None:
+    if (tracking_id is None) == (parent_id is None):
+        raise ValueError("give a tracking_id for the roots of a lineage, or a parent_id for the children of a task")

@@ -1,0 +1,162 @@
+"""A lineage as a tree of very many tasks: branches by kind and state, pages of each, and counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from itertools import islice
+from typing import NamedTuple
+
+from ramet.model.task import TaskState
+from ramet.model.views import (
+    BRANCH_LOOKS_MAX,
+    CHILDREN_MAX,
+    LINEAGE_LOOKS_MAX,
+    Branch,
+    Count,
+    KindState,
+    TaskCheckpoint,
+    Twig,
+    TwigPage,
+)
+from ramet.store.querying import FROM_TASKS, LIMIT_MAX, TASK_LIST, task_of
+from ramet.store.session import Row, Session
+
+_UNSUCCESSFUL = (TaskState.CANCELLED, TaskState.FAILED, TaskState.FILTERED, TaskState.SKIPPED)
+UNSUCCESSFUL_LOOKS_MAX = 5_000
+"""So many tasks of each unsuccessful state are looked at for the counts of a lineage."""
+
+
+class _Of(NamedTuple):
+    """What tasks grew from: a condition that fixes the leading columns of an index whose order is the numbers'."""
+
+    where: str
+    value: str
+
+
+def _of(tracking_id: str | None, parent_id: str | None) -> _Of:
+    if parent_id is not None:
+        return _Of("t.parent_id = ?", parent_id)
+    assert tracking_id is not None, "neither a lineage nor a parent"
+    return _Of("t.tracking_id = ? AND t.spawn_depth = 0", tracking_id)
+
+
+def branches(session: Session, tracking_id: str | None, parent_id: str | None) -> tuple[Branch, ...]:
+    """The first roots or children by kind and state, the largest branches first."""
+    of = _of(tracking_id, parent_id)
+    rows = session.rows(
+        "SELECT kind, state, spawn_depth, COUNT(*), MAX(grown) FROM (SELECT t.kind, t.spawn_depth, "
+        "COALESCE(t.state, l.state) AS state, "
+        "CASE WHEN EXISTS (SELECT 1 FROM ramet_tasks c WHERE c.parent_id = t.id) THEN 1 ELSE 0 END "
+        f"AS grown FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq WHERE {of.where} "
+        "ORDER BY t.seq LIMIT ?) c GROUP BY kind, state, spawn_depth",
+        (of.value, BRANCH_LOOKS_MAX + 1),
+    )
+    more = sum(row[3] for row in rows) > BRANCH_LOOKS_MAX
+    found = [Branch(kind, state, Count(number, more), depth, grown == 1) for kind, state, depth, number, grown in rows]
+    return tuple(sorted(found, key=lambda branch: (-branch.tasks.number, branch.kind, branch.state)))
+
+
+def twigs(
+    session: Session,
+    *,
+    tracking_id: str | None,
+    parent_id: str | None,
+    kind: str,
+    state: str,
+    limit: int,
+    after: int,
+) -> TwigPage:
+    """The next tasks of one branch. They are among others, of which one page looks at a bounded number."""
+    of, most = _of(tracking_id, parent_id), max(1, min(limit, LIMIT_MAX))
+    end = session.rows(
+        f"SELECT t.seq FROM ramet_tasks t WHERE {of.where} AND t.seq > ? ORDER BY t.seq LIMIT 1 OFFSET ?",
+        (of.value, after, BRANCH_LOOKS_MAX - 1),
+    )
+    until, values = ("", ()) if not end else (" AND t.seq <= ?", end[0])
+    seqs = [
+        seq
+        for (seq,) in session.rows(
+            f"SELECT t.seq FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq WHERE {of.where} AND t.seq > ?"
+            f"{until} AND t.kind || '' = ? AND COALESCE(t.state, l.state) = ? ORDER BY t.seq LIMIT ?",
+            (of.value, after, *values, kind, state, most + 1),
+        )
+    ]
+    looked_at = end[0][0] if end else None
+    next_after = seqs[most - 1] if len(seqs) > most else looked_at
+    return TwigPage(_twigs(session, seqs[:most]), next_after)
+
+
+def _twigs(session: Session, seqs: list[int]) -> tuple[Twig, ...]:
+    listed, values = session.members(seqs)
+    rows = session.rows(
+        "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM ramet_tasks c WHERE c.parent_id = t.id LIMIT ?) c), "
+        f"{TASK_LIST} {FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq",
+        (CHILDREN_MAX + 1, values),
+    )
+    return tuple(Twig(task_of(row[1:]), Count(min(row[0], CHILDREN_MAX), row[0] > CHILDREN_MAX)) for row in rows)
+
+
+# --- one task, one number
+
+
+def checkpoint(session: Session, task_id: str) -> TaskCheckpoint | None:
+    """What a task kept of its work so far."""
+    found = session.rows(
+        "SELECT c.pipeline_state, c.progress, c.updated_at FROM ramet_tasks t "
+        "JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.id = ?",
+        (task_id,),
+    )
+    if not found:
+        return None
+    state, progress = (None if text is None else json.loads(text) for text in found[0][:2])
+    return TaskCheckpoint(state, progress, found[0][2])
+
+
+def deepest(session: Session, tracking_ids: Iterable[str]) -> dict[str, int]:
+    """The largest spawn depth of each lineage: the last entry of its stretch of an index."""
+    listed, values = session.members(list(islice(tracking_ids, LIMIT_MAX)))
+    rows = session.rows(
+        "SELECT g.tracking_id, (SELECT MAX(t.spawn_depth) FROM ramet_tasks t WHERE t.tracking_id = g.tracking_id) "
+        f"FROM ramet_lineages g WHERE g.tracking_id IN {listed}",
+        (values,),
+    )
+    return {name: depth for name, depth in rows if depth is not None}
+
+
+# --- counts of a lineage
+
+
+def lineage_counts(session: Session, tracking_id: str) -> tuple[KindState, ...]:
+    """Tasks by kind and state: live ones, the first of each unsuccessful state, the successful among the first."""
+    found = _counted(
+        session.rows(
+            "SELECT kind, state, why, COUNT(*), AVG(spawn_depth) FROM (SELECT kind, state, spawn_depth, "
+            "CASE WHEN state = 'pending' THEN wait WHEN lease_until <= ? THEN 'stale' END AS why "
+            "FROM ramet_live WHERE tracking_id = ? LIMIT ?) c GROUP BY kind, state, why",
+            (session.now, tracking_id, LINEAGE_LOOKS_MAX + 1),
+        ),
+        LINEAGE_LOOKS_MAX,
+    )
+    for state in _UNSUCCESSFUL:
+        rows = session.rows(
+            "SELECT kind, state, NULL, COUNT(*), AVG(spawn_depth) FROM (SELECT t.kind, u.state, u.spawn_depth "
+            "FROM ramet_unsuccessful u JOIN ramet_tasks t ON t.seq = u.seq WHERE u.tracking_id = ? AND u.state = ? "
+            "ORDER BY u.seq LIMIT ?) c GROUP BY kind, state",
+            (tracking_id, state.value, UNSUCCESSFUL_LOOKS_MAX + 1),
+        )
+        found += _counted(rows, UNSUCCESSFUL_LOOKS_MAX)
+    looked_at = session.rows(
+        "SELECT kind, state, NULL, COUNT(*), AVG(spawn_depth) FROM (SELECT t.kind, t.state, t.spawn_depth "
+        "FROM ramet_tasks t WHERE t.tracking_id = ? ORDER BY t.spawn_depth, t.seq LIMIT ?) c GROUP BY kind, state",
+        (tracking_id, LINEAGE_LOOKS_MAX + 1),
+    )
+    found += [row for row in _counted(looked_at, LINEAGE_LOOKS_MAX) if row.state == TaskState.SUCCESS]
+    return tuple(sorted(found, key=lambda row: (row.kind, row.state, row.wait or "")))
+
+
+def _counted(rows: list[Row], most: int) -> list[KindState]:
+    more = sum(row[3] for row in rows) > most
+    return [
+        KindState(kind, state, wait, Count(number, more), float(depth)) for kind, state, wait, number, depth in rows
+    ]

@@ -1,0 +1,274 @@
+"""OpenTelemetry traces (extra ``traces``): one lineage is one trace, whatever processes and machines its tasks run on.
+
+A span of a task lasts from its creation to its end and is a child of its parent task's span; attempts are its children,
+and what a handler does nests below its attempt. All ids are derived (:mod:`ramet.model.tracing`): nothing is stored or
+sent along. Payloads and results are never attributes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from opentelemetry import context, trace
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, Status, StatusCode, TraceFlags
+from opentelemetry.util.types import AttributeValue
+
+from ramet.engine.observing import Running, traces_ratio
+from ramet.engine.work import Work, work_of
+from ramet.model import events as ev
+from ramet.model.guard import BlockReason
+from ramet.model.task import TERMINAL, Task, TaskState
+from ramet.model.tracing import attempt_span_id, sampled, task_span_id, trace_id
+from ramet.store.base import Claimed, NewLineage, Settled, Settlement, SpawnAnswer, Submitted
+from ramet.telemetry.exporting import DerivedIds, close, make_provider
+
+Attributes = dict[str, AttributeValue]
+
+KEY_CHARACTERS_MAX = 200
+TEXT_CHARACTERS_MAX = 500
+EVENTS_MAX = 100
+"""Spawn decisions that one span names; more are counted."""
+LINKS_MAX = 100
+_NANOSECONDS = 1_000_000_000
+_OUTCOMES: dict[type[object], str] = {
+    ev.Complete: "success",
+    ev.Filter: "filtered",
+    ev.Skip: "skipped",
+    ev.Fail: "error",
+    ev.Error: "error",
+    ev.Snooze: "snooze",
+    ev.Continue: "continue",
+    ev.HandBack: "returned",
+}
+"""The outcome of an attempt (:class:`ramet.model.task.Attempt`) by what its handler asked for."""
+_WITH_INPUT = ("ValidationError",)
+"""Errors whose messages quote what a task carries."""
+
+
+def make() -> Traces:
+    """The observer that the entry point ``traces`` names.
+
+    Raises:
+        ValueError: the environment asks for something that there is not.
+    """
+    ids = DerivedIds()
+    return Traces(make_provider(ids, traces_ratio()), ids, traces_ratio())
+
+
+class Traces:
+    """Makes spans of what it is told. See :class:`ramet.engine.observing.Observer`."""
+
+    def __init__(self, provider: TracerProvider, ids: DerivedIds, ratio: float) -> None:
+        self._provider, self._ids, self._ratio = provider, ids, ratio
+        self._tracer = provider.get_tracer("ramet")
+
+    # --- places of spans
+
+    def below(self, tracking_id: str, span_id: int) -> Context:
+        """The context in which a span is the parent, wherever it is made."""
+        flags = TraceFlags.SAMPLED if sampled(tracking_id, self._ratio) else TraceFlags.DEFAULT
+        place = SpanContext(trace_id(tracking_id), span_id, is_remote=True, trace_flags=TraceFlags(flags))
+        return trace.set_span_in_context(NonRecordingSpan(place), Context())
+
+    def span(
+        self,
+        name: str,
+        tracking_id: str,
+        span_id: int | None,
+        below: Context,
+        *,
+        attributes: Attributes,
+        links: Sequence[Link] = (),
+        began_at: float | None = None,
+    ) -> Span:
+        """Begin a span with a derived id; None for a fresh one."""
+        began = None if began_at is None else int(began_at * _NANOSECONDS)
+        with self._ids.next_are(trace_id(tracking_id), span_id):
+            return self._tracer.start_span(name, below, attributes=attributes, links=links, start_time=began)
+
+    def attempt(self, work: Work, links: Sequence[Link] = (), began_at: float | None = None) -> Span:
+        """Begin the span of a claim."""
+        attributes = _of_work(work) | {"ramet.attempt": work.attempts, "ramet.fence": work.fence}
+        earlier: list[Link] = []
+        if work.fence > 1:
+            before = self.below(work.tracking_id, attempt_span_id(work.id, work.fence - 1))
+            earlier = [Link(trace.get_current_span(before).get_span_context(), {"ramet.link": "the claim before"})]
+        attributes |= {"ramet.losses": work.losses, "ramet.snoozes": work.snoozes}
+        below = self.below(work.tracking_id, task_span_id(work.id))
+        span_id = attempt_span_id(work.id, work.fence)
+        return self.span(
+            f"attempt {work.kind}", work.tracking_id, span_id, below,
+            attributes=attributes, links=[*earlier, *links], began_at=began_at,
+        )  # fmt: skip
+
+    # --- what it is told
+
+    def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[Submitted]) -> None:
+        """Where the caller traces too, a span of the submit in its trace, with links to the roots in theirs."""
+        caller = trace.get_current_span().get_span_context()
+        if not caller.is_valid:
+            return
+        links = []
+        for answer in answers[:LINKS_MAX]:
+            root = self.below(answer.tracking_id, task_span_id(answer.id))
+            links.append(Link(trace.get_current_span(root).get_span_context(), {"ramet.created": answer.created}))
+        attributes: Attributes = {"ramet.roots": len(answers), "ramet.tracking_id": _text(answers[0].tracking_id)}
+        self._tracer.start_span("submit", attributes=attributes, links=links).end()
+
+    def running(self, works: Sequence[Work]) -> Running:
+        """A call begins."""
+        return _Call(self, works)
+
+    def cut_short(self, work: Work, seconds: float, outcome: str, reason: str) -> None:
+        """The span that a process could not end, because it ended itself."""
+        span = self.attempt(work, began_at=time.time() - seconds)
+        span.set_attribute("ramet.outcome", outcome)
+        if outcome != "returned":
+            span.set_status(Status(StatusCode.ERROR, reason))
+        span.end()
+
+    def settled(self, claimed: Claimed, item: Settlement, answer: Settled) -> None:
+        """Spawn decisions, and the end of a task."""
+        if answer.spawns:
+            self._spawned(work_of(claimed), answer.spawns)
+        if answer.state is None or TaskState(answer.state) not in TERMINAL:
+            return
+        work = work_of(claimed)
+        attributes = _of_work(work) | _ended(answer.state, answer.reason)
+        attributes |= {"ramet.attempts": work.attempts, "ramet.queue": _text(claimed.standing.queue)}
+        if item.charge is not None:
+            attributes["ramet.charged_nano_dollars"] = item.charge.amount
+        self._task(work, attributes, state=answer.state)
+
+    def ended(self, task: Task) -> None:
+        """The end of a task that nobody here had a claim of."""
+        attributes: Attributes = {
+            "ramet.kind": _text(task.kind), "ramet.key": _key(task.key),
+            "ramet.task_id": _text(task.id), "ramet.tracking_id": _text(task.tracking_id),
+            "ramet.spawn_depth": task.spawn_depth, "ramet.chain_depth": task.chain_depth,
+            "ramet.attempts": task.attempts, "ramet.queue": _text(task.queue),
+        }  # fmt: skip
+        attributes |= _ended(task.state.value, task.reason)
+        self._task(task, attributes, state=task.state.value)
+
+    def close(self) -> None:
+        """Send what waits, for two seconds at most."""
+        close(self._provider)
+
+    # --- spans that begin and end at once
+
+    def _task(self, task: Work | Task, attributes: Attributes, *, state: str) -> None:
+        below = Context() if task.parent_id is None else self.below(task.tracking_id, task_span_id(task.parent_id))
+        span_id, began_at = task_span_id(task.id), task.created_at
+        span = self.span(f"task {_text(task.kind)}", task.tracking_id, span_id, below,
+                         attributes=attributes, began_at=began_at)  # fmt: skip
+        if state == TaskState.FAILED:
+            span.set_status(Status(StatusCode.ERROR, str(attributes.get("ramet.reason", ""))))
+        # By the database's clock it was created, by this machine's it ends.
+        span.end(max(time.time_ns(), int(began_at * _NANOSECONDS)))
+
+    def _spawned(self, work: Work, answers: Sequence[SpawnAnswer]) -> None:
+        blocked = sum(answer.reason is not None for answer in answers)
+        attributes = _of_work(work) | {"ramet.granted": len(answers) - blocked, "ramet.blocked": blocked}
+        below = self.below(work.tracking_id, attempt_span_id(work.id, work.fence))
+        span = self.span(f"spawn {work.kind}", work.tracking_id, None, below, attributes=attributes)
+        for answer in answers[:EVENTS_MAX]:
+            told: Attributes = {"ramet.kind": _text(answer.kind), "ramet.key": _key(answer.key)}
+            if answer.reason is None:
+                span.add_event("granted", told | {"ramet.task_id": str(answer.id)})
+            else:
+                told |= {"ramet.reason": answer.reason.value}
+                if answer.reason is not BlockReason.TRAP:  # Its words quote the key.
+                    told["ramet.detail"] = _text(answer.detail)
+                span.add_event("blocked", told | ({"ramet.winner": answer.winner} if answer.winner else {}))
+        span.end()
+
+
+class _Call:
+    """One call of a handler: a span for each of its claims, and for a batch one more that is theirs together."""
+
+    def __init__(self, traces: Traces, works: Sequence[Work]) -> None:
+        here = trace.get_current_span().get_span_context()
+        links = [Link(here, {"ramet.link": "what invoked it"})] if here.is_valid else []
+        self._spans = {(work.seq, work.fence): traces.attempt(work, links) for work in works}
+        first, self._batch = works[0], None
+        self._current = self._spans[first.seq, first.fence]
+        if len(works) > 1:
+            others = [Link(span.get_span_context()) for span in [*self._spans.values()][:LINKS_MAX]]
+            below = traces.below(first.tracking_id, attempt_span_id(first.id, first.fence))
+            attributes: Attributes = {"ramet.kind": first.kind, "ramet.tasks": len(works)}
+            self._batch = traces.span(
+                f"batch {first.kind}", first.tracking_id, None, below, attributes=attributes, links=others
+            )
+            self._current = self._batch
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        token = context.attach(trace.set_span_in_context(self._current))
+        try:
+            yield
+        finally:
+            context.detach(token)
+
+    def ended(self, settlements: Sequence[Settlement], *, lost: bool) -> None:
+        if self._batch is not None:
+            self._batch.end()
+        for item in settlements:
+            span = self._spans.pop((item.seq, item.fence), None)
+            if span is not None:
+                _outcome(span, item.event, lost=lost)
+                span.end()
+        for span in self._spans.values():
+            span.end()
+
+
+def _outcome(span: Span, event: ev.Event, *, lost: bool) -> None:
+    span.set_attribute("ramet.outcome", _OUTCOMES.get(type(event), "ended"))
+    if lost:
+        span.set_attribute("ramet.claim_lost", True)
+    if isinstance(event, ev.Error):
+        name, _, message = event.message.partition(": ")
+        told: Attributes = {"exception.type": _text(name)}
+        if name not in _WITH_INPUT:
+            told["exception.message"] = _text(message)
+        span.add_event("exception", told)
+        span.set_attribute("ramet.error_class", event.error_class)
+        span.set_status(Status(StatusCode.ERROR, _text(name)))
+    elif isinstance(event, ev.Fail):
+        span.set_status(Status(StatusCode.ERROR, _text(event.reason)))
+    reason = getattr(event, "reason", None)
+    if reason is not None:
+        span.set_attribute("ramet.reason", _text(reason))
+
+
+def _of_work(work: Work) -> Attributes:
+    return {
+        "ramet.kind": _text(work.kind),
+        "ramet.key": _key(work.key),
+        "ramet.task_id": _text(work.id),
+        "ramet.tracking_id": _text(work.tracking_id),
+        "ramet.spawn_depth": work.spawn_depth,
+        "ramet.chain_depth": work.chain_depth,
+    }
+
+
+def _ended(state: str, reason: str | None) -> Attributes:
+    told: Attributes = {"ramet.state": state}
+    return told if reason is None else told | {"ramet.reason": _text(reason)}
+
+
+def _key(key: str) -> str:
+    """The key; of one that was made of the payload, because the kind has no key of its own, only a name."""
+    if key.startswith("{"):
+        return f"json:{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    return _text(key, KEY_CHARACTERS_MAX)
+
+
+def _text(text: str, characters_max: int = TEXT_CHARACTERS_MAX) -> str:
+    """Bounded, and nothing that a frame cannot hold."""
+    return text[:characters_max].encode("utf-8", "replace").decode()

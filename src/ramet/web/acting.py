@@ -1,0 +1,171 @@
+"""What people can do through the dashboard, as values: one action, how it asks, what it does, what it says then.
+
+Only here, and in :mod:`ramet.web.actions` which lists them, anything is changed. Every action is recorded by the engine
+with who did it and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from ramet import Client, StoreError, StoreUncertain, StoreUnreachable
+from ramet.web.page import BadInput, NotFound, NothingDone
+
+Answer = TypeVar("Answer")
+Thing = TypeVar("Thing")
+
+REASON_CHARACTERS_MAX = 500
+NAME_CHARACTERS_MAX = 500
+VALUE_CHARACTERS_MAX = 10_000
+
+
+def _storable(text: str) -> str:
+    """Text that both databases can hold.
+
+    Raises:
+        ValueError: it cannot be stored.
+    """
+    if "\x00" in text:
+        raise ValueError("it holds a NUL: leave that out")
+    return text
+
+
+Name = Annotated[
+    str, StringConstraints(min_length=1, max_length=NAME_CHARACTERS_MAX), AfterValidator(_storable)
+]  # fmt: skip
+"""An id, a name or a key."""
+Value = Annotated[str, StringConstraints(max_length=VALUE_CHARACTERS_MAX), AfterValidator(_storable)]
+"""What somebody typed."""
+
+
+class Fields(BaseModel):
+    """What an action is told. Text comes from anywhere and is bounded; what is empty was not given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Person(NamedTuple):
+    """Who acts, and why."""
+
+    by: str
+    reason: str | None = None
+
+
+class Done(NamedTuple):
+    """What an action did."""
+
+    told: str
+    """One line for people."""
+    result: Mapping[str, Any] = MappingProxyType({})
+    """The same for machines."""
+
+
+Ask = Callable[[Client, Any], Awaitable[str]]
+Call = Callable[[Client, Any, Person], Awaitable[Done]]
+
+
+class Action(NamedTuple):
+    """One thing that a person can do."""
+
+    name: str
+    """A word that stays; part of addresses."""
+    title: str
+    """On its button."""
+    about: str
+    """One sentence: what it does."""
+    fields: type[Fields]
+    ask: Ask
+    """What will happen, in words with numbers; refuses what cannot be done."""
+    call: Call
+    dangerous: bool = False
+    """It ends work, or forgets something."""
+    open: frozenset[str] = frozenset()
+    """Fields that are asked for although an address gives them a value to begin with."""
+
+
+async def question(client: Client, action: Action, fields: Fields) -> str:
+    """What an action would do.
+
+    Raises:
+        BadInput, NotFound: it cannot be done; one line says why.
+    """
+    return await _guarded(action.ask(client, fields))
+
+
+async def perform(client: Client, action: Action, fields: Fields, person: Person) -> Done:
+    """Do it.
+
+    Raises:
+        BadInput, NotFound: it cannot be done; one line says why, and nothing was done.
+    """
+    return await _guarded(action.call(client, fields, person))
+
+
+async def _guarded(asked: Awaitable[Answer]) -> Answer:
+    try:
+        return await asked
+    except (StoreUnreachable, StoreUncertain):
+        raise
+    except (StoreError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(one_line(error)) from error
+
+
+def one_line(error: Exception) -> str:
+    """What an error says, on one line of bounded length."""
+    return " ".join(str(error).split())[:1_000]
+
+
+def read_fields(action: Action, given: Mapping[str, str]) -> Fields:
+    """What a form or an address says, typed and bounded; what is empty counts as not given.
+
+    Raises:
+        BadInput: a field is missing, unknown, or no such value.
+    """
+    try:
+        return action.fields.model_validate({name: value for name, value in given.items() if value != ""})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise BadInput(f"{name[:NAME_CHARACTERS_MAX]}: {first['msg']}") from error
+
+
+def missing(action: Action, given: Mapping[str, str]) -> bool:
+    """Whether something is still to be filled in."""
+    return any(field.is_required() and not given.get(name) for name, field in action.fields.model_fields.items())
+
+
+def done(changed: bool, told: str, otherwise: str, **result: Any) -> Done:
+    """What was done.
+
+    Raises:
+        NothingDone: nothing, and why.
+    """
+    require(changed, otherwise)
+    return Done(told, result)
+
+
+def require(possible: bool, otherwise: str) -> None:
+    """What can be done is asked for.
+
+    Raises:
+        NothingDone: it cannot be done now, and why.
+    """
+    if not possible:
+        raise NothingDone(otherwise)
+
+
+def found(thing: Thing | None, line: str) -> Thing:
+    """What was looked for.
+
+    Raises:
+        NotFound: there is none.
+    """
+    if thing is None:
+        raise NotFound(line)
+    return thing

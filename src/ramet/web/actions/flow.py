@@ -1,0 +1,190 @@
+"""What people do to the flow of work: pause and limit queues and kinds, switch resources off and on."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+
+from ramet import Client, Policy
+from ramet.commands.terminal import counted
+from ramet.model.resources import FAILURES_MAX, NAME_LENGTH_MAX
+from ramet.web.acting import Action, Done, Fields, Name, Person, done, found, require
+
+LARGEST = 1_000_000
+Concurrency = Annotated[
+    int | None,
+    Field(ge=1, le=LARGEST, title="Claims at once over all workers", description="Empty or none: no limit."),
+]  # fmt: skip
+
+
+def _none(value: Any) -> Any:
+    return None if isinstance(value, str) and value.strip().lower() == "none" else value
+
+
+class OneQueue(Fields):
+    """Which queue."""
+
+    queue: Annotated[Name, Field(title="Queue")]
+
+
+class LimitedQueue(OneQueue):
+    """Which queue, and how much of it at once."""
+
+    concurrency: Concurrency = None
+    _take_none = field_validator("concurrency", mode="before")(_none)
+
+
+class LimitedKind(Fields):
+    """Which kind, and how much of it at once."""
+
+    kind: Annotated[Name, Field(title="Kind")]
+    concurrency: Concurrency = None
+    _take_none = field_validator("concurrency", mode="before")(_none)
+
+
+class OneResource(Fields):
+    """Which resource."""
+
+    resource: Annotated[Name, Field(title="Resource", max_length=NAME_LENGTH_MAX)]
+
+
+class Bears(Fields):
+    """All that a resource bears."""
+
+    pattern: Annotated[Name, Field(
+        title="Resource", max_length=NAME_LENGTH_MAX, description="A name, or a prefix followed by *.",
+    )]  # fmt: skip
+    concurrency: Concurrency = None
+    rate_per_second: Annotated[float | None, Field(
+        gt=0, le=LARGEST, allow_inf_nan=False, title="Claims a second", description="Empty: no limit.",
+    )] = None  # fmt: skip
+    burst: Annotated[float, Field(ge=1, le=LARGEST, allow_inf_nan=False, title="As many at once after rest")] = 1.0
+    breaker_failures: Annotated[int, Field(
+        ge=0, le=LARGEST, title="Failures in a row that switch it off", description="0: none.",
+    )] = FAILURES_MAX  # fmt: skip
+    cooldown_seconds: Annotated[float | None, Field(
+        gt=0, le=366 * 86_400, allow_inf_nan=False, title="Seconds after which one task tries",
+        description="Empty: only a person switches it on.",
+    )] = None  # fmt: skip
+
+
+async def _ask_pause(client: Client, fields: OneQueue) -> str:
+    paused = any(one.name == fields.queue and one.paused_at is not None for one in await client.queues())
+    require(not paused, f"queue {fields.queue} is paused already")
+    held = (await client.usage()).queues.get(fields.queue, 0)
+    return (
+        f"Claims nothing more from queue {fields.queue} and stops the clocks of what began in it. "
+        f"{counted(held, 'claim')} held now may run to the end."
+    )
+
+
+async def _pause(client: Client, fields: OneQueue, person: Person) -> Done:
+    paused = await client.pause_queue(fields.queue, by=person.by, reason=person.reason)
+    return done(paused, f"paused queue {fields.queue}", f"queue {fields.queue} is paused already", queue=fields.queue)
+
+
+async def _ask_resume(client: Client, fields: OneQueue) -> str:
+    paused = any(one.name == fields.queue and one.paused_at is not None for one in await client.queues())
+    require(paused, f"queue {fields.queue} is not paused")
+    return f"Claims from queue {fields.queue} again."
+
+
+async def _resume(client: Client, fields: OneQueue, person: Person) -> Done:
+    resumed = await client.resume_queue(fields.queue, by=person.by, reason=person.reason)
+    return done(resumed, f"resumed queue {fields.queue}", f"queue {fields.queue} is not paused", queue=fields.queue)
+
+
+def _most(concurrency: int | None) -> str:
+    return "without limit" if concurrency is None else f"at most {concurrency:,} at once"
+
+
+async def _ask_limit(client: Client, fields: LimitedQueue | LimitedKind, *, what: str) -> str:
+    name = fields.queue if isinstance(fields, LimitedQueue) else fields.kind
+    usage = await client.usage()
+    if what == "queue":
+        held, now = usage.queues.get(name, 0), {one.name: one.concurrency for one in await client.queues()}.get(name)
+    else:
+        held, now = (
+            usage.kinds.get(name, 0),
+            {one.name: one.concurrency for one in await client.kind_limits()}.get(name),
+        )
+    return (
+        f"Limits {what} {name} over all workers to what is given; it is {_most(now)} now, with "
+        f"{counted(held, 'claim')} held. From then on what an app declares about it changes nothing."
+    )
+
+
+async def _limit(client: Client, fields: LimitedQueue | LimitedKind, person: Person, *, what: str) -> Done:
+    name = fields.queue if isinstance(fields, LimitedQueue) else fields.kind
+    await client.limit(what, name, fields.concurrency, by=person.by, reason=person.reason)
+    return Done(f"{what} {name}: {_most(fields.concurrency)}", {what: name, "concurrency": fields.concurrency})
+
+
+async def _ask_bears(client: Client, fields: Bears) -> str:
+    return (
+        f"Says all that {fields.pattern} bears, in the place of what holds now. From then on what an app declares "
+        "about it changes nothing."
+    )
+
+
+async def _bears(client: Client, fields: Bears, person: Person) -> Done:
+    if "*" in fields.pattern[:-1]:
+        raise ValueError(f"{fields.pattern!r} is no pattern: give a name, or a prefix followed by one *")
+    policy = Policy(
+        fields.pattern, fields.concurrency, fields.rate_per_second, fields.burst, fields.breaker_failures,
+        fields.cooldown_seconds, explicit=True,
+    )  # fmt: skip
+    await client.limit_resource(policy, by=person.by, reason=person.reason)
+    return Done(f"limited resource {fields.pattern}", policy._asdict())
+
+
+async def _ask_open(client: Client, fields: OneResource) -> str:
+    name = fields.resource
+    known = await client.resources(name)
+    require(not any(one.opened_at is not None for one in known), f"resource {name} is off already")
+    held = (await client.usage()).resources.get(name, 0)
+    new = "" if known else " No task ever named it."
+    return (
+        f"Switches resource {name} off: nothing of it is claimed until it is switched on again, or its cool-down is "
+        f"over. {counted(held, 'claim')} held now may run to the end.{new}"
+    )
+
+
+async def _open(client: Client, fields: OneResource, person: Person) -> Done:
+    opened = await client.open_breaker(fields.resource, by=person.by, reason=person.reason)
+    name = fields.resource
+    return done(opened, f"switched resource {name} off", f"resource {name} is off already", resource=name)
+
+
+async def _ask_close(client: Client, fields: OneResource) -> str:
+    name = fields.resource
+    known = await client.resources(name)
+    one = found(known[0] if known else None, f"no task ever named resource {name}")
+    stopped = one.opened_at is not None or one.paused_until > client.clock.now()
+    require(stopped, f"resource {name} is on already")
+    why = one.opened_reason if one.opened_at is not None else one.paused_reason
+    return f"Switches resource {name} on again and ends its pause. It is off because: {why or 'nobody said'}."
+
+
+async def _close(client: Client, fields: OneResource, person: Person) -> Done:
+    closed = await client.close_breaker(fields.resource, by=person.by, reason=person.reason)
+    name = fields.resource
+    return done(closed, f"switched resource {name} on", f"resource {name} is on already", resource=name)
+
+
+ACTIONS = (
+    Action("pause-queue", "Pause queue", "Claim nothing more from a queue.", OneQueue, _ask_pause, _pause),
+    Action("resume-queue", "Resume queue", "Claim from a paused queue again.", OneQueue, _ask_resume, _resume),
+    Action("limit-queue", "Limit queue", "How many claims at once a queue may have.", LimitedQueue,
+           partial(_ask_limit, what="queue"), partial(_limit, what="queue")),
+    Action("limit-kind", "Limit kind", "How many claims at once a kind may have.", LimitedKind,
+           partial(_ask_limit, what="kind"), partial(_limit, what="kind")),
+    Action("limit-resource", "Limit resource", "All that a resource, or every one with a prefix, bears.", Bears,
+           _ask_bears, _bears),
+    Action("open-breaker", "Switch off", "Switch a resource off: open its breaker.", OneResource, _ask_open, _open,
+           True),
+    Action("close-breaker", "Switch on", "Switch a resource on: close its breaker and end its pause.", OneResource,
+           _ask_close, _close),
+)  # fmt: skip

@@ -1,0 +1,119 @@
+"""What people do to single tasks: retry, cancel, exclude."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ramet import Client, Task, TaskState
+from ramet.commands.terminal import counted
+from ramet.web.acting import Action, Done, Fields, Name, Person, done, found, require
+
+EXTEND_SECONDS_MAX = 366 * 86_400.0
+Extend = Annotated[
+    float | None,
+    Field(
+        gt=0, le=EXTEND_SECONDS_MAX, allow_inf_nan=False, title="Let its lineage live at least so long (seconds)",
+        description="From now; needed where the lineage's deadline has passed.",
+    ),
+]  # fmt: skip
+TaskId = Annotated[Name, Field(title="Task")]
+
+
+class OneTask(Fields):
+    """Which task."""
+
+    task_id: TaskId
+
+
+class Retried(OneTask):
+    """Which task, and how long it may take."""
+
+    extend_seconds: Extend = None
+
+
+async def _task(client: Client, task_id: str) -> Task:
+    return found(await client.get(task_id), f"no task {task_id}: its lineage lists tasks with their ids")
+
+
+def said(task: Task) -> str:
+    """A task in words."""
+    return f"task {task.id} ({task.kind} {task.key})"
+
+
+async def _ask_retry(client: Client, fields: Retried) -> str:
+    task = await _task(client, fields.task_id)
+    why = f"{said(task)} is {task.state}: only an ended, unsuccessful task can be retried"
+    require(task.state.terminal and task.state is not TaskState.SUCCESS, why)
+    return f"Gives {said(task)}, which is {task.state}, new attempts under its old identity."
+
+
+async def _retry(client: Client, fields: Retried, person: Person) -> Done:
+    task = await _task(client, fields.task_id)
+    revived = await client.revive(
+        [task.id], by=person.by, reason=person.reason, extend_seconds=fields.extend_seconds
+    )  # fmt: skip
+    why = f"{said(task)} is {task.state}: only an ended, unsuccessful task can be retried"
+    return done(bool(revived), f"revived {said(task)}", why, revived=revived)
+
+
+async def _ask_cancel(client: Client, fields: OneTask) -> str:
+    task = await _task(client, fields.task_id)
+    require(not task.state.terminal, f"nothing to cancel: {said(task)} is {task.state} already")
+    running = " Its handler is told; a late result is refused." if task.state is TaskState.PROCESSING else ""
+    return f"Cancels {said(task)}, which is {task.state}.{running} What grew from it goes on."
+
+
+async def _cancel(client: Client, fields: OneTask, person: Person) -> Done:
+    task = await _task(client, fields.task_id)
+    cancelled = await client.cancel(task.id, by=person.by, reason=person.reason)
+    why = f"nothing to cancel: {said(task)} is over already"
+    return done(cancelled, f"cancelled {said(task)}", why, task_id=task.id)
+
+
+async def _ask_cancel_tree(client: Client, fields: OneTask) -> str:
+    task = await _task(client, fields.task_id)
+    lineage = await client.lineage(task.tracking_id)
+    live = 0 if lineage is None else lineage.live
+    require(live > 0, f"nothing to cancel: no task of lineage {task.tracking_id} is live any more")
+    children = (await client.child_counts([task.id])).get(task.id, 0)
+    return (
+        f"Cancels {said(task)} and everything that grew from it ({counted(children, 'child', 'children')} and all "
+        f"below), now and later. Its lineage has {counted(live, 'live task')}. Handlers that run are told; late "
+        "results are refused."
+    )
+
+
+async def _cancel_tree(client: Client, fields: OneTask, person: Person) -> Done:
+    task = await _task(client, fields.task_id)
+    cancelled = await client.cancel(task.id, tree=True, by=person.by, reason=person.reason)
+    why = f"nothing to cancel: {said(task)} and everything below it is over already"
+    return done(cancelled, f"cancelled {said(task)} and everything below it", why, task_id=task.id)
+
+
+async def _ask_exclude(client: Client, fields: OneTask) -> str:
+    task = await _task(client, fields.task_id)
+    can = task.state in (TaskState.PENDING, TaskState.FAILED, TaskState.CANCELLED)
+    require(can, f"{said(task)} is {task.state}: only a pending, failed or cancelled task can be excluded")
+    return (
+        f"Takes {said(task)}, which is {task.state}, out for good: it is skipped, and nothing of its kind and key is "
+        "spawned again in its lineage, nor elsewhere where the kind is unique over all lineages. A retry undoes it."
+    )
+
+
+async def _exclude(client: Client, fields: OneTask, person: Person) -> Done:
+    task = await _task(client, fields.task_id)
+    excluded = await client.exclude([task.id], by=person.by, reason=person.reason)
+    why = f"{said(task)} is {task.state}: only a pending, failed or cancelled task can be excluded"
+    return done(bool(excluded), f"excluded {said(task)}", why, excluded=excluded)
+
+
+ACTIONS = (
+    Action("retry", "Retry task", "Give an ended, unsuccessful task new attempts.", Retried, _ask_retry, _retry),
+    Action("cancel", "Cancel task", "Cancel one task; what grew from it goes on.", OneTask, _ask_cancel, _cancel, True),
+    Action("cancel-tree", "Cancel task and all below", "Cancel a task and everything that grew from it, now and later.",
+           OneTask, _ask_cancel_tree, _cancel_tree, True),
+    Action("exclude", "Exclude task", "Take a task out for good; its identity stays taken.", OneTask, _ask_exclude,
+           _exclude, True),
+)  # fmt: skip

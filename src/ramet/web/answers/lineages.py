@@ -1,0 +1,201 @@
+"""Lineages: what they used of their limits, what was refused in them, what people did to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from ramet import Block, Client, Lineage
+from ramet.model.guard import REOFFERABLE, BlockReason
+from ramet.model.limits import PAUSE_SECONDS_MAX
+from ramet.model.lineage import OPEN, LineageState
+from ramet.web.answers.shared import Answer
+from ramet.web.answers.tasks import BlockAnswer
+from ramet.web.page import NotFound
+
+BLOCKS_MAX = 200
+"""Refused spawns of one page."""
+REOFFERED = tuple(reason.value for reason in BlockReason if reason in REOFFERABLE)
+"""Reasons for which a refused spawn can be offered again."""
+
+
+class LineageAnswer(Answer):
+    """A lineage and what it used of its limits. Money is whole nano-dollars."""
+
+    tracking_id: str
+    state: str
+    reason: str | None
+    queue: str
+    created_at: float
+    deadline_at: float
+    ended_at: float | None
+    left_seconds: float | None
+    """Until its deadline, net of pauses; null when it ended."""
+    seconds: float
+    """From its beginning to its deadline, as it would be if a pause ended now."""
+    tasks: int
+    max_tasks: int
+    live: int
+    ended: dict[str, int]
+    """Tasks by terminal state."""
+    depth: int | None
+    """The largest spawn depth of its tasks; null while it has none."""
+    max_spawn_depth: int
+    max_fan_out: int
+    spent: int
+    reserved: int
+    max_cost: int | None
+    soft_cost: int | None
+    under_reserved: int
+    """Spent beyond what had been reserved."""
+    blocks: int
+    """Stored refusals."""
+    paused_at: float | None
+    paused_by: str | None
+    paused_reason: str | None
+
+
+class LineageList(Answer):
+    """Lineages, newest first."""
+
+    lineages: list[LineageAnswer]
+    next_before: str | None
+    """Given as ``before`` it continues behind this page; null at the end."""
+
+
+class BlockList(Answer):
+    """Refused spawns of a lineage, by kind, key and reason."""
+
+    blocks: list[BlockAnswer]
+    more: bool
+    """There are more: narrow it down by kind, key or reason."""
+
+
+class KindStateAnswer(Answer):
+    """Tasks of one kind in one state."""
+
+    kind: str
+    state: str
+    wait: str | None
+    number: int
+    more: bool
+    """There are at least so many."""
+    mean_depth: float
+
+
+class LineageDetail(LineageAnswer):
+    """A lineage with its tasks by kind and state, and its refusals by reason."""
+
+    kinds: list[KindStateAnswer]
+    refused: dict[str, int]
+    """How often spawns were refused, by reason."""
+
+
+async def answers(client: Client, rows: Sequence[Lineage]) -> list[LineageAnswer]:
+    """What lineages used of their limits."""
+    depths = await client.deepest([row.tracking_id for row in rows])
+    now, paused = client.clock.now(), await paused_queues(client)
+    return [lineage_answer(row, now, paused, depths.get(row.tracking_id)) for row in rows]
+
+
+def lineage_answer(row: Lineage, now: float, paused_queues: Mapping[str, float], depth: int | None) -> LineageAnswer:
+    """What the row says, for pages and machines.
+
+    Args:
+        paused_queues: since when a queue is paused: the clock of its lineages stands still since then.
+        depth: the largest spawn depth of its tasks.
+    """
+    # While a clock stands still, the deadline includes the whole of the longest pause.
+    pauses = [at for at in (row.paused_at, paused_queues.get(row.queue)) if at is not None]
+    deadline_at = row.deadline_at - sum(PAUSE_SECONDS_MAX - max(0.0, now - at) for at in pauses)
+    names = set(LineageAnswer.model_fields) - {"left_seconds", "seconds", "ended", "tasks", "depth"}
+    return LineageAnswer(
+        **{name: getattr(row, name) for name in names},
+        tasks=row.created,
+        depth=depth,
+        left_seconds=deadline_at - now if row.state in OPEN else None,
+        seconds=deadline_at - row.created_at,
+        ended={
+            "success": row.success,
+            "filtered": row.filtered,
+            "skipped": row.skipped,
+            "failed": row.failed,
+            "cancelled": row.cancelled,
+        },
+    )
+
+
+async def paused_queues(client: Client) -> dict[str, float]:
+    """Paused queues, since when."""
+    return {queue.name: queue.paused_at for queue in await client.queues() if queue.paused_at is not None}
+
+
+async def lineages(
+    client: Client, *, states: Collection[str] = (), limit: int = 50, before: str | None = None
+) -> LineageList:
+    """A page of lineages, newest first.
+
+    Raises:
+        ValueError: ``before`` is not of an earlier page.
+    """
+    page = await client.lineage_page(states=states, limit=limit, before=before)
+    return LineageList(lineages=await answers(client, page.lineages), next_before=page.next_before)
+
+
+async def lineage(client: Client, tracking_id: str) -> LineageAnswer:
+    """One lineage.
+
+    Raises:
+        NotFound: there is no such lineage.
+    """
+    row = await client.lineage(tracking_id)
+    if row is None:
+        raise NotFound(f"no lineage {tracking_id}: it was never there, or it was pruned")
+    return (await answers(client, [row]))[0]
+
+
+async def lineage_detail(client: Client, tracking_id: str) -> LineageDetail:
+    """One lineage with its tasks by kind and state, and its refusals by reason."""
+    one = await lineage(client, tracking_id)
+    kinds = [
+        KindStateAnswer(kind=item.kind, state=item.state, wait=item.wait, number=item.tasks.number,
+                        more=item.tasks.more, mean_depth=item.mean_depth)
+        for item in await client.lineage_counts(tracking_id)
+    ]  # fmt: skip
+    return LineageDetail(**one.model_dump(), kinds=kinds, refused=await refused(client, tracking_id))
+
+
+async def refused(client: Client, tracking_id: str) -> dict[str, int]:
+    """How often spawns were refused in a lineage, by reason, the most frequent first."""
+    totals: dict[str, int] = {}
+    for (_, reason), times in (await client.block_totals(tracking_id)).items():
+        totals[reason] = totals.get(reason, 0) + times
+    return dict(sorted(totals.items(), key=lambda item: (-item[1], item[0])))
+
+
+class Refusals(NamedTuple):
+    """Refused spawns of a lineage."""
+
+    blocks: tuple[Block, ...]
+    more: bool
+
+
+async def blocks(client: Client, tracking_id: str, limit: int = BLOCKS_MAX, **filters: str | None) -> Refusals:
+    """Refused spawns of a lineage, filtered by ``kind``, ``key`` or ``reason`` where given.
+
+    Raises:
+        NotFound: there is no such lineage.
+    """
+    if await client.lineage(tracking_id) is None:
+        raise NotFound(f"no lineage {tracking_id}: it was never there, or it was pruned")
+    given = {name: value for name, value in filters.items() if value is not None}
+    found = await client.blocks(tracking_id, limit=limit + 1, **given)
+    return Refusals(tuple(found[:limit]), len(found) > limit)
+
+
+def block_list(found: Refusals) -> BlockList:
+    """The refusals for machines."""
+    return BlockList(blocks=BlockAnswer.each(found.blocks), more=found.more)
+
+
+STATES = tuple(state.value for state in LineageState)

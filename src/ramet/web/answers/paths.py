@@ -1,0 +1,90 @@
+"""Paths: who holds one, who waits, behind how many, and for whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ramet import Client, InvalidPath, PathTask
+from ramet.model.path_views import BEHIND_MAX
+from ramet.model.paths import path_of
+from ramet.web.answers.shared import Answer
+from ramet.web.page import BadInput, NotFound
+
+
+class PathTaskAnswer(Answer):
+    """A task on a path."""
+
+    task_id: str
+    tracking_id: str
+    kind: str
+    key: str
+    state: str
+    path: list[str]
+    queue: str
+    scope: str
+    place: str
+    """``runs``, ``next``, ``waits``, ``after`` (one that gave its place up), ``gave up`` or ``ended``."""
+    ticket: int | None
+    waits_for: str | None
+    """Id of the latest task before it that conflicts."""
+    since: float
+    behind: int | None
+    """Tasks that cannot begin before it ends, counted up to a thousand; None where they were not counted."""
+    behind_more: bool
+
+
+class PathsAnswer(Answer):
+    """Tasks on paths, in the order in which they go."""
+
+    path: list[str]
+    tasks: list[PathTaskAnswer]
+    more: bool
+
+
+def path_from_text(text: str | None) -> tuple[str, ...]:
+    """A path as somebody types it: a JSON list of texts, or elements with ``/`` between them; empty for none.
+
+    Raises:
+        BadInput: it cannot be a path.
+    """
+    if text is None:
+        return ()
+    try:
+        elements = json.loads(text) if text.startswith("[") else [part for part in text.split("/") if part]
+        return path_of(elements)
+    except (InvalidPath, ValueError, RecursionError) as error:
+        raise BadInput(f"that is no path ({error}): give elements as in doc1/review, or a JSON list") from error
+
+
+async def paths(
+    client: Client, path: Sequence[str] = (), *, queue: str | None = None, tracking_id: str | None = None,
+    limit: int = 50,
+) -> PathsAnswer:  # fmt: skip
+    """Who is at, below or above a path; without one: who holds any, those with most tasks behind them first."""
+    if tracking_id is not None and await client.lineage(tracking_id) is None:
+        raise NotFound(f"no lineage {tracking_id}: the page of lineages lists them")
+    page = await client.paths(path, queue=queue, tracking_id=tracking_id, limit=limit)
+    return PathsAnswer(path=list(path), tasks=[_task(one) for one in page.tasks], more=page.more)
+
+
+def _task(one: PathTask) -> PathTaskAnswer:
+    return PathTaskAnswer(
+        task_id=one.task_id, tracking_id=one.tracking_id, kind=one.kind, key=one.key, state=one.state,
+        path=list(one.path), queue=one.queue, scope=one.scope, place=place_of(one), ticket=one.ticket,
+        waits_for=one.waits_for, since=one.since, behind=one.behind,
+        behind_more=one.behind is not None and one.behind >= BEHIND_MAX,
+    )  # fmt: skip
+
+
+def place_of(task: PathTask) -> str:
+    """Where a task stands, in a word."""
+    if task.state == "processing":
+        return "runs"
+    if task.state != "pending":
+        return "ended"  # The worker that ran it has not said yet that it stopped.
+    if task.holds:
+        return "next"
+    if task.ticket is not None:
+        return "waits"
+    return "gave up" if task.waits_for is None else "after"

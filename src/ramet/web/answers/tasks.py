@@ -1,0 +1,216 @@
+"""Tasks: lists of them, and one with all that happened to it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from ramet import Client, Task, TaskCheckpoint, TaskHistory, TaskState
+from ramet.web.answers.shared import Answer, json_value
+from ramet.web.page import NotFound
+
+LOOKS_MAX = 20
+"""So often a page of a list is asked for again where few of its tasks were wanted."""
+ATTEMPTS_MAX = 500
+"""Attempts, transitions and blocks of one task that are told, each the newest so many."""
+
+
+class TaskLine(Answer):
+    """A task in a list."""
+
+    id: str
+    tracking_id: str
+    parent_id: str | None
+    kind: str
+    key: str
+    queue: str
+    priority: int
+    state: TaskState
+    reason: str | None
+    error: str | None
+    spawn_depth: int
+    max_spawn_depth: int
+    created_at: float
+    available_at: float | None
+    finished_at: float | None
+    attempts: int
+    max_attempts: int | None
+    losses: int
+    snoozes: int
+    chain_depth: int
+    stage: str | None
+    fence: int
+    lease_until: float | None
+    worker: str | None
+    deadline_at: float | None
+    wait: str | None
+    bound_to: str | None
+    resource: str | None
+    path: list[str]
+    pulled: bool
+
+
+class TaskList(Answer):
+    """Tasks in the order of their numbers: the oldest first."""
+
+    tasks: list[TaskLine]
+    """May be fewer than were asked for although there are more: see ``next_after``."""
+    next_after: int | None
+    """Given as ``after`` it continues behind this page; null at the end."""
+
+
+class AttemptAnswer(Answer):
+    """One claim and its outcome."""
+
+    fence: int
+    worker: str | None
+    claimed_at: float
+    ended_at: float
+    outcome: str
+    reason: str | None
+    error: str | None
+    error_class: str | None
+
+
+class TransitionAnswer(Answer):
+    """A change of state that no attempt tells."""
+
+    name: str
+    from_state: str
+    to_state: str
+    at: float
+    by: str | None
+    reason: str | None
+
+
+class BlockAnswer(Answer):
+    """A spawn that the guard refused: one for each lineage, kind, key and reason."""
+
+    tracking_id: str
+    kind: str
+    key: str
+    reason: str
+    detail: str
+    count: int
+    first_parent: str
+    last_parent: str
+    winner: str | None
+    first_at: float
+    last_at: float
+    reoffered_at: float | None
+    reoffered_by: str | None
+
+
+class TaskAnswer(TaskLine):
+    """A task with what it carries and what happened to it."""
+
+    ancestry_chain: list[str]
+    payload: JsonValue
+    result: JsonValue
+    history: list[AttemptAnswer]
+    transitions: list[TransitionAnswer]
+    blocks: list[BlockAnswer]
+    links: list[str]
+    """Ids of existing tasks that it asked for."""
+    pipeline_state: JsonValue
+    """What its stages have gathered."""
+    progress: JsonValue
+    """What its handler last said about how far it is."""
+
+
+class Asked(NamedTuple):
+    """Which tasks to list."""
+
+    tracking_id: str | None = None
+    state: str | None = None
+    kind: str | None = None
+    key: str | None = None
+    min_depth: int = 0
+    limit: int = 50
+    after: int = 0
+
+
+async def tasks(client: Client, asked: Asked) -> TaskList:
+    """A page of tasks. What no index helps with is looked for among a bounded number of them."""
+    indexed = asked.key is not None
+    depth = asked.min_depth if not indexed and asked.state in (None, TaskState.SUCCESS) else 0
+    kind = None if indexed else asked.kind
+    found: list[Task] = []
+    after: int | None = asked.after
+    for _ in range(LOOKS_MAX):
+        page = await client.tasks(
+            tracking_id=asked.tracking_id, states=() if asked.state is None else (asked.state,),
+            kind=asked.kind if indexed else None, key=asked.key, min_depth=None if depth else asked.min_depth or None,
+            limit=asked.limit - len(found), after=after or 0,
+        )  # fmt: skip
+        found += [one for one in page.tasks if one.spawn_depth >= depth and kind in (None, one.kind)]
+        after = page.next_after
+        if after is None or len(found) >= asked.limit:
+            break
+    return TaskList(tasks=TaskLine.each(found), next_after=after)
+
+
+async def history(client: Client, task_id: str) -> TaskHistory:
+    """What is stored about a task.
+
+    Raises:
+        NotFound: there is no such task.
+    """
+    found = await client.history(task_id)
+    if found is None:
+        raise NotFound(f"no task {task_id}: it was never there, or its lineage was pruned")
+    return found
+
+
+async def task(client: Client, task_id: str) -> TaskAnswer:
+    """A task with what it carries and what happened to it."""
+    return task_answer(await history(client, task_id), await client.checkpoint(task_id))
+
+
+def task_answer(found: TaskHistory, kept: TaskCheckpoint | None) -> TaskAnswer:
+    """What is stored about a task, for machines."""
+    one = found.task
+    line = TaskLine.model_validate(one).model_dump()
+    return TaskAnswer(
+        **line,
+        ancestry_chain=list(one.ancestry_chain),
+        payload=json_value(one.payload),
+        result=json_value(one.result),
+        history=AttemptAnswer.each(found.attempts[-ATTEMPTS_MAX:]),
+        transitions=TransitionAnswer.each(found.transitions[-ATTEMPTS_MAX:]),
+        blocks=BlockAnswer.each(found.blocks[:ATTEMPTS_MAX]),
+        links=list(found.links[:ATTEMPTS_MAX]),
+        pipeline_state=None if kept is None else json_value(kept.pipeline_state),
+        progress=None if kept is None else json_value(kept.progress),
+    )
+
+
+class Moment(NamedTuple):
+    """One line of a task's story."""
+
+    at: float
+    what: str
+    """A word: ``claimed``, an outcome, the name of a transition."""
+    detail: str
+    error: str | None = None
+
+
+def timeline(found: TaskHistory) -> list[Moment]:
+    """Creation, claims, outcomes, what people did and the end, in order of time; of very many attempts the newest."""
+    one = found.task
+    events = [Moment(one.created_at, "spawned" if one.parent_id else "submitted", "")]
+    for attempt in found.attempts[-ATTEMPTS_MAX:]:
+        events.append(Moment(attempt.claimed_at, "claimed", f"claim {attempt.fence} by {attempt.worker}"))
+        reason = f"class {attempt.error_class}" if attempt.error_class else None
+        detail = "; ".join(part for part in (attempt.reason, reason) if part)
+        error = attempt.error if attempt.error != attempt.reason else None
+        events.append(Moment(attempt.ended_at, attempt.outcome, detail, error))
+    for change in found.transitions[-ATTEMPTS_MAX:]:
+        by = f"by {change.by}" if change.by else ""
+        parts = (f"{change.from_state} to {change.to_state}", by, change.reason)
+        events.append(Moment(change.at, change.name, ", ".join(part for part in parts if part)))
+    if one.finished_at is not None:
+        events.append(Moment(one.finished_at, str(one.state), one.reason or ""))
+    # Stable: what is stored under one moment stays in the order of its story.
+    return sorted(events, key=lambda event: event.at)

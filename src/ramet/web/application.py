@@ -1,0 +1,113 @@
+"""The dashboard as one ASGI application: pages, event streams, the API, what extensions add; a guard before all."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.metadata import entry_points
+
+from fastapi import APIRouter, FastAPI
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from ramet import Client, StoreError
+from ramet.web.access import Access
+from ramet.web.api import make_api
+from ramet.web.guard import Guard
+from ramet.web.page import BadInput, NotFound, Page, look_of
+from ramet.web.pages import PAGES, operating
+from ramet.web.pages.acting import action_routes
+from ramet.web.pages.errors import ERROR, refused, unavailable
+from ramet.web.state import Dashboard, dashboard_of
+from ramet.web.templating import environment, render, render_live
+
+GROUP = "ramet.dashboard"
+"""Entry points that add routes; see :func:`extension_routes`."""
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def make_application(
+    client: Client, access: Access, *, extensions: bool = True, routers: Sequence[APIRouter] = ()
+) -> Starlette:
+    """The dashboard over an open client, which is not closed with it.
+
+    Args:
+        client: of the database that is shown; shared by all visitors.
+        access: who may come in.
+        extensions: whether installed packages add routes (entry points of ``ramet.dashboard``).
+        routers: what the API has besides its own.
+    """
+    templates = environment()
+    api = make_api(routers)
+    made = Starlette(
+        routes=[
+            *page_routes([*PAGES, *operating.PAGES]), *action_routes(), *mounts(api),
+            *(extension_routes() if extensions else ()),
+        ],
+        middleware=[Middleware(Guard, access=access, templates=templates)],
+        exception_handlers={
+            BadInput: refused, NotFound: refused, 404: refused, 405: refused, StoreError: unavailable
+        },
+    )  # fmt: skip
+    made.state.dashboard = api.state.dashboard = Dashboard(client, access, templates)
+    made.state.api = api
+    return made
+
+
+def page_routes(pages: Sequence[Page]) -> list[BaseRoute]:
+    """A route for each page, and one for its event stream."""
+    routes: list[BaseRoute] = []
+    for page in pages:
+        routes.append(Route(page.path, _shown(page), name=page.name, methods=["GET"]))
+        if page.live:
+            routes.append(Route(f"/live{page.path}", _followed(page), name=f"live:{page.name}", methods=["GET"]))
+    return routes
+
+
+def _shown(page: Page) -> Endpoint:
+    async def show(request: Request) -> Response:
+        look = look_of(request)
+        return render(look, page, await page.view(look))
+
+    return show
+
+
+def _followed(page: Page) -> Endpoint:
+    async def follow(request: Request) -> Response:
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")  # A stream without a body would have no end.
+        look = look_of(request)
+        # Once before the stream begins: what is wrong with the address is said as an ordinary answer.
+        await page.view(look)
+
+        async def produce() -> str:
+            return render_live(look, page, await page.view(look))
+
+        address = f"{look.visitor.scope} {request.url.path}?{request.url.query}"
+        stream = dashboard_of(request).feeds.follow(address, produce)
+        return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+    return follow
+
+
+def mounts(api: FastAPI) -> list[BaseRoute]:
+    """What is no page: the API and the assets."""
+    return [
+        Mount("/api", api, name="api"),
+        Mount("/static", StaticFiles(packages=[("ramet.web", "static")]), name="static"),
+    ]
+
+
+def extension_routes() -> list[BaseRoute]:
+    """Routes of installed packages: each entry point names a function that gets a way to the client of a request."""
+    found: list[BaseRoute] = []
+    for entry_point in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        found += entry_point.load()(lambda request: dashboard_of(request).client)
+    return found
+
+
+__all__ = ["ERROR", "make_application"]

@@ -1,0 +1,313 @@
+"""The guard before every route: who is this, may they, and what every answer carries.
+
+It stands outside of all routing, so no page, stream, asset, API route or extension can forget it. Unsafe methods need
+the admin scope and, from a browser, a token that another site cannot know (CSRF); it is checked here, for all alike.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from jinja2 import Environment
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request, cookie_parser
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Send
+
+from ramet.web.access import Access, Scope, Visitor, name_of
+from ramet.web.problems import problem
+from ramet.web.session import COOKIE, SESSION_SECONDS, Guesses, Session, Sessions
+
+log = logging.getLogger("ramet.dashboard")
+
+BODY_BYTES_MAX = 65_536
+TARGET_BYTES_MAX = 32_768
+"""Of an address with its query: 2,000 characters of text may be 24,000 when they are written for an address."""
+FIELDS_MAX = 100
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+LOGIN, LOGOUT = "/login", "/logout"
+
+LOGIN_STYLE = (
+    ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;margin:12vh auto;"
+    "padding:0 1rem}form{display:grid;gap:.75rem}label{display:grid;gap:.25rem}input,button{font:inherit;padding:.4rem}"
+)
+_STYLE_HASH = base64.b64encode(hashlib.sha256(LOGIN_STYLE.encode()).digest()).decode()
+
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; "
+        f"style-src 'self' 'sha256-{_STYLE_HASH}'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    # Under no-referrer a browser sends `Origin: null` with our own forms.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+"""On every answer."""
+
+Connection = MutableMapping[str, Any]
+
+
+class Refused(Exception):
+    """A request that is not let in."""
+
+    def __init__(self, status: int, code: str, line: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(line)
+        self.status, self.code, self.line = status, code, line
+        self.headers = dict(headers or {})
+
+
+class SessionOver(Exception):
+    """The session that an answer is sent to has ended before the answer did."""
+
+
+class Known(NamedTuple):
+    """Who was found behind a request."""
+
+    visitor: Visitor
+    session: Session | None = None
+    """None for a bearer token."""
+    fresh: bool = False
+    """The session begins with this answer."""
+
+
+class Guard:
+    """Middleware that finds out who comes, and lets nobody else in."""
+
+    def __init__(self, app: ASGIApp, access: Access, templates: Environment) -> None:
+        self._app = app
+        self._access = access
+        self._templates = templates
+        self._sessions = Sessions()
+        self._guesses = Guesses()
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if connection["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if connection["type"] != "http":
+            await self._app(connection, receive, send)
+            return
+        answers = _Answers(send, connection)
+        try:
+            await self._let_in(connection, receive, answers)
+        except Refused as refused:
+            await self._refusal(connection, refused)(connection, receive, answers)
+        except SessionOver:
+            await answers.cut_short()
+        except Exception:
+            log.exception("%s %s was not answered", connection["method"], ascii(connection["path"]))
+            if not answers.begun:
+                broken = Refused(500, "error", "something went wrong here: the log of the dashboard says what")
+                await self._refusal(connection, broken)(connection, receive, answers)
+
+    async def _let_in(self, connection: Connection, receive: Receive, answers: _Answers) -> None:
+        headers = Headers(scope=connection)
+        self._check_target(connection, headers)
+        unsafe = connection["method"] not in SAFE
+        body = await _body(headers, receive) if unsafe else b""
+        if unsafe and connection["path"] == LOGIN:
+            await self._log_in(connection, headers, body)(connection, receive, answers)
+            return
+        known = self._who(connection, headers)
+        if unsafe:
+            self._check_unsafe(connection, headers, body, known)
+            receive = _replayed(body, receive)
+        if unsafe and connection["path"] == LOGOUT and known.session is not None:
+            self._sessions.end(known.session)
+            answer = RedirectResponse("/", 303)
+            answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=self._access.secure)
+            await answer(connection, receive, answers)
+            return
+        if known.fresh and known.session is not None:
+            answers.cookie = self._cookie(connection, known.session)
+        answers.until = lambda: known.session is None or self._sessions.is_live(known.session)
+        connection.setdefault("state", {})["visitor"] = known.visitor
+        await self._app(connection, receive, answers)
+
+    # --- who
+
+    def _check_target(self, connection: Connection, headers: Headers) -> None:
+        host = headers.get("host", "")
+        name = host if host.endswith("]") else host.rpartition(":")[0] or host
+        if name.lower() not in self._access.hosts:
+            raise Refused(
+                421, "wrong_host", "this dashboard does not answer under that name: start it with --allow-host"
+            )
+        if len(connection.get("raw_path") or b"") + len(connection["query_string"]) > TARGET_BYTES_MAX:
+            raise Refused(414, "too_long", f"the address is too long: at most {TARGET_BYTES_MAX} bytes")
+
+    def _who(self, connection: Connection, headers: Headers) -> Known:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            scope = self._scope_of(connection, token.strip())
+            return Known(Visitor(scope, name_of(headers.get("x-ramet-by", ""), "api"), ""))
+        session = self._sessions.read(cookie_parser(headers.get("cookie", "")).get(COOKIE))
+        if session is not None:
+            return Known(self._sessions.visitor(session), session)
+        if self._access.open:
+            session = self._sessions.begin(Scope.ADMIN, self._access.person)
+            return Known(self._sessions.visitor(session), session, fresh=True)
+        raise Refused(401, "unauthorized", "give the dashboard's token", {"www-authenticate": 'Bearer realm="ramet"'})
+
+    def _scope_of(self, connection: Connection, token: str) -> Scope:
+        address = (connection.get("client") or ("",))[0]
+        wait = self._guesses.wait_seconds(address)
+        if wait > 0:
+            raise Refused(429, "too_many", "too many wrong tokens: try again later", {"retry-after": f"{wait:.0f}"})
+        scope = self._access.scope_of(token)
+        if scope is None:
+            self._guesses.wrong(address)
+            raise Refused(401, "unauthorized", "that is no token of this dashboard",
+                          {"www-authenticate": 'Bearer realm="ramet"'})  # fmt: skip
+        return scope
+
+    def _check_unsafe(self, connection: Connection, headers: Headers, body: bytes, known: Known) -> None:
+        fields = fields_of(headers, body)
+        leaves = known.session is not None and connection["path"] == LOGOUT
+        if not known.visitor.may_act and not leaves:
+            raise Refused(403, "read_only", "this token may look, not act: use the admin token")
+        if connection["path"].startswith("/api/") and body and _content_type(headers) != "application/json":
+            raise Refused(415, "not_json", "send JSON, with Content-Type: application/json")
+        if known.session is None:
+            return  # No browser adds a bearer token by itself.
+        _check_origin(connection, headers)
+        given = headers.get("x-csrf-token") or fields.get("csrf", "")
+        if known.fresh or given != known.visitor.csrf:
+            raise Refused(403, "csrf", "the form is out of date: open the page again and repeat what you did")
+
+    # --- coming and going
+
+    def _log_in(self, connection: Connection, headers: Headers, body: bytes) -> Response:
+        _check_origin(connection, headers)
+        fields = fields_of(headers, body)
+        scope = self._scope_of(connection, fields.get("token", ""))
+        session = self._sessions.begin(scope, name_of(fields.get("by", ""), self._access.person))
+        back = local(fields.get("back", "/"))
+        return RedirectResponse(back, 303, headers={"set-cookie": self._cookie(connection, session)})
+
+    def _cookie(self, connection: Connection, session: Session) -> str:
+        made = Response()
+        secure = self._access.secure or connection["scheme"] == "https"
+        made.set_cookie(COOKIE, self._sessions.cookie(session), max_age=SESSION_SECONDS, path="/", httponly=True,
+                        samesite="strict", secure=secure)  # fmt: skip
+        return made.headers["set-cookie"]
+
+    def _refusal(self, connection: Connection, refused: Refused) -> Response:
+        wants_page = "text/html" in Headers(scope=connection).get("accept", "")
+        machine = connection["path"].startswith(("/api/", "/live")) and connection["path"] != "/api/docs"
+        if not wants_page or machine:
+            return JSONResponse(
+                problem(refused.status, refused.line, refused.code), refused.status, headers=refused.headers
+            )
+        request = Request(connection)
+        back = "/" if request.method not in SAFE else f"{request.url.path}?{request.url.query}".rstrip("?")
+        page = self._templates.get_template("login.html").render(
+            style=LOGIN_STYLE, line=refused.line, back=local(back), asks=refused.status in (401, 429)
+        )
+        return HTMLResponse(page, refused.status, headers=refused.headers)
+
+
+def local(address: str) -> str:
+    """The address where it is a path on this host; the first page where it leads anywhere else."""
+    parts = urlsplit(address.replace("\\", "/"))
+    plain = address.isprintable() and address.startswith("/") and not address.startswith(("//", "/\\"))
+    return address if plain and not parts.scheme and not parts.netloc else "/"
+
+
+def fields_of(headers: Headers, body: bytes) -> dict[str, str]:
+    """The fields of a form, the last of each name; none of a body that is no form."""
+    if _content_type(headers) != "application/x-www-form-urlencoded":
+        return {}
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=FIELDS_MAX))
+    except ValueError as error:
+        raise Refused(400, "bad_form", "the form cannot be read: at most 100 fields, in UTF-8") from error
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form that was sent here; its CSRF token was checked by the guard."""
+    fields = fields_of(request.headers, await request.body())
+    fields.pop("csrf", None)
+    return fields
+
+
+def _content_type(headers: Headers) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _check_origin(connection: Connection, headers: Headers) -> None:
+    """A browser says where a request comes from; another site's is refused whatever it carries."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    same = (
+        urlsplit(origin).netloc == headers.get("host") if origin is not None else site in (None, "same-origin", "none")
+    )
+    if not same or site in ("cross-site", "same-site"):
+        raise Refused(403, "wrong_origin", "this came from a page of another site")
+
+
+async def _body(headers: Headers, receive: Receive) -> bytes:
+    """The whole body, which is small: it is looked at before anybody else may."""
+    parts, size = [], 0
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Refused(400, "gone", "the request did not come whole")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > BODY_BYTES_MAX:
+            raise Refused(413, "too_large", f"the body is too large: at most {BODY_BYTES_MAX} bytes")
+        more = message.get("more_body", False)
+    return b"".join(parts)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    told = False
+
+    async def again() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+class _Answers:
+    """Sends an answer with what every answer carries."""
+
+    def __init__(self, send: Send, connection: Connection) -> None:
+        self._send = send
+        self._asset = connection["path"].startswith("/static/")
+        self.cookie: str | None = None
+        self.until: Callable[[], bool] = lambda: True
+        """Whether whoever gets this may still get it."""
+        self.begun = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+            headers["cache-control"] = "private, max-age=60" if self._asset else "no-store"
+            if self.cookie is not None and message["status"] < 400:
+                headers.append("set-cookie", self.cookie)
+        elif message.get("more_body") and not self.until():
+            raise SessionOver
+        await self._send(message)
+
+    async def cut_short(self) -> None:
+        """End the answer here."""
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})

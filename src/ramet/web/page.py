@@ -1,0 +1,134 @@
+"""A page: where it is, what it reads, how it looks; and what a view may ask of the request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from starlette.requests import Request
+
+from ramet import Client
+from ramet.web.access import Visitor
+from ramet.web.state import Dashboard, dashboard_of
+
+TEXT_MAX = 2_000
+"""Characters of one parameter of an address."""
+
+
+class BadInput(ValueError):
+    """A parameter that cannot be used; one line says what to give. Answered with 400."""
+
+
+class NothingDone(BadInput):
+    """There was nothing to do: it is so already, or too late. Answered with 409."""
+
+
+class NotFound(LookupError):
+    """There is no such thing (any more); one line says where to look. Answered with 404."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One request for a page, as its view sees it. Parameters are bounded here, whatever the address says."""
+
+    request: Request
+    dashboard: Dashboard
+    visitor: Visitor
+
+    @property
+    def client(self) -> Client:
+        """The database."""
+        return self.dashboard.client
+
+    @property
+    def now(self) -> float:
+        """Unix seconds by the database's clock."""
+        return self.client.clock.now()
+
+    @property
+    def path(self) -> Mapping[str, str]:
+        """The named parts of the address."""
+        return self.request.path_params
+
+    @property
+    def address(self) -> str:
+        """Path and query as they came, still encoded: an id may hold what would end a path."""
+        raw = self.request.scope.get("raw_path") or quote(self.request.url.path).encode()
+        path = raw.decode("latin-1").partition("?")[0]
+        return f"{path}?{self.request.url.query}" if self.request.url.query else path
+
+    def id(self, name: str) -> str:
+        """An id: a named part of the address, or where that is empty a parameter; see :func:`ramet.web.templating.url`.
+
+        Raises:
+            BadInput: there is none, or it is too long.
+        """
+        value = self.path.get(name) or self.text(name)
+        if not value or len(value) > TEXT_MAX or "\x00" in value:
+            raise BadInput(f"give a {name} of at most {TEXT_MAX} characters, without a NUL")
+        return value
+
+    def text(self, name: str, most: int = TEXT_MAX) -> str | None:
+        """A parameter as text; None when it is absent or empty.
+
+        Raises:
+            BadInput: it is longer than ``most`` characters, or holds a NUL.
+        """
+        value = self.request.query_params.get(name)
+        if not value:
+            return None
+        if len(value) > most or "\x00" in value:
+            raise BadInput(f"{name} is too long or holds a NUL: give at most {most} characters")
+        return value
+
+    def number(self, name: str, default: int, least: int, most: int) -> int:
+        """A parameter as a whole number within bounds.
+
+        Raises:
+            BadInput: it is no such number.
+        """
+        value = self.text(name, 20)
+        if value is None:
+            return default
+        try:
+            number = int(value)
+        except ValueError:
+            number = least - 1
+        if not least <= number <= most:
+            raise BadInput(f"{name} is {value!r}: give a whole number from {least} to {most}")
+        return number
+
+    def word(self, name: str, allowed: Collection[str]) -> str | None:
+        """A parameter as one of some words; None when it is absent.
+
+        Raises:
+            BadInput: it is none of them.
+        """
+        value = self.text(name, 200)
+        if value is not None and value not in allowed:
+            raise BadInput(f"{name} is {value!r}: give one of {', '.join(sorted(allowed))}")
+        return value
+
+
+View = Callable[[Look], Awaitable[dict[str, Any]]]
+
+
+class Page(NamedTuple):
+    """One page of the dashboard."""
+
+    path: str
+    """As Starlette writes it: ``/lineages/{tracking_id}``."""
+    name: str
+    """Unique; templates make addresses of it: ``url("lineage", tracking_id=...)``."""
+    template: str
+    view: View
+    """Reads what the template shows."""
+    live: bool = True
+    """Whether the block ``live`` of the template is sent again while somebody looks."""
+
+
+def look_of(request: Request) -> Look:
+    """What a view gets."""
+    return Look(request, dashboard_of(request), request.state.visitor)

@@ -1,0 +1,13 @@
+"""The pages, one module for each subject; every module lists its own in ``PAGES``."""
+
+from ramet.web.page import Page
+from ramet.web.pages import api_docs, costs, explain, lineages, overview, tasks
+
+PAGES: tuple[Page, ...] = (
+    *overview.PAGES,
+    *lineages.PAGES,
+    *tasks.PAGES,
+    *explain.PAGES,
+    *costs.PAGES,
+    *api_docs.PAGES,
+)

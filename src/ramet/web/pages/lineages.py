@@ -1,0 +1,66 @@
+"""Lineages: the list, one with its budget, tree, blocks and acts, and the page of its blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ramet.web.answers import costs, lineages, tree
+from ramet.web.page import BadInput, Look, Page
+
+ACTS_MAX = 20
+
+
+async def lineage_list(look: Look) -> dict[str, Any]:
+    """Lineages by state, newest first."""
+    state = look.word("state", lineages.STATES)
+    try:
+        page = await lineages.lineages(
+            look.client,
+            states=() if state is None else (state,),
+            limit=look.number("limit", 50, 1, 200),
+            before=look.text("after"),
+        )
+    except ValueError as wrong:
+        raise BadInput(str(wrong)) from wrong
+    return {"found": page, "state_asked": state, "states": lineages.STATES, "here": look.address}
+
+
+async def lineage(look: Look) -> dict[str, Any]:
+    """One lineage: what it used, what is in it, what was refused, what people did."""
+    tracking_id = look.id("tracking_id")
+    found = await lineages.lineage_detail(look.client, tracking_id)
+    return {
+        "one": found,
+        "level": await tree.level(look.client, tracking_id=tracking_id),
+        "acts": await look.client.acts(tracking_id, limit=ACTS_MAX),
+        "alerts": await look.client.alerts(firing=False, tracking_id=tracking_id, limit=ACTS_MAX),
+        "reofferable": any(reason in lineages.REOFFERED for reason in found.refused),
+        "here": look.address,
+    }
+
+
+async def spend(look: Look) -> dict[str, Any]:
+    """What a lineage cost, by kind and task."""
+    tracking_id = look.id("tracking_id")
+    await lineages.lineage(look.client, tracking_id)
+    return {"tracking_id": tracking_id, "found": await costs.costs(look.client, tracking_id, limit=20)}
+
+
+async def blocks(look: Look) -> dict[str, Any]:
+    """Refused spawns of a lineage."""
+    tracking_id = look.id("tracking_id")
+    asked = {name: look.text(name) for name in ("kind", "key", "reason")}
+    found = await lineages.blocks(look.client, tracking_id, lineages.BLOCKS_MAX, **asked)
+    totals = await lineages.refused(look.client, tracking_id)
+    offered = [reason for reason in lineages.REOFFERED if reason in totals]
+    return {"tracking_id": tracking_id, "found": found, "asked": asked, "totals": totals, "offered": offered,
+            "here": look.address}  # fmt: skip
+
+
+PAGES = (
+    Page("/lineages", "lineages", "lineages.html", lineage_list),
+    Page("/lineages/{tracking_id:path}", "lineage", "lineage.html", lineage),
+    Page("/blocks", "blocks", "blocks.html", blocks, live=False),
+    Page("/spend", "spend", "spend.html", spend, live=False),
+    Page("/parts/spend", "spend-part", "parts/spend.html", spend, live=False),
+)

@@ -1,0 +1,77 @@
+"""The server of the dashboard: it listens before it says so, and on a signal ends every stream at once."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from ramet.commands.errors import UserError
+from ramet.web.events import Feeds
+
+GRACE_SECONDS = 5
+"""So long an answer that is being made may take after a signal."""
+
+
+class CannotListen(UserError):
+    """The address cannot be had."""
+
+
+class Server(uvicorn.Server):
+    """A server whose event streams do not keep it from stopping; a second signal stops it without a pause."""
+
+    def __init__(self, config: uvicorn.Config, feeds: Feeds) -> None:
+        super().__init__(config)
+        self._feeds = feeds
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on SIGINT and SIGTERM, and count that as a good end: the signals are not raised once more."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Stop as soon as what was asked is answered."""
+        self._feeds.close()
+        super().handle_exit(sig, frame)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address or name; what cannot be resolved is none."""
+    try:
+        found = socket.getaddrinfo(host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in found)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections; port 0 is any that is free.
+
+    Raises:
+        CannotListen: the name has no address, or the port is taken.
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return socket.create_server(address, family=family)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise CannotListen(f"cannot listen on {host} port {port} ({why}): give another --host or --port") from error
+
+
+def origin_of(listener: socket.socket) -> str:
+    """Where a browser finds it."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,106 @@
+"""Templates: everything is escaped; times, numbers and states look the same on every page."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from ramet import __version__
+from ramet.commands.terminal import counted, span
+from ramet.model.cost import dollars
+from ramet.web.page import Look, Page
+
+
+def environment() -> Environment:
+    """The templates of the dashboard."""
+    made = Environment(
+        loader=PackageLoader("ramet.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters |= {
+        "moment": moment, "relative": relative, "span": span, "number": number, "dollars": dollars, "counted": counted,
+        "percent": percent,
+    }  # fmt: skip
+    made.globals |= {"url": url, "version": __version__, "page_names": page_names}
+    return made
+
+
+def render(look: Look, page: Page, context: dict[str, Any], status: int = 200) -> HTMLResponse:
+    """The whole page."""
+    return HTMLResponse(_rendered(look, page, context, "base.html"), status_code=status)
+
+
+def render_live(look: Look, page: Page, context: dict[str, Any]) -> str:
+    """Only what changes while somebody looks: the block ``live``."""
+    return _rendered(look, page, context, "live.html")
+
+
+def _rendered(look: Look, page: Page, context: dict[str, Any], layout: str) -> str:
+    about = {"look": look, "page": page, "visitor": look.visitor, "now": look.now, "place": look.client.place}
+    return look.dashboard.templates.get_template(page.template).render({**about, "layout": layout, **context})
+
+
+@pass_context
+def url(context: Context, name: str, /, **parts: Any) -> str:
+    """The address of a page by its name; parts that its path does not name become its query, None is left out.
+
+    Parts of the path are percent-encoded, slashes too, so any id works: people choose those of lineages. ``.`` and
+    ``..`` mean something in a path however they are written, so they go into the query, and the path stays empty there.
+    """
+    request = context["look"].request
+    given = {key: str(value) for key, value in parts.items() if value is not None}
+    path = {key: value for key, value in given.items() if f"{{{key}" in _paths(request).get(name, "")}
+    steps = {key: value for key, value in path.items() if value in (".", "..")}
+    query = {key: value for key, value in given.items() if key not in path} | steps
+    encoded = {key: "" if key in steps else quote(value, safe="") for key, value in path.items()}
+    made = str(request.app.url_path_for(name, **encoded))
+    return f"{made}?{urlencode(query)}" if query else made
+
+
+@pass_context
+def page_names(context: Context) -> set[str]:
+    """The names of the pages that there are."""
+    return {*_paths(context["look"].request)}
+
+
+def _paths(request: Any) -> dict[str, str]:
+    return {route.name: route.path for route in request.app.routes if getattr(route, "name", None)}
+
+
+def moment(when: float | None) -> Markup:
+    """A moment as ``<time>``: in UTC for machines; a script shows it in the reader's zone."""
+    if when is None:
+        return Markup("-")
+    try:
+        at = datetime.fromtimestamp(when, tz=UTC)
+    except (OverflowError, OSError, ValueError):
+        return Markup("{}").format(f"{when:g}")
+    made = Markup('<time datetime="{}">{} UTC</time>')
+    return made.format(at.isoformat(timespec="milliseconds"), at.strftime("%Y-%m-%d %H:%M:%S"))
+
+
+@pass_context
+def relative(context: Context, when: float | None) -> str:
+    """How far away a moment is: ``in 12 s``, ``3 min ago``."""
+    if when is None:
+        return "-"
+    seconds = when - float(context["now"])
+    if abs(seconds) < 1:
+        return "now"
+    return f"in {span(seconds)}" if seconds > 0 else f"{span(-seconds)} ago"
+
+
+def number(count: float | None) -> str:
+    """A count with thousands marked; ``-`` for none."""
+    return "-" if count is None else f"{count:,.0f}"
+
+
+def percent(share: float | None) -> str:
+    """A share of one in percent; ``-`` for none."""
+    return "-" if share is None else f"{share:.1%}"

@@ -1,0 +1,89 @@
+"""What the numbers of a tally mean, and that nothing is lost between its columns and its fields."""
+
+from __future__ import annotations
+
+import pytest
+
+from ramet.model.tallies import (
+    BUCKETS_SECONDS,
+    CHAINS,
+    COLUMNS,
+    DEPTHS,
+    ENDS,
+    OTHER,
+    OUTCOMES,
+    RETRIES,
+    ZERO,
+    Tallies,
+    count_attempt,
+    count_created,
+    count_ended,
+    first_word,
+    numbers_of,
+    tally_of,
+)
+from ramet.model.task import TERMINAL
+
+
+def test_every_column_is_a_field_and_comes_back_from_it() -> None:
+    numbers = list(range(1, len(COLUMNS) + 1))
+    assert numbers_of(tally_of("page", 60.0, 60.0, numbers)) == numbers
+    assert len(set(COLUMNS)) == len(COLUMNS) == len(ZERO)
+    assert {*ENDS} == {state.value for state in TERMINAL}
+
+
+@pytest.mark.parametrize("bound", BUCKETS_SECONDS)
+def test_a_bound_belongs_to_its_own_bucket(bound: float) -> None:
+    numbers = [*ZERO]
+    count_attempt(numbers, "success", 0, 1, waited_seconds=bound, ran_seconds=bound + 0.001)
+    tally, place = tally_of("page", 0.0, 0.0, numbers), BUCKETS_SECONDS.index(bound)
+    assert [at for at, count in enumerate(tally.waited.counts) if count] == [place]
+    assert [at for at, count in enumerate(tally.ran.counts) if count] == [place + 1]
+    assert tally.waited.seconds == pytest.approx(bound)
+
+
+def test_what_is_deeper_or_tried_more_often_than_is_told_apart_counts_as_the_last() -> None:
+    numbers = [*ZERO]
+    count_created(numbers, DEPTHS + 90, 2)
+    count_ended(numbers, "failed", CHAINS + 90, 3)
+    count_attempt(numbers, "error", RETRIES + 90, 4, waited_seconds=-1.0, ran_seconds=1e9)
+    tally = tally_of("page", 0.0, 0.0, numbers)
+    assert (tally.depths[-1], tally.chains[-1], tally.retried["error"][-1]) == (2, 3, 4)
+    assert (tally.waited.counts[0], tally.waited.seconds, tally.ran.counts[-1]) == (4, 0.0, 4)
+    assert tally.live == -1
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_every_outcome_is_counted_and_only_what_was_handed_back_has_no_time(outcome: str) -> None:
+    numbers = [*ZERO]
+    count_attempt(numbers, outcome, 0, 1, waited_seconds=1.0, ran_seconds=1.0)
+    tally = tally_of("page", 0.0, 0.0, numbers)
+    assert {name: count for name, count in tally.attempts.items() if count} == {outcome: 1}
+    assert tally.ran.count == tally.waited.count == (outcome != "returned")
+
+
+def test_the_sum_of_spans_reaches_from_the_first_to_the_last() -> None:
+    ones = [1] * len(COLUMNS)
+    rows = tuple(tally_of(kind, at, 60.0, ones) for kind in ("image", "page") for at in (60.0, 180.0))
+    total = Tallies(rows, ()).total()
+    assert (total.kind, total.at, total.seconds, total.created) == ("", 60.0, 180.0, 4)
+    assert Tallies(rows, ()).total("page").created == 2
+    assert Tallies((), ()).total().created == 0
+
+
+@pytest.mark.parametrize(
+    ("reason", "word"),
+    [
+        ("attempts_exhausted: 4", "attempts_exhausted"),
+        ("permanent_error", "permanent_error"),
+        ("HTTP-404: https://example.org", "HTTP-404"),
+        ("the page is gone", OTHER),
+        ("https://example.org/?token=secret", "https"),
+        ("x" * 41, OTHER),
+        ("<script>", OTHER),
+        ("", OTHER),
+        (None, OTHER),
+    ],
+)
+def test_a_reason_is_counted_by_its_first_word_if_that_is_one(reason: str | None, word: str) -> None:
+    assert first_word(reason) == word

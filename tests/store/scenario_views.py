@@ -1,0 +1,21 @@
+"""A run through the bounded reads, in every way that leads to a statement of its own."""
+
+from __future__ import annotations
+
+from tests.world import World
+
+
+async def watch(world: World, parent_id: str) -> None:
+    """What is live, lineages, branches of the lineage ``line`` and of one task."""
+    await world.store.present()
+    await world.store.lineages()
+    await world.store.lineages(states=["running"])
+    await world.store.lineage("line")
+    newest = await world.store.lineage_page(limit=1)
+    await world.store.lineage_page(limit=1, before=newest.next_before)
+    for name, parent in (("line", None), (None, parent_id)):
+        await world.store.branches(tracking_id=name, parent_id=parent)
+        await world.store.twigs(tracking_id=name, parent_id=parent, kind="page", state="success")
+    await world.store.checkpoint(parent_id)
+    await world.store.deepest(["line"])
+    await world.store.lineage_counts("line")

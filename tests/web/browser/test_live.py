@@ -1,0 +1,66 @@
+"""What a reader sees in a real browser: pages load whole, change by themselves, and keep what the reader did."""
+
+from __future__ import annotations
+
+import pytest
+
+from ramet import App, Context
+from ramet.testing import fresh_client
+from ramet.web.access import Access
+from ramet.web.application import make_application
+from tests.web.browser.browsing import MISSING, PROGRAM, browser, served, visit
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+
+app = App()
+
+
+@app.task("crawl", key=str)
+async def crawl(ctx: Context, url: str) -> None:
+    """Never run here."""
+
+
+async def test_a_page_shows_what_was_submitted_after_it_was_opened() -> None:
+    async with (
+        fresh_client(app) as client,
+        served(make_application(client, Access(person="ada"))) as origin,
+        browser() as chromium,
+        visit(chromium, origin) as (page, _, faults),
+    ):
+        await page.goto(origin)
+        await page.wait_for_selector(".pulse.on")
+        await client.submit(crawl, "https://example.org/", tracking_id="came-later")
+        await page.wait_for_selector("text=came-later")
+    assert [fault for fault in faults if "/live/" not in fault] == []  # The stream ends with the visit.
+
+
+async def test_what_a_reader_chose_stays_when_the_page_changes() -> None:
+    async with (
+        fresh_client(app) as client,
+        served(make_application(client, Access(person="ada"))) as origin,
+        browser() as chromium,
+        visit(chromium, origin) as (page, _, _),
+    ):
+        await page.goto(origin)
+        await page.wait_for_selector(".pulse.on")
+        await page.focus("#live .scroll")
+        await client.submit(crawl, "https://example.org/", tracking_id="came-later")
+        await page.wait_for_selector("text=came-later")
+        assert await page.evaluate("document.activeElement.classList.contains('scroll')")
+        await page.click("[data-theme-switch]")
+        assert await page.evaluate("document.documentElement.dataset.theme") == "dark"
+        await page.reload()
+        assert await page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+async def test_a_page_is_whole_without_scripts() -> None:
+    async with (
+        fresh_client(app) as client,
+        served(make_application(client, Access(person="ada"))) as origin,
+        browser() as chromium,
+        visit(chromium, origin, script=False) as (page, _, faults),
+    ):
+        await client.submit(crawl, "https://example.org/", tracking_id="plain")
+        await page.goto(origin)
+        assert "plain" in await page.inner_text("#live")
+    assert faults == []
