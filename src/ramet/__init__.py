@@ -43,7 +43,22 @@ from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.stop_list import InvalidEntry, StopEntry
 from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
 from ramet.model.totals import LineageTotals
-from ramet.model.views import Branch, Count, KindState, LineagePage, Present, TaskCheckpoint, Twig, TwigPage
+from ramet.model.views import (
+    Backlog,
+    BlockPage,
+    Branch,
+    Call,
+    Count,
+    InHand,
+    KindState,
+    LineagePage,
+    Present,
+    RunningTask,
+    TaskCalls,
+    TaskCheckpoint,
+    Twig,
+    TwigPage,
+)
 from ramet.store.base import Ran, SpawnAnswer, Statement, Submitted
 from ramet.store.base_persons import Reoffered
 from ramet.store.errors import (
@@ -66,14 +81,17 @@ __all__ = [
     "AlertNotice",
     "App",
     "Attempt",
+    "Backlog",
     "BatchContext",
     "Binding",
     "Blob",
     "BlobTooLarge",
     "Block",
+    "BlockPage",
     "BlockReason",
     "BoundTask",
     "Branch",
+    "Call",
     "Cause",
     "Claim",
     "ClaimLost",
@@ -86,6 +104,7 @@ __all__ = [
     "ErrorClass",
     "Explanation",
     "HeldBack",
+    "InHand",
     "InvalidEntry",
     "InvalidKey",
     "InvalidPath",
@@ -118,6 +137,7 @@ __all__ = [
     "Reservation",
     "Resource",
     "RetryAfter",
+    "RunningTask",
     "Schedule",
     "Setting",
     "Slot",
@@ -138,6 +158,7 @@ __all__ = [
     "SyncContext",
     "SyncReservation",
     "Task",
+    "TaskCalls",
     "TaskCheckpoint",
     "TaskFailed",
     "TaskHistory",

@@ -6,7 +6,7 @@ import pytest
 
 from ramet.model.flow import Unserved, WorkerSeen
 from ramet.model.paths import PathRule
-from ramet.store import unserved, viewing
+from ramet.store import viewing, viewing_flow
 from tests.world import World
 
 
@@ -33,7 +33,7 @@ async def test_unserved_tasks_are_counted_whatever_they_wait_for(world: World) -
 
 
 async def test_counting_what_nobody_serves_stops_at_bounds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unserved, "LOOKS_MAX", 2)
+    monkeypatch.setattr(viewing_flow, "HELD_BACK_LOOKS_MAX", 2)
     monkeypatch.setattr(viewing.counted, "__defaults__", ((), 3))
     await world.submit(*(world.task() for _ in range(4)), tracking_id="many")
     await world.submit(*(world.task(kind="image", delay_seconds=9.0) for _ in range(2)), tracking_id="two")

@@ -19,3 +19,13 @@ async def watch(world: World, parent_id: str) -> None:
     await world.store.checkpoint(parent_id)
     await world.store.deepest(["line"])
     await world.store.lineage_counts("line")
+    for order in ("fullest", "deadline"):
+        await world.store.lineage_page(order=order)
+    await world.store.lineage_page(prefix="li", states=["running"])
+    await world.store.block_page("line")
+    await world.store.block_page("line", kind="page", key="x", reason="done", after='["", "", ""]')
+    await world.store.task_calls(parent_id)
+    await world.store.tasks_with_key("x")
+    await world.store.backlogs()
+    await world.store.resource_backlogs(["host:a"])
+    await world.store.in_hand()

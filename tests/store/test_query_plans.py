@@ -72,6 +72,9 @@ WHOLE: dict[str, str] = {
     "SELECT t.seq FROM ramet_tasks t WHERE t.state || '' = 'success' AND t.seq > ?": "walks from one number "
     "on until the page is full: nearly all that ended succeeded",
     "SELECT COUNT(*), COALESCE(SUM(CASE WHEN lease_until": "looks at claims in hand, up to a bound",
+    "SELECT t.id, t.tracking_id, t.kind, t.key, t.queue, l.worker": "looks at claims in hand, up to a bound",
+    "SELECT COALESCE(worker, ''), COUNT(*) FROM": "looks at claims in hand, up to a bound",
+    "SELECT CASE WHEN max_cost > 0": "compares the newest lineages of a state, up to a bound",
     "SELECT COUNT(*) FROM (SELECT 1 FROM ramet_alerts WHERE state = 'firing' LIMIT": "counts up to a bound",
     "SELECT COUNT(*) FROM (SELECT 1 FROM ramet_lineages WHERE state = ? LIMIT": "counts up to a bound",
     "SELECT tracking_id, blocks FROM ramet_lineages WHERE state = ? ORDER BY created_at": "walks the index from the "

@@ -16,11 +16,19 @@ class MonitorClient:
     store: Store
 
     async def alerts(
-        self, *, firing: bool = True, tracking_id: str | None = None, limit: int = 100, before: int | None = None
+        self,
+        *,
+        firing: bool = True,
+        resolved: bool = False,
+        tracking_id: str | None = None,
+        limit: int = 100,
+        before: int | None = None,
     ) -> list[Alert]:
-        """Alerts, newest first (at most 1,000): those that fire, with ``firing=False`` all; of one lineage or any;
-        before the alert of this number."""
-        return await self.store.alerts(firing=firing, tracking_id=tracking_id, limit=limit, before=before)
+        """Alerts, newest first (at most 1,000): those that fire, with ``resolved=True`` those that are over, with
+        ``firing=False`` alone all; of one lineage or any; before the alert of this number."""
+        return await self.store.alerts(
+            firing=firing, resolved=resolved, tracking_id=tracking_id, limit=limit, before=before
+        )
 
     async def alert(self, alert_id: int) -> Alert | None:
         """One alert; None when there is none, or it was pruned."""

@@ -8,8 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ramet.engine.gathered import NOTE
-from ramet.model.task import TaskState
-from ramet.model.views import Branch, KindState, LineagePage, Present, TaskCheckpoint, TwigPage
+from ramet.model.task import Task, TaskState
+from ramet.model.views import (
+    Backlog,
+    BlockPage,
+    Branch,
+    InHand,
+    KindState,
+    LineagePage,
+    Present,
+    TaskCalls,
+    TaskCheckpoint,
+    TwigPage,
+)
 from ramet.store.base import Store
 
 
@@ -23,19 +34,28 @@ class ViewsClient:
         return await self.store.present()
 
     async def lineage_page(
-        self, *, states: Iterable[str] = (), limit: int = 50, before: str | None = None
+        self,
+        *,
+        states: Iterable[str] = (),
+        limit: int = 50,
+        before: str | None = None,
+        order: str = "newest",
+        prefix: str | None = None,
     ) -> LineagePage:
-        """Lineages, newest first, a page at a time.
+        """Lineages, a page at a time.
 
         Args:
             states: only lineages in these; empty for all.
             limit: at most so many (1,000).
             before: :attr:`~ramet.LineagePage.next_before` of the page before this one.
+            order: ``newest``; ``fullest``: of the newest 2,000 of each state those that used most of their tasks or
+                their money; or ``deadline``: open ones whose time ends first. The last two have one page.
+            prefix: only lineages whose tracking id begins so; they come by name, whatever the order.
 
         Raises:
-            ValueError: ``before`` is not of an earlier page.
+            ValueError: ``before`` is not of an earlier page, or there is no such order.
         """
-        return await self.store.lineage_page(states=states, limit=limit, before=before)
+        return await self.store.lineage_page(states=states, limit=limit, before=before, order=order, prefix=prefix)
 
     async def branches(self, *, tracking_id: str | None = None, parent_id: str | None = None) -> tuple[Branch, ...]:
         """The roots of a lineage, or the children of a task, by kind and state: what a tree shows of very many.
@@ -99,6 +119,57 @@ class ViewsClient:
         more, their counts say so. The numbers on the lineage itself are exact (:class:`ramet.Lineage`).
         """
         return await self.store.lineage_counts(tracking_id)
+
+    async def backlogs(self) -> tuple[Backlog, ...]:
+        """What waits in every queue in which something waits, by name.
+
+        Of each up to 10,000 claimable tasks are counted (1,000 where there are more than ten queues), and of tasks that
+        wait for anything else the first 2,000 of each sort over all queues.
+        """
+        return await self.store.backlogs()
+
+    async def resource_backlogs(self, names: Iterable[str]) -> dict[str, Backlog]:
+        """What waits for each of these resources (the first 200); those for which nothing waits are absent.
+
+        Of each up to 10,000 tasks are counted, 1,000 where more than ten are asked about.
+        """
+        return await self.store.resource_backlogs(names)
+
+    async def in_hand(self, *, limit: int = 1_000) -> InHand:
+        """Claims at this moment, those first whose lease ends first (at most 1,000), and how many each worker has."""
+        return await self.store.in_hand(limit=limit)
+
+    async def block_page(
+        self,
+        tracking_id: str,
+        *,
+        kind: str | None = None,
+        key: str | None = None,
+        reason: str | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> BlockPage:
+        """Spawns that the guard refused in a lineage by kind, key and reason, a page at a time (at most 1,000).
+
+        One page looks at 5,000 of them, so it may have fewer than asked for, or none, and still name where to go on.
+
+        Args:
+            after: :attr:`~ramet.BlockPage.next_after` of the page before this one.
+
+        Raises:
+            ValueError: ``after`` is not of an earlier page.
+        """
+        return await self.store.block_page(tracking_id, kind=kind, key=key, reason=reason, limit=limit, after=after)
+
+    async def task_calls(self, task_id: str, *, limit: int = 100) -> TaskCalls | None:
+        """What one task reserved and was charged, with its latest calls (at most 1,000); None when there is no such
+        task. The first 20,000 calls are summed up."""
+        return await self.store.task_calls(task_id, limit=limit)
+
+    async def tasks_with_key(self, key: str, *, limit: int = 50) -> tuple[Task, ...]:
+        """Tasks with this key as it is stored, of any kind in any lineage (at most 1,000; which, where there are more,
+        is not said)."""
+        return await self.store.tasks_with_key(key, limit=limit)
 
 
 def _one_of(tracking_id: str | None, parent_id: str | None) -> None:

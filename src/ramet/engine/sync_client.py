@@ -173,6 +173,12 @@ class SyncClient:
     checkpoint = blocking(Client.checkpoint)
     deepest = blocking(Client.deepest)
     lineage_counts = blocking(Client.lineage_counts)
+    backlogs = blocking(Client.backlogs)
+    resource_backlogs = blocking(Client.resource_backlogs)
+    in_hand = blocking(Client.in_hand)
+    block_page = blocking(Client.block_page)
+    task_calls = blocking(Client.task_calls)
+    tasks_with_key = blocking(Client.tasks_with_key)
 
     alert = blocking(Client.alert)
     alerts = blocking(Client.alerts)

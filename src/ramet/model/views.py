@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ramet.model.lineage import Lineage
-from ramet.model.task import Json, Task
+from ramet.model.task import Block, Json, Task
 
 CLAIMABLE = ""
 """Among waits: tasks that wait for nothing but a worker."""
@@ -21,6 +21,16 @@ LINEAGE_LOOKS_MAX = 20_000
 """So many tasks of a lineage are looked at for its counts."""
 CHILDREN_MAX = 1_000
 """So many children of one task are counted."""
+BLOCK_LOOKS_MAX = 5_000
+"""So many refused spawns are looked at for a page of them."""
+CALL_LOOKS_MAX = 20_000
+"""So many reservations and charges of one task are summed up."""
+HELD_BACK_LOOKS_MAX = 2_000
+"""So many tasks of each sort that cannot be claimed are looked at for the queues that they are of."""
+FULLEST_LOOKS_MAX = 2_000
+"""So many lineages of each state, the newest, are compared for the fullest."""
+LINEAGE_ORDERS = ("newest", "fullest", "deadline")
+"""How lineages can be listed."""
 
 
 class Count(NamedTuple):
@@ -64,11 +74,20 @@ class Present(NamedTuple):
 
 
 class LineagePage(NamedTuple):
-    """Lineages, newest first, and where to go on."""
+    """Lineages in an order, and where to go on."""
 
     lineages: tuple[Lineage, ...]
     next_before: str | None
     """Given as ``before`` it continues behind this page; None at the end."""
+
+
+class BlockPage(NamedTuple):
+    """Refused spawns of one lineage by kind, key and reason, and where to go on."""
+
+    blocks: tuple[Block, ...]
+    """May be fewer than were asked for although there are more: few of those looked at are like that."""
+    next_after: str | None
+    """Given as ``after`` it continues behind this page; None at the end."""
 
 
 class Branch(NamedTuple):
@@ -120,3 +139,78 @@ class KindState(NamedTuple):
     tasks: Count
     mean_depth: float
     """Of those looked at."""
+
+
+class Call(NamedTuple):
+    """A reservation of a task, or a charge that came with a settlement. Money is whole nano-dollars."""
+
+    id: str
+    fence: int
+    """The claim under which it was made."""
+    amount: int
+    """What was reserved; 0 for a charge."""
+    actual: int | None
+    """What it cost; None until somebody settled it."""
+    reserved_at: float
+    """Unix seconds."""
+    closed_at: float | None
+    """When the end of the task closed it unsettled: its amount counts as spent since then."""
+    settled_at: float | None
+
+
+class TaskCalls(NamedTuple):
+    """What one task cost, nano-dollars."""
+
+    calls: int
+    """Reservations and charges."""
+    spent: int
+    reserved: int
+    """Held for calls that nobody settled yet."""
+    more: bool
+    """True when the numbers are those of the first 20,000 calls only."""
+    latest: tuple[Call, ...]
+    """The newest first."""
+
+
+class Backlog(NamedTuple):
+    """What waits in a queue, or for a resource."""
+
+    name: str
+    waiting: Count
+    """Of a queue: tasks that a worker could take now. Of a resource: tasks that wait for it."""
+    oldest_at: float | None
+    """Since when the longest waiting of those waits, Unix seconds. Only the first in line of each kind and priority
+    are compared."""
+    oldest: str | None
+    """The id of that task."""
+    kinds: tuple[str, ...] = ()
+    """Of a queue: kinds of the tasks that wait for a worker, by name."""
+    held_back: Mapping[str, Count] = {}
+    """Of a queue: pending tasks by what they wait for beside a worker (:class:`ramet.model.task.Wait`)."""
+
+
+class RunningTask(NamedTuple):
+    """A task under a claim."""
+
+    id: str
+    tracking_id: str
+    kind: str
+    key: str
+    queue: str
+    worker: str | None
+    """Who claimed it, as it called itself."""
+    fence: int
+    attempts: int
+    claimed_at: float
+    """Unix seconds."""
+    lease_until: float
+    """Unix seconds; in the past when the claim is stale."""
+
+
+class InHand(NamedTuple):
+    """What is claimed at one moment, by whom."""
+
+    tasks: tuple[RunningTask, ...]
+    """Those whose lease ends first come first."""
+    workers: Mapping[str, int]
+    """All claims, up to :data:`COUNT_MAX`, by the name of whoever has them."""

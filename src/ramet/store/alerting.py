@@ -155,8 +155,10 @@ def alert(session: Session, alert_id: int) -> Alert | None:
     return alert_of(rows[0], link_base(session)) if rows else None
 
 
-def alerts(session: Session, firing: bool, tracking_id: str | None, limit: int, before: int | None) -> list[Alert]:
-    """Alerts, newest first, before one of them."""
+def alerts(
+    session: Session, *, firing: bool, over: bool, tracking_id: str | None, limit: int, before: int | None
+) -> list[Alert]:
+    """Alerts, newest first, before one of them: those that are over, or that fire, or all."""
     conditions = []
     parameters: list[Any] = []
     if before is not None:
@@ -165,8 +167,8 @@ def alerts(session: Session, firing: bool, tracking_id: str | None, limit: int, 
     if tracking_id is not None:
         conditions.append("tracking_id = ?")
         parameters.append(tracking_id)
-    if firing:
-        conditions.append("state = 'firing'")
+    if over or firing:
+        conditions.append(f"state = '{'resolved' if over else 'firing'}'")
     where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
     rows = session.rows(
         f"SELECT {_ALERT_LIST} FROM ramet_alerts {where}ORDER BY id DESC LIMIT ?",

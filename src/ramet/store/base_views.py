@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from ramet.model.views import Branch, KindState, LineagePage, Present, TaskCheckpoint, TwigPage
+from ramet.model.task import Task
+from ramet.model.views import (
+    Backlog,
+    BlockPage,
+    Branch,
+    InHand,
+    KindState,
+    LineagePage,
+    Present,
+    TaskCalls,
+    TaskCheckpoint,
+    TwigPage,
+)
 
 
 class ViewStore(Protocol):
@@ -16,12 +28,19 @@ class ViewStore(Protocol):
         ...
 
     async def lineage_page(
-        self, *, states: Iterable[str] = (), limit: int = 50, before: str | None = None
+        self,
+        *,
+        states: Iterable[str] = (),
+        limit: int = 50,
+        before: str | None = None,
+        order: str = "newest",
+        prefix: str | None = None,
     ) -> LineagePage:
-        """Lineages in these states (or all), newest first, at most ``limit`` (1,000).
+        """Lineages in these states (or all) in an order, at most ``limit`` (1,000); with a prefix those whose
+        tracking id begins so, by name.
 
         Raises:
-            ValueError: ``before`` is not of an earlier page.
+            ValueError: ``before`` is not of an earlier page, or there is no such order.
         """
         ...
 
@@ -52,4 +71,41 @@ class ViewStore(Protocol):
 
     async def lineage_counts(self, tracking_id: str) -> tuple[KindState, ...]:
         """The tasks of a lineage by kind and state."""
+        ...
+
+    async def backlogs(self) -> tuple[Backlog, ...]:
+        """What waits in every queue in which something waits, by name."""
+        ...
+
+    async def resource_backlogs(self, names: Iterable[str]) -> dict[str, Backlog]:
+        """What waits for each of these resources (at most 200); those for which nothing waits are absent."""
+        ...
+
+    async def in_hand(self, *, limit: int = 1_000) -> InHand:
+        """Claims, those first whose lease ends first, at most ``limit`` (1,000); and how many each worker has."""
+        ...
+
+    async def block_page(
+        self,
+        tracking_id: str,
+        *,
+        kind: str | None = None,
+        key: str | None = None,
+        reason: str | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> BlockPage:
+        """Refused spawns of a lineage by kind, key and reason, at most ``limit`` (1,000).
+
+        Raises:
+            ValueError: ``after`` is not of an earlier page.
+        """
+        ...
+
+    async def task_calls(self, task_id: str, *, limit: int = 100) -> TaskCalls | None:
+        """What a task reserved and was charged; None when there is no such task."""
+        ...
+
+    async def tasks_with_key(self, key: str, *, limit: int = 50) -> tuple[Task, ...]:
+        """Tasks with this key, of any kind in any lineage; some of them where there are more than ``limit`` (1,000)."""
         ...

@@ -37,8 +37,8 @@ INSERT = (
     "INSERT INTO ramet_reservations (id, tracking_id, seq, fence, day, amount, actual, reserved_at, settled_at) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_SPENT = "CASE WHEN settled_at IS NOT NULL THEN actual WHEN closed_at IS NOT NULL THEN amount ELSE 0 END"
-_RESERVED = "CASE WHEN settled_at IS NULL AND closed_at IS NULL THEN amount ELSE 0 END"
+SPENT = "CASE WHEN settled_at IS NOT NULL THEN actual WHEN closed_at IS NOT NULL THEN amount ELSE 0 END"
+RESERVED = "CASE WHEN settled_at IS NULL AND closed_at IS NULL THEN amount ELSE 0 END"
 _MOVE = "UPDATE ramet_spend SET spent = spent + ?, reserved = reserved + ? WHERE day = ?"
 
 
@@ -219,7 +219,7 @@ def costs(session: Session, tracking_id: str | None, limit: int) -> Costs:
         return Costs(day, total, tuple(map(LineageCost._make, rows)))
     rows = session.rows(f"SELECT {columns} FROM ramet_lineages WHERE tracking_id = ?", (tracking_id,))
     calls = (
-        f"(SELECT seq, {_SPENT} AS spent, {_RESERVED} AS reserved FROM ramet_reservations WHERE tracking_id = ? "
+        f"(SELECT seq, {SPENT} AS spent, {RESERVED} AS reserved FROM ramet_reservations WHERE tracking_id = ? "
         "ORDER BY seq DESC LIMIT ?) r JOIN ramet_tasks t ON t.seq = r.seq"
     )
     kinds = session.rows(

@@ -23,10 +23,23 @@ class MonitorVerbs(Verbs):
         return await self._write(partial(monitoring.judge, seen=seen, limits=limits, rules=rules or NoticeRules()))
 
     async def alerts(
-        self, *, firing: bool = True, tracking_id: str | None = None, limit: int = 100, before: int | None = None
+        self,
+        *,
+        firing: bool = True,
+        resolved: bool = False,
+        tracking_id: str | None = None,
+        limit: int = 100,
+        before: int | None = None,
     ) -> list[Alert]:
         return await self._read(
-            partial(monitoring.alerts, firing=firing, tracking_id=tracking_id, limit=limit, before=before)
+            partial(
+                monitoring.alerts,
+                firing=firing,
+                over=resolved,
+                tracking_id=tracking_id,
+                limit=limit,
+                before=before,
+            )
         )
 
     async def alert(self, alert_id: int) -> Alert | None:

@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from ramet.model.views import Branch, KindState, LineagePage, Present, TaskCheckpoint, TwigPage
-from ramet.store import viewing, viewing_trees
+from ramet.model.task import Task
+from ramet.model.views import (
+    Backlog,
+    BlockPage,
+    Branch,
+    InHand,
+    KindState,
+    LineagePage,
+    Present,
+    TaskCalls,
+    TaskCheckpoint,
+    TwigPage,
+)
+from ramet.store import viewing, viewing_details, viewing_flow, viewing_lineages, viewing_trees
 from ramet.store.verbs import Verbs
 
 
@@ -17,9 +29,19 @@ class ViewVerbs(Verbs):
         return await self._read(viewing.present)
 
     async def lineage_page(
-        self, *, states: Iterable[str] = (), limit: int = 50, before: str | None = None
+        self,
+        *,
+        states: Iterable[str] = (),
+        limit: int = 50,
+        before: str | None = None,
+        order: str = "newest",
+        prefix: str | None = None,
     ) -> LineagePage:
-        return await self._read(partial(viewing.lineage_page, states=states, limit=limit, before=before))
+        return await self._read(
+            partial(
+                viewing_lineages.lineage_page, states=states, limit=limit, before=before, order=order, prefix=prefix
+            )
+        )
 
     async def branches(self, *, tracking_id: str | None = None, parent_id: str | None = None) -> tuple[Branch, ...]:
         return await self._read(partial(viewing_trees.branches, tracking_id=tracking_id, parent_id=parent_id))
@@ -54,3 +76,40 @@ class ViewVerbs(Verbs):
 
     async def lineage_counts(self, tracking_id: str) -> tuple[KindState, ...]:
         return await self._read(partial(viewing_trees.lineage_counts, tracking_id=tracking_id))
+
+    async def backlogs(self) -> tuple[Backlog, ...]:
+        return await self._read(viewing_flow.backlogs)
+
+    async def resource_backlogs(self, names: Iterable[str]) -> dict[str, Backlog]:
+        return await self._read(partial(viewing_flow.resource_backlogs, names=names))
+
+    async def in_hand(self, *, limit: int = 1_000) -> InHand:
+        return await self._read(partial(viewing_flow.in_hand, limit=limit))
+
+    async def block_page(
+        self,
+        tracking_id: str,
+        *,
+        kind: str | None = None,
+        key: str | None = None,
+        reason: str | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> BlockPage:
+        return await self._read(
+            partial(
+                viewing_details.block_page,
+                tracking_id=tracking_id,
+                kind=kind,
+                key=key,
+                reason=reason,
+                limit=limit,
+                after=after,
+            )
+        )
+
+    async def task_calls(self, task_id: str, *, limit: int = 100) -> TaskCalls | None:
+        return await self._read(partial(viewing_details.task_calls, task_id=task_id, limit=limit))
+
+    async def tasks_with_key(self, key: str, *, limit: int = 50) -> tuple[Task, ...]:
+        return await self._read(partial(viewing_details.tasks_with_key, key=key, limit=limit))

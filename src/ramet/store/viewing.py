@@ -1,19 +1,17 @@
-"""What is live at one moment, and pages of lineages: reads that stop at a bound, however large the database.
+"""What is live at one moment: reads that stop at a bound, however large the database.
 
 Counts look at one entry more than they count, so that they know whether there is more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ramet.model.lineage import Lineage, LineageState
+from ramet.model.lineage import LineageState
 from ramet.model.task import TaskState, Wait
-from ramet.model.views import CLAIMABLE, COUNT_MAX, Count, LineagePage, Present
-from ramet.store.clocks import effective
-from ramet.store.lineages import LINEAGE_LIST
-from ramet.store.querying import LIMIT_MAX, next_due_at
+from ramet.model.views import CLAIMABLE, COUNT_MAX, Count, Present
+from ramet.store.querying import next_due_at
 from ramet.store.serving import workers
 from ramet.store.session import Row, Session
 
@@ -56,7 +54,7 @@ def present(session: Session) -> Present:
         waits={str(wait): counted(session, rows) for wait, rows in _WAITING.items()}
         | {str(Wait.PATH): _in_line(session)},
         oldest_waiting_at=None if waiting is None else waiting[0],
-        oldest_waiting=None if waiting is None else _id(session, waiting[1]),
+        oldest_waiting=None if waiting is None else id_of(session, waiting[1]),
         lineages={
             state.value: counted(session, "SELECT 1 FROM ramet_lineages WHERE state = ?", (state.value,))
             for state in LineageState
@@ -90,7 +88,8 @@ def _in_line(session: Session) -> Count:
     return Count(min(number, COUNT_MAX), looked_at > COUNT_MAX)
 
 
-def _id(session: Session, seq: int) -> str | None:
+def id_of(session: Session, seq: int) -> str | None:
+    """The id of the task of this number."""
     found = session.rows("SELECT id FROM ramet_tasks WHERE seq = ?", (seq,))
     return found[0][0] if found else None
 
@@ -99,17 +98,20 @@ def _oldest(session: Session) -> tuple[float, int] | None:
     """Since when the longest waiting task of those that are first in their lines waits, and its number."""
     found: list[tuple[float, int]] = []
     for queue, kind, rank in classes(session):
-        found += _first(
+        found += first_in_line(
             session, "state = 'pending' AND wait IS NULL AND queue = ? AND kind = ? AND rank = ?", (queue, kind, rank)
         )
     for (name,) in session.rows(
         "SELECT name FROM ramet_resources WHERE ready_at <= ? ORDER BY ready_at LIMIT ?", (session.now, RESOURCES_MAX)
     ):
-        found += _first(session, "wait = 'resource' AND state = 'pending' AND resource = ?", (name,), "rank, ")
+        found += first_in_line(session, "wait = 'resource' AND state = 'pending' AND resource = ?", (name,), "rank, ")
     return min(found, default=None)
 
 
-def _first(session: Session, where: str, parameters: Sequence[Any], before_turn: str = "") -> list[tuple[float, int]]:
+def first_in_line(
+    session: Session, where: str, parameters: Sequence[Any], before_turn: str = ""
+) -> list[tuple[float, int]]:
+    """Since when the longest waiting of the first live tasks that are so waits, and its number; none of none."""
     rows = session.rows(
         f"SELECT available_at, seq FROM (SELECT available_at, seq FROM ramet_live WHERE {where} "
         f"ORDER BY {before_turn}turn, seq LIMIT ?) c ORDER BY available_at, seq LIMIT 1",
@@ -134,42 +136,3 @@ def classes(session: Session) -> list[tuple[str, str, int]]:
         [at] = rows
         found.append(at)
     return found
-
-
-# --- lineages
-
-
-def lineage_page(session: Session, states: Iterable[str], limit: int, before: str | None) -> LineagePage:
-    """Lineages, newest first: of each state as many as are asked for, then the newest of those."""
-    most = max(1, min(limit, LIMIT_MAX))
-    wanted = {LineageState(state) for state in states} or set(LineageState)
-    at = None if before is None else _position(before)
-    found = [Lineage._make(row) for state in sorted(wanted) for row in _newest(session, state, at, most + 1)]
-    found.sort(key=lambda row: (-row.created_at, row.tracking_id))
-    page = found[:most]
-    last = f"{page[-1].created_at!r} {page[-1].tracking_id}" if len(found) > most else None
-    return LineagePage(tuple(effective(session, page)), last)
-
-
-def _position(before: str) -> tuple[float, str]:
-    created_at, _, tracking_id = before.partition(" ")
-    try:
-        return float(created_at), tracking_id
-    except ValueError:
-        raise ValueError(f"{before[:80]!r} is not where a page of lineages ended") from None
-
-
-def _newest(session: Session, state: LineageState, at: tuple[float, str] | None, limit: int) -> list[Row]:
-    """The newest lineages of a state behind a position. Very many may have begun at the same moment."""
-    select = f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ?"
-    if at is None:
-        return session.rows(f"{select} ORDER BY created_at DESC, tracking_id LIMIT ?", (state.value, limit))
-    rows = session.rows(
-        f"{select} AND created_at = ? AND tracking_id > ? ORDER BY tracking_id LIMIT ?", (state.value, *at, limit)
-    )
-    if len(rows) < limit:
-        rows += session.rows(
-            f"{select} AND created_at < ? ORDER BY created_at DESC, tracking_id LIMIT ?",
-            (state.value, at[0], limit - len(rows)),
-        )
-    return rows
