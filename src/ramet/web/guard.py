@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import logging
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, NamedTuple
@@ -182,7 +183,7 @@ class Guard:
             return  # No browser adds a bearer token by itself.
         _check_origin(connection, headers)
         given = headers.get("x-csrf-token") or fields.get("csrf", "")
-        if known.fresh or given != known.visitor.csrf:
+        if known.fresh or not hmac.compare_digest(given.encode(), known.visitor.csrf.encode()):
             raise Refused(403, "csrf", "the form is out of date: open the page again and repeat what you did")
 
     # --- coming and going
@@ -210,7 +211,8 @@ class Guard:
                 problem(refused.status, refused.line, refused.code), refused.status, headers=refused.headers
             )
         request = Request(connection)
-        back = "/" if request.method not in SAFE else f"{request.url.path}?{request.url.query}".rstrip("?")
+        stays = request.method in SAFE and request.url.path not in (LOGIN, LOGOUT)
+        back = f"{request.url.path}?{request.url.query}".rstrip("?") if stays else "/"
         page = self._templates.get_template("login.html").render(
             style=LOGIN_STYLE, line=refused.line, back=local(back), asks=refused.status in (401, 429)
         )
@@ -219,9 +221,10 @@ class Guard:
 
 def local(address: str) -> str:
     """The address where it is a path on this host; the first page where it leads anywhere else."""
-    parts = urlsplit(address.replace("\\", "/"))
-    plain = address.isprintable() and address.startswith("/") and not address.startswith(("//", "/\\"))
-    return address if plain and not parts.scheme and not parts.netloc else "/"
+    steps = address.replace("\\", "/")
+    # What begins with one slash has neither a scheme nor a host, so there is nothing to take apart.
+    plain = address.isprintable() and steps.startswith("/") and not steps.startswith("//")
+    return address if plain else "/"
 
 
 def fields_of(headers: Headers, body: bytes) -> dict[str, str]:
@@ -248,11 +251,17 @@ def _content_type(headers: Headers) -> str:
 def _check_origin(connection: Connection, headers: Headers) -> None:
     """A browser says where a request comes from; another site's is refused whatever it carries."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-    same = (
-        urlsplit(origin).netloc == headers.get("host") if origin is not None else site in (None, "same-origin", "none")
-    )
+    same = site in (None, "same-origin", "none") if origin is None else _host_of(origin) == headers.get("host")
     if not same or site in ("cross-site", "same-site"):
         raise Refused(403, "wrong_origin", "this came from a page of another site")
+
+
+def _host_of(origin: str) -> str | None:
+    """Host and port of an origin; None for what is no origin."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # A bracket that is not closed, for one.
+        return None
 
 
 async def _body(headers: Headers, receive: Receive) -> bytes:

@@ -59,6 +59,12 @@ class Look:
         path = raw.decode("latin-1").partition("?")[0]
         return f"{path}?{self.request.url.query}" if self.request.url.query else path
 
+    def take_told(self) -> str | None:
+        """What was done by this visitor just now; told by the first whole page after it, and by no other."""
+        if self.request.method != "GET":
+            return None
+        return self.dashboard.flashes.take(self.visitor.csrf)
+
     def id(self, name: str) -> str:
         """An id: a named part of the address, or where that is empty a parameter; see :func:`ramet.web.templating.url`.
 

@@ -10,6 +10,7 @@ from starlette.requests import HTTPConnection
 from ramet import Client
 from ramet.web.access import Access
 from ramet.web.events import Feeds
+from ramet.web.flash import Flashes
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class Dashboard:
     access: Access
     templates: Environment
     feeds: Feeds = field(default_factory=Feeds)
+    flashes: Flashes = field(default_factory=Flashes)
 
 
 def dashboard_of(connection: HTTPConnection) -> Dashboard:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pydantic.fields import FieldInfo
 from starlette.datastructures import ImmutableMultiDict
@@ -27,10 +26,9 @@ from ramet.web.guard import form_of, local
 from ramet.web.page import BadInput, Look, NotFound, NothingDone, Page, look_of
 from ramet.web.templating import render
 
-OWN = frozenset({"reason", "back", "csrf", "told"})
+OWN = frozenset({"reason", "back", "csrf"})
 """Parts of a form that are no field of an action."""
 BACK_CHARACTERS_MAX = 2_000
-TOLD_CHARACTERS_MAX = 500
 
 
 async def _nothing(look: Look) -> dict[str, Any]:
@@ -86,15 +84,8 @@ async def acted(request: Request) -> Response:
         done = await perform(look.client, action, read_fields(action, given), Person(look.visitor.by, reason))
     except (BadInput, NotFound) as error:
         return _refusal(look, action, given, error, form)
-    return RedirectResponse(told_at(form.get("back", ""), done.told), status_code=303)
-
-
-def told_at(back: str, told: str) -> str:
-    """Where a visitor is sent back to: an address of this host only, with one line that says what happened."""
-    parts = urlsplit(back_to(back))
-    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "told"]
-    query.append(("told", told[:TOLD_CHARACTERS_MAX]))
-    return urlunsplit(("", "", parts.path, urlencode(query, errors="replace"), ""))
+    look.dashboard.flashes.tell(look.visitor.csrf, done.told)
+    return RedirectResponse(back_to(form.get("back", "")), status_code=303)
 
 
 def back_to(address: str) -> str:
@@ -102,10 +93,7 @@ def back_to(address: str) -> str:
     here = address if len(address) <= BACK_CHARACTERS_MAX else "/"
     if here.startswith("/live/"):  # A link that came with a page's event stream.
         here = here.removeprefix("/live")
-    try:
-        return "/" if here.startswith("/act/") else local(here)
-    except ValueError:  # No address at all.
-        return "/"
+    return "/" if here.startswith("/act/") else local(here)
 
 
 class _Forbidden(BadInput):
