@@ -164,9 +164,11 @@ async def test_the_api_says_the_same_as_the_pages(client: Client) -> None:
         schedule = await visitor.get("/api/v1/schedules/hourly")
         actions = await visitor.get("/api/v1/actions")
     assert {address: answer.status_code for address, answer in found.items()} == dict.fromkeys(PAGES, 200)
+    nothing = {"number": 0, "more": False}
     assert found["/queues"].json()["queues"][0] | {"paused_at": 0} == {
         "name": HOSTILE, "held": 0, "concurrency": None, "explicit": False, "paused_at": 0, "paused_by": HOSTILE,
-        "paused_reason": HOSTILE,
+        "paused_reason": HOSTILE, "waiting": nothing, "oldest_waiting": None, "oldest_waiting_at": None,
+        "held_back": {}, "kinds": [], "workers": 1, "slots": 4,
     }  # fmt: skip
     assert found["/resources"].json()[0]["state"] == "open"
     assert [one["kind"] for one in found["/workers"].json()["unserved"]] == ["crawl"]

@@ -17,10 +17,10 @@ from ramet import Client, StoreError
 from ramet.web.access import Access
 from ramet.web.api import make_api
 from ramet.web.guard import Guard
-from ramet.web.page import BadInput, NotFound, Page, look_of
+from ramet.web.page import BadInput, Elsewhere, NotFound, Page, look_of
 from ramet.web.pages import PAGES, operating
 from ramet.web.pages.acting import action_routes
-from ramet.web.pages.errors import ERROR, refused, unavailable
+from ramet.web.pages.errors import ERROR, led_on, refused, unavailable
 from ramet.web.state import Dashboard, dashboard_of
 from ramet.web.templating import environment, render, render_live
 
@@ -50,7 +50,7 @@ def make_application(
         ],
         middleware=[Middleware(Guard, access=access, templates=templates)],
         exception_handlers={
-            BadInput: refused, NotFound: refused, 404: refused, 405: refused, StoreError: unavailable
+            BadInput: refused, NotFound: refused, 404: refused, 405: refused, StoreError: unavailable, Elsewhere: led_on
         },
     )  # fmt: skip
     made.state.dashboard = api.state.dashboard = Dashboard(client, access, templates)

@@ -29,6 +29,15 @@ class NotFound(LookupError):
     """There is no such thing (any more); one line says where to look. Answered with 404."""
 
 
+class Elsewhere(Exception):
+    """What was asked for has a page of its own, by its name and parts; answered by leading there."""
+
+    def __init__(self, name: str, **parts: str) -> None:
+        super().__init__(name)
+        self.name = name
+        self.parts = parts
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """One request for a page, as its view sees it. Parameters are bounded here, whatever the address says."""

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
+from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from ramet import __version__
@@ -53,7 +54,11 @@ def url(context: Context, name: str, /, **parts: Any) -> str:
     Parts of the path are percent-encoded, slashes too, so any id works: people choose those of lineages. ``.`` and
     ``..`` mean something in a path however they are written, so they go into the query, and the path stays empty there.
     """
-    request = context["look"].request
+    return address_of(context["look"].request, name, **parts)
+
+
+def address_of(request: Request, name: str, /, **parts: Any) -> str:
+    """The same without a template."""
     given = {key: str(value) for key, value in parts.items() if value is not None}
     path = {key: value for key, value in given.items() if f"{{{key}" in _paths(request).get(name, "")}
     steps = {key: value for key, value in path.items() if value in (".", "..")}

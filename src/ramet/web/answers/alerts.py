@@ -6,10 +6,13 @@ from pydantic import JsonValue
 
 from ramet import Alert, Client
 from ramet.web.answers.shared import Answer, json_value
-from ramet.web.page import NotFound
+from ramet.web.page import BadInput, NotFound
 
 NOTICES_MAX = 50
 CHANNELS_MAX = 100
+NUMBER_DIGITS_MAX = 18
+STATES = ("firing", "resolved")
+"""In the order in which they are listed."""
 
 
 class AlertAnswer(Answer):
@@ -43,6 +46,14 @@ class AlertAnswer(Answer):
         """The entries of its evidence."""
         found = self.evidence.get("worst") if isinstance(self.evidence, dict) else None
         return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+class AlertList(Answer):
+    """Alerts: those that fire, then those that are over, of each the newest first."""
+
+    alerts: list[AlertAnswer]
+    next_after: str | None
+    """Given as ``after`` it continues behind this page; null at the end."""
 
 
 class NoticeAnswer(Answer):
@@ -79,15 +90,38 @@ class OneAlertAnswer(Answer):
 
 
 async def alerts(
-    client: Client, *, firing: bool = False, tracking_id: str | None = None, limit: int = 100
-) -> list[AlertAnswer]:
-    """Alerts, those that fire first, then the newest first."""
-    found = await client.alerts(firing=True, tracking_id=tracking_id, limit=limit)
-    if not firing:
-        newest = await client.alerts(firing=False, tracking_id=tracking_id, limit=limit)
-        known = {one.id for one in found}
-        found = (found + [one for one in newest if one.id not in known])[:limit]
-    return [_alert(one) for one in found]
+    client: Client,
+    *,
+    state: str | None = None,
+    tracking_id: str | None = None,
+    limit: int = 50,
+    after: str | None = None,
+) -> AlertList:
+    """A page of alerts: those that fire, then those that are over, of each the newest first.
+
+    Raises:
+        BadInput: ``after`` is not of an earlier page.
+    """
+    begin, before = STATES[0] if state is None else state, None
+    if after is not None:
+        begin, before = _position(after)
+    found: list[Alert] = []
+    for one in STATES if state is None else (state,):
+        if STATES.index(one) >= STATES.index(begin) and len(found) <= limit:
+            found += await client.alerts(
+                firing=one == "firing", resolved=one == "resolved", tracking_id=tracking_id,
+                limit=limit + 1 - len(found), before=before if one == begin else None,
+            )  # fmt: skip
+    page = found[:limit]
+    following = f"{page[-1].state} {page[-1].id}" if len(found) > limit else None
+    return AlertList(alerts=[_alert(one) for one in page], next_after=following)
+
+
+def _position(after: str) -> tuple[str, int]:
+    state, _, number = after.partition(" ")
+    if state not in STATES or not (number.isascii() and number.isdigit()) or len(number) > NUMBER_DIGITS_MAX:
+        raise BadInput(f"{after[:80]!r} is not where a page of alerts ended")
+    return state, int(number)
 
 
 async def alert(client: Client, number: int) -> AlertAnswer:

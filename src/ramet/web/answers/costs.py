@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ramet import Client, Costs
+from ramet import Client, Costs, TaskCalls
 from ramet.web.answers.shared import Answer
+from ramet.web.page import NotFound
+
+CALLS_MAX = 50
+"""Of one task that are listed."""
 
 
 class CeilingAnswer(Answer):
@@ -70,3 +74,45 @@ async def costs(client: Client, tracking_id: str | None = None, *, limit: int = 
 def costs_answer(found: Costs) -> CostsAnswer:
     """The same for machines."""
     return CostsAnswer.model_validate(found)
+
+
+class CallAnswer(Answer):
+    """A reservation of a task, or a charge that came with a settlement; money is whole nano-dollars."""
+
+    id: str
+    fence: int
+    """The claim under which it was made."""
+    amount: int
+    """What was reserved; 0 for a charge."""
+    actual: int | None
+    """What it cost; null until somebody settled it."""
+    reserved_at: float
+    closed_at: float | None
+    """When the end of the task closed it unsettled: its amount counts as spent since then."""
+    settled_at: float | None
+
+
+class TaskCallsAnswer(Answer):
+    """What one task cost, whole nano-dollars."""
+
+    calls: int
+    """Reservations and charges."""
+    spent: int
+    reserved: int
+    """Held for calls that nobody settled yet."""
+    more: bool
+    """The numbers are those of the first 20,000 calls only."""
+    latest: list[CallAnswer]
+    """The newest first."""
+
+
+async def calls(client: Client, task_id: str, *, limit: int = CALLS_MAX) -> TaskCalls:
+    """What one task reserved and was charged.
+
+    Raises:
+        NotFound: there is no such task.
+    """
+    found = await client.task_calls(task_id, limit=limit)
+    if found is None:
+        raise NotFound(f"no task {task_id}: it was never there, or its lineage was pruned")
+    return found

@@ -1,20 +1,34 @@
-"""Flow control: queues and kinds with their limits, resources with their breakers, workers and what nobody serves."""
+"""Flow control: queues and kinds with their limits and what waits in them, resources with their breakers."""
 
 from __future__ import annotations
 
-from ramet import Client, Policy, Resource, WorkerSeen
-from ramet.model.resources import policy_of, rate_of, refilled
-from ramet.web.answers.shared import Answer
+from collections.abc import Sequence
+
+from ramet import Backlog, Client, Count, Policy, Queue, Resource, WorkerSeen
+from ramet.model.resources import policy_of, rate_of, refilled, room
+from ramet.web.answers.shared import Answer, CountAnswer
 
 QUEUES_MAX = 1_000
-WORKERS_MAX = 1_000
-DISTINCT_MAX = 1_000
+NOTHING = Backlog("", Count(0), None, None)
 
 
 class QueueAnswer(Answer):
-    """A queue that somebody limited or paused, or of which claims are held."""
+    """A queue in which something waits or runs, that somebody limited or paused, or that a living worker serves."""
 
     name: str
+    waiting: CountAnswer
+    """Tasks that a worker could take now."""
+    oldest_waiting_at: float | None
+    oldest_waiting: str | None
+    """The id of that task."""
+    held_back: dict[str, CountAnswer]
+    """Pending tasks that cannot be claimed now by what they wait for; the first 2,000 of each sort over all queues."""
+    kinds: list[str]
+    """Kinds of the tasks that a worker could take now."""
+    workers: int
+    """Living workers that serve it."""
+    slots: int
+    """Handlers that those may run at once; some may serve other queues too."""
     held: int
     """Claims now."""
     concurrency: int | None
@@ -75,55 +89,30 @@ class ResourceAnswer(Answer):
     """That holds now: of its policy, told by its server, or cut after a refusal."""
     in_store: float | None
     """Units that may be taken at once."""
+    waiting: CountAnswer
+    """Tasks that wait for it."""
+    oldest_waiting_at: float | None
+    oldest_waiting: str | None
+    """The id of that task."""
+    limited_by: str | None
+    """What lets no task through at this moment: ``breaker``, ``disabled``, ``paused``, ``rate`` or ``concurrency``."""
+    next_at: float | None
+    """When the next task may go; null when one may go now, or when only an event tells."""
     policy: PolicyAnswer
 
 
-class WorkerAnswer(Answer):
-    """A worker as it said itself."""
-
-    name: str
-    host: str
-    pid: int
-    kinds: list[str]
-    queues: list[str]
-    concurrency: int
-    started_at: float
-    seen_at: float
-    alive: bool
-
-
-class NotServedAnswer(Answer):
-    """A kind in a queue, with live tasks that no living worker serves."""
-
-    queue: str
-    kind: str
-    tasks: int
-    more: bool
-    """There are at least so many tasks."""
-
-
-class WorkersAnswer(Answer):
-    """Who works, and what nobody serves."""
-
-    workers: list[WorkerAnswer]
-    unserved: list[NotServedAnswer]
-
-
 async def flow(client: Client) -> FlowAnswer:
-    """Queues and kinds with what is held of them; a thousand of each."""
+    """Queues and kinds with what is held of them and what waits; a thousand of each."""
     usage = await client.usage()
     queues = {one.name: one for one in await client.queues()}
+    waiting = {one.name: one for one in await client.backlogs()}
+    living = [one for one in await client.workers() if one.alive]
     kinds = {one.name: one for one in await client.kind_limits()}
-    shown = []
-    for name in sorted({*queues, *usage.queues})[:QUEUES_MAX]:
-        known = queues.get(name)
-        shown.append(
-            QueueAnswer(
-                name=name, held=usage.queues.get(name, 0), concurrency=known and known.concurrency,
-                explicit=bool(known and known.explicit), paused_at=known and known.paused_at,
-                paused_by=known and known.paused_by, paused_reason=known and known.paused_reason,
-            )
-        )  # fmt: skip
+    served = {name for worker in living for name in worker.queues}
+    shown = [
+        _queue(name, queues.get(name), waiting.get(name, NOTHING), usage.queues.get(name, 0), living)
+        for name in sorted({*queues, *usage.queues, *waiting, *served})[:QUEUES_MAX]
+    ]
     limited = []
     for name in sorted({*kinds, *usage.kinds})[:QUEUES_MAX]:
         limit = kinds.get(name)
@@ -136,36 +125,45 @@ async def flow(client: Client) -> FlowAnswer:
     return FlowAnswer(queues=shown, kinds=limited)
 
 
+def _queue(name: str, known: Queue | None, backlog: Backlog, held: int, living: Sequence[WorkerSeen]) -> QueueAnswer:
+    serving = [worker for worker in living if name in worker.queues]
+    return QueueAnswer(
+        name=name, waiting=CountAnswer.model_validate(backlog.waiting), oldest_waiting_at=backlog.oldest_at,
+        oldest_waiting=backlog.oldest,
+        held_back={wait: CountAnswer.model_validate(count) for wait, count in backlog.held_back.items()},
+        kinds=list(backlog.kinds), workers=len(serving), slots=sum(worker.concurrency for worker in serving),
+        held=held, concurrency=known and known.concurrency, explicit=bool(known and known.explicit),
+        paused_at=known and known.paused_at, paused_by=known and known.paused_by,
+        paused_reason=known and known.paused_reason,
+    )  # fmt: skip
+
+
 async def resources(client: Client, name: str | None = None, *, limit: int = 100) -> list[ResourceAnswer]:
-    """Where resources stand, those with an open breaker first; or the one of this name."""
+    """Where resources stand and what waits for them, those with an open breaker first; or the one of this name."""
     found = await client.resources(name, limit=limit)
     usage, policies, now = (await client.usage()).resources, await client.policies(), client.clock.now()
-    return [_resource(one, policy_of(one.name, policies), usage.get(one.name, 0), now) for one in found]
+    waiting = await client.resource_backlogs([one.name for one in found])
+    return [
+        _resource(
+            one, policy_of(one.name, policies), usage.get(one.name, 0), now, backlog=waiting.get(one.name, NOTHING)
+        )
+        for one in found
+    ]
 
 
-def _resource(one: Resource, policy: Policy, held: int, now: float) -> ResourceAnswer:
+def _resource(one: Resource, policy: Policy, held: int, now: float, *, backlog: Backlog) -> ResourceAnswer:
     state, until, reason = "closed", None, None
     if one.opened_at is not None:
         state, reason = "open", one.opened_reason
         until = None if policy.cooldown_seconds is None else one.opened_at + policy.cooldown_seconds
     elif one.paused_until > now:
         state, until, reason = "paused", one.paused_until, one.paused_reason
-    rate = rate_of(one, policy)
+    rate, free = rate_of(one, policy), room(one, policy, now, held)
     return ResourceAnswer(
         name=one.name, state=state, since=one.opened_at, until=until, by=one.opened_by, reason=reason,
         failures=one.failures, held=held, rate_per_second=None if rate is None else rate.at(now),
         in_store=None if rate is None else refilled(one, policy, now).tokens,
+        waiting=CountAnswer.model_validate(backlog.waiting), oldest_waiting_at=backlog.oldest_at,
+        oldest_waiting=backlog.oldest, limited_by=free.reason or None, next_at=free.until,
         policy=PolicyAnswer.model_validate(policy),
     )  # fmt: skip
-
-
-async def workers(client: Client) -> WorkersAnswer:
-    """Workers that were seen within a day, and queues and kinds with live tasks that none of the living serves."""
-    found, missing = await client.workers(), await client.unserved()
-    return WorkersAnswer(
-        workers=[_worker(one) for one in found[:WORKERS_MAX]], unserved=NotServedAnswer.each(missing[:DISTINCT_MAX])
-    )
-
-
-def _worker(one: WorkerSeen) -> WorkerAnswer:
-    return WorkerAnswer.model_validate(one._replace(kinds=one.kinds[:DISTINCT_MAX], queues=one.queues[:DISTINCT_MAX]))

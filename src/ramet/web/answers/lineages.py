@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
-from ramet import Block, Client, Lineage
+from ramet import BlockPage, Client, Lineage
 from ramet.model.guard import REOFFERABLE, BlockReason
 from ramet.model.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage import OPEN, LineageState
 from ramet.web.answers.shared import Answer
 from ramet.web.answers.tasks import BlockAnswer
-from ramet.web.page import NotFound
+from ramet.web.page import BadInput, NotFound
 
-BLOCKS_MAX = 200
-"""Refused spawns of one page."""
 REOFFERED = tuple(reason.value for reason in BlockReason if reason in REOFFERABLE)
 """Reasons for which a refused spawn can be offered again."""
 
@@ -56,7 +53,7 @@ class LineageAnswer(Answer):
 
 
 class LineageList(Answer):
-    """Lineages, newest first."""
+    """Lineages in an order."""
 
     lineages: list[LineageAnswer]
     next_before: str | None
@@ -67,8 +64,9 @@ class BlockList(Answer):
     """Refused spawns of a lineage, by kind, key and reason."""
 
     blocks: list[BlockAnswer]
-    more: bool
-    """There are more: narrow it down by kind, key or reason."""
+    """May be fewer than were asked for although there are more: see ``next_after``."""
+    next_after: str | None
+    """Given as ``after`` it continues behind this page; null at the end."""
 
 
 class KindStateAnswer(Answer):
@@ -131,14 +129,23 @@ async def paused_queues(client: Client) -> dict[str, float]:
 
 
 async def lineages(
-    client: Client, *, states: Collection[str] = (), limit: int = 50, before: str | None = None
+    client: Client,
+    *,
+    states: Collection[str] = (),
+    limit: int = 50,
+    before: str | None = None,
+    order: str = "newest",
+    prefix: str | None = None,
 ) -> LineageList:
-    """A page of lineages, newest first.
+    """A page of lineages in an order, or by name those whose tracking id begins so.
 
     Raises:
-        ValueError: ``before`` is not of an earlier page.
+        BadInput: ``before`` is not of an earlier page.
     """
-    page = await client.lineage_page(states=states, limit=limit, before=before)
+    try:
+        page = await client.lineage_page(states=states, limit=limit, before=before, order=order, prefix=prefix)
+    except ValueError as wrong:
+        raise BadInput(str(wrong)) from wrong
     return LineageList(lineages=await answers(client, page.lineages), next_before=page.next_before)
 
 
@@ -173,29 +180,26 @@ async def refused(client: Client, tracking_id: str) -> dict[str, int]:
     return dict(sorted(totals.items(), key=lambda item: (-item[1], item[0])))
 
 
-class Refusals(NamedTuple):
-    """Refused spawns of a lineage."""
-
-    blocks: tuple[Block, ...]
-    more: bool
-
-
-async def blocks(client: Client, tracking_id: str, limit: int = BLOCKS_MAX, **filters: str | None) -> Refusals:
-    """Refused spawns of a lineage, filtered by ``kind``, ``key`` or ``reason`` where given.
+async def blocks(
+    client: Client, tracking_id: str, limit: int = 50, *, after: str | None = None, **filters: str | None
+) -> BlockPage:
+    """A page of the refused spawns of a lineage, filtered by ``kind``, ``key`` or ``reason`` where given.
 
     Raises:
         NotFound: there is no such lineage.
+        BadInput: ``after`` is not of an earlier page.
     """
     if await client.lineage(tracking_id) is None:
         raise NotFound(f"no lineage {tracking_id}: it was never there, or it was pruned")
-    given = {name: value for name, value in filters.items() if value is not None}
-    found = await client.blocks(tracking_id, limit=limit + 1, **given)
-    return Refusals(tuple(found[:limit]), len(found) > limit)
+    try:
+        return await client.block_page(tracking_id, limit=limit, after=after, **filters)
+    except ValueError as wrong:
+        raise BadInput(str(wrong)) from wrong
 
 
-def block_list(found: Refusals) -> BlockList:
+def block_list(found: BlockPage) -> BlockList:
     """The refusals for machines."""
-    return BlockList(blocks=BlockAnswer.each(found.blocks), more=found.more)
+    return BlockList(blocks=BlockAnswer.each(found.blocks), next_after=found.next_after)
 
 
 STATES = tuple(state.value for state in LineageState)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path
 
 from ramet.web.answers import alerts
-from ramet.web.answers.alerts import AlertAnswer, OneAlertAnswer
-from ramet.web.api.parts import Asked, Limit, OptionalText
+from ramet.web.answers.alerts import AlertList, OneAlertAnswer
+from ramet.web.api.parts import Asked, Cursor, Limit, OptionalText
 
 router = APIRouter(tags=["alerts"])
 
 
 @router.get("/alerts")
 async def list_alerts(
-    client: Asked, *, firing: bool = False, tracking_id: OptionalText = None, limit: Limit = 50
-) -> list[AlertAnswer]:
-    """Alerts, those that fire first, then the newest first."""
-    return await alerts.alerts(client, firing=firing, tracking_id=tracking_id, limit=limit)
+    client: Asked,
+    *,
+    state: Literal["firing", "resolved"] | None = None,
+    tracking_id: OptionalText = None,
+    limit: Limit = 50,
+    after: Cursor = None,
+) -> AlertList:
+    """Alerts: those that fire, then those that are over, of each the newest first."""
+    return await alerts.alerts(client, state=state, tracking_id=tracking_id, limit=limit, after=after)
 
 
 @router.get("/alerts/{number}")

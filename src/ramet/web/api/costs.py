@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from ramet.web.answers import costs, lineages
-from ramet.web.answers.costs import CostsAnswer
-from ramet.web.api.parts import Asked, Limit, OptionalText
+from ramet.web.answers.costs import CostsAnswer, TaskCallsAnswer
+from ramet.web.api.parts import Asked, Limit, OptionalText, Text
 
 router = APIRouter(tags=["costs"])
 
@@ -17,3 +17,9 @@ async def read_costs(client: Asked, *, tracking_id: OptionalText = None, limit: 
     if tracking_id is not None:
         await lineages.lineage(client, tracking_id)
     return costs.costs_answer(await costs.costs(client, tracking_id, limit=limit))
+
+
+@router.get("/calls")
+async def read_calls(client: Asked, *, task_id: Text, limit: Limit = 50) -> TaskCallsAnswer:
+    """What one task reserved and was charged, with its latest calls. Whole nano-dollars."""
+    return TaskCallsAnswer.model_validate(await costs.calls(client, task_id, limit=limit))

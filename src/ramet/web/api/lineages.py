@@ -6,15 +6,14 @@ A tracking id may hold slashes, and be no more than dots: besides ``/lineages/ID
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
 from ramet.model.lineage import LineageState
 from ramet.web.answers import lineages
 from ramet.web.answers.lineages import BlockList, LineageDetail, LineageList
-from ramet.web.api.parts import Asked, Id, Limit, OptionalText, Text
-from ramet.web.page import BadInput
+from ramet.web.api.parts import Asked, Cursor, Id, Limit, OptionalText, Text
 
 router = APIRouter(tags=["lineages"])
 
@@ -25,13 +24,13 @@ async def list_lineages(
     *,
     state: Annotated[list[LineageState], Query(max_length=5)] = [],  # noqa: B006  # FastAPI copies it
     limit: Limit = 50,
-    before: OptionalText = None,
+    before: Cursor = None,
+    order: Literal["newest", "fullest", "deadline"] = "newest",
+    prefix: OptionalText = None,
 ) -> LineageList:
-    """Lineages, newest first."""
-    try:
-        return await lineages.lineages(client, states=state, limit=limit, before=before)
-    except ValueError as wrong:
-        raise BadInput(str(wrong)) from wrong
+    """Lineages: the newest, those that used most of their limits, those whose time ends first; or by name those whose
+    tracking id begins with `prefix`."""
+    return await lineages.lineages(client, states=state, limit=limit, before=before, order=order, prefix=prefix)
 
 
 @router.get("/lineage")
@@ -55,7 +54,8 @@ async def list_blocks(
     key: OptionalText = None,
     reason: OptionalText = None,
     limit: Limit = 50,
+    after: Cursor = None,
 ) -> BlockList:
     """Spawns that the guard refused in a lineage, by kind, key and reason."""
-    found = await lineages.blocks(client, tracking_id, limit, kind=kind, key=key, reason=reason)
+    found = await lineages.blocks(client, tracking_id, limit, after=after, kind=kind, key=key, reason=reason)
     return lineages.block_list(found)

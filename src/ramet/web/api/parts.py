@@ -23,5 +23,7 @@ _NO_NUL = r"^[^\x00]+$"
 """PostgreSQL keeps none in a text."""
 Text = Annotated[str, Query(min_length=1, max_length=TEXT_MAX, pattern=_NO_NUL)]
 OptionalText = Annotated[str | None, Query(min_length=1, max_length=TEXT_MAX, pattern=_NO_NUL)]
+Cursor = Annotated[str | None, Query(min_length=1, max_length=10_000, pattern=_NO_NUL)]
+"""Where a page ended, as that page said."""
 Id = Annotated[str, Path(min_length=1, max_length=TEXT_MAX, pattern=_NO_NUL)]
 """An id in the path: percent-encoded, slashes too."""

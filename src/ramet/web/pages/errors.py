@@ -7,12 +7,12 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from ramet.commands.errors import one_line
-from ramet.web.page import BadInput, Look, NotFound, Page, look_of
+from ramet.web.page import BadInput, Elsewhere, Look, NotFound, Page, look_of
 from ramet.web.problems import problem
-from ramet.web.templating import render
+from ramet.web.templating import address_of, render
 
 log = logging.getLogger("ramet.dashboard")
 
@@ -36,6 +36,12 @@ async def refused(request: Request, error: Exception) -> Response:
     else:
         assert isinstance(error, BadInput)
     return render(look_of(request), ERROR, {"status": status, "line": line}, status)
+
+
+async def led_on(request: Request, error: Exception) -> Response:
+    """What was asked for has a page of its own."""
+    assert isinstance(error, Elsewhere)
+    return RedirectResponse(address_of(request, error.name, **error.parts), 303)
 
 
 async def unavailable(request: Request, error: Exception) -> Response:

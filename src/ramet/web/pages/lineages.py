@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+from ramet.model.views import LINEAGE_ORDERS
 from ramet.web.answers import costs, lineages, tree
-from ramet.web.page import BadInput, Look, Page
+from ramet.web.page import Look, Page
 
 ACTS_MAX = 20
 
 
+CURSOR_CHARACTERS_MAX = 10_000
+
+
 async def lineage_list(look: Look) -> dict[str, Any]:
-    """Lineages by state, newest first."""
-    state = look.word("state", lineages.STATES)
-    try:
-        page = await lineages.lineages(
-            look.client,
-            states=() if state is None else (state,),
-            limit=look.number("limit", 50, 1, 200),
-            before=look.text("after"),
-        )
-    except ValueError as wrong:
-        raise BadInput(str(wrong)) from wrong
-    return {"found": page, "state_asked": state, "states": lineages.STATES, "here": look.address}
+    """Lineages by state and the beginning of their name, in an order."""
+    state, order = look.word("state", lineages.STATES), look.word("order", LINEAGE_ORDERS) or "newest"
+    prefix = look.text("prefix")
+    page = await lineages.lineages(
+        look.client,
+        states=() if state is None else (state,),
+        limit=look.number("limit", 50, 1, 200),
+        before=look.text("after", CURSOR_CHARACTERS_MAX),
+        order=order,
+        prefix=prefix,
+    )
+    return {"found": page, "state_asked": state, "states": lineages.STATES, "here": look.address, "order": order,
+            "orders": LINEAGE_ORDERS, "prefix": prefix}  # fmt: skip
 
 
 async def lineage(look: Look) -> dict[str, Any]:
@@ -50,11 +55,12 @@ async def blocks(look: Look) -> dict[str, Any]:
     """Refused spawns of a lineage."""
     tracking_id = look.id("tracking_id")
     asked = {name: look.text(name) for name in ("kind", "key", "reason")}
-    found = await lineages.blocks(look.client, tracking_id, lineages.BLOCKS_MAX, **asked)
+    limit, after = look.number("limit", 50, 1, 200), look.text("after", CURSOR_CHARACTERS_MAX)
+    found = await lineages.blocks(look.client, tracking_id, limit, after=after, **asked)
     totals = await lineages.refused(look.client, tracking_id)
     offered = [reason for reason in lineages.REOFFERED if reason in totals]
     return {"tracking_id": tracking_id, "found": found, "asked": asked, "totals": totals, "offered": offered,
-            "here": look.address}  # fmt: skip
+            "here": look.address, "limit": limit}  # fmt: skip
 
 
 PAGES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ramet import TaskState
-from ramet.web.answers import explain, tasks, tree
+from ramet.web.answers import costs, explain, tasks, tree
 from ramet.web.answers.shared import pretty, said
 from ramet.web.answers.tasks import Asked
 from ramet.web.page import BadInput, Look, NotFound, Page
@@ -48,6 +48,7 @@ async def task(look: Look) -> dict[str, Any]:
         "gathered": None if kept is None or kept.pipeline_state is None else pretty(kept.pipeline_state),
         "progress": None if kept is None or kept.progress is None else pretty(kept.progress),
         "level": await tree.level(look.client, parent_id=one.id),
+        "money": await costs.calls(look.client, one.id),
         "here": look.address,
     }
 

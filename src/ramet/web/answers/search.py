@@ -1,0 +1,56 @@
+"""What a text that somebody has in hand may name: a task, a lineage, a key, the beginning of a lineage's name."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from ramet import Client, InvalidKey, text_key, title_key, url_key
+from ramet.web.answers.lineages import LineageAnswer, answers
+from ramet.web.answers.shared import Answer
+from ramet.web.answers.tasks import TaskLine
+
+KEYS_MAX = 50
+LINEAGES_MAX = 20
+
+
+class SearchAnswer(Answer):
+    """What a text names. The first of these that is there is the best answer."""
+
+    task: TaskLine | None
+    """The task with this id."""
+    lineage: LineageAnswer | None
+    """The lineage with this tracking id."""
+    tasks: list[TaskLine]
+    """Tasks with this key, in any spelling of it: 50 of them where there are more."""
+    more_tasks: bool
+    lineages: list[LineageAnswer]
+    """Lineages whose tracking id begins so, by name: the first 20."""
+    more_lineages: bool
+
+
+async def search(client: Client, text: str) -> SearchAnswer:
+    """Look for a text by indexes only. A hit that can be but one is looked for first, and ends the search."""
+    task, row = await client.get(text), await client.lineage(text)
+    found = SearchAnswer(task=None if task is None else TaskLine.model_validate(task),
+                         lineage=None if row is None else (await answers(client, [row]))[0],
+                         tasks=[], more_tasks=False, lineages=[], more_lineages=False)  # fmt: skip
+    if found.task is not None or found.lineage is not None:
+        return found
+    tasks, more = await _with_key(client, text)
+    page = await client.lineage_page(prefix=text, limit=LINEAGES_MAX)
+    return found.model_copy(update={
+        "tasks": tasks, "more_tasks": more, "lineages": await answers(client, page.lineages),
+        "more_lineages": page.next_before is not None,
+    })  # fmt: skip
+
+
+async def _with_key(client: Client, text: str) -> tuple[list[TaskLine], bool]:
+    spellings = [text]
+    for canonical in (text_key, url_key, title_key):
+        with suppress(InvalidKey):
+            spellings.append(canonical(text))
+    for key in dict.fromkeys(spellings):
+        found = await client.tasks_with_key(key, limit=KEYS_MAX + 1)
+        if found:
+            return TaskLine.each(found[:KEYS_MAX]), len(found) > KEYS_MAX
+    return [], False
