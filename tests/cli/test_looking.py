@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
 from ramet import Branch, Count
+from ramet.cli.looks import Look, brief_look, full_look
 from ramet.cli.tree import groups
+from ramet.store.base import ClaimRequest
 from tests.cli.conftest import APP, Cli
+from tests.cli.sample_app import app
 
 
 @pytest.fixture
@@ -47,10 +51,6 @@ def test_stages_are_counted(cli: Cli) -> None:
 
 
 def test_the_task_of_an_end_is_shown_with_its_lineage(cli: Cli) -> None:
-    import asyncio
-
-    from tests.cli.sample_app import app
-
     async def submit() -> None:
         async with app.client(cli.address) as client:
             await client.submit("node", {"name": "r"}, tracking_id="line", on_lineage_end="elsewhere")
@@ -84,20 +84,49 @@ def test_open_lineages_come_before_ended_ones(grown: tuple[Cli, str, str]) -> No
 
 
 def test_a_claim_whose_lease_expired_is_shown_as_stale(cli: Cli) -> None:
-    import asyncio
-
-    from ramet import App
-    from ramet.store.base import ClaimRequest
-
     cli.submit("node", {"name": "a"})
 
     async def claim_and_forget() -> None:
-        async with App().client(cli.address) as client:
+        async with app.client(cli.address) as client:
             assert await client.store.claim(ClaimRequest("gone", ["default"], ["node"], 1, -1.0))
 
     asyncio.run(claim_and_forget())
     assert cli.documents("status")[0]["stale"] == 1
     assert "1 claim stale" in cli.good("status")
+
+
+def test_watching_sees_without_counting_what_a_full_look_counts(grown: tuple[Cli, str, str]) -> None:
+    cli, _, lineage = grown
+    cli.submit("fails", {"text": "x"})
+    cli.work()
+    cli.submit("node", {"name": "later"}, "--delay", "5000")
+    cli.submit("node", {"name": "now"})
+
+    async def looks(tracking_id: str | None) -> tuple[Look, Look]:
+        async with app.client(cli.address) as client:
+            client.store.counts = None  # type: ignore[assignment, method-assign]  # a brief look may not count
+            brief = await brief_look(client, tracking_id, 10)
+        async with app.client(cli.address) as client:
+            return brief, await full_look(client, tracking_id, 10)
+
+    async def claim_and_forget() -> None:
+        async with app.client(cli.address) as client:
+            assert await client.store.claim(ClaimRequest("gone", ["default"], ["node"], 1, -1.0))
+
+    asyncio.run(claim_and_forget())
+    for whose in (None, lineage):
+        brief, full = asyncio.run(looks(whose))
+        assert brief.states == full.states
+        assert (brief.claimable, brief.stale, brief.percent) == (full.claimable, full.stale, full.percent)
+        assert (brief.lineages, brief.unserved, brief.over) == (full.lineages, full.unserved, full.over)
+    brief, full = asyncio.run(looks(None))
+    assert brief.states == {"pending": 1, "processing": 1, "success": 13, "failed": 1} | dict.fromkeys(
+        ("filtered", "skipped", "cancelled"), 0
+    )
+    assert (brief.waits["due"], brief.waits["path"]) == (Count(1), Count(0))
+    assert [(row.kind, row.state, row.tasks.number) for row in brief.counts] == [
+        ("fails", "failed", 1), ("node", "live", 2), ("node", "success", 13),
+    ]  # fmt: skip
 
 
 def test_the_tree_shows_everything_or_says_how_much_more_there_is(grown: tuple[Cli, str, str]) -> None:

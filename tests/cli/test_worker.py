@@ -221,7 +221,7 @@ def test_status_watch_ends_when_nothing_is_live(cli: Cli, start: Start, tmp_path
     assert watch.lines["stdout"][-1].endswith("1 success; 100 % complete")
     looks = [json.loads(line) for line in machine.lines["stdout"]]
     assert looks[-1]["live"] == 0
-    assert all(before["counts"] != after["counts"] for before, after in pairwise(looks))
+    assert all(before["states"] != after["states"] for before, after in pairwise(looks))
 
 
 def test_status_watch_ends_on_ctrl_c(cli: Cli, start: Start) -> None:
