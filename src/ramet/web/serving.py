@@ -65,10 +65,13 @@ def listen(host: str, port: int) -> socket.socket:
     """
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server(address, family=family)
+        made = socket.create_server(address, family=family)
     except OSError as error:
         why = error.strerror or str(error)
         raise CannotListen(f"cannot listen on {host} port {port} ({why}): give another --host or --port") from error
+    # Only where the protocol is named does asyncio send at once what is short: else an answer on a connection that
+    # stays open waits 40 ms for the visitor's machine to acknowledge its head.
+    return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=made.detach())
 
 
 def origin_of(listener: socket.socket) -> str:
