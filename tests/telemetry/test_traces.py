@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from opentelemetry import trace
+from opentelemetry import context, trace
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from ramet import Client, Worker
 from ramet.engine.observing import observer
@@ -114,6 +115,27 @@ async def test_a_retry_is_an_attempt_of_its_own_with_a_link_to_the_one_that_fail
     assert "s3cr3t" not in "".join(span.to_json() for span in spans())
 
 
+async def test_a_run_of_a_schedule_with_checkpoints_and_a_continuation_is_one_tree(client: Client) -> None:
+    await client.schedules.add("steps", "s", every_seconds=3_600.0, name="nightly")
+    slot = await client.schedules.run("nightly")
+    await work(client)
+    found = spans()
+    assert slot.tracking_id is not None
+    assert {span.context.trace_id for span in found if span.context} == {trace_id(slot.tracking_id)}
+    assert {parent(span) for span in found} - {None} <= ids(found)
+    assert len(ids(found)) == len(found)
+    first, second = named("attempt steps")
+    assert [(span.attributes or {})["ramet.outcome"] for span in (first, second)] == ["continue", "success"]
+    assert [link.context.span_id for link in second.links] == [span_id(first)]
+    assert [parent(span) for span in (*named("step 0"), *named("step 1"))] == [span_id(first), span_id(second)]
+    assert [parent(span) for span in named("spawn steps")] == [span_id(first)] * 2
+    [root] = named("task steps")
+    assert ((root.attributes or {})["ramet.chain_depth"], {parent(span) for span in named("task again")}) == (
+        1, {span_id(root)},
+    )  # fmt: skip
+    assert len(named("attempt again")) == 2 * len(named("task again")) == 4
+
+
 async def test_a_batch_has_an_attempt_for_each_task_and_one_span_for_the_call(client: Client) -> None:
     await client.submit_many([("many", "a"), ("many", "b")], one_lineage=True)
     await work(client)
@@ -133,6 +155,20 @@ async def test_a_submit_inside_a_trace_has_a_link_to_the_root_and_no_other_has(c
     assert [(link.context.trace_id, link.context.span_id) for link in told.links] == [
         (trace_id(root.tracking_id), task_span_id(root.id))
     ]
+
+
+async def test_a_caller_that_was_called_passes_its_trace_on(client: Client) -> None:
+    """A program that got a W3C header submits: the submit is below the span of whoever called it."""
+    header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    token = context.attach(TraceContextTextMapPropagator().extract({"traceparent": header}))
+    try:
+        root = await client.submit("again", "b")
+    finally:
+        context.detach(token)
+    [told] = named("submit")
+    assert told.context is not None
+    assert (f"{told.context.trace_id:032x}", f"{parent(told):016x}") == (header[3:35], header[36:52])
+    assert [link.context.trace_id for link in told.links] == [trace_id(root.tracking_id)]
 
 
 async def test_a_pulled_claim_is_an_attempt_below_which_the_program_works(client: Client) -> None:

@@ -65,3 +65,15 @@ async def many(ctx: BatchContext, names: list[str]) -> list[Any]:
     """Two at once."""
     note("in both")
     return [None] * len(names)
+
+
+@app.task("steps", limits=Limits(max_chain_depth=1))
+def steps(ctx: SyncContext, name: str) -> object:
+    """Plain: spawns at a checkpoint, then at once, then goes on in a continuation."""
+    note(f"step {ctx.chain_depth}")
+    if ctx.chain_depth == 1:
+        return None
+    ctx.spawn("again", name, key="at the checkpoint")
+    ctx.checkpoint("half")
+    ctx.spawn_now("again", name, key="at once")
+    return ctx.continue_later()

@@ -61,7 +61,8 @@ class Observer(Protocol):
         ...
 
     def ended(self, task: Task) -> None:
-        """A task that this process had no claim of was ended by it: by its settler, or by a person."""
+        """A task that no settlement of its own ended: a deadline or the end of its lineage did, a lost lease too many,
+        its settler, or a person. Told by the process that wrote the end."""
         ...
 
     def close(self) -> None:

@@ -5,17 +5,20 @@ Only where there is an observer; otherwise the store is the store.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
 from ramet.engine.observing import Observer, observer
 from ramet.model.task import TERMINAL, TaskState
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settled, Settlement, Store, Submitted
+from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settled, Settlement, Store, Submitted, Swept
 from ramet.store.errors import StoreError
 
 REMEMBERED_MAX = 100_000
-"""Claims that nobody settles (their leases lapsed) are forgotten, the oldest first."""
+"""Claims that nobody settles (their leases lapsed) and ends that were not told are forgotten, the oldest first."""
+READ_MAX = 500
+"""Ended tasks that are read at once."""
 
 
 def watched(store: Store) -> Store:
@@ -27,12 +30,21 @@ def watched(store: Store) -> Store:
 
 
 class _Watched:
-    """Everything of the store, and four verbs after which the observer is told."""
+    """Everything of the store, and the verbs after which the observer is told.
+
+    The store itself names every task that one of its transactions ended. A settlement tells of its own; all others,
+    which no worker has a claim of, are read and told here.
+    """
 
     def __init__(self, store: Store, watching: Observer) -> None:
         self._store = store
         self._watching = watching
         self._claims: dict[tuple[int, int], Claimed] = {}
+        self._ended: deque[int] = deque(maxlen=REMEMBERED_MAX)
+        """Numbers of tasks whose end nobody was told of yet. The store's threads add to it."""
+        self._settling: Counter[int] = Counter()
+        """Tasks of settlements under way: whether these tell of an end is not known yet."""
+        store.watch_ends(self._ended.extend)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -48,31 +60,69 @@ class _Watched:
             self._claims[claimed.standing.seq, claimed.standing.fence] = claimed
         while len(self._claims) > REMEMBERED_MAX:
             del self._claims[next(iter(self._claims))]
+        await self._tell_ends()
         return found
 
     async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
-        answers = await self._store.settle(batch)
-        for item, answer in zip(batch, answers, strict=True):
-            claim = (item.seq, item.fence)
-            claimed = self._claims.get(claim)
-            if claimed is not None and answer.refused is None:
-                self._watching.settled(claimed, item, answer)
-            if answer.state != TaskState.PROCESSING:
-                self._claims.pop(claim, None)
-            for told in answer.items:
-                if told.refused is None and told.state is not None and TaskState(told.state) in TERMINAL:
-                    await self._ended(told.task_id)
+        seqs = [item.seq for item in batch]
+        self._settling.update(seqs)
+        told: set[int] = set()
+        try:
+            answers = await self._store.settle(batch)
+            for item, answer in zip(batch, answers, strict=True):
+                claim = (item.seq, item.fence)
+                claimed = self._claims.get(claim)
+                if claimed is not None and answer.refused is None:
+                    self._watching.settled(claimed, item, answer)
+                    if answer.state is not None and TaskState(answer.state) in TERMINAL:
+                        told.add(item.seq)
+                if answer.state != TaskState.PROCESSING:
+                    self._claims.pop(claim, None)
+        finally:
+            self._settling -= Counter(seqs)
+        await self._tell_ends(told)
         return answers
+
+    async def sweep(self, *, limit: int = 500) -> Swept:
+        swept = await self._store.sweep(limit=limit)
+        await self._tell_ends()
+        return swept
 
     async def cancel(self, task_id: str, *, tree: bool, by: str, reason: str | None = None) -> bool:
         done = await self._store.cancel(task_id, tree=tree, by=by, reason=reason)
-        if done:
-            await self._ended(task_id)
+        await self._tell_ends()
         return done
 
-    async def _ended(self, task_id: str) -> None:
-        task = None
-        with suppress(StoreError):  # What was settled is settled, whoever hears of it.
-            task = await self._store.get(task_id)
-        if task is not None and task.state.terminal:
-            self._watching.ended(task)
+    async def cancel_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+        done = await self._store.cancel_lineage(tracking_id, by=by, reason=reason)
+        await self._tell_ends()
+        return done
+
+    async def exclude(self, task_ids: Sequence[str], *, by: str, reason: str | None = None) -> list[str]:
+        done = await self._store.exclude(task_ids, by=by, reason=reason)
+        await self._tell_ends()
+        return done
+
+    async def close(self) -> None:
+        await self._tell_ends()
+        await self._store.close()
+
+    async def _tell_ends(self, told: Collection[int] = ()) -> None:
+        """Tell of the ends that no settlement tells of; ``told`` it has."""
+        if not self._ended:
+            return
+        left = set(told)
+        seqs = []
+        for _ in range(len(self._ended)):
+            seq = self._ended.popleft()
+            if seq in left:
+                left.discard(seq)
+            elif seq in self._settling:
+                self._ended.append(seq)
+            else:
+                seqs.append(seq)
+        with suppress(StoreError):  # What ended has ended, whoever hears of it.
+            for at in range(0, len(seqs), READ_MAX):
+                for task in await self._store.tasks_of(seqs[at : at + READ_MAX]):
+                    if task.state.terminal:
+                        self._watching.ended(task)

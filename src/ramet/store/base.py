@@ -19,6 +19,7 @@ from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory
 from ramet.store.base_binding import BindingStore
 from ramet.store.base_cost import CostStore
+from ramet.store.base_ends import EndsStore
 from ramet.store.base_explaining import ExplainingStore
 from ramet.store.base_flow import FlowStore
 from ramet.store.base_import import ImportStore
@@ -196,6 +197,7 @@ class Store(
     OperationsStore,
     ImportStore,
     WaitingStore,
+    EndsStore,
     ExplainingStore,
     PathStore,
     TallyStore,

@@ -16,11 +16,14 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ramet.store.errors import StoreError
 from ramet.store.session import Session
+from ramet.store.tallying import ends_of
 
 GATHER_SECONDS_MAX = 0.05
 
 Answer = TypeVar("Answer")
 Verb = Callable[[Session], Any]
+EndsTold = Callable[[list[int]], None]
+"""Called with the numbers of tasks that ended, once that is durable and before anybody has an answer."""
 
 
 class Transaction(Session, Protocol):
@@ -48,16 +51,22 @@ class InlineWriter:
     def __init__(self, session: Transaction, on_wake: Callable[[], None]) -> None:
         self._session = session
         self._on_wake = on_wake
+        self.on_ends: EndsTold | None = None
 
     async def run(self, verb: Callable[[Session], Answer]) -> Answer:
         """Run one verb in a transaction of its own."""
-        return run_alone(self._session, verb, self._on_wake)
+        return run_alone(self._session, verb, self._on_wake, self.on_ends)
 
     def stop(self) -> None:
         """Nothing to stop."""
 
 
-def run_alone(session: Transaction, verb: Callable[[Session], Answer], on_wake: Callable[[], None]) -> Answer:
+def run_alone(
+    session: Transaction,
+    verb: Callable[[Session], Answer],
+    on_wake: Callable[[], None],
+    on_ends: EndsTold | None = None,
+) -> Answer:
     """One verb, one transaction, in the calling thread."""
     session.begin(write=True)
     try:
@@ -67,9 +76,16 @@ def run_alone(session: Transaction, verb: Callable[[Session], Answer], on_wake: 
     except BaseException:
         session.rollback()
         raise
+    tell_ends(session, on_ends)
     if session.woken:
         on_wake()
     return answer
+
+
+def tell_ends(session: Session, on_ends: EndsTold | None) -> None:
+    """Tell whoever wants to know which tasks the transaction ended that is durable now."""
+    if on_ends is not None and session.written and (ended := ends_of(session.written)):
+        on_ends(ended)
 
 
 class ThreadWriter:
@@ -81,6 +97,7 @@ class ThreadWriter:
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
+        self.on_ends: EndsTold | None = None
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
@@ -128,6 +145,7 @@ class ThreadWriter:
                     break
                 taken.append(following)
             self._session.commit()
+            tell_ends(self._session, self.on_ends)
         except BaseException as error:
             # Nothing of this transaction is durable: everybody in it learns so.
             self._session.rollback()

@@ -16,6 +16,7 @@ from ramet.store.base import NewLineage, Submitted, Swept
 from ramet.store.commit_times import CommitTimer
 from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
+from ramet.store.group_commit import EndsTold
 from ramet.store.postgres_connect import ahead_seconds, open_connection
 from ramet.store.postgres_errors import store_error
 from ramet.store.postgres_history import Room
@@ -110,17 +111,24 @@ class PostgresStore(
         self._timer = CommitTimer()
         self._inline = inline
         self._closed = False
-        self._writer = self._writers(hook, f"ramet {info.dbname}")
+        self._links = self._make_links(hook)
+        self._writer = self._writers(f"ramet {info.dbname}")
 
-    def _writers(self, hook: Hook | None, name: str) -> InlineLink | Writers:
+    def _make_links(self, hook: Hook | None) -> list[Link]:
         # In simulation nothing may depend on how long something took.
         floors = None if self._inline else Floors()
-        links = [
+        return [
             Link(partial(connect, self._url), self._clock, hook, self._fence_base, floors=floors, room=self._room)
             for _ in range(1 if self._inline else THREADS)
         ]
+
+    def _writers(self, name: str) -> InlineLink | Writers:
         ring = self._neighbours.ring
-        return InlineLink(links[0], ring) if self._inline else Writers(links, ring, name)
+        return InlineLink(self._links[0], ring) if self._inline else Writers(self._links, ring, name)
+
+    def watch_ends(self, told: EndsTold) -> None:
+        for link in self._links:
+            link.on_ends = told
 
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
         return await self._told(verb, self._writer.run(verb, "alone"))

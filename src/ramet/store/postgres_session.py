@@ -164,7 +164,7 @@ class PostgresSession:
         self._types: dict[str, tuple[int, ...]] = {}
         self._slots: set[int] = set()
         self.looks_left = LOOKS_MAX
-        self.noted: list[tallying.Noted] = []
+        self.noted, self.written = list[tallying.Noted](), list[tallying.Noted]()
         self.words: dict[str, set[str]] = {}
 
     # --- the transaction ------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class PostgresSession:
         """
         self.woken, self.looks_left = False, LOOKS_MAX
         self._depth = 0
-        self._slots, self.noted = set(), []
+        self._slots, self.noted, self.written = set(), [], []
         if mode == "read":
             text = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_ON}"
         else:

@@ -19,6 +19,7 @@ import psycopg
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError, StoreFull, StoreUncertain, StoreUnreachable
 from ramet.store.floors import Floors
+from ramet.store.group_commit import EndsTold, tell_ends
 from ramet.store.postgres_errors import first_line
 from ramet.store.postgres_history import Room
 from ramet.store.postgres_marks import mark, new_writer, seen
@@ -68,6 +69,7 @@ class Link:
         self._id = new_writer()
         self._commits = 0
         self._taken: set[str] = set()
+        self.on_ends: EndsTold | None = None
 
     def run(self, verb: Callable[[Session], Answer], mode: Mode) -> tuple[Answer, bool]:
         """Run a verb in one transaction, as often as other transactions or a lost connection make necessary.
@@ -118,6 +120,7 @@ class Link:
         except psycopg.Error as error:  # Refused: a constraint that waits for the end, a full disk.
             session.rollback()
             raise self._meaning(error, session, last_try) from error
+        tell_ends(session, self.on_ends)
         return answer, woken
 
     def _meaning(self, error: BaseException, session: PostgresSession, last_try: bool) -> BaseException:

@@ -49,6 +49,8 @@ class Session(Protocol):
 
     noted: list[Noted]
     """What verbs of this transaction did that is counted, not written yet (:mod:`ramet.store.tallying`)."""
+    written: list[Noted]
+    """What was noted and is written, until the next transaction begins."""
     words: dict[str, set[str]]
     """Reasons that are told apart, by what they are reasons of; kept from one transaction to the next."""
 

@@ -21,7 +21,7 @@ from ramet.store.base import (
 from ramet.store.commit_times import CommitTimer
 from ramet.store.epoch import begin_epoch, fence_base
 from ramet.store.errors import StoreError, StoreMissing, StoreUnsafe
-from ramet.store.group_commit import InlineWriter, ThreadWriter, run_alone
+from ramet.store.group_commit import EndsTold, InlineWriter, ThreadWriter, run_alone
 from ramet.store.neighbours import Neighbours, network_file_system
 from ramet.store.session import Overtaken, Session, StatementFailed
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
@@ -149,6 +149,9 @@ class SqliteStore(
         return run_within(
             connection, self.path, self._clock, self._fence_base, partial(creating.submit, lineages=lineages)
         )
+
+    def watch_ends(self, told: EndsTold) -> None:
+        self._writer.on_ends = told
 
     async def _follow(self, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()) -> None:
         """Nothing: one transaction writes at a time anyway."""

@@ -162,11 +162,12 @@ class SqliteSession:
         self.looks_left = LOOKS_MAX
         self.woken = False
         self.noted: list[tallying.Noted] = []
+        self.written: list[tallying.Noted] = []
         self.words: dict[str, set[str]] = {}
 
     def begin(self, *, write: bool) -> None:
         """Open the transaction. A writer takes its lock at once, so that nothing it read can change under it."""
-        self.woken, self.looks_left, self.noted = False, LOOKS_MAX, []
+        self.woken, self.looks_left, self.noted, self.written = False, LOOKS_MAX, [], []
         self.run("BEGIN IMMEDIATE" if write else "BEGIN")
 
     @property

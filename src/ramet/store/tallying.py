@@ -57,6 +57,8 @@ class Noted(NamedTuple):
     reasons: Mapping[tuple[str, str, str], int] = _NONE
     """By what, kind and first word."""
     now: float = 0.0
+    changes: Sequence[Change] = ()
+    """What ``changed`` was counted from."""
 
 
 def _moment(session: Session) -> Moment:
@@ -102,7 +104,8 @@ def changed(session: Session, changes: Sequence[Change]) -> None:
         # All of it below the interpreter's own steps: a batch of a thousand has few that differ.
         counted = Counter(zip(map(_BEFORE, befores), map(_STATE, afters), outcomes, strict=True))
     reasons = [told for c in changes if c.after.state != SUCCESS and (told := _reason(c)) is not None]
-    session.noted.append(Noted(_moment(session), _NONE, counted, Counter(reasons) if reasons else _NONE, session.now))
+    counts = Counter(reasons) if reasons else _NONE
+    session.noted.append(Noted(_moment(session), _NONE, counted, counts, session.now, changes))
 
 
 def _reason(c: Change) -> tuple[str, str, str] | None:
@@ -149,7 +152,7 @@ def write(session: Session) -> None:
     noted = session.noted
     if not noted:
         return
-    session.noted = []
+    session.noted, session.written = [], noted
     stripe = session.stripe()
     births, others = _rows(noted)
     # In one order, as everywhere: row after row, and of each only the columns that are touched.
@@ -164,6 +167,13 @@ def write(session: Session) -> None:
             session.run(ADD, (stripe, seconds, at, kind, *numbers))
     if any(item.reasons for item in noted):
         _write_reasons(session, stripe, noted)
+
+
+def ends_of(written: Iterable[Noted]) -> list[int]:
+    """Numbers of the tasks that ended, of what a transaction wrote."""
+    return [
+        c.before.seq for noted in written for c in noted.changes if c.before.state in LIVE and c.after.state in TERMINAL
+    ]
 
 
 _Rows = dict[tuple[Moment, str], list[int]]

@@ -67,6 +67,9 @@ class CoreVerbs(Verbs):
     async def get(self, task_id: str) -> Task | None:
         return await self._read(partial(querying.get, task_id=task_id))
 
+    async def tasks_of(self, seqs: Sequence[int]) -> list[Task]:
+        return await self._read(partial(querying.tasks_of, seqs=seqs))
+
     async def history(self, task_id: str) -> TaskHistory | None:
         return await self._read(partial(history.history, task_id=task_id))
 

@@ -146,7 +146,7 @@ class Traces:
         self._task(work, attributes, state=answer.state)
 
     def ended(self, task: Task) -> None:
-        """The end of a task that nobody here had a claim of."""
+        """The end of a task that no settlement of its own told of: from its row, and by the database's clock."""
         attributes: Attributes = {
             "ramet.kind": _text(task.kind), "ramet.key": _key(task.key),
             "ramet.task_id": _text(task.id), "ramet.tracking_id": _text(task.tracking_id),
@@ -154,7 +154,7 @@ class Traces:
             "ramet.attempts": task.attempts, "ramet.queue": _text(task.queue),
         }  # fmt: skip
         attributes |= _ended(task.state.value, task.reason)
-        self._task(task, attributes, state=task.state.value)
+        self._task(task, attributes, state=task.state.value, ended_at=task.finished_at)
 
     def close(self) -> None:
         """Send what waits, for two seconds at most."""
@@ -162,15 +162,16 @@ class Traces:
 
     # --- spans that begin and end at once
 
-    def _task(self, task: Work | Task, attributes: Attributes, *, state: str) -> None:
+    def _task(self, task: Work | Task, attributes: Attributes, *, state: str, ended_at: float | None = None) -> None:
         below = Context() if task.parent_id is None else self.below(task.tracking_id, task_span_id(task.parent_id))
         span_id, began_at = task_span_id(task.id), task.created_at
         span = self.span(f"task {_text(task.kind)}", task.tracking_id, span_id, below,
                          attributes=attributes, began_at=began_at)  # fmt: skip
         if state == TaskState.FAILED:
             span.set_status(Status(StatusCode.ERROR, str(attributes.get("ramet.reason", ""))))
-        # By the database's clock it was created, by this machine's it ends.
-        span.end(max(time.time_ns(), int(began_at * _NANOSECONDS)))
+        # By the database's clock it was created, by this machine's a settlement ends it.
+        end = time.time_ns() if ended_at is None else int(ended_at * _NANOSECONDS)
+        span.end(max(end, int(began_at * _NANOSECONDS)))
 
     def _spawned(self, work: Work, answers: Sequence[SpawnAnswer]) -> None:
         blocked = sum(answer.reason is not None for answer in answers)
