@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import cast
 
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
@@ -100,7 +99,7 @@ async def test_what_was_undone_is_not_told(world: World) -> None:
 
 
 async def test_of_two_processes_the_one_that_wrote_an_end_tells_it(world: World, backend: Backend) -> None:
-    other = watched(backend.open(clock=cast(SettableClock, world.clock), inline=True))
+    other = watched(backend.open(clock=world.clock, inline=True))
     [task] = await world.submit(world.task(), lineage_seconds=60.0)
     world.clock.advance(90.0)
     while (await other.sweep()).changed or (await world.store.sweep()).changed:
