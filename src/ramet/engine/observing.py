@@ -129,61 +129,73 @@ class Several:
         self._observers = observers
         self._told = False
 
-    @contextmanager
-    def _harmless(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception:
-            if not self._told:
-                self._told = True
-                log.exception("an observer failed; further failures are not told")
+    def failed(self) -> None:
+        """One of them raised, just now."""
+        if not self._told:
+            self._told = True
+            log.exception("an observer failed; further failures are not told")
 
     def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[Submitted]) -> None:
         """See :class:`Observer`."""
         for one in self._observers:
-            with self._harmless():
+            try:
                 one.submitted(lineages, answers)
+            except Exception:
+                self.failed()
 
     def running(self, works: Sequence[Work]) -> Running:
         """See :class:`Observer`."""
         calls = []
         for one in self._observers:
-            with self._harmless():
+            try:
                 calls.append(one.running(works))
-        return _SeveralRunning(calls, self._harmless)
+            except Exception:
+                self.failed()
+        return _SeveralRunning(calls, self.failed)
 
     def cut_short(self, work: Work, seconds: float, outcome: str, reason: str) -> None:
         """See :class:`Observer`."""
         for one in self._observers:
-            with self._harmless():
+            try:
                 one.cut_short(work, seconds, outcome, reason)
+            except Exception:
+                self.failed()
 
     def settled(self, claimed: Claimed, item: Settlement, answer: Settled) -> None:
         """See :class:`Observer`."""
         for one in self._observers:
-            with self._harmless():
+            try:
                 one.settled(claimed, item, answer)
+            except Exception:
+                self.failed()
 
     def ended(self, task: Task) -> None:
         """See :class:`Observer`."""
         for one in self._observers:
-            with self._harmless():
+            try:
                 one.ended(task)
+            except Exception:
+                self.failed()
 
     def close(self) -> None:
         """See :class:`Observer`."""
         for one in self._observers:
-            with self._harmless():
+            try:
                 one.close()
+            except Exception:
+                self.failed()
 
 
 class _SeveralRunning:
-    def __init__(self, calls: Sequence[Running], harmless: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(self, calls: Sequence[Running], failed: Callable[[], None]) -> None:
         self._calls = calls
-        self._harmless = harmless
+        self._failed = failed
+
+    def inside(self) -> AbstractContextManager[None]:
+        return self._calls[0].inside() if len(self._calls) == 1 else self._inside_all()
 
     @contextmanager
-    def inside(self) -> Iterator[None]:
+    def _inside_all(self) -> Iterator[None]:
         with ExitStack() as stack:
             for call in self._calls:
                 stack.enter_context(call.inside())
@@ -191,5 +203,7 @@ class _SeveralRunning:
 
     def ended(self, settlements: Sequence[Settlement], *, lost: bool) -> None:
         for call in self._calls:
-            with self._harmless():
+            try:
                 call.ended(settlements, lost=lost)
+            except Exception:
+                self._failed()

@@ -5,7 +5,7 @@ Only where there is an observer; otherwise the store is the store.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -42,7 +42,7 @@ class _Watched:
         self._claims: dict[tuple[int, int], Claimed] = {}
         self._ended: deque[int] = deque(maxlen=REMEMBERED_MAX)
         """Numbers of tasks whose end nobody was told of yet. The store's threads add to it."""
-        self._settling: Counter[int] = Counter()
+        self._settling: list[frozenset[int]] = []
         """Tasks of settlements under way: whether these tell of an end is not known yet."""
         store.watch_ends(self._ended.extend)
 
@@ -64,8 +64,8 @@ class _Watched:
         return found
 
     async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
-        seqs = [item.seq for item in batch]
-        self._settling.update(seqs)
+        seqs = frozenset([item.seq for item in batch])
+        self._settling.append(seqs)
         told: set[int] = set()
         try:
             answers = await self._store.settle(batch)
@@ -74,12 +74,12 @@ class _Watched:
                 claimed = self._claims.get(claim)
                 if claimed is not None and answer.refused is None:
                     self._watching.settled(claimed, item, answer)
-                    if answer.state is not None and TaskState(answer.state) in TERMINAL:
+                    if answer.state in TERMINAL:
                         told.add(item.seq)
                 if answer.state != TaskState.PROCESSING:
                     self._claims.pop(claim, None)
         finally:
-            self._settling -= Counter(seqs)
+            self._settling.remove(seqs)
         await self._tell_ends(told)
         return answers
 
@@ -112,17 +112,17 @@ class _Watched:
         if not self._ended:
             return
         left = set(told)
-        seqs = []
+        others = []
         for _ in range(len(self._ended)):
             seq = self._ended.popleft()
             if seq in left:
                 left.discard(seq)
-            elif seq in self._settling:
+            elif any(seq in seqs for seqs in self._settling):
                 self._ended.append(seq)
             else:
-                seqs.append(seq)
+                others.append(seq)
         with suppress(StoreError):  # What ended has ended, whoever hears of it.
-            for at in range(0, len(seqs), READ_MAX):
-                for task in await self._store.tasks_of(seqs[at : at + READ_MAX]):
+            for at in range(0, len(others), READ_MAX):
+                for task in await self._store.tasks_of(others[at : at + READ_MAX]):
                     if task.state.terminal:
                         self._watching.ended(task)

@@ -11,6 +11,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 
 from opentelemetry import context, trace
 from opentelemetry.context import Context
@@ -34,6 +35,8 @@ TEXT_CHARACTERS_MAX = 500
 EVENTS_MAX = 100
 """Spawn decisions that one span names; more are counted."""
 LINKS_MAX = 100
+LINEAGES_REMEMBERED = 10_000
+"""Lineages of which a process remembers whether they are traced."""
 _NANOSECONDS = 1_000_000_000
 _OUTCOMES: dict[type[object], str] = {
     ev.Complete: "success",
@@ -64,14 +67,21 @@ class Traces:
     """Makes spans of what it is told. See :class:`ramet.engine.observing.Observer`."""
 
     def __init__(self, provider: TracerProvider, ids: DerivedIds, ratio: float) -> None:
-        self._provider, self._ids, self._ratio = provider, ids, ratio
+        self._provider, self._ids = provider, ids
         self._tracer = provider.get_tracer("ramet")
+        self.wants = lru_cache(maxsize=LINEAGES_REMEMBERED)(lambda tracking_id: sampled(tracking_id, ratio))
+        """Whether a lineage is traced. Of one that is not, nothing is made: a span that is dropped costs like another.
+        """
+        self._untraced = lru_cache(maxsize=LINEAGES_REMEMBERED)(
+            lambda tracking_id: self.below(tracking_id, task_span_id(tracking_id))
+        )
+        """Where the handlers of a lineage run that is not traced; which span of it that is tells nobody anything."""
 
     # --- places of spans
 
     def below(self, tracking_id: str, span_id: int) -> Context:
         """The context in which a span is the parent, wherever it is made."""
-        flags = TraceFlags.SAMPLED if sampled(tracking_id, self._ratio) else TraceFlags.DEFAULT
+        flags = TraceFlags.SAMPLED if self.wants(tracking_id) else TraceFlags.DEFAULT
         place = SpanContext(trace_id(tracking_id), span_id, is_remote=True, trace_flags=TraceFlags(flags))
         return trace.set_span_in_context(NonRecordingSpan(place), Context())
 
@@ -121,11 +131,15 @@ class Traces:
         self._tracer.start_span("submit", attributes=attributes, links=links).end()
 
     def running(self, works: Sequence[Work]) -> Running:
-        """A call begins."""
-        return _Call(self, works)
+        """A call begins. One for several tasks is traced when one of them is."""
+        if any(self.wants(work.tracking_id) for work in works):
+            return _Call(self, works)
+        return _Untraced(self._untraced(works[0].tracking_id))
 
     def cut_short(self, work: Work, seconds: float, outcome: str, reason: str) -> None:
         """The span that a process could not end, because it ended itself."""
+        if not self.wants(work.tracking_id):
+            return
         span = self.attempt(work, began_at=time.time() - seconds)
         span.set_attribute("ramet.outcome", outcome)
         if outcome != "returned":
@@ -134,9 +148,11 @@ class Traces:
 
     def settled(self, claimed: Claimed, item: Settlement, answer: Settled) -> None:
         """Spawn decisions, and the end of a task."""
+        if not self.wants(claimed.standing.tracking_id):
+            return
         if answer.spawns:
             self._spawned(work_of(claimed), answer.spawns)
-        if answer.state is None or TaskState(answer.state) not in TERMINAL:
+        if answer.state is None or answer.state not in TERMINAL:
             return
         work = work_of(claimed)
         attributes = _of_work(work) | _ended(answer.state, answer.reason)
@@ -147,6 +163,8 @@ class Traces:
 
     def ended(self, task: Task) -> None:
         """The end of a task that no settlement of its own told of: from its row, and by the database's clock."""
+        if not self.wants(task.tracking_id):
+            return
         attributes: Attributes = {
             "ramet.kind": _text(task.kind), "ramet.key": _key(task.key),
             "ramet.task_id": _text(task.id), "ramet.tracking_id": _text(task.tracking_id),
@@ -226,6 +244,24 @@ class _Call:
                 span.end()
         for span in self._spans.values():
             span.end()
+
+
+class _Untraced:
+    """A call of which no span is made. What it does is not traced either, and what it calls learns so."""
+
+    def __init__(self, place: Context) -> None:
+        self._place = place
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        token = context.attach(self._place)
+        try:
+            yield
+        finally:
+            context.detach(token)
+
+    def ended(self, settlements: Sequence[Settlement], *, lost: bool) -> None:
+        pass  # Nobody hears of it.
 
 
 def _outcome(span: Span, event: ev.Event, *, lost: bool) -> None:
