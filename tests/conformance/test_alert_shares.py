@@ -141,6 +141,20 @@ async def test_tasks_that_time_out_are_told_over_the_threshold_in_an_hour(world:
     assert await look(world, limits) == ([], ["task_timeouts"]), "the first four are an hour old"
 
 
+async def test_tasks_that_time_out_are_told_that_are_few_of_every_kind(world: World) -> None:
+    limits = LIMITS._replace(timeouts_max=3, failed_of_min=1_000)
+    kinds = ("page", "page", "image", "image")
+    await world.submit(*(world.task(kind=kind, task_seconds=100.0) for kind in kinds))
+    for claimed in await world.claim(4):
+        await world.settle(claimed, ev.Snooze(claimed.standing.fence, 1_000.0))
+    world.clock.advance(100.0)
+    await world.sweep()
+    assert await look(world, limits) == (["task_timeouts"], [])
+    assert await entries(world) == {"all kinds": (4, 3)}
+    assert (await alert(world)).subject.startswith("4 tasks of all kinds ended at their own deadline within 3600 s")
+    assert await look(world, limits._replace(timeouts_max=4)) == ([], ["task_timeouts"])
+
+
 async def test_a_lineages_own_deadline_is_no_time_out_of_its_tasks(world: World) -> None:
     limits = LIMITS._replace(timeouts_max=0, failed_of_min=1_000)
     await world.submit(world.task(task_seconds=None), lineage_seconds=50.0)

@@ -202,11 +202,15 @@ async def test_a_task_deeper_than_eight_is_told_and_one_at_eight_is_not(world: W
     assert (worst["name"], worst["weight"]) == (claimed.id, 9)
 
 
-async def test_retries_that_were_put_off_are_a_storm(world: World) -> None:
+@pytest.mark.parametrize("tolerated", [None, 3])
+async def test_retries_that_were_put_off_are_a_storm(world: World, tolerated: int | None) -> None:
     claims = await rooted(world, *map(str, range(8)), retries_per_minute=5)
     await look(world)
     await world.store.settle([settlement(item, failing(item, "busy", "transient")) for item in claims])
     world.clock.advance(1.0)
+    if tolerated is not None:
+        assert await look(world, LIMITS._replace(storm_max=tolerated)) == ([], [])
+        return
     assert await look(world) == (["retry_storm"], [])
     assert (await firing(world, "retry_storm")).evidence["worst"][0]["weight"] == 3
     world.clock.advance(1.0)
@@ -219,6 +223,7 @@ async def test_processing_without_a_live_lease_is_told_until_somebody_reclaims_i
     world.clock.advance(330.0)
     assert await look(world) == ([], [])
     world.clock.advance(40.0)
+    assert await look(world, LIMITS._replace(grace_seconds=71.0)) == ([], [])
     assert await look(world) == (["lost_lease"], [])
     alert = await firing(world, "lost_lease")
     assert (alert.tracking_id, alert.severity) == (None, "critical")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ramet.model.alerts import Alert, MonitorLimits
+from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, Actual, ReserveRequest
 from ramet.model.flow import WorkerSeen
 from tests.world import World
 
@@ -59,6 +62,63 @@ async def test_tasks_that_are_nearly_used_up_are_told(world: World) -> None:
     assert found["budget"].subject == "80% of the budget is used (tasks): 8 of 10"
 
 
+async def test_a_budget_stays_nearly_used_however_quiet_it_is_until_somebody_raises_it(world: World) -> None:
+    await serve(world, "page")
+    await world.submit(*(world.task() for _ in range(8)), max_tasks=10)
+    assert set(await look(world)) == {"budget"}
+    world.clock.advance(2 * LIMITS.quiet_seconds)
+    await serve(world, "page")
+    assert set(await look(world)) == {"budget"}
+    await world.store.raise_limits("line", {"max_tasks": 11}, by="ada")
+    assert await look(world) == {}
+
+
+async def test_money_that_is_nearly_used_up_is_told_until_what_was_reserved_comes_back(world: World) -> None:
+    await serve(world, "page")
+    await world.submit(max_cost=100)
+    standing = (await world.claim_one()).standing
+    await world.store.reserve([ReserveRequest("call", standing.seq, standing.fence, 80)])
+    found = await look(world)
+    assert (found["budget"].tracking_id, worst(found["budget"])["name"]) == ("line", "cost")
+    await world.store.settle_reserved([Actual("call", 10)])
+    assert await look(world) == {}
+
+
+@pytest.mark.parametrize(("setting", "name"), [(DAY_SETTING, "day"), (GLOBAL_SETTING, "database")])
+async def test_a_ceiling_of_all_that_is_nearly_used_up_is_told_until_it_is_raised(
+    world: World, setting: str, name: str
+) -> None:
+    await serve(world, "page")
+    await world.submit()
+    standing = (await world.claim_one()).standing
+    await world.store.put_setting(setting, 100, "int", "")
+    await world.store.reserve([ReserveRequest("call", standing.seq, standing.fence, 80)])
+    found = await look(world)
+    assert (found["budget"].tracking_id, worst(found["budget"])["name"]) == (None, name)
+    await world.store.put_setting(setting, 1_000, "int", "")
+    world.clock.advance(LIMITS.seconds)
+    await serve(world, "page")
+    assert "budget" not in await look(world)
+
+
+async def test_tasks_whose_settler_is_gone_are_told_until_maintenance_lets_them_go(world: World) -> None:
+    await serve(world, "page")
+    _, settler = await world.submit(world.task(), world.task("settler"))
+    claimed = await world.claim_task(settler)
+    [bound] = await world.store.bind(claimed.standing.seq, claimed.standing.fence, ["t1"])
+    assert bound.refused is None
+    await world.settle(claimed)
+    world.clock.advance(LIMITS.grace_seconds - 1.0)
+    assert await look(world) == {}, "maintenance still may come"
+    world.clock.advance(1.0)
+    await serve(world, "page")
+    found = await look(world)
+    assert (set(found), worst(found["waits_for_nothing"])["name"]) == ({"waits_for_nothing"}, settler)
+    assert found["waits_for_nothing"].severity == "critical"
+    await world.sweep()
+    assert await look(world) == {}
+
+
 async def test_a_share_of_a_small_limit_is_no_alarm(world: World) -> None:
     await serve(world, "page")
     await world.submit(*(world.task() for _ in range(5)), max_tasks=5)
@@ -94,3 +154,15 @@ async def test_many_lost_attempts_of_a_kind_are_told(world: World) -> None:
     world.clock.advance(3_601.0)
     await serve(world, "page")
     assert await look(world, LIMITS._replace(lost_max=2)) == {}
+
+
+async def test_lost_attempts_are_told_that_are_few_of_every_kind(world: World) -> None:
+    await serve(world, "page", "image")
+    await world.submit(*(world.task(kind=kind) for kind in ("page", "image")))
+    await world.claim(2)
+    world.clock.advance(301.0)
+    await world.sweep()
+    await serve(world, "page", "image")
+    assert await look(world, LIMITS._replace(lost_max=2)) == {}
+    found = await look(world, LIMITS._replace(lost_max=1))
+    assert found["expired_leases"].subject.startswith("2 attempts of all kinds were lost within 3600 s (tolerated: 1)")

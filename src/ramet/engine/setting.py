@@ -210,15 +210,21 @@ _MONITOR = {
     "window_seconds": ("seconds", "how far back task time-outs and failed lineages are counted", 60),
     "chain_runs": ("runs", "the newest of a schedule, looked at for chains at their limit", 1),
     "chain_ends_max": ("runs", "of these that stopped at max_chain_depth with work left, without an alert", 0),
-    "timeouts_max": ("tasks", "of a kind ended by their own deadline within the window, without an alert", 0),
+    "timeouts_max": (
+        "tasks",
+        "of a kind, or of all, ended by their own deadline within the window, without an alert",
+        0,
+    ),
     "failed_share_max": ("share", "of lineages that ended within the window and failed, without an alert", 0),
     "failed_of_min": ("lineages", "that ended, from which on the share counts", 1),
     "failed_max": ("lineages", "that failed within the window, without an alert, whatever their share", 0),
     "errors_share_max": ("share", "of a schedule's newest invocations that ended in an error, without an alert", 0),
     "errors_of_min": ("invocations", "from which on the share counts", 1),
-    "lost_max": ("attempts", "of a kind lost within the window, without an alert", 0),
+    "lost_max": ("attempts", "of a kind, or of all, lost within the window, without an alert", 0),
     "budget_share": ("share", "of a budget of tasks, depth, cost or time, from which on there is an alert", 0.5),
     "budget_of_min": ("tasks", "limits of tasks (and of depth) from which on a share of them counts", 1),
+    "grace_seconds": ("seconds", "without a live lease, or waiting for what is gone, without an alert", 0),
+    "storm_max": ("retries", "of a lineage put off between two looks, without an alert", 0),
     "errors_max": ("invocations", "of these that ended in an error, without an alert, whatever their share", 0),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ramet.model.alerts import WORST_MAX, Finding, MonitorLimits, Pattern
+from ramet.model.alerts import WORST_MAX, Finding, MonitorLimits, Pattern, kind_in_words
 from ramet.model.cost import dollars
 
 LIVE = frozenset(
@@ -59,8 +59,8 @@ def _words(pattern: Pattern, entry: Mapping[str, Any]) -> str:
             return f"{weight} or more live tasks of kind {name}, which no worker serves: start one that does"
         case Pattern.EXPIRED_LEASES:
             return (
-                f"{weight} attempts of kind {name} were lost within {entry['window_seconds']:.0f} s (tolerated: "
-                f"{entry['limit']}): see why workers die, or do not get to their heartbeats"
+                f"{weight} attempts of {kind_in_words(name)} were lost within {entry['window_seconds']:.0f} s "
+                f"(tolerated: {entry['limit']}): see why workers die, or do not get to their heartbeats"
             )
         case Pattern.DEADLINE_NEAR:
             return f"lineage {name} has used {weight:.0%} of its time: {entry['left_seconds']} s are left"

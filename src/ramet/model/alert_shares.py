@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ramet.model.alerts import Finding, MonitorLimits, Pattern
-
-ALL = "all kinds"
-"""The name of the sum in an alert's evidence."""
+from ramet.model.alerts import ALL_KINDS, Finding, MonitorLimits, Pattern
 
 
 class Share(NamedTuple):
@@ -32,20 +29,30 @@ def judge_chains(at_limit: Mapping[str, Share], limits: MonitorLimits) -> list[F
 
 
 def judge_timeouts(by_kind: Mapping[str, int], limits: MonitorLimits) -> list[Finding]:
-    """Kinds of which too many tasks ended at their own deadline within the window."""
+    """Kinds of which too many tasks ended at their own deadline within the window, or all of them together."""
+    return _counted(Pattern.TASK_TIMEOUTS, by_kind, limits.timeouts_max, limits)
+
+
+def judge_lost(by_kind: Mapping[str, int], limits: MonitorLimits) -> list[Finding]:
+    """Kinds of which too many attempts were lost within the window, or all of them together."""
+    return _counted(Pattern.EXPIRED_LEASES, by_kind, limits.lost_max, limits)
+
+
+def _counted(pattern: Pattern, by_kind: Mapping[str, int], most: int, limits: MonitorLimits) -> list[Finding]:
+    over = {kind: count for kind, count in by_kind.items() if count > most}
+    if not over and sum(by_kind.values()) > most:
+        over = {ALL_KINDS: sum(by_kind.values())}
     return [
-        Finding(Pattern.TASK_TIMEOUTS, "", {"name": kind, "weight": count, "limit": limits.timeouts_max,
-                                            "window_seconds": limits.window_seconds})
-        for kind, count in by_kind.items()
-        if count > limits.timeouts_max
-    ]  # fmt: skip
+        Finding(pattern, "", {"name": name, "weight": count, "limit": most, "window_seconds": limits.window_seconds})
+        for name, count in over.items()
+    ]
 
 
 def judge_lineages(by_kind: Mapping[str, Share], limits: MonitorLimits) -> list[Finding]:
     """Kinds of first roots of whose lineages too many of those that ended within the window failed; and all of them."""
     found = dict(by_kind)
     if len(found) > 1:
-        found[ALL] = _sum(by_kind.values())
+        found[ALL_KINDS] = _sum(by_kind.values())
     over = {name: _limit(share, limits.failed_share_max, limits.failed_of_min, limits.failed_max)
             for name, share in found.items()}  # fmt: skip
     return [_shared(Pattern.FAILED_LINEAGES, name, found[name], limit, limits) for name, limit in over.items() if limit]

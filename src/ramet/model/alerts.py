@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ramet.model.cost import dollars
 from ramet.model.guard import BlockReason
+from ramet.model.lineage import OPEN, Lineage
 
 WORST_MAX = 20
 """Keys (or tasks) that an alert names."""
@@ -91,9 +92,9 @@ NAMED = frozenset(
 """About schedules, kinds or ceilings, of which there are few: a further one is news, though the alert fires already."""
 
 
+ALL_KINDS = "all kinds"
+"""The name of the sum in an alert's evidence."""
 CRITICAL_FACTOR = 10
-LOST_LEASE_GRACE_SECONDS = 60.0
-"""Maintenance takes a stale task back within seconds; after a minute nobody is doing it."""
 
 
 class MonitorLimits(NamedTuple):
@@ -116,7 +117,7 @@ class MonitorLimits(NamedTuple):
     chain_ends_max: int = 2
     """Of these, runs that stopped at ``max_chain_depth`` and are not worth an alert."""
     timeouts_max: int = 100
-    """Tasks of a kind that end at their own deadline within the window and are not worth an alert."""
+    """Tasks of a kind, or of all kinds, that end at their own deadline within the window and are not worth an alert."""
     failed_share_max: float = 0.10
     """Share of the lineages that ended within the window whose failure is not worth an alert."""
     failed_of_min: int = 10
@@ -130,11 +131,15 @@ class MonitorLimits(NamedTuple):
     errors_max: int = 20
     """Errors among them that are not worth an alert, whatever their share."""
     lost_max: int = 20
-    """Lost attempts of a kind within the window that are not worth an alert."""
+    """Lost attempts of a kind, or of all kinds, within the window that are not worth an alert."""
     budget_share: float = 0.8
     """Share of a budget (tasks, depth, cost, time) from which on it is worth an alert."""
     budget_of_min: int = 10
     """Limits of tasks and depth from which on a share of them counts."""
+    grace_seconds: float = 60.0
+    """How long a claim may be without a live lease, and a task wait for what is gone: maintenance takes seconds."""
+    storm_max: int = 0
+    """Retries of a lineage put off between two looks that are not worth an alert."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +269,11 @@ def severity_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
     return "warning"
 
 
+def kind_in_words(name: str) -> str:
+    """One kind, or all of them."""
+    return name if name == ALL_KINDS else f"kind {name}"
+
+
 def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
     """The worst entry in words."""
     entry = worst[0]
@@ -286,7 +296,7 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
             )
         case Pattern.TASK_TIMEOUTS:
             return (
-                f"{entry['weight']} tasks of kind {entry['name']} ended at their own deadline within "
+                f"{entry['weight']} tasks of {kind_in_words(entry['name'])} ended at their own deadline within "
                 f"{entry['window_seconds']:.0f} s (tolerated: {entry['limit']}): see why they take so long"
             )
         case Pattern.FAILED_LINEAGES:
@@ -304,18 +314,38 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
 
 
 def resolved(
-    alert: Alert, lineage_state: str | None, now: float, limits: MonitorLimits, standing: Collection[Pattern]
+    alert: Alert, lineage: Lineage | None, now: float, limits: MonitorLimits, standing: Collection[Pattern]
 ) -> bool:
     """Whether the condition of a firing alert is gone.
 
     A lineage's alert goes when nothing new was found for ``quiet_seconds``, a look after its lineage ended, and when
-    the lineage was pruned. A look finds at once whether leases are lost, and whether a ceiling of all is passed.
+    the lineage was pruned. A look finds at once whether leases are lost, and whether a ceiling of all is passed. A
+    budget that is nearly used up stays so, however quiet it is, until somebody raises it.
     """
     if alert.pattern in STANDING:  # A look finds all that there are.
         return alert.pattern not in standing
     if alert.pattern in (Pattern.OVER_CEILING, Pattern.BUDGET) and alert.tracking_id is None:
         return now - alert.last_at >= limits.seconds
-    if lineage_state is None:
+    if lineage is None:
         return True
     quiet = now - alert.last_at
-    return quiet >= limits.quiet_seconds or (lineage_state not in ("running", "paused") and quiet >= limits.seconds)
+    if lineage.state not in OPEN:
+        return quiet >= limits.seconds
+    if alert.pattern == Pattern.BUDGET:
+        return not any(_nearly_used(entry, lineage, limits.budget_share) for entry in alert.evidence["worst"])
+    return quiet >= limits.quiet_seconds
+
+
+def _nearly_used(entry: Mapping[str, Any], lineage: Lineage, share: float) -> bool:
+    """Whether the budget that an alert names is still as far used."""
+    match entry["name"]:
+        case "tasks":
+            used, most = lineage.tasks, lineage.max_tasks
+        case "depth":
+            used, most = entry["weight"], lineage.max_spawn_depth
+        case _:
+            ceiling = lineage.max_cost if lineage.soft_cost is None else lineage.soft_cost
+            if ceiling is None:
+                return False
+            used, most = lineage.spent + lineage.reserved, ceiling
+    return bool(used >= share * most)

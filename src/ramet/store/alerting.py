@@ -20,8 +20,10 @@ from ramet.model.alerts import (
     severity_of,
     subject_of,
 )
+from ramet.model.lineage import Lineage
 from ramet.model.notices import LINK_SETTING, NoticeRules, event_of, link_to
 from ramet.store.acts import record_act
+from ramet.store.lineages import LINEAGE_LIST
 from ramet.store.noticing import Outbox
 from ramet.store.session import Row, Session
 
@@ -116,15 +118,16 @@ class Telling:
         """End the alerts whose condition is gone, those first in which nothing happened for longest."""
         session = self._session
         rows = session.rows(
-            f"SELECT {', '.join(f'a.{name}' for name in _ALERT_LIST.split(', '))}, g.state FROM ramet_alerts a "
-            "LEFT JOIN ramet_lineages g ON g.tracking_id = a.tracking_id WHERE a.state = 'firing' "
-            "ORDER BY a.last_at LIMIT ?",
-            (ALERTS_MAX,),
+            f"SELECT {_ALERT_LIST} FROM ramet_alerts WHERE state = 'firing' ORDER BY last_at LIMIT ?", (ALERTS_MAX,)
         )
+        firing = [alert_of(row, self._base) for row in rows]
+        listed, values = session.members(sorted({alert.tracking_id for alert in firing if alert.tracking_id}))
+        found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id IN {listed}", (values,))
+        lineages = {lineage.tracking_id: lineage for lineage in map(Lineage._make, found)}
         over = [
             replace(alert, state="resolved", resolved_at=session.now)
-            for *row, state in rows
-            if resolved(alert := alert_of(tuple(row), self._base), state, session.now, limits, standing)
+            for alert in firing
+            if resolved(alert, lineages.get(alert.tracking_id or ""), session.now, limits, standing)
         ]
         session.run_many(
             "UPDATE ramet_alerts SET state = 'resolved', resolved_at = ? WHERE id = ?",

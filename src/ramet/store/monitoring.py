@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ramet.model.alerts import (
-    LOST_LEASE_GRACE_SECONDS,
     WORST_MAX,
     Alert,
     Finding,
@@ -134,7 +133,7 @@ def judge(session: Session, seen: Seen, limits: MonitorLimits, rules: NoticeRule
         fired = telling.tell(found)
     else:
         found += [*_storms(session, seen.marks, limits), *_over_ceilings(session), *budgets(session, limits)]
-        now = [*_lost_leases(session), *shares(session, limits), *standing(session, limits)]
+        now = [*_lost_leases(session, limits), *shares(session, limits), *standing(session, limits)]
         fired = telling.tell([*found, *now])
         _set_mark(session, "look", session.now, 0)
         over = telling.resolve(limits, {finding.pattern for finding in now})
@@ -179,19 +178,20 @@ def _storms(session: Session, marks: Marks, limits: MonitorLimits) -> list[Findi
         Finding(Pattern.RETRY_STORM, tracking_id,
                 {"name": f"until {last:.0f}", "weight": count, "limit": bounds.get(tracking_id, 0), "until": last})
         for tracking_id, count, last in rows
+        if count > limits.storm_max
     ]  # fmt: skip
 
 
-def _lost_leases(session: Session) -> list[Finding]:
+def _lost_leases(session: Session, limits: MonitorLimits) -> list[Finding]:
     rows: list[tuple[Any, ...]] = session.rows(
         "SELECT t.id, l.kind, l.lease_until, l.worker, l.tracking_id FROM ramet_live l "
         "JOIN ramet_tasks t ON t.seq = l.seq WHERE l.state = 'processing' AND l.lease_until <= ? "
         "ORDER BY l.lease_until LIMIT ?",
-        (session.now - LOST_LEASE_GRACE_SECONDS, WORST_MAX),
+        (session.now - limits.grace_seconds, WORST_MAX),
     )
     return [
         Finding(Pattern.LOST_LEASE, "", {
-            "name": task_id, "weight": round(session.now - until), "limit": LOST_LEASE_GRACE_SECONDS, "kind": kind,
+            "name": task_id, "weight": round(session.now - until), "limit": limits.grace_seconds, "kind": kind,
             "worker": worker, "tracking_id": tracking_id,
         })
         for task_id, kind, until, worker, tracking_id in rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ramet.model.alert_live import budget_finding, deadline_findings
+from ramet.model.alert_shares import judge_lost
 from ramet.model.alerts import WORST_MAX, Finding, MonitorLimits, Pattern
 from ramet.model.cost import ALL_DAYS, DAY_SETTING, GLOBAL_SETTING, day_of
 from ramet.store.clocks import queue_offsets
@@ -22,8 +23,6 @@ COUNTED_MAX = 10_000
 LINEAGES_MAX = 2_000
 """Open lineages with the soonest deadlines that one look reads."""
 NAMES_MAX = 500
-WAIT_GRACE_SECONDS = 60.0
-"""Maintenance frees what waits for nobody within seconds; after a minute nobody is doing it."""
 
 
 def standing(session: Session, limits: MonitorLimits) -> list[Finding]:
@@ -33,7 +32,7 @@ def standing(session: Session, limits: MonitorLimits) -> list[Finding]:
         *_unserved(session),
         *_expired(session, limits),
         *_deadlines(session, limits),
-        *_waits(session),
+        *_waits(session, limits),
     ]
 
 
@@ -76,12 +75,7 @@ def _expired(session: Session, limits: MonitorLimits) -> list[Finding]:
         "ORDER BY ended_at DESC LIMIT ?) a JOIN ramet_tasks t ON t.seq = a.seq GROUP BY t.kind",
         (session.now - limits.window_seconds, COUNTED_MAX),
     )
-    return [
-        Finding(Pattern.EXPIRED_LEASES, "", {"name": kind, "weight": count, "limit": limits.lost_max,
-                                             "window_seconds": limits.window_seconds})
-        for kind, count in rows
-        if count > limits.lost_max
-    ]  # fmt: skip
+    return judge_lost(dict(rows), limits)
 
 
 def _deadlines(session: Session, limits: MonitorLimits) -> list[Finding]:
@@ -100,12 +94,12 @@ def _deadlines(session: Session, limits: MonitorLimits) -> list[Finding]:
     return deadline_findings(ends, session.now, limits.budget_share)
 
 
-def _waits(session: Session) -> list[Finding]:
+def _waits(session: Session, limits: MonitorLimits) -> list[Finding]:
     """Tasks that wait for what is gone, and that nobody wakes."""
     found: list[tuple[str, str]] = []
     for settler in ended_settlers(session, WORST_MAX):
         rows = session.rows(
-            "SELECT 1 FROM ramet_tasks WHERE id = ? AND finished_at > ?", (settler, session.now - WAIT_GRACE_SECONDS)
+            "SELECT 1 FROM ramet_tasks WHERE id = ? AND finished_at > ?", (settler, session.now - limits.grace_seconds)
         )
         if not rows:
             found.append((settler, "tasks are bound to it, and it ended"))
