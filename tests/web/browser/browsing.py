@@ -9,12 +9,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+import pytest
 import uvicorn
 from playwright.async_api import Browser, Page, async_playwright
 from starlette.types import ASGIApp
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 MISSING = "no Chromium on this machine (Debian: chromium)"
+IN_CHROMIUM = [pytest.mark.skipif(PROGRAM is None, reason=MISSING), pytest.mark.asyncio(loop_scope="session")]
+"""For the ``pytestmark`` of tests that take the fixture ``chromium``: they run in the loop that it lives in."""
 # As root it has no sandbox; the others keep it from calling home.
 ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from playwright.async_api import Browser
 
 from ramet import App
 from ramet.testing import fresh_client
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from tests.web.browser.browsing import MISSING, NARROW, PROGRAM, browser, served, visit
+from tests.web.browser.browsing import IN_CHROMIUM, NARROW, served, visit
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+pytestmark = IN_CHROMIUM
 
 TOKEN = "a-token-of-sixteen-characters"
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["with scripts", "without scripts"])
-async def test_a_person_gives_the_token_once_and_leaves(script: bool) -> None:
+async def test_a_person_gives_the_token_once_and_leaves(chromium: Browser, script: bool) -> None:
     async with (
         fresh_client(App()) as client,
         served(make_application(client, Access(admin_token=TOKEN))) as origin,
-        browser() as chromium,
         visit(chromium, origin, script=script, size=NARROW) as (page, _, faults),
     ):
         await page.goto(f"{origin}/api/docs")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from playwright.async_api import Browser
 
 from ramet import App, Context
 from ramet.testing import fresh_client
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from tests.web.browser.browsing import MISSING, PROGRAM, browser, served, visit
+from tests.web.browser.browsing import IN_CHROMIUM, served, visit
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+pytestmark = IN_CHROMIUM
 
 app = App()
 
@@ -20,11 +20,10 @@ async def crawl(ctx: Context, url: str) -> None:
     """Never run here."""
 
 
-async def test_a_page_shows_what_was_submitted_after_it_was_opened() -> None:
+async def test_a_page_shows_what_was_submitted_after_it_was_opened(chromium: Browser) -> None:
     async with (
         fresh_client(app) as client,
         served(make_application(client, Access(person="ada"))) as origin,
-        browser() as chromium,
         visit(chromium, origin) as (page, _, faults),
     ):
         await page.goto(origin)
@@ -34,11 +33,10 @@ async def test_a_page_shows_what_was_submitted_after_it_was_opened() -> None:
     assert [fault for fault in faults if "/live/" not in fault] == []  # The stream ends with the visit.
 
 
-async def test_what_a_reader_chose_stays_when_the_page_changes() -> None:
+async def test_what_a_reader_chose_stays_when_the_page_changes(chromium: Browser) -> None:
     async with (
         fresh_client(app) as client,
         served(make_application(client, Access(person="ada"))) as origin,
-        browser() as chromium,
         visit(chromium, origin) as (page, _, _),
     ):
         await page.goto(origin)
@@ -53,11 +51,10 @@ async def test_what_a_reader_chose_stays_when_the_page_changes() -> None:
         assert await page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-async def test_a_page_is_whole_without_scripts() -> None:
+async def test_a_page_is_whole_without_scripts(chromium: Browser) -> None:
     async with (
         fresh_client(app) as client,
         served(make_application(client, Access(person="ada"))) as origin,
-        browser() as chromium,
         visit(chromium, origin, script=False) as (page, _, faults),
     ):
         await client.submit(crawl, "https://example.org/", tracking_id="plain")

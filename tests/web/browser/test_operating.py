@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from playwright.async_api import Browser
 
 from ramet import Client, Policy
 from ramet.model.flow import WorkerSeen
@@ -10,9 +10,9 @@ from ramet.testing import fresh_client
 from ramet.web.access import Access
 from ramet.web.application import make_application
 from tests.web.acted_app import app, crawl
-from tests.web.browser.browsing import MISSING, NARROW, PROGRAM, Visit, browser, served, visit
+from tests.web.browser.browsing import IN_CHROMIUM, NARROW, Visit, served, visit
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+pytestmark = IN_CHROMIUM
 
 PAYLOADS = (
     "<script>alert(1)</script>", "<img src=x onerror=alert(2)>", "\"><svg onload=alert(3)>", "'onmouseover='alert(4)",
@@ -52,11 +52,10 @@ async def act(page: Visit, address: str, link: str, told: str, *, keyboard: bool
     assert await page.page.inner_text(".told") == told
 
 
-async def test_hostile_names_do_nothing_and_no_page_is_wider_than_the_screen() -> None:
+async def test_hostile_names_do_nothing_and_no_page_is_wider_than_the_screen(chromium: Browser) -> None:
     async with (
         fresh_client(app) as client,
         served(make_application(client, Access(person="ada"))) as origin,
-        browser() as chromium,
         visit(chromium, origin, size=NARROW, dark=True) as seen,
     ):
         await furnish(client)
@@ -67,11 +66,10 @@ async def test_hostile_names_do_nothing_and_no_page_is_wider_than_the_screen() -
     assert [fault for fault in seen.faults if "/live/" not in fault] == []
 
 
-async def test_actions_are_done_by_clicking_and_by_keyboard_and_are_recorded() -> None:
+async def test_actions_are_done_by_clicking_and_by_keyboard_and_are_recorded(chromium: Browser) -> None:
     async with (
         fresh_client(app) as client,
         served(make_application(client, Access(person="ada"))) as origin,
-        browser() as chromium,
         visit(chromium, origin) as seen,
     ):
         await client.limit("queue", "nightly", 3)

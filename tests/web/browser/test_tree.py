@@ -5,21 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import quote
 
-import pytest
+from playwright.async_api import Browser
 
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from tests.web.browser.browsing import MISSING, PROGRAM, browser, served, visit
+from tests.web.browser.browsing import IN_CHROMIUM, served, visit
 from tests.web.world import ODD, world
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
+pytestmark = IN_CHROMIUM
 
 
-async def test_an_opened_branch_stays_open_when_the_page_changes(tmp_path: Path) -> None:
+async def test_an_opened_branch_stays_open_when_the_page_changes(chromium: Browser, tmp_path: Path) -> None:
     async with (
         world(tmp_path) as made,
         served(make_application(made.client, Access(person="ada"))) as origin,
-        browser() as chromium,
         visit(chromium, origin) as (page, _, faults),
     ):
         lineage = quote(ODD, safe="")
@@ -34,11 +33,12 @@ async def test_an_opened_branch_stays_open_when_the_page_changes(tmp_path: Path)
     assert [fault for fault in faults if "/live/" not in fault] == []  # The stream ends with the visit.
 
 
-async def test_a_branch_that_came_later_opens_too_and_others_keep_what_they_show(tmp_path: Path) -> None:
+async def test_a_branch_that_came_later_opens_too_and_others_keep_what_they_show(
+    chromium: Browser, tmp_path: Path
+) -> None:
     async with (
         world(tmp_path) as made,
         served(make_application(made.client, Access(person="ada"))) as origin,
-        browser() as chromium,
         visit(chromium, origin) as (page, _, _),
     ):
         await page.goto(f"{origin}/tasks/{made.root}")
