@@ -96,6 +96,8 @@ async def test_a_lineage_is_cancelled_with_the_number_of_its_live_tasks_told_bef
     lineage = await client.lineage("five")
     assert lineage is not None
     assert (lineage.state, lineage.reason) == ("cancelled", "cancelled by ada: as agreed")
+    [act] = await client.acts("five")
+    assert (act.by, act.act, act.reason) == ("ada", "cancel_lineage", "as agreed")
     status, page = await do(client, "cancel-lineage", tracking_id="five")
     assert status == 409
     assert "nothing to cancel" in page
@@ -113,6 +115,7 @@ async def test_a_task_is_taken_out_and_who_did_it_is_kept(client: Client, name: 
     assert task is not None
     assert task.state in ("cancelled", "skipped")
     assert any("ada" in repr(each) for each in await transitions(client, one.id))
+    assert [act.act for act in await client.acts("a")] == (["cancel_tree"] if name == "cancel-tree" else [])
     assert (await do(client, name, task_id=one.id))[0] in ((409,) if name != "exclude" else (409, 303))
 
 

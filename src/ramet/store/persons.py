@@ -12,6 +12,7 @@ from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing
 from ramet.model.transitions import PROCESSING, Change
 from ramet.store import uniqueness
+from ramet.store.acts import record_act
 from ramet.store.apply import apply, release
 from ramet.store.ended import ended_standing
 from ramet.store.errors import StoreError
@@ -45,7 +46,10 @@ def cancel(session: Session, task_id: str, tree: bool, by: str, reason: str | No
 def cancel_lineage(session: Session, tracking_id: str, by: str, reason: str | None) -> bool:
     """Flip the lineage row; its tasks follow by the sweep."""
     why = f"cancelled by {by}" + (f": {reason}" if reason else "")
-    return end_lineage(session, tracking_id, LineageState.CANCELLED, why)
+    if not end_lineage(session, tracking_id, LineageState.CANCELLED, why):
+        return False
+    record_act(session, by=by, act="cancel_lineage", subject=tracking_id, tracking_id=tracking_id, reason=reason)
+    return True
 
 
 def _cancel_one(session: Session, seq: int, by: str, reason: str | None) -> bool:
@@ -78,6 +82,7 @@ def _bury(session: Session, tracking_id: str, task_id: str, by: str, reason: str
     seq = find(session, task_id)
     assert seq is not None
     _cancel_one(session, seq, by, reason)
+    record_act(session, by=by, act="cancel_tree", subject=task_id, tracking_id=tracking_id, reason=reason)
     return True
 
 
