@@ -1,12 +1,10 @@
-"""The four loops again, with two worker processes and a web of its own process, on either store."""
+"""The four loops again, all at once, with two worker processes and a web of its own process, on either store."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -15,63 +13,59 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from click.testing import CliRunner
 
 from benchmarks.jobs_scale import ended, worker
 from ramet import Policy
+from ramet.cli import main
 from ramet.pipelines.jobs import pipeline
 from ramet.pipelines.jobs.app import LIMITS
 from ramet.pipelines.jobs.configuring.config import sample
 from ramet.pipelines.jobs.kinds import COMPANY, HOST_RESOURCE, LISTING
 from tests.conformance.backends import BACKENDS
-from tests.pipelines.jobs.scenarios.circle import NAMES, OPENINGS, address_of, site_of
+from tests.pipelines.jobs.scenarios.circle import OPENINGS, site_of
+from tests.pipelines.jobs.scenarios.stories import STORIES, Story
 from tests.pipelines.jobs.world.process import world_process
 
 WORKERS = 2
 SECONDS_MAX = 240.0
 LOOK_SECONDS = 0.1
 EAGER = {"jobs.match.min_score": 0, "jobs.match.preferred_office_min_score": 0}
-Wanted = list[tuple[str, dict[str, Any]]]
-
-CIRCLE: Wanted = [(COMPANY, {"website": site_of("Alder"), "name": "Alder"})]
-DIRECT: Wanted = [(LISTING, {"url": address_of("Alder", 0)})]
-THREE: Wanted = [(LISTING, {"url": address_of("Alder", number)}) for number in range(3)]
-
-
-@pytest.fixture(params=sorted(BACKENDS))
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of a fresh database."""
-    made = BACKENDS[request.param](tmp_path)
-    yield made.address
-    made.close()
 
 
 class Crew:
-    """What two workers left."""
+    """What two workers left of one story."""
 
-    def __init__(self, database: str, tracking_ids: list[str], log: Path) -> None:
+    def __init__(self, database: str, story: Story, tracking_ids: list[str]) -> None:
         self.database = database
+        self.story = story
         self.tracking_ids = tracking_ids
-        lines = [json.loads(line) for line in log.read_text().splitlines()]
-        paths = [(urlsplit(line["url"]).hostname, urlsplit(line["url"]).path) for line in lines]
-        self.homes = Counter(host for host, path in paths if path in ("", "/"))
+        self.homes: dict[str, int] = {}
         """How often each company was looked at."""
+
+    def count_homes(self, log: Path) -> None:
+        """Read what the web was asked for."""
+        urls = [urlsplit(json.loads(line)["url"]) for line in log.read_text().splitlines()]
+        asked = Counter(url.hostname for url in urls if url.path in ("", "/"))
+        self.homes = {name: asked[urlsplit(site_of(name)).hostname] for name in self.story.names}
 
     def told(self, *words: str) -> str:
         """What a command prints, as JSON."""
-        done = subprocess.run(
-            [sys.executable, "-m", "ramet.cli", *words, "--db", self.database, "--json"],
-            capture_output=True, text=True, timeout=120, check=True,
-        )  # fmt: skip
+        done = CliRunner().invoke(main, [*words, "--db", self.database, "--json"], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
         return done.stdout
 
 
-async def begin(database: str, roots: Wanted, *, one_lineage: bool) -> list[str]:
-    """A database with the sample's settings and the roots; their lineages."""
+async def begin(database: str) -> dict[str, Crew]:
+    """A database with the sample's settings and the roots of every story."""
     async with pipeline.app.client(database) as client:
         await client.settings.set_many(sample() | EAGER)
         await client.limit_resource(Policy(f"{HOST_RESOURCE}*", breaker_failures=0))
-        made = await client.submit_many(roots, limits=LIMITS, one_lineage=one_lineage)
-        return sorted({one.tracking_id for one in made})
+        crews = {}
+        for name, story in STORIES.items():
+            made = await client.submit_many(story.roots, limits=LIMITS, one_lineage=story.one_lineage)
+            crews[name] = Crew(database, story, sorted({one.tracking_id for one in made}))
+        return crews
 
 
 async def wait(database: str, tracking_ids: list[str]) -> None:
@@ -81,24 +75,34 @@ async def wait(database: str, tracking_ids: list[str]) -> None:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-def worked_off(database: str, folder: Path, builder: str, roots: Wanted, *, one_lineage: bool = True) -> Crew:
+def worked_off(database: str, folder: Path) -> dict[str, Crew]:
     """Two workers, until every lineage has ended."""
     log = folder / "asked.jsonl"
+    builder = f"{Story.__module__}:put_up_all"
     with ExitStack() as stack:
-        leading = stack.enter_context(
-            world_process("--build", f"tests.pipelines.jobs.scenarios.{builder}", "--log", str(log))
-        )
-        tracking_ids = asyncio.run(begin(database, roots, one_lineage=one_lineage))
+        leading = stack.enter_context(world_process("--build", builder, "--log", str(log)))
+        crews = asyncio.run(begin(database))
         environment = {**os.environ, **leading}
         workers = [worker(database, environment, folder / "worker.log") for _ in range(WORKERS)]
         try:
-            asyncio.run(wait(database, tracking_ids))
+            asyncio.run(wait(database, [one for crew in crews.values() for one in crew.tracking_ids]))
         finally:
             for one in workers:
                 one.terminate()
             for one in workers:
                 one.wait(60)
-    return Crew(database, tracking_ids, log)
+    for crew in crews.values():
+        crew.count_homes(log)
+    return crews
+
+
+@pytest.fixture(scope="module", params=sorted(BACKENDS))
+def crews(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Crew]]:
+    """What is left of each story, on one database. Workers take longer to start than to do all of it."""
+    folder = tmp_path_factory.mktemp("workers")
+    made = BACKENDS[request.param](folder)
+    yield worked_off(made.address, folder)
+    made.close()
 
 
 def tasks_of(crew: Crew) -> list[Any]:
@@ -132,43 +136,43 @@ def matches(crew: Crew) -> int:
 
     async def count() -> int:
         async with pipeline.app.client(crew.database) as client:
-            [(number,)] = await client.read("SELECT COUNT(*) FROM jobs_matches")
-            return int(number)
+            rows = await client.read("SELECT tracking_id FROM jobs_matches")
+            return sum(tracking_id in crew.tracking_ids for (tracking_id,) in rows)
 
     return asyncio.run(count())
 
 
-def test_a_closed_circle_ends(database: str, tmp_path: Path) -> None:
-    crew = worked_off(database, tmp_path, "circle:put_up", CIRCLE)
-    assert [crew.homes[urlsplit(site_of(name)).hostname] for name in NAMES] == [1] * len(NAMES)
-    assert matches(crew) == len(NAMES) * OPENINGS
+def test_a_closed_circle_ends(crews: dict[str, Crew]) -> None:
+    crew = crews["circle"]
+    names = crew.story.names
+    assert crew.homes == dict.fromkeys(names, 1)
+    assert matches(crew) == len(names) * OPENINGS
     kinds = Counter(task.kind for task in tasks_of(crew))
-    assert (kinds[COMPANY], kinds[LISTING]) == (len(NAMES), len(NAMES) * OPENINGS)
+    assert (kinds[COMPANY], kinds[LISTING]) == (len(names), len(names) * OPENINGS)
     assert {task.state.value for task in tasks_of(crew)} == {"success"}
     blocks_are_shown(crew)
 
 
-def test_a_listing_that_leads_to_its_company_and_back_ends(database: str, tmp_path: Path) -> None:
-    crew = worked_off(database, tmp_path, "circle:put_up", DIRECT)
-    assert set(crew.homes.values()) == {1}
-    assert matches(crew) == len(NAMES) * OPENINGS
+def test_a_listing_that_leads_to_its_company_and_back_ends(crews: dict[str, Crew]) -> None:
+    crew = crews["back"]
+    names = crew.story.names
+    assert crew.homes == dict.fromkeys(names, 1)
+    assert matches(crew) == len(names) * OPENINGS
     blocks_are_shown(crew)
 
 
-@pytest.mark.parametrize("one_lineage", [True, False])
-def test_three_listings_at_once_that_want_one_company_get_one(database: str, tmp_path: Path, one_lineage: bool) -> None:
-    crew = worked_off(database, tmp_path, "alone:put_up_one", THREE, one_lineage=one_lineage)
-    assert crew.homes == {"alder.example": 1}
+@pytest.mark.parametrize("name", ["three", "three runs"])
+def test_three_listings_at_once_that_want_one_company_get_one(crews: dict[str, Crew], name: str) -> None:
+    crew = crews[name]
+    assert list(crew.homes.values()) == [1]
     assert sum(task.kind == COMPANY for task in tasks_of(crew)) == 1
     assert matches(crew) == OPENINGS
     blocks_are_shown(crew)
 
 
-def test_a_company_that_always_fails_is_tried_four_times_and_no_storm_comes_of_it(
-    database: str, tmp_path: Path
-) -> None:
-    crew = worked_off(database, tmp_path, "alone:put_up_in_trouble", THREE, one_lineage=False)
-    assert crew.homes == {"alder.example": 4}
+def test_a_company_that_always_fails_is_tried_four_times_and_no_storm_comes_of_it(crews: dict[str, Crew]) -> None:
+    crew = crews["trouble"]
+    assert list(crew.homes.values()) == [4]
     companies = [task for task in tasks_of(crew) if task.kind == COMPANY]
     assert [(task.state.value, task.attempts) for task in companies] == [("failed", 4)]
     assert matches(crew) == OPENINGS
