@@ -6,7 +6,8 @@ SEED ?=
 LOCK_TOOL = uv==0.13.9
 
 PIP_INSTALL = -m pip install --quiet --quiet --disable-pip-version-check --no-input
-PYTEST = .venv/bin/python -m pytest
+# The tests start hundreds of processes, each of which would compile the package anew where bytecode is not kept.
+PYTEST = PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest
 IN_PARALLEL = -n auto --dist worksteal
 TREES = trees=; for tree in src tests benchmarks examples docs; do \
 	if [ -n "$$(find $$tree -name '*.py' 2>/dev/null)" ]; then trees="$$trees $$tree"; fi; done
