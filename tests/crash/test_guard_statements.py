@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import psycopg
 import pytest
@@ -18,6 +18,7 @@ from ramet.store.errors import StoreError
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_inline import InlineLink
 from ramet.store.sqlite import SqliteStore
+from tests.comparable import comparable
 from tests.invariants import violations
 from tests.postgres import used
 from tests.world import SettableClock, World
@@ -166,9 +167,13 @@ class ServerGarden:
                 "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') "
                 "AND relname <> 'ramet_writers' ORDER BY 1"
             ).fetchall()
-            return [
-                f"{name} {row}" for (name,) in tables for row in sorted(map(repr, connection.execute(f"TABLE {name}")))
-            ]
+            return [f"{name} {row}" for (name,) in tables for row in _rows(connection, name)]
+
+
+def _rows(connection: psycopg.Connection, table: str) -> list[tuple[Any, ...]]:
+    """A renewed garden is another connection's work."""
+    found = connection.execute(f"TABLE {table}")
+    return comparable(table, [column.name for column in found.description or ()], found).rows
 
 
 @pytest.fixture(params=["postgres", "sqlite"])

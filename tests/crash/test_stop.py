@@ -6,7 +6,8 @@ import os
 import signal
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from ramet import Client, Submitted
+from tests.comparable import comparable
 from tests.crash.crash_app import Meeting, app
 from tests.crash.late_app import LATE, LATE_SECONDS, LEASE_SECONDS
 from tests.crash.process import WorkerProcess
@@ -27,7 +29,10 @@ WORDS = ("return", "checkpoint", "progress", "spawn_now")
 late_for = pytest.mark.parametrize("late", ["late", "late-for-others"])
 """A worker that wakes may know that its leases are over, or be the only one that does not."""
 
-Dump = dict[str, list[tuple[Any, ...]]]
+REFUSED_LATE = {"stale", "ended"}
+"""Why a late worker's spawns are refused; each refusal is kept, and counted (promise I8). In these runs no other is."""
+
+Dump = dict[str, list[dict[str, Any]]]
 
 
 @pytest.fixture
@@ -56,19 +61,39 @@ def worker(tmp_path: Path, late: str = "never") -> Iterator[WorkerProcess]:
 
 
 async def dump(client: Client) -> Dump:
-    """Every row of every table; its own registration, how long its commits took and what it was
-    refused are what a late worker may leave.
+    """Every row of every table, but for what a late worker may leave: its own registration, how long its commits took
+    and what it was refused.
 
-    The monitor's notes of when it looked are nobody's work: every worker that has run for a minute leaves some.
+    The monitor's notes of when it looked are nobody's work: every worker that has run for a minute leaves some. Nor is
+    it anybody's when a minute's tallies become part of all time.
     """
     tables = await client.read("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-    rows = {name: sorted(await client.read(f"SELECT * FROM {name}"), key=repr) for (name,) in tables}
-    del rows["ramet_workers"], rows["ramet_monitor"], rows["ramet_commit_times"]
-    rows["ramet_blocks"] = [row for row in rows["ramet_blocks"] if not {"stale", "ended"} & {*row}]
-    index = [name for _, name, *_ in await client.read("PRAGMA table_info(ramet_lineages)")].index("blocks")
-    rows["ramet_lineages"] = [(*row[:index], *row[index + 1 :]) for row in rows["ramet_lineages"]]
+    rows = {name: await rows_of(client, name) for (name,) in tables}
+    for name in ("ramet_workers", "ramet_monitor", "ramet_commit_times"):
+        del rows[name]
+    late = [row for row in rows["ramet_blocks"] if row["reason"] in REFUSED_LATE]
+    assert refusals(late) == refusals([row for row in rows["ramet_tally_reasons"] if row["what"] == "blocked"])
+    rows["ramet_blocks"] = [row for row in rows["ramet_blocks"] if row not in late]
+    rows["ramet_tally_reasons"] = [row for row in rows["ramet_tally_reasons"] if row["what"] != "blocked"]
+    for lineage in rows["ramet_lineages"]:
+        del lineage["blocks"]
     assert len(rows) > 10
     return rows
+
+
+async def rows_of(client: Client, table: str) -> list[dict[str, Any]]:
+    names = [name for _, name, *_ in await client.read(f"PRAGMA table_info({table})")]
+    columns, rows = comparable(table, names, await client.read(f"SELECT * FROM {table}"))
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def refusals(rows: Iterable[dict[str, Any]]) -> Counter[tuple[str, str]]:
+    """How many there are of all time, by kind and reason."""
+    found: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        if not row.get("seconds"):
+            found[row["kind"], row["reason"]] += row["count"]
+    return found
 
 
 async def begun(meetings: list[Meeting], claim: int) -> None:
