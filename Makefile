@@ -30,7 +30,7 @@ INSTALL = $(NEED_ENVIRONMENT); \
 
 # A database that waits for the disk at every commit is half of a run: the tests' files are in memory where there is enough.
 IN_MEMORY = if [ -z "$$TMPDIR" ] && [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | awk 'NR == 2 { print $$4 }')" -gt 8000000 ]; then \
-	TMPDIR=$$(mktemp -d /dev/shm/ramet-tests-XXXXXX) && chmod 711 "$$TMPDIR" && export TMPDIR && \
+	TMPDIR=$$(mktemp -d /dev/shm/ramet-XXXXXX) && chmod 711 "$$TMPDIR" && export TMPDIR && \
 	trap 'rm -rf "$$TMPDIR"' EXIT && trap 'exit 130' INT TERM; fi
 
 .PHONY: help demo check test test-full crash sim models bench bench-peers docs fix lock clean

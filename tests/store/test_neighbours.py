@@ -123,12 +123,15 @@ async def test_every_neighbour_is_woken(store: SqliteStore, start: Start) -> Non
     assert [await neighbour.hear() for neighbour in neighbours] == ["rung"] * 3
 
 
-async def test_a_dead_or_deaf_neighbour_does_not_disturb_a_commit(store: SqliteStore, start: Start, path: Path) -> None:
+async def test_a_dead_or_deaf_neighbour_does_not_disturb_a_commit(
+    store: SqliteStore, start: Start, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     neighbour = start("n")
     assert await neighbour.hear() == "ready"
     neighbour.kill()
     deaf = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    deaf.bind(str(path.parent / f"{path.name}-ramet" / "deaf.sock"))
+    monkeypatch.chdir(path.parent / f"{path.name}-ramet")
+    deaf.bind("deaf.sock")
     (path.parent / f"{path.name}-ramet" / "file.sock").touch()
     for number in range(600):
         await submit(store, f"line{number}")
@@ -227,13 +230,29 @@ async def test_a_folder_that_cannot_be_made_leaves_polling_and_leases(tmp_path: 
     neighbours.leave()
 
 
-async def test_a_path_too_long_for_a_socket_leaves_polling(tmp_path: Path) -> None:
+async def test_a_path_too_long_for_a_socket_is_no_obstacle(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 30)
+    folder.mkdir()
+    neighbours, other = Neighbours(folder / "ramet.db"), Neighbours(folder / "ramet.db")
+    neighbours.join("n")
+    await neighbours.wait(0.001)
+    assert files(folder / "ramet.db") == ["n.lock", "n.sock"]
+    other.ring()
+    await neighbours.wait(3_600.0)
+    neighbours.leave()
+    assert files(folder / "ramet.db") == []
+
+
+async def test_where_the_system_has_no_short_way_a_long_path_leaves_polling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ramet.store.neighbours.OPEN_FOLDERS", tmp_path / "none")
     folder = tmp_path / ("long" * 30)
     folder.mkdir()
     neighbours = Neighbours(folder / "ramet.db")
     neighbours.join("n")
     await neighbours.wait(0.001)
-    assert [path.name for path in (folder / "ramet.db-ramet").iterdir()] == ["n.lock"]
+    assert files(folder / "ramet.db") == ["n.lock"]
     other = Neighbours(folder / "ramet.db")
     other.ring()
     assert other.dead() == []

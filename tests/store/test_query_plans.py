@@ -44,7 +44,6 @@ WHOLE: dict[str, str] = {
     "SELECT name, target, seen_at FROM ramet_alert_channels": "has a row for each way to people",
     "SELECT id, alert_id, tracking_id, event": "walks from the newest notice backwards and stops at its limit",
     "SELECT t.id, l.kind, l.lease_until, l.worker": "looks at every claim in hand, once a look",
-    "SELECT a.id, a.pattern": "all that fire, those first in which nothing happened for longest",
     "SELECT id, pattern, tracking_id, subject, evidence, severity, first_at, last_at, resolved_at, state, count, "
     "notified_at, notified_state, acknowledged_at, acknowledged_by FROM ramet_alerts": "walks from the newest alert "
     "backwards, or those that fire: one per lineage and pattern",

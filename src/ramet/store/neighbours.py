@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -27,6 +27,7 @@ except ImportError:  # Windows: leases alone tell who is dead.
     LOCKS = False
 
 SOCKET_PATH_BYTES_MAX = 100
+OPEN_FOLDERS = Path("/proc/self/fd")
 
 
 class Neighbours:
@@ -122,12 +123,12 @@ class Neighbours:
     def _send(self, names: Sequence[str]) -> None:
         if not names:
             return
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, _short(self._folder, names) as folder:
             sender.setblocking(False)
             for name in names:
                 # A full or dead socket needs no ringing: its owner is awake, or gone.
                 with contextlib.suppress(OSError):
-                    sender.sendto(b"1", str(self._folder / name))
+                    sender.sendto(b"1", str(folder / name))
 
     async def wait(self, timeout_seconds: float) -> None:
         """Return when somebody rang since the last call, or after the time-out."""
@@ -146,14 +147,13 @@ class Neighbours:
     def _open_socket(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._name is None or not hasattr(socket, "AF_UNIX"):
             return
-        path = self._folder / f"{self._name}.sock"
-        if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
-            return
+        name = f"{self._name}.sock"
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            listener.setblocking(False)
-            path.unlink(missing_ok=True)
-            listener.bind(str(path))
+            with _short(self._folder, [name]) as folder:
+                listener.setblocking(False)
+                (folder / name).unlink(missing_ok=True)
+                listener.bind(str(folder / name))
         except OSError:
             listener.close()
             return
@@ -186,6 +186,19 @@ class Neighbours:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+@contextlib.contextmanager
+def _short(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """A path to ``folder`` that leaves room for these names in a socket's address, where the system has one."""
+    if len(os.fsencode(folder)) + 1 + max(map(len, names)) <= SOCKET_PATH_BYTES_MAX or not OPEN_FOLDERS.is_dir():
+        yield folder
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield OPEN_FOLDERS / str(handle)
+    finally:
+        os.close(handle)
 
 
 def _unlocked(path: Path) -> bool:
