@@ -80,12 +80,17 @@ class Telling:
 
     def _known(self, tracking_id: str, pattern: Pattern) -> Alert | None:
         """The alert that fires, or the one that resolved so lately that this is the same incident."""
-        rows = self._session.rows(
-            f"SELECT {_ALERT_LIST} FROM ramet_alerts WHERE tracking_id = ? AND pattern = ? AND (state = 'firing' OR "
-            "resolved_at > ?) ORDER BY state, id DESC LIMIT 1",
-            (tracking_id, pattern.value, self._session.now - self._rules.cooldown_seconds),
+        of_it = f"SELECT {_ALERT_LIST} FROM ramet_alerts WHERE tracking_id = ? AND pattern = ?"
+        names = (tracking_id, pattern.value)
+        # One that fires has an index of its own: what fires on is not looked for among all that are over.
+        rows = self._session.rows(f"{of_it} AND state = 'firing'", names) or self._session.rows(
+            f"{of_it} ORDER BY id DESC LIMIT 1", names
         )
-        return alert_of(rows[0], self._base) if rows else None
+        if not rows:
+            return None
+        newest = alert_of(rows[0], self._base)
+        lately = self._session.now - self._rules.cooldown_seconds
+        return newest if newest.resolved_at is None or newest.resolved_at > lately else None
 
     def _write(
         self, before: Alert | None, tracking_id: str, pattern: Pattern, entries: Sequence[Mapping[str, Any]]
@@ -173,8 +178,10 @@ def alerts(
     if over or firing:
         conditions.append(f"state = '{'resolved' if over else 'firing'}'")
     where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+    # Those that fire are few and have an index of their own; by number one would pass all that are over.
+    order = "id + 0" if firing and not over else "id"
     rows = session.rows(
-        f"SELECT {_ALERT_LIST} FROM ramet_alerts {where}ORDER BY id DESC LIMIT ?",
+        f"SELECT {_ALERT_LIST} FROM ramet_alerts {where}ORDER BY {order} DESC LIMIT ?",
         (*parameters, max(1, min(limit, ALERTS_MAX))),
     )
     base = link_base(session)
