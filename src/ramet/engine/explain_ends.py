@@ -21,8 +21,6 @@ REASONS = frozenset(
 _OPENINGS: Mapping[str, str] = {
     "cancelled by ": "cancelled",
     "imported as ": "imported",
-    "lineage_failed": "lineage_ended",
-    "lineage_cancelled": "lineage_ended",
 }
 NO_RETRY = frozenset(
     {"permanent_error", "repeated_error", "attempts_exhausted", "task_deadline", "lineage_deadline", "poison", "cost"}
@@ -192,8 +190,9 @@ async def _cost(store: Store, history: TaskHistory, rest: str) -> Cause:
 
 async def _cancelled(store: Store, history: TaskHistory, rest: str) -> Cause:
     task = history.task
-    record = next((change for change in reversed(history.transitions) if change.to_state == task.state), None)
-    facts: dict[str, Fact] = {"reason": task.reason, "by": None if record is None else record.by}
+    # A sweep ends the tasks of a lineage that a person cancelled, in the words of that person's act.
+    by = (task.reason or "").partition(":")[0].removeprefix("cancelled by ")
+    facts: dict[str, Fact] = {"reason": task.reason, "by": by}
     facts["at"] = task.finished_at
     return Cause("cancelled", (ENDED["cancelled"],), facts, remedy=_retry(task))
 

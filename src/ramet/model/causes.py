@@ -100,7 +100,6 @@ ENDED: Mapping[str, str] = {
     "cost": "more was spent than a hard ceiling allows while its call was in flight",
     "dependency_failed": "a task before it on its path did not succeed",
     "source_disabled": "its resource is switched off until a person closes the breaker",
-    "lineage_ended": "its lineage ended",
     "cancelled": "a person cancelled it or its lineage",
     "cancel_tree": "a person cancelled a task above it, with all below",
     "excluded": "a person took it out for good",

@@ -190,7 +190,7 @@ def blocked_by(session: Session, task_id: str, limit: int) -> PathChain | None:
 
 def _told(steps: Sequence[Seen], following: Seen | None = None) -> tuple[PathTask, ...]:
     """Each step with the id of the next; ``following`` comes after the last."""
-    nexts = [*steps[1:], following]
+    nexts = [*steps[1:], following][: len(steps)]  # Of no steps nothing is told: what was before has just ended.
     return tuple(
         one.shown._replace(waits_for=None if after is None else after.shown.task_id)
         for one, after in zip(steps, nexts, strict=True)
