@@ -1,0 +1,80 @@
+"""Every number of the overview is what a count of the stored rows gives, on either store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ramet import Client
+from ramet.store.base import ClaimRequest
+from tests.web.visiting import visiting
+from tests.web.world import database_of, world
+
+ENDED = ("success", "filtered", "skipped", "failed", "cancelled")
+
+
+async def rows(client: Client, sql: str) -> list[tuple[Any, ...]]:
+    return await client.read(sql)
+
+
+async def one(client: Client, sql: str) -> Any:
+    [(value,)] = await client.read(sql)
+    return value
+
+
+@pytest.mark.parametrize("backend", ["postgres", "sqlite"])
+async def test_the_overview_says_what_the_rows_say(backend: str, tmp_path: Path) -> None:
+    with database_of(backend) as database:
+        async with world(tmp_path, database) as made, visiting(made.client) as visitor:
+            client = made.client
+            await client.submit_many([("leaf", n, {"key": f"free {n}"}) for n in range(4)], one_lineage=True)
+            await client.submit("leaf", 7, key="later", delay_seconds=900.0)
+            await client.cancel(await one(client, "SELECT id FROM ramet_tasks WHERE key = 'free 3'"))
+            await client.store.claim(ClaimRequest("w", ("default",), ("leaf",), 1, 300.0))
+            await client.store.claim(ClaimRequest("w", ("default",), ("leaf",), 1, 0.0))
+            told = (await visitor.get("/api/v1/overview")).json()
+            page = (await visitor.get("/")).text
+            await _compare(client, told)
+            assert f'<span class="value">{told["failed_share"]:.1%}</span>' in page
+            assert f'<span class="value">{told["processing"]}</span>' in page
+
+
+async def _compare(client: Client, told: dict[str, Any]) -> None:
+    """Everything was created and ended within the last hour, so the hour is all there is."""
+    live = "SELECT COUNT(*) FROM ramet_live WHERE "
+    assert told["waiting"]["number"] == await one(client, live + "state = 'pending' AND wait IS NULL") > 0
+    assert told["processing"] == await one(client, live + "state = 'processing'") == 2
+    assert told["stale"] == 1
+    claimed_at = await one(client, "SELECT MIN(claimed_at) FROM ramet_live WHERE state = 'processing'")
+    assert told["oldest_claimed_at"] == claimed_at
+    waits = await rows(
+        client, "SELECT COALESCE(wait, ''), COUNT(*) FROM ramet_live WHERE state = 'pending' GROUP BY wait"
+    )
+    assert {name: found["number"] for name, found in told["waits"].items() if found["number"]} == dict(waits)
+    oldest = "SELECT t.id, l.available_at FROM ramet_live l JOIN ramet_tasks t ON t.seq = l.seq WHERE "
+    oldest += "l.state = 'pending' AND l.wait IS NULL ORDER BY l.available_at, l.seq"
+    [(task_id, available_at), *_] = await rows(client, oldest)
+    assert (told["oldest_waiting"], told["oldest_waiting_at"]) == (task_id, available_at)
+
+    depths = Counter(dict(await rows(client, "SELECT spawn_depth, COUNT(*) FROM ramet_tasks GROUP BY spawn_depth")))
+    assert {depth: count for depth, count in enumerate(told["depths"]) if count} == dict(depths)
+    ended = dict(await rows(client, "SELECT state, COUNT(*) FROM ramet_tasks WHERE state IS NOT NULL GROUP BY state"))
+    assert ended["cancelled"] == 1
+    assert told["failed_share"] == pytest.approx(ended["failed"] / sum(ended.values()))
+    assert sum(minute["good"] for minute in told["minutes"]) == sum(ended.get(state, 0) for state in ENDED[:3])
+    assert sum(minute["bad"] for minute in told["minutes"]) == ended["failed"] + ended["cancelled"]
+    assert sum(ended.values()) / 5 <= told["ended_per_minute"] <= sum(ended.values()) / 4
+
+    for kind in told["kinds"]:
+        of = f"FROM ramet_tasks WHERE kind = '{kind['kind']}'"
+        states = dict(await rows(client, f"SELECT COALESCE(state, 'live'), COUNT(*) {of} GROUP BY 1"))
+        assert kind["live"] == states.pop("live", 0)
+        assert {state: count for state, count in kind["ended"].items() if count} == states
+        assert kind["created"] == await one(client, f"SELECT COUNT(*) {of}")
+    lineages = dict(await rows(client, "SELECT state, COUNT(*) FROM ramet_lineages GROUP BY state"))
+    assert {state: found["number"] for state, found in told["lineages"].items() if found["number"]} == lineages
+    reasons = await rows(client, "SELECT reason FROM ramet_tasks WHERE state = 'failed'")
+    assert told["failed"] == dict(Counter(reason.partition(":")[0] for (reason,) in reasons))
