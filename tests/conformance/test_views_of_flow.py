@@ -86,8 +86,11 @@ async def test_claims_come_by_the_end_of_their_lease_and_are_counted_for_each_wo
     last = found.tasks[-1]
     assert (last.worker, last.tracking_id, last.claimed_at, last.lease_until) == ("w", "line", BEGUN, BEGUN + 900.0)
     assert (last.fence, last.attempts) == (late.standing.fence, late.standing.attempts)
+    assert (await world.get(late.id)).claimed_at == BEGUN
     short = await world.store.in_hand(limit=1)
     assert (len(short.tasks), short.workers) == (1, found.workers)
+    await world.settle(late)
+    assert (await world.get(late.id)).claimed_at is None
 
 
 # --- refused spawns

@@ -61,9 +61,9 @@ async def test_the_queues_page_says_what_waits_since_when_and_who_serves_it(clie
     async with visiting(client) as visitor:
         page = await shown(visitor, "/queues")
         told = (await visitor.get("/api/v1/queues")).json()["queues"]
-    name, state, waiting, oldest, held_back, running, *_ = row(page, "q-default").split("|")
-    assert (name, state, waiting, held_back, running) == ("default", "active", "2", "1 for their time", "1")
-    assert re.fullmatch(r"[\d.]+ m?s", oldest)
+    name, state, waiting, held_back, running, *_ = row(page, "q-default").split("|")
+    assert (name, state, held_back, running) == ("default", "active", "1 for their time", "1")
+    assert re.fullmatch(r"2 oldest [\d.]+ m?s", waiting)
     assert "2 workers , 6 slots" in row(page, "q-default")
     assert "warning nobody" in row(page, "q-night")
     assert "1 worker , 2 slots" in row(page, "q-idle"), "a queue in which nothing waits is served all the same"
@@ -91,7 +91,7 @@ async def test_the_resources_page_says_what_waits_and_when_the_next_may_go(clien
         live = (await client.tasks(tracking_id=name, states=["pending"])).tasks
         assert told[name]["waiting"] == {"number": len(live), "more": False}
         assert told[name]["oldest_waiting"] == live[0].id
-        assert f"|{len(live)}|" in row(page, f"r-{name}")
+        assert f"|{len(live)} oldest " in row(page, f"r-{name}")
     assert told["api"]["limited_by"] == "breaker"
     assert told["api"]["next_at"] == pytest.approx(told["api"]["since"] + 60.0)
     assert re.search(r"in [\d.]+ (s|min) its breaker is open", row(page, "r-api"))
@@ -117,6 +117,9 @@ async def test_the_workers_page_says_what_each_does_and_marks_what_is_stale(clie
     [worker], [claimant] = told["workers"], told["others"]
     assert [task["id"] for task in worker["tasks"]] == [stale.id, *(claimed.id for claimed in current)]
     assert [task["stale"] for task in worker["tasks"]] == [True, False, False]
+    async with visiting(client) as visitor:
+        story = await shown(visitor, f"/tasks/{other.id}")
+    assert "claim 1 by a script, which still has it" in story
     assert (claimant["name"], [task["id"] for task in claimant["tasks"]]) == ("a script", [other.id])
 
 

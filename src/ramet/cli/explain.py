@@ -126,6 +126,8 @@ def timeline(found: Explanation) -> list[Moment]:
         told = [attempt.reason, attempt.error if attempt.error != attempt.reason else None]
         told.append(f"class {attempt.error_class}" if attempt.error_class else None)
         events.append(Moment(attempt.ended_at, attempt.outcome, "; ".join(part for part in told if part)))
+    if task.claimed_at is not None:
+        events.append(Moment(task.claimed_at, "claimed", f"claim {task.fence} by {task.worker}, which still has it"))
     for change in found.history.transitions:
         by = f"by {change.by}" if change.by else ""
         detail = ", ".join(part for part in (f"{change.from_state} to {change.to_state}", by, change.reason) if part)

@@ -239,6 +239,8 @@ class Task:
     """Where it stands in line; empty constrains nothing."""
     pulled: bool = False
     """True for one that no worker claims, but an invocation."""
+    claimed_at: float | None = None
+    """When the claim under which it is now began, Unix seconds; None while it is not processing."""
 
     @property
     def retry_count(self) -> int:

@@ -32,7 +32,7 @@ TASK_LIST = (
     "COALESCE(l.losses, t.losses), COALESCE(l.snoozes, t.snoozes), COALESCE(l.chain_depth, t.chain_depth), "
     "COALESCE(l.stage, t.stage), COALESCE(l.fence, t.fence), l.lease_until, l.worker, "
     "COALESCE(l.deadline_at, t.deadline_at), CASE WHEN l.state = 'pending' THEN l.wait END, l.bound_to, t.resource, "
-    "t.path, t.breadth"
+    "t.path, t.breadth, CASE WHEN l.state = 'processing' THEN l.claimed_at END"
 )
 FROM_TASKS = (
     "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id LEFT JOIN ramet_live l ON l.seq = t.seq"
@@ -46,8 +46,8 @@ def task_of(row: Row) -> Task:
     values[8] = tuple(json.loads(values[8]))
     values[11] = TaskState(values[11])
     values[14] = None if values[14] is None else json.loads(values[14])
-    values[-2] = path_from(values[-2])
-    values[-1] = values[-1] == BY_DUE
+    values[-3] = path_from(values[-3])
+    values[-2] = values[-2] == BY_DUE
     return Task(*values)
 
 

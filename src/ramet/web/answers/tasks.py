@@ -49,6 +49,8 @@ class TaskLine(Answer):
     resource: str | None
     path: list[str]
     pulled: bool
+    claimed_at: float | None
+    """When its present claim began."""
 
 
 class TaskList(Answer):
@@ -206,6 +208,8 @@ def timeline(found: TaskHistory) -> list[Moment]:
         detail = "; ".join(part for part in (attempt.reason, reason) if part)
         error = attempt.error if attempt.error != attempt.reason else None
         events.append(Moment(attempt.ended_at, attempt.outcome, detail, error))
+    if one.claimed_at is not None:
+        events.append(Moment(one.claimed_at, "claimed", f"claim {one.fence} by {one.worker}, which still has it"))
     for change in found.transitions[-ATTEMPTS_MAX:]:
         by = f"by {change.by}" if change.by else ""
         parts = (f"{change.from_state} to {change.to_state}", by, change.reason)
