@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,14 +32,14 @@ async def explained(world: World, task_id: str) -> Explanation:
     return found
 
 
-async def refused_by(world: World, *spawns: NewTask, **limits: int) -> str:
+async def refused_by(world: World, *spawns: NewTask, **limits: Any) -> str:
     """A task that asks for these while it runs."""
     [root] = await world.submit(world.task("root"), **limits)
     await world.spawn(await world.claim_task(root), *spawns)
     return root
 
 
-async def asks_late(world: World, before: Callable[[str], Awaitable[object]], **limits: float) -> str:
+async def asks_late(world: World, before: Callable[[str], Awaitable[object]], **limits: Any) -> str:
     """A task that asks for a child after something happened to it."""
     [root] = await world.submit(world.task("root"), **limits)
     claimed = await world.claim_one()
