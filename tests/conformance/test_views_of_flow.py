@@ -12,10 +12,10 @@ from ramet.model.flow import Declared
 from ramet.model.paths import PathRule
 from ramet.model.resources import Policy
 from ramet.model.task import LIVE, Block
-from ramet.model.views import Backlog, Count, TaskCalls
-from ramet.store import viewing_details, viewing_flow, viewing_lineages
+from ramet.model.views import Backlog, Count, Delay, TaskCalls
+from ramet.store import viewing_details, viewing_flow, viewing_lineages, viewing_trees
 from ramet.store.base_queries import TaskQuery
-from tests.world import LEASE_SECONDS, World
+from tests.world import LEASE_SECONDS, World, failing
 
 BEGUN = 1_800_000_000.0
 
@@ -91,6 +91,22 @@ async def test_claims_come_by_the_end_of_their_lease_and_are_counted_for_each_wo
     assert (len(short.tasks), short.workers) == (1, found.workers)
     await world.settle(late)
     assert (await world.get(late.id)).claimed_at is None
+
+
+async def test_what_made_tasks_wait_for_their_time_is_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await world.submit(*(world.task() for _ in range(5)), world.task(kind="image", delay_seconds=60.0), world.task())
+    snoozed = ev.Snooze(1, 30.0, "no model")
+    ends: list[ev.Event | None] = [snoozed, snoozed, None, None, ev.HandBack(1, 30.0)]
+    for claimed, end in zip(await world.claim(5), ends, strict=True):
+        await world.settle(claimed, end or failing(claimed, "busy", "transient"))
+    found = await world.store.delays("line")
+    assert found == (
+        Delay("page", "error", "transient", Count(2)), Delay("page", "snooze", "no model", Count(2)),
+        Delay("image", None, None, Count(1)), Delay("page", "returned", "handed_back", Count(1)),
+    )  # fmt: skip
+    assert await world.store.delays("nobody") == ()
+    monkeypatch.setattr(viewing_trees, "LINEAGE_LOOKS_MAX", 6)
+    assert all(delay.tasks.more for delay in await world.store.delays("line"))
 
 
 # --- refused spawns

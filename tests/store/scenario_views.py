@@ -29,3 +29,4 @@ async def watch(world: World, parent_id: str) -> None:
     await world.store.backlogs()
     await world.store.resource_backlogs(["host:a"])
     await world.store.in_hand()
+    await world.store.delays("line")

@@ -244,6 +244,20 @@ async def test_lineages_are_found_by_name_and_listed_by_what_they_used(client: C
     assert any(" of 10" in words or " of " in words for value, words in bars if value == "0"), "depth has a bar"
 
 
+async def test_a_lineage_says_what_was_put_off_and_why(on_file: Client) -> None:
+    await on_file.submit(crawl, "https://e.org/", tracking_id="late")
+    [claimed] = await take(on_file)
+    event = ev.Snooze(claimed.standing.fence, 60.0, "no model <b>here</b>")
+    await on_file.store.settle([Settlement(claimed.standing.seq, claimed.standing.fence, event)])
+    async with visiting(on_file) as visitor:
+        page = await shown(visitor, "/lineages/late")
+        told = (await visitor.get("/api/v1/lineage", params={"tracking_id": "late"})).json()
+    assert "1 crawl after snooze: no model &lt;b&gt;here&lt;/b&gt;" in page
+    assert [(one["kind"], one["reason"], one["tasks"]["number"]) for one in told["delays"]] == [
+        ("crawl", "no model <b>here</b>", 1)
+    ]
+
+
 # --- search
 
 

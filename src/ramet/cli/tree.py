@@ -69,7 +69,8 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
         least = "at least " if len(forest.nodes) + forest.more_roots >= ROOTS_MAX else ""
         screen.print(Text(f"... and {least}{counted(forest.more_roots, 'more root')}{forest.roots_told}", style="dim"))
     for node in forest.ends:
-        screen.print(_line(screen, node.task, "at the end: "), soft_wrap=True)
+        for line in _task_lines(screen, node.task, "at the end: ", "  "):
+            screen.print(line, soft_wrap=True)
 
 
 async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
@@ -145,11 +146,12 @@ def _document(node: TreeNode, forest: Forest) -> dict[str, Any]:
 
 
 def _lines(screen: Console, node: TreeNode, forest: Forest, guide: str, below: str) -> Iterator[Text]:
-    yield _line(screen, node.task, guide)
     fork, corner, bar = GUIDES[unicode_out()]
     more = forest.more.get(node.task.id, 0)
+    under = below + (bar if node.children or more else "   ")
+    yield from _task_lines(screen, node.task, guide, under)
     for link in forest.links.get(node.task.id, ()):
-        yield Text(f"{below}{bar if node.children or more else '   '}-> {plain(link)}", style="dim")
+        yield Text(f"{under}-> {plain(link)}", style="dim")
     for at, child in enumerate(node.children, start=1):
         last = at == len(node.children) and not more
         yield from _lines(screen, child, forest, below + (corner if last else fork), below + ("   " if last else bar))
@@ -158,20 +160,21 @@ def _lines(screen: Console, node: TreeNode, forest: Forest, guide: str, below: s
         yield Text(f"{below}{corner}... {counted(more, 'more child', 'more children')}{told}", style="dim")
 
 
-def _line(screen: Console, task: Task, guide: str) -> Text:
-    """Guide, state, kind, key, id, path; on a terminal the key gives way so that the id stays whole."""
+def _task_lines(screen: Console, task: Task, guide: str, under: str) -> Iterator[Text]:
+    """Guide, state, kind, key, id, path; on a terminal the key gives way so that the id stays whole.
+
+    Where there is no room for both, id and path have a line of their own behind ``under``.
+    """
     state, kind = task.state.value, crop(task.kind, 24)
     path = f"  on {crop(path_key(task.path), PATH_CELLS_MAX)}" if task.path else ""
-    fixed = sum(map(cell_len, (guide, state, kind, task.id, path))) + 5
-    key = crop(task.key, max(KEY_CELLS_MIN, screen.width - fixed)) if screen.is_terminal else plain(task.key)
-    return Text.assemble(
-        (guide, "dim"),
-        (state, STATE_STYLES.get(state, "")),
-        " ",
-        (kind, "bold"),
-        " ",
-        key,
-        "  ",
-        (task.id, "dim"),
-        path,
-    )
+    place = plain(task.id) + path
+    room = screen.width - sum(map(cell_len, (guide, state, kind))) - 2
+    beside = room - cell_len(place) - 3
+    apart = screen.is_terminal and beside < KEY_CELLS_MIN
+    key = crop(task.key, max(KEY_CELLS_MIN, room if apart else beside)) if screen.is_terminal else plain(task.key)
+    line = Text.assemble((guide, "dim"), (state, STATE_STYLES.get(state, "")), " ", (kind, "bold"), " ", key)
+    if apart:
+        yield line
+        yield Text(under + place, style="dim")
+    else:
+        yield line.append(f"  {place}", style="dim")

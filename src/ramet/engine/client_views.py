@@ -13,6 +13,7 @@ from ramet.model.views import (
     Backlog,
     BlockPage,
     Branch,
+    Delay,
     InHand,
     KindState,
     LineagePage,
@@ -119,6 +120,13 @@ class ViewsClient:
         more, their counts say so. The numbers on the lineage itself are exact (:class:`ramet.Lineage`).
         """
         return await self.store.lineage_counts(tracking_id)
+
+    async def delays(self, tracking_id: str) -> tuple[Delay, ...]:
+        """Tasks of a lineage that wait for their time, by kind and what made them wait, the most frequent first.
+
+        20,000 live tasks are looked at; where there are more, every count says so.
+        """
+        return await self.store.delays(tracking_id)
 
     async def backlogs(self) -> tuple[Backlog, ...]:
         """What waits in every queue in which something waits, by name.

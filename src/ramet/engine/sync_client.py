@@ -173,6 +173,7 @@ class SyncClient:
     checkpoint = blocking(Client.checkpoint)
     deepest = blocking(Client.deepest)
     lineage_counts = blocking(Client.lineage_counts)
+    delays = blocking(Client.delays)
     backlogs = blocking(Client.backlogs)
     resource_backlogs = blocking(Client.resource_backlogs)
     in_hand = blocking(Client.in_hand)

@@ -23,6 +23,8 @@ CHILDREN_MAX = 1_000
 """So many children of one task are counted."""
 BLOCK_LOOKS_MAX = 5_000
 """So many refused spawns are looked at for a page of them."""
+DELAYS_MAX = 100
+"""So many reasons of waiting are told of one lineage."""
 CALL_LOOKS_MAX = 20_000
 """So many reservations and charges of one task are summed up."""
 HELD_BACK_LOOKS_MAX = 2_000
@@ -139,6 +141,17 @@ class KindState(NamedTuple):
     tasks: Count
     mean_depth: float
     """Of those looked at."""
+
+
+class Delay(NamedTuple):
+    """Tasks of one kind in a lineage that wait for their time, by what made them wait."""
+
+    kind: str
+    outcome: str | None
+    """Of their last attempt: ``snooze``, ``error``, ``returned``, ``lost``; None where there was none yet."""
+    reason: str | None
+    """What a snooze or a return said; of an error its class."""
+    tasks: Count
 
 
 class Call(NamedTuple):

@@ -10,6 +10,7 @@ from ramet.model.views import (
     Backlog,
     BlockPage,
     Branch,
+    Delay,
     InHand,
     KindState,
     LineagePage,
@@ -108,4 +109,8 @@ class ViewStore(Protocol):
 
     async def tasks_with_key(self, key: str, *, limit: int = 50) -> tuple[Task, ...]:
         """Tasks with this key, of any kind in any lineage; some of them where there are more than ``limit`` (1,000)."""
+        ...
+
+    async def delays(self, tracking_id: str) -> tuple[Delay, ...]:
+        """Tasks of a lineage that wait for their time, by kind and what made them wait."""
         ...

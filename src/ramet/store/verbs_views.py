@@ -10,6 +10,7 @@ from ramet.model.views import (
     Backlog,
     BlockPage,
     Branch,
+    Delay,
     InHand,
     KindState,
     LineagePage,
@@ -113,3 +114,6 @@ class ViewVerbs(Verbs):
 
     async def tasks_with_key(self, key: str, *, limit: int = 50) -> tuple[Task, ...]:
         return await self._read(partial(viewing_details.tasks_with_key, key=key, limit=limit))
+
+    async def delays(self, tracking_id: str) -> tuple[Delay, ...]:
+        return await self._read(partial(viewing_trees.delays, tracking_id=tracking_id))

@@ -11,9 +11,11 @@ from ramet.model.task import TaskState
 from ramet.model.views import (
     BRANCH_LOOKS_MAX,
     CHILDREN_MAX,
+    DELAYS_MAX,
     LINEAGE_LOOKS_MAX,
     Branch,
     Count,
+    Delay,
     KindState,
     TaskCheckpoint,
     Twig,
@@ -153,6 +155,24 @@ def lineage_counts(session: Session, tracking_id: str) -> tuple[KindState, ...]:
     )
     found += [row for row in _counted(looked_at, LINEAGE_LOOKS_MAX) if row.state == TaskState.SUCCESS]
     return tuple(sorted(found, key=lambda row: (row.kind, row.state, row.wait or "")))
+
+
+def delays(session: Session, tracking_id: str) -> tuple[Delay, ...]:
+    """What made tasks of a lineage wait for their time; the first of its live tasks are looked at."""
+    [(looked_at,)] = session.rows(
+        "SELECT COUNT(*) FROM (SELECT 1 FROM ramet_live WHERE tracking_id = ? LIMIT ?) c",
+        (tracking_id, LINEAGE_LOOKS_MAX + 1),
+    )
+    # Every retry has a reason of its own, the time until it; what repeats is the class of its error.
+    rows = session.rows(
+        "SELECT l.kind, a.outcome, CASE WHEN a.outcome = 'error' THEN a.error_class ELSE a.reason END AS why, COUNT(*) "
+        "FROM (SELECT seq, fence, kind, wait FROM ramet_live WHERE tracking_id = ? LIMIT ?) l "
+        "LEFT JOIN ramet_attempts a ON a.seq = l.seq AND a.fence = l.fence WHERE l.wait || '' = 'due' "
+        "GROUP BY l.kind, a.outcome, why ORDER BY 4 DESC, 1, 2, 3 LIMIT ?",
+        (tracking_id, LINEAGE_LOOKS_MAX, DELAYS_MAX),
+    )
+    more = looked_at > LINEAGE_LOOKS_MAX
+    return tuple(Delay(kind, outcome, why, Count(number, more)) for kind, outcome, why, number in rows)
 
 
 def _counted(rows: list[Row], most: int) -> list[KindState]:

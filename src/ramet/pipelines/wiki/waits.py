@@ -1,32 +1,14 @@
-"""What holds a run up, from the engine's own rows: stale claims, machines that lack something, hosts that pause.
-
-The statements read tables of the engine, which it may change; nothing but a status depends on them.
-"""
+"""What holds a run up: stale claims, machines that lack something, hosts that pause."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ramet import Client
 from ramet.pipelines.wiki.runs import STAGES
 
 STALE_MAX = 100
-
-_MEMBERS = ", ".join("?" for _ in STAGES)
-
-_STALE = f"""
-    SELECT task.key, live.claimed_at, live.lease_until, live.kind, live.worker, article.expansion_depth
-    FROM ramet_live AS live JOIN ramet_tasks AS task ON task.seq = live.seq
-    LEFT JOIN wiki_articles AS article ON article.run_id = ? AND article.title_key = task.key
-    WHERE live.tracking_id = ? AND live.state = 'processing' AND live.lease_until < ? AND live.kind IN ({_MEMBERS})
-    ORDER BY live.lease_until, live.seq LIMIT ?"""  # noqa: S608 -- only placeholders
-_WAITING = f"""
-    SELECT attempt.reason, COUNT(*) FROM ramet_live AS live
-    JOIN ramet_attempts AS attempt ON attempt.seq = live.seq AND attempt.fence = live.fence
-    WHERE live.tracking_id = ? AND live.state = 'pending' AND live.wait = 'due' AND live.kind IN ({_MEMBERS})
-        AND attempt.outcome = 'snooze' AND attempt.reason IS NOT NULL
-    GROUP BY attempt.reason"""  # noqa: S608 -- only placeholders
 
 
 class StaleClaim(NamedTuple):
@@ -49,22 +31,37 @@ class PausedHost(NamedTuple):
 
 
 async def stale_claims(client: Client, run_id: str, tracking_ids: Sequence[str], now: float) -> list[StaleClaim]:
-    """The stale claims of a run, longest overdue first, at most `STALE_MAX` of each pass."""
-    found: list[StaleClaim] = []
-    for tracking_id in tracking_ids:
-        rows = await client.read(_STALE, (run_id, tracking_id, now, *STAGES, STALE_MAX))
-        found += [StaleClaim(key, claimed, until, kind.rpartition(".")[2], worker or "", depth)
-                  for key, claimed, until, kind, worker, depth in rows]  # fmt: skip
-    return found
+    """The stale claims of a run, longest overdue first, at most `STALE_MAX`."""
+    found = [
+        task
+        for task in (await client.in_hand()).tasks
+        if task.lease_until < now and task.tracking_id in tracking_ids and task.kind in STAGES
+    ][:STALE_MAX]
+    depths = await _depths(client, run_id, sorted({task.key for task in found}))
+    return [
+        StaleClaim(
+            task.key, task.claimed_at, task.lease_until, task.kind.rpartition(".")[2], task.worker or "",
+            depths.get(task.key),
+        )
+        for task in found
+    ]  # fmt: skip
+
+
+async def _depths(client: Client, run_id: str, titles: Sequence[str]) -> dict[str, int]:
+    if not titles:
+        return {}
+    listed = ", ".join("?" for _ in titles)
+    select = f"SELECT title_key, expansion_depth FROM wiki_articles WHERE run_id = ? AND title_key IN ({listed})"  # noqa: S608 -- only placeholders
+    return dict(await client.read(select, (run_id, *titles)))
 
 
 async def waiting_for(client: Client, tracking_ids: Sequence[str]) -> dict[str, int]:
     """Why titles were put off, and how many: a file, model or graph that is not there, or a host's word."""
     found: dict[str, int] = {}
     for tracking_id in tracking_ids:
-        rows: list[tuple[Any, ...]] = await client.read(_WAITING, (tracking_id, *STAGES))
-        for reason, count in rows:
-            found[reason] = found.get(reason, 0) + count
+        for one in await client.delays(tracking_id):
+            if one.kind in STAGES and one.outcome == "snooze" and one.reason is not None:
+                found[one.reason] = found.get(one.reason, 0) + one.tasks.number
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -8,7 +8,7 @@ from ramet import BlockPage, Client, Lineage
 from ramet.model.guard import REOFFERABLE, BlockReason
 from ramet.model.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage import OPEN, LineageState
-from ramet.web.answers.shared import Answer
+from ramet.web.answers.shared import Answer, CountAnswer
 from ramet.web.answers.tasks import BlockAnswer
 from ramet.web.page import BadInput, NotFound
 
@@ -81,10 +81,23 @@ class KindStateAnswer(Answer):
     mean_depth: float
 
 
+class DelayAnswer(Answer):
+    """Tasks of one kind that were put off, by what made them wait."""
+
+    kind: str
+    outcome: str
+    """Of their last attempt."""
+    reason: str | None
+    """What a snooze or a return said; of an error its class."""
+    tasks: CountAnswer
+
+
 class LineageDetail(LineageAnswer):
     """A lineage with its tasks by kind and state, and its refusals by reason."""
 
     kinds: list[KindStateAnswer]
+    delays: list[DelayAnswer]
+    """Tasks that were put off, the most frequent reasons first."""
     refused: dict[str, int]
     """How often spawns were refused, by reason."""
 
@@ -169,7 +182,11 @@ async def lineage_detail(client: Client, tracking_id: str) -> LineageDetail:
                         more=item.tasks.more, mean_depth=item.mean_depth)
         for item in await client.lineage_counts(tracking_id)
     ]  # fmt: skip
-    return LineageDetail(**one.model_dump(), kinds=kinds, refused=await refused(client, tracking_id))
+    # One that was never tried waits for the time that it was submitted for.
+    put_off = [delay for delay in await client.delays(tracking_id) if delay.outcome is not None]
+    return LineageDetail(
+        **one.model_dump(), kinds=kinds, delays=DelayAnswer.each(put_off), refused=await refused(client, tracking_id)
+    )
 
 
 async def refused(client: Client, tracking_id: str) -> dict[str, int]:

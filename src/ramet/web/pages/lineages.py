@@ -9,6 +9,7 @@ from ramet.web.answers import costs, lineages, tree
 from ramet.web.page import Look, Page
 
 ACTS_MAX = 20
+DELAYS_MAX = 10
 
 
 CURSOR_CHARACTERS_MAX = 10_000
@@ -37,6 +38,7 @@ async def lineage(look: Look) -> dict[str, Any]:
     return {
         "one": found,
         "level": await tree.level(look.client, tracking_id=tracking_id),
+        "delays": found.delays[:DELAYS_MAX],
         "acts": await look.client.acts(tracking_id, limit=ACTS_MAX),
         "alerts": await look.client.alerts(firing=False, tracking_id=tracking_id, limit=ACTS_MAX),
         "reofferable": any(reason in lineages.REOFFERED for reason in found.refused),
