@@ -169,7 +169,7 @@ async def test_a_failed_task_tells_why_and_what_would_help_with_its_story(made: 
 async def test_a_task_in_line_leads_to_the_one_before_it(made: World, at: httpx.AsyncClient) -> None:
     [first] = (await made.client.tasks(tracking_id="running")).tasks
     text = (await at.get(f"/tasks/{made.waiting}")).text
-    assert re.search(rf'waits for <a class="id" href="/tasks/{first.id}">elsewhere 1</a>', text)
+    assert re.search(rf'waits for <a href="/tasks/{first.id}">elsewhere 1</a>', text)
     assert "1 before it" in text
 
 

@@ -91,14 +91,15 @@ def moment(when: float | None) -> Markup:
 
 
 @pass_context
-def relative(context: Context, when: float | None) -> str:
-    """How far away a moment is: ``in 12 s``, ``3 min ago``."""
+def relative(context: Context, when: float | None) -> Markup:
+    """How far away a moment is: ``in 12 s``, ``3 min ago``; on one line."""
     if when is None:
-        return "-"
+        return Markup("-")
     seconds = when - float(context["now"])
     if abs(seconds) < 1:
-        return "now"
-    return f"in {span(seconds)}" if seconds > 0 else f"{span(-seconds)} ago"
+        return Markup("now")
+    words = f"in {span(seconds)}" if seconds > 0 else f"{span(-seconds)} ago"
+    return Markup('<span class="when">{}</span>').format(words)
 
 
 def number(count: float | None) -> str:
