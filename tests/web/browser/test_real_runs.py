@@ -30,7 +30,8 @@ CONTROLS = "a[href], button, input:not([type=hidden]), select, textarea, summary
 CONTROLS_MAX = 60
 """A page with more is passed through by the keyboard in the full run, and so is each on a narrow screen."""
 AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
-LOOKS = pytest.mark.parametrize(("dark", "size"), [(False, WIDE), (True, NARROW)], ids=["light, wide", "dark, narrow"])
+LOOKS = pytest.mark.parametrize("look", [(False, WIDE), (True, NARROW)], ids=["light, wide", "dark, narrow"])
+"""Whether the reader likes it dark, and the size of the window."""
 
 
 def chosen(pages: dict[str, list[str]], of_each: int) -> Iterator[tuple[str, str]]:
@@ -97,8 +98,9 @@ async def faults_of(seen: Visit, client: Client, name: str, address: str, contro
 )
 @LOOKS
 async def test_every_page_is_sound_and_true_in_a_browser(
-    chromium: Browser, made: Made, dark: bool, size: tuple[int, int], of_each: int, controls_max: int
+    chromium: Browser, made: Made, look: tuple[bool, tuple[int, int]], of_each: int, controls_max: int
 ) -> None:
+    dark, size = look
     async with (
         opened(made) as client,
         served(make_application(client, Access(person="ada"))) as origin,
