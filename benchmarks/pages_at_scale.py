@@ -151,16 +151,16 @@ class Answer(NamedTuple):
 
 
 def ask(connection: HTTPConnection, address: str) -> Answer:
-    """The whole answer; of an event stream the first event."""
+    """The whole answer; of an event stream the first event. Status 0 where that did not come."""
     begun = time.perf_counter()
     connection.request("GET", address, headers={"Accept": "*/*"})
     answer = connection.getresponse()
     if address.startswith("/live"):
-        body = b""
-        while answer.status == 200 and not body.startswith(b"event: page"):
-            body = answer.readline()
+        body = next((line for line in answer if line.startswith(b"data: ")), b"")
         took = time.perf_counter() - begun
         connection.close()  # It has no end; the next request begins anew.
+        if answer.status == 200 and not body:
+            return Answer(0, 1_000 * took, "the stream ended")
     else:
         body = answer.read()
         took = time.perf_counter() - begun
