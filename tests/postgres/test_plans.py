@@ -14,6 +14,8 @@ from ramet.store.base import NewLineage
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_bulk import translated
 from ramet.store.postgres_session import connect
+from ramet.store.querying import counts
+from ramet.store.session import Session
 from tests.store.scenario import run_everything
 from tests.store.test_query_plans import WHOLE
 from tests.world import SettableClock, World
@@ -84,6 +86,23 @@ async def test_no_statement_reads_a_whole_table_that_grows(recorded: Recorded) -
 
 async def test_a_statement_that_reads_a_whole_table_is_found(recorded: Recorded) -> None:
     assert recorded.whole_tables("SELECT seq FROM ramet_live WHERE worker = ?") == ["ramet_live"]
+
+
+async def test_what_looks_goes_by_an_index_and_only_what_reads_everything_is_planned_freely(postgres_url: str) -> None:
+    store = PostgresStore(postgres_url, inline=True)
+    planned = "SELECT current_setting('enable_seqscan'), current_setting('enable_hashjoin'), current_setting('jit')"
+    seen: list[Any] = []
+    looked = await store._read(lambda session: session.rows(planned))
+
+    def counted(session: Session) -> None:
+        counts(session, None)
+        seen.extend(session.rows(planned))
+
+    await store._read(counted)
+    free, again = await store.read(planned), await store._read(lambda session: session.rows(planned))
+    await store.close()
+    assert looked == again == [("off", "off", "off")]
+    assert seen == free == [("on", "on", "off")]
 
 
 async def test_claims_are_not_sorted_and_rows_are_found_by_their_numbers(recorded: Recorded) -> None:

@@ -70,7 +70,7 @@ class Reader:
         if self._session.connection.closed:
             self._session = self._open()
         session = self._session
-        session.begin("read")
+        session.begin("look")
         try:
             answer = verb(session)
         finally:

@@ -32,9 +32,13 @@ IDLE_SECONDS_MAX = 60
 
 Hook = Callable[[str, str], None]
 """Called with ``before`` or ``after`` and the SQL of every statement; crash tests raise in it."""
-Mode = Literal["read", "beside", "alone"]
+Mode = Literal["look", "read", "beside", "alone"]
+"""Looking and reading change nothing: a look goes by indexes as what writes does, reading may want whole tables."""
 
-_PLANS = "enable_seqscan = off; enable_hashjoin = off; enable_mergejoin = off; plan_cache_mode = force_generic_plan"
+_PLANS = (
+    "enable_seqscan = off; enable_hashjoin = off; enable_mergejoin = off; plan_cache_mode = force_generic_plan; "
+    "jit = off"
+)
 """Every statement of a verb goes by an index, row by row from a short list. A planner whose statistics are old, or of a
 table that was empty when they were made, would find reading all of it cheaper."""
 _ON = "; ".join(f"SET LOCAL enable_{name} = on" for name in ("seqscan", "hashjoin", "mergejoin"))
@@ -177,8 +181,9 @@ class PostgresSession:
         self.woken, self.looks_left = False, LOOKS_MAX
         self._depth = 0
         self._slots, self.noted, self.written = set(), [], []
-        if mode == "read":
-            text = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_ON}"
+        if mode in ("look", "read"):
+            planned = f"{_ON}; " if mode == "read" else self._plans
+            text = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {planned}".removesuffix("; ")
         else:
             shared = "_shared" if mode == "beside" else ""
             own = "" if writer is None else f"SELECT pg_advisory_xact_lock({writer}); "
@@ -356,6 +361,10 @@ class PostgresSession:
             self._last(f"{_ON}; SELECT 1")
             yield
             self._last(f"{_OFF}; SELECT 1")
+
+    def plan_freely(self) -> None:
+        if not self.borrowed:
+            self._last(f"{_ON}; SELECT 1")
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:

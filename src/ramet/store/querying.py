@@ -318,6 +318,8 @@ def child_counts(session: Session, task_ids: Sequence[str]) -> dict[str, int]:
 
 def counts(session: Session, tracking_id: str | None) -> list[KindCount]:
     """How many tasks of each kind are in each state, with the mean depth (the seeds' state distribution)."""
+    if tracking_id is None:
+        session.plan_freely()
     where, parameters = ("", []) if tracking_id is None else ("WHERE tracking_id = ?", [tracking_id])
     and_ended = "WHERE state IS NOT NULL" if tracking_id is None else "WHERE tracking_id = ? AND state IS NOT NULL"
     rows: Sequence[Row] = session.rows(

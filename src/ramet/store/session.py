@@ -118,6 +118,11 @@ class Session(Protocol):
         """A :meth:`savepoint` for statements that a handler wrote: the database plans them as it finds best."""
         ...
 
+    def plan_freely(self) -> None:
+        """What follows in this transaction reads whole tables, or is not ours: the database plans it as it finds best.
+        Everything else goes by indexes, whatever statistics say."""
+        ...
+
     def wake(self) -> None:
         """Tell every worker, once this transaction is durable, that there may be something to claim."""
         ...

@@ -241,6 +241,9 @@ class SqliteSession:
     def theirs(self) -> AbstractContextManager[None]:
         return self.savepoint()
 
+    def plan_freely(self) -> None:
+        """It always does."""
+
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         self._depth += 1

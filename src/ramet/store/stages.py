@@ -8,6 +8,8 @@ from ramet.store.session import Session
 
 def stage_counts(session: Session, kind: str, tracking_id: str | None) -> list[StageCount]:
     """The distribution of a kind's tasks over stages and states, for both patterns of staged kinds."""
+    if tracking_id is None:
+        session.plan_freely()
     # Kinds of stages are ``kind.stage``; '/' is the character after '.'.
     kinds, values = "(kind = ? OR (kind > ? AND kind < ?))", [kind, f"{kind}.", f"{kind}/"]
     lineage, of = ("", []) if tracking_id is None else ("tracking_id = ? AND ", [tracking_id])

@@ -119,7 +119,11 @@ class CoreVerbs(Verbs):
         await self._write(run)
 
     async def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return await self._read(lambda session: session.rows(sql, parameters))
+        def run(session: Session) -> list[tuple[Any, ...]]:
+            session.plan_freely()
+            return session.rows(sql, parameters)
+
+        return await self._read(run)
 
     async def idle(self, kinds: Sequence[str]) -> bool:
         return await self._read(partial(querying.idle, kinds=kinds))
