@@ -22,6 +22,7 @@ from ramet.store.lineages import LINEAGE_LIST
 from ramet.store.session import Row, Session
 
 LIMIT_MAX = 1_000
+SEQ_MAX = 2**63 - 1
 WALKS_MAX = 50
 """Depths that are walked one by one; in deeper trees all tasks of a state are sorted."""
 
@@ -133,9 +134,10 @@ def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list
     where, parameters = _wide_filters(query, "t")
     seqs: list[int] = []
     for walk in _walks(session, query, wanted):
+        fixed, order, values = walk.stretch(query.after)
         rows = session.rows(
-            f"SELECT t.seq FROM {walk.table}{walk.join} WHERE {walk.fixed} AND {where} ORDER BY {walk.of}.seq LIMIT ?",
-            (*walk.values, *parameters, limit),
+            f"SELECT t.seq FROM {walk.table}{walk.join} WHERE {fixed}{walk.more} AND {where} ORDER BY {order} LIMIT ?",
+            (*values, *parameters, limit),
         )
         seqs += [row[0] for row in rows]
     return sorted(seqs)[:limit]
@@ -147,52 +149,73 @@ class Walk(NamedTuple):
     table: str
     of: str
     """The alias whose numbers are the order."""
-    fixed: str
-    """A condition that fixes the leading columns of the index."""
+    columns: tuple[str, ...]
+    """Of that alias: those that the index has before the number."""
     values: tuple[object, ...]
     join: str = ""
+    more: str = ""
+    """Another condition."""
+    by_number: bool = False
+    """Only the first column is fixed: what it has comes in the order of another index."""
+
+    def stretch(self, after: int) -> tuple[str, str, tuple[object, ...]]:
+        """A condition, an order and values: entries of the index whose first columns have these values, behind a number.
+
+        Compared as rows, for only this index has that order: told that columns are equal and ordered by the number,
+        PostgreSQL may take another that has the numbers, and read past every row that is none of these.
+        """
+        row = [f"{self.of}.{column}" for column in (*self.columns, "seq")]
+        if not self.columns:
+            return f"{row[0]} > ?", row[0], (after,)
+        if self.by_number:
+            return f"{row[0]} = ? AND {row[-1]} > ?", row[-1], (self.values[0], after)
+        listed, marks = ", ".join(row), ", ".join("?" * len(row))
+        fixed = f"({listed}) > ({marks}) AND ({listed}) <= ({marks})"
+        return fixed, listed, (*self.values, after, *self.values, SEQ_MAX)
 
 
 _WIDE = " JOIN ramet_tasks t ON t.seq = u.seq"
 
 
 def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> Iterator[Walk]:
-    within = query.tracking_id
-    for state in sorted(wanted & LIVE):
-        if within is not None:
-            # The hot table's index is by lineage alone: the state is looked up row by row.
-            yield Walk("ramet_live t", "t", "t.state || '' = ?", (state,))
-        else:
-            yield from _by_depth(session, query, Walk("ramet_live t", "t", "t.state = ?", (state,)))
+    within, live = query.tracking_id, sorted(wanted & LIVE)
+    if within is not None and live:
+        # The hot table's index is by lineage alone: the state is looked up row by row.
+        chosen = "" if len(live) == len(LIVE) else f" AND t.state || '' = '{live[0].value}'"
+        yield Walk("ramet_live t", "t", (), (), more=chosen)
+    elif live:
+        for state in live:
+            yield from _by_depth(session, query, Walk("ramet_live t", "t", ("state",), (state.value,)))
     for state in sorted((wanted & TERMINAL) - {TaskState.SUCCESS}):
         if within is not None:
-            fixed = "u.tracking_id = ? AND u.state = ? AND u.seq > ?"
-            yield Walk("ramet_unsuccessful u", "u", fixed, (within, state, query.after), _WIDE)
+            yield Walk("ramet_unsuccessful u", "u", ("tracking_id", "state"), (within, state.value), _WIDE)
         else:
-            yield from _by_depth(session, query, Walk("ramet_unsuccessful u", "u", "u.state = ?", (state,), _WIDE))
+            walk = Walk("ramet_unsuccessful u", "u", ("state",), (state.value,), _WIDE)
+            yield from _by_depth(session, query, walk)
     if TaskState.SUCCESS not in wanted:
         return
     # Most of what ended succeeded: reading past the rest costs little.
-    succeeded = f"t.state || '' = '{TaskState.SUCCESS.value}'"
+    succeeded = f" AND t.state || '' = '{TaskState.SUCCESS.value}'"
     if within is None:
-        yield Walk("ramet_tasks t", "t", succeeded, ())
+        yield Walk("ramet_tasks t", "t", (), (), more=succeeded)
         return
-    for walk in _by_depth(session, query, Walk("ramet_tasks t", "t", "t.tracking_id = ?", (within,))):
-        yield walk._replace(fixed=f"{walk.fixed} AND {succeeded}")
+    for walk in _by_depth(session, query, Walk("ramet_tasks t", "t", ("tracking_id",), (within,))):
+        yield walk._replace(more=succeeded)
 
 
 def _by_depth(session: Session, query: TaskQuery, walk: Walk) -> Iterator[Walk]:
     """The same for each depth that there is: within one, an index has the rows in the order of their numbers."""
-    depth_of, fixed = f"{walk.of}.spawn_depth", walk.fixed
-    [(deepest,)] = session.rows(f"SELECT MAX({depth_of}) FROM {walk.table} WHERE {fixed}", walk.values)
+    of = walk.of
+    [(deepest,)] = session.rows(
+        f"SELECT MAX({of}.spawn_depth) FROM {walk.table} WHERE {of}.{walk.columns[0]} = ?", walk.values
+    )
     if deepest is None:
         return
     if deepest > WALKS_MAX:
-        yield walk
+        yield walk._replace(by_number=True)
         return
     for depth in range(query.min_depth or 0, deepest + 1):
-        at = f"{fixed} AND {depth_of} = ? AND {walk.of}.seq > ?"
-        yield walk._replace(fixed=at, values=(*walk.values, depth, query.after))
+        yield walk._replace(columns=(*walk.columns, "spawn_depth"), values=(*walk.values, depth))
 
 
 def stale(session: Session, tracking_id: str | None, limit: int) -> list[Task]:

@@ -10,8 +10,10 @@ from ramet import Client, Task, TaskCheckpoint, TaskHistory, TaskState
 from ramet.web.answers.shared import Answer, json_value
 from ramet.web.page import NotFound
 
-LOOKS_MAX = 20
-"""So often a page of a list is asked for again where few of its tasks were wanted."""
+LOOKS_MAX = 5
+"""So often more of a list is looked at where few of its tasks were wanted."""
+LOOKED_AT = 200
+"""So many tasks at a time."""
 ATTEMPTS_MAX = 500
 """Attempts, transitions and blocks of one task that are told, each the newest so many."""
 
@@ -140,17 +142,19 @@ async def tasks(client: Client, asked: Asked) -> TaskList:
     kind = None if indexed else asked.kind
     found: list[Task] = []
     after: int | None = asked.after
-    for _ in range(LOOKS_MAX):
+    for look in range(1 + LOOKS_MAX):
         page = await client.tasks(
             tracking_id=asked.tracking_id, states=() if asked.state is None else (asked.state,),
             kind=asked.kind if indexed else None, key=asked.key, min_depth=None if depth else asked.min_depth or None,
-            limit=asked.limit - len(found), after=after or 0,
+            limit=LOOKED_AT if look else asked.limit, after=after or 0,
         )  # fmt: skip
         found += [one for one in page.tasks if one.spawn_depth >= depth and kind in (None, one.kind)]
         after = page.next_after
         if after is None or len(found) >= asked.limit:
             break
-    return TaskList(tasks=TaskLine.each(found), next_after=after)
+    if len(found) > asked.limit:
+        after = found[asked.limit - 1].seq
+    return TaskList(tasks=TaskLine.each(found[: asked.limit]), next_after=after)
 
 
 async def history(client: Client, task_id: str) -> TaskHistory:
