@@ -159,7 +159,7 @@ class Walk(NamedTuple):
     """Only the first column is fixed: what it has comes in the order of another index."""
 
     def stretch(self, after: int) -> tuple[str, str, tuple[object, ...]]:
-        """A condition, an order and values: entries of the index whose first columns have these values, behind a number.
+        """A condition, an order and values: entries of the index that begin with these values, behind a number.
 
         Compared as rows, for only this index has that order: told that columns are equal and ordered by the number,
         PostgreSQL may take another that has the numbers, and read past every row that is none of these.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -140,21 +141,26 @@ async def tasks(client: Client, asked: Asked) -> TaskList:
     indexed = asked.key is not None
     depth = asked.min_depth if not indexed and asked.state in (None, TaskState.SUCCESS) else 0
     kind = None if indexed else asked.kind
+    page_of = partial(
+        client.tasks, tracking_id=asked.tracking_id, states=() if asked.state is None else (asked.state,),
+        kind=asked.kind if indexed else None, key=asked.key, min_depth=None if depth else asked.min_depth or None,
+    )  # fmt: skip
     found: list[Task] = []
     after: int | None = asked.after
     for look in range(1 + LOOKS_MAX):
-        page = await client.tasks(
-            tracking_id=asked.tracking_id, states=() if asked.state is None else (asked.state,),
-            kind=asked.kind if indexed else None, key=asked.key, min_depth=None if depth else asked.min_depth or None,
-            limit=LOOKED_AT if look else asked.limit, after=after or 0,
-        )  # fmt: skip
-        found += [one for one in page.tasks if one.spawn_depth >= depth and kind in (None, one.kind)]
+        begin, room = after or 0, asked.limit - len(found)
+        page = await page_of(limit=LOOKED_AT if look else asked.limit, after=begin)
+        wanted = [
+            number for number, one in enumerate(page.tasks, 1) if one.spawn_depth >= depth and kind in (None, one.kind)
+        ]
+        if len(wanted) > room:
+            # More than there is room for: the same once more, up to where this page ends.
+            page, wanted = await page_of(limit=wanted[room - 1], after=begin), wanted[:room]
+        found += [page.tasks[number - 1] for number in wanted if number <= len(page.tasks)]
         after = page.next_after
         if after is None or len(found) >= asked.limit:
             break
-    if len(found) > asked.limit:
-        after = found[asked.limit - 1].seq
-    return TaskList(tasks=TaskLine.each(found[: asked.limit]), next_after=after)
+    return TaskList(tasks=TaskLine.each(found), next_after=after)
 
 
 async def history(client: Client, task_id: str) -> TaskHistory:
