@@ -17,7 +17,7 @@ from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, ReserveRequest
 from ramet.model.task import NewTask
 from ramet.store.base import ClaimRequest, NewLineage, Store
 from ramet.store.postgres import PostgresStore
-from ramet.store.postgres_session import Lost
+from ramet.store.postgres_faults import Lost
 from ramet.store.postgres_writer import Link
 from tests.beside import beside
 from tests.invariants import violations

@@ -22,8 +22,9 @@ from ramet.store.epoch import begin_epoch
 from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
 from ramet.store.postgres_connect import open_connection
 from ramet.store.postgres_errors import store_error
+from ramet.store.postgres_faults import Unknown
 from ramet.store.postgres_migrate import advance, versions_of
-from ramet.store.postgres_session import PostgresSession, Unknown
+from ramet.store.postgres_session import PostgresSession
 from ramet.store.sqlite import SqliteStore
 from ramet.store.sqlite_copies import check_schema, check_target, finish, guarded, new_file, open_copy, publish, told
 

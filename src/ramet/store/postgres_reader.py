@@ -11,7 +11,8 @@ import psycopg
 
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError, StoreUnreachable
-from ramet.store.postgres_session import PostgresSession, is_gone
+from ramet.store.postgres_faults import is_gone
+from ramet.store.postgres_session import PostgresSession
 from ramet.store.session import Session
 
 Answer = TypeVar("Answer")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import psycopg
-from psycopg import errors, generators, pq
+from psycopg import generators, pq
 from psycopg.rows import tuple_row
 from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
@@ -17,6 +17,7 @@ from ramet.store import tallying
 from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
 from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet, translated
+from ramet.store.postgres_faults import NoRoom, Unknown, is_gone, is_race
 from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed
 
 if TYPE_CHECKING:
@@ -56,22 +57,6 @@ class _WholeNumeric(NumericBinaryLoader):
         return int(value) if value == value.to_integral_value() else float(value)
 
 
-class Raced(Exception):
-    """A verb met another one and lost: run it again from its beginning."""
-
-
-class NoRoom(Exception):
-    """There is no part of the history yet for these task numbers: make it, then run the verb again."""
-
-
-class Lost(Exception):
-    """The connection is gone, and nothing of the transaction was or will be committed."""
-
-
-class Unknown(Exception):
-    """The connection went while it was being told to commit: only looking tells whether it did."""
-
-
 def connect(url: str, *, timeout_seconds: int = 10) -> psycopg.Connection[Row]:
     """Open a connection as ramet needs it: transactions are begun by hand.
 
@@ -99,44 +84,12 @@ def _pooled(connection: psycopg.Connection[Row]) -> bool:
     return bool(process != connection.info.backend_pid)
 
 
-def is_gone(error: psycopg.Error, connection: psycopg.Connection[Row]) -> bool:
-    """True when it was the connection that failed and not the statement.
-
-    What a server says before it goes down for good (a panic: no room for its log) comes while the connection still
-    seems to be open, and after a COMMIT it says nothing about whether that took effect. And whatever a server says has
-    a code: an operational error without one is the driver's own word about a connection that it may not have closed.
-    """
-    last_words = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
-    own_words = error.sqlstate is None and isinstance(error, errors.OperationalError)
-    return last_words or own_words or connection.closed or isinstance(
-        error,
-        errors.AdminShutdown | errors.CrashShutdown | errors.CannotConnectNow | errors.IdleInTransactionSessionTimeout
-        | errors.DatabaseDropped | errors.ReadOnlySqlTransaction,
-    )  # fmt: skip
-
-
-def is_race(error: BaseException, taken: Container[str] = ()) -> bool:
-    """True when another transaction came in between: a unique row of ours that was taken meanwhile is one, too.
-
-    ``taken`` are such rows that the verb met when it was run before: it does not see them by looking.
-    """
-    if isinstance(error, errors.UniqueViolation):
-        return (error.diag.table_name or "").startswith("ramet_") and taken_row(error) not in taken
-    return isinstance(
-        error, Overtaken | errors.DeadlockDetected | errors.SerializationFailure | errors.LockNotAvailable
-    )
-
-
-def taken_row(error: errors.UniqueViolation) -> str:
-    """Which row of which constraint was there already."""
-    return f"{error.diag.constraint_name} {error.diag.message_detail}"
-
-
 class PostgresSession:
     """A transaction on a PostgreSQL connection; see :class:`ramet.store.session.Session`."""
 
     for_update = " FOR UPDATE"
     skip_locked = " FOR UPDATE SKIP LOCKED"
+    compares_rows = True
 
     def __init__(
         self, connection: psycopg.Connection[Row], clock: Callable[[], float] | None, hook: Hook | None = None

@@ -11,8 +11,9 @@ import psycopg
 from ramet.store import tallying
 from ramet.store.errors import StoreBusy, StoreError
 from ramet.store.postgres_errors import store_error
+from ramet.store.postgres_faults import NoRoom, is_race
 from ramet.store.postgres_history import Room
-from ramet.store.postgres_session import NoRoom, PostgresSession, is_race
+from ramet.store.postgres_session import PostgresSession
 from ramet.store.session import Row, Session, StatementFailed
 
 Answer = TypeVar("Answer")

@@ -21,20 +21,10 @@ from ramet.store.errors import StoreError, StoreFull, StoreUncertain, StoreUnrea
 from ramet.store.floors import Floors
 from ramet.store.group_commit import EndsTold, tell_ends
 from ramet.store.postgres_errors import first_line
+from ramet.store.postgres_faults import Lost, NoRoom, Raced, Unknown, is_gone, is_race, taken_row
 from ramet.store.postgres_history import Room
 from ramet.store.postgres_marks import mark, new_writer, seen
-from ramet.store.postgres_session import (
-    Hook,
-    Lost,
-    Mode,
-    NoRoom,
-    PostgresSession,
-    Raced,
-    Unknown,
-    is_gone,
-    is_race,
-    taken_row,
-)
+from ramet.store.postgres_session import Hook, Mode, PostgresSession
 from ramet.store.session import Row, Session
 
 THREADS = 4

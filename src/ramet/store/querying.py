@@ -134,9 +134,9 @@ def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list
     where, parameters = _wide_filters(query, "t")
     seqs: list[int] = []
     for walk in _walks(session, query, wanted):
-        fixed, order, values = walk.stretch(query.after)
+        fixed, order, values = walk.stretch(query.after, session.compares_rows)
         rows = session.rows(
-            f"SELECT t.seq FROM {walk.table}{walk.join} WHERE {fixed}{walk.more} AND {where} ORDER BY {order} LIMIT ?",
+            f"SELECT t.seq FROM {walk.table}{walk.join} WHERE {fixed}{walk.more}{where} ORDER BY {order} LIMIT ?",
             (*values, *parameters, limit),
         )
         seqs += [row[0] for row in rows]
@@ -154,24 +154,21 @@ class Walk(NamedTuple):
     values: tuple[object, ...]
     join: str = ""
     more: str = ""
-    """Another condition."""
+    """Another condition, with the AND behind it."""
     by_number: bool = False
     """Only the first column is fixed: what it has comes in the order of another index."""
 
-    def stretch(self, after: int) -> tuple[str, str, tuple[object, ...]]:
-        """A condition, an order and values: entries of the index that begin with these values, behind a number.
-
-        Compared as rows, for only this index has that order: told that columns are equal and ordered by the number,
-        PostgreSQL may take another that has the numbers, and read past every row that is none of these.
-        """
-        row = [f"{self.of}.{column}" for column in (*self.columns, "seq")]
-        if not self.columns:
-            return f"{row[0]} > ?", row[0], (after,)
-        if self.by_number:
-            return f"{row[0]} = ? AND {row[-1]} > ?", row[-1], (self.values[0], after)
-        listed, marks = ", ".join(row), ", ".join("?" * len(row))
-        fixed = f"({listed}) > ({marks}) AND ({listed}) <= ({marks})"
-        return fixed, listed, (*self.values, after, *self.values, SEQ_MAX)
+    def stretch(self, after: int, compares_rows: bool) -> tuple[str, str, tuple[object, ...]]:
+        """A condition, an order and values: entries of the index that begin with these values, behind a number."""
+        columns = [f"{self.of}.{column}" for column in self.columns]
+        seq = f"{self.of}.seq"
+        if columns and compares_rows and not self.by_number:
+            listed, marks = ", ".join([*columns, seq]), ", ".join("?" * (len(columns) + 1))
+            fixed = f"({listed}) > ({marks}) AND ({listed}) <= ({marks}) AND "
+            return fixed, listed, (*self.values, after, *self.values, SEQ_MAX)
+        fixed = "".join(f"{column} = ? AND " for column in columns)
+        # Where the wide table is walked by number, its own filter has the beginning.
+        return (fixed, seq, self.values) if self.of == "t" else (f"{fixed}{seq} > ? AND ", seq, (*self.values, after))
 
 
 _WIDE = " JOIN ramet_tasks t ON t.seq = u.seq"
@@ -181,7 +178,7 @@ def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> 
     within, live = query.tracking_id, sorted(wanted & LIVE)
     if within is not None and live:
         # The hot table's index is by lineage alone: the state is looked up row by row.
-        chosen = "" if len(live) == len(LIVE) else f" AND t.state || '' = '{live[0].value}'"
+        chosen = "" if len(live) == len(LIVE) else f"t.state || '' = '{live[0].value}' AND "
         yield Walk("ramet_live t", "t", (), (), more=chosen)
     elif live:
         for state in live:
@@ -195,7 +192,7 @@ def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> 
     if TaskState.SUCCESS not in wanted:
         return
     # Most of what ended succeeded: reading past the rest costs little.
-    succeeded = f" AND t.state || '' = '{TaskState.SUCCESS.value}'"
+    succeeded = f"t.state || '' = '{TaskState.SUCCESS.value}' AND "
     if within is None:
         yield Walk("ramet_tasks t", "t", (), (), more=succeeded)
         return

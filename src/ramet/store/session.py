@@ -40,6 +40,9 @@ class Session(Protocol):
     Empty where only one transaction writes at a time."""
     skip_locked: str
     """Ends a SELECT of rows to take: those that somebody else is about to take are left out."""
+    compares_rows: bool
+    """True where an index is walked in its order only when whole rows are compared. Told that its first columns are
+    equal and ordered by the last, the planner may take another index that has the last, and read past all the rest."""
 
     floors: Floors | None
     """Where scans begin (:mod:`ramet.store.floors`); None where what was taken is out of the way at once."""
@@ -120,7 +123,9 @@ class Session(Protocol):
 
     def plan_freely(self) -> None:
         """What follows in this transaction reads whole tables, or is not ours: the database plans it as it finds best.
-        Everything else goes by indexes, whatever statistics say."""
+
+        Everything else goes by indexes, whatever statistics say.
+        """
         ...
 
     def wake(self) -> None:

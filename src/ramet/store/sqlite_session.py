@@ -150,6 +150,7 @@ class SqliteSession:
     for_update = ""
     borrowed = False
     skip_locked = ""
+    compares_rows = False
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float], hook: Hook | None = None) -> None:
         self._connection = connection
