@@ -33,7 +33,7 @@ IN_MEMORY = if [ -z "$$TMPDIR" ] && [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | a
 	TMPDIR=$$(mktemp -d /dev/shm/ramet-XXXXXX) && chmod 711 "$$TMPDIR" && export TMPDIR && \
 	trap 'rm -rf "$$TMPDIR"' EXIT && trap 'exit 130' INT TERM; fi
 
-.PHONY: help demo check test test-full crash sim models bench bench-peers docs fix lock clean
+.PHONY: help demo check test test-full crash sim models bench bench-peers docs pictures fix lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +75,9 @@ docs: .venv/.stamp ## write docs/reference.md and the timeline, and check the pa
 	@.venv/bin/python docs/generate_metrics.py
 	@.venv/bin/python docs/draw_timeline.py
 	@$(PYTEST) tests/test_docs.py tests/test_timeline.py
+
+pictures: .venv/.stamp ## draw docs/pictures, the dashboard over real runs; needs Chromium
+	@.venv/bin/python -m tests.web.runs.pictures
 
 fix: .venv/.stamp ## format, and mend what the linter can mend
 	@$(TREES); set -ex; \

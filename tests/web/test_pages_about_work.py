@@ -130,7 +130,7 @@ async def test_what_cannot_be_asked_is_refused_with_one_line(at_nothing: httpx.A
 async def test_the_overview_tells_what_ended_what_waits_and_for_whom(made: World, at: httpx.AsyncClient) -> None:
     text = (await at.get("/")).text
     assert "serves kind <bdi>elsewhere</bdi> on queue <bdi>default</bdi>" in text
-    assert "they wait for a task before them on a path" in text
+    assert "for an earlier task on a path" in text
     assert "2.8%" in text, "one of 36 tasks failed"
     assert "permanent_error 1" in text
     assert f"/tasks/{made.waiting}" not in text, "it cannot be claimed"

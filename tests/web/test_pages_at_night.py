@@ -62,11 +62,11 @@ async def test_the_queues_page_says_what_waits_since_when_and_who_serves_it(clie
         page = await shown(visitor, "/queues")
         told = (await visitor.get("/api/v1/queues")).json()["queues"]
     name, state, waiting, held_back, running, *_ = row(page, "q-default").split("|")
-    assert (name, state, held_back, running) == ("default", "active", "1 for their time", "1")
+    assert (name, state, held_back, running) == ("default", "active", "1 until they are due", "1")
     assert re.fullmatch(r"2 oldest [\d.]+ m?s", waiting)
-    assert "2 workers , 6 slots" in row(page, "q-default")
+    assert "2 workers 6 slots" in row(page, "q-default")
     assert "warning nobody" in row(page, "q-night")
-    assert "1 worker , 2 slots" in row(page, "q-idle"), "a queue in which nothing waits is served all the same"
+    assert "1 worker 2 slots" in row(page, "q-idle"), "a queue in which nothing waits is served all the same"
     by_name = {one["name"]: one for one in told}
     assert by_name["default"]["waiting"] == {"number": 2, "more": False}
     assert by_name["default"]["kinds"] == ["crawl"]

@@ -21,12 +21,12 @@ KINDS_MAX = 100
 LINEAGES_MAX = 10
 WAITS = {
     "": "for a worker",
-    Wait.DUE: "for their time",
-    Wait.TICKET: "for their time, then their place on a path",
-    Wait.PATH: "for a task before them on a path",
-    Wait.RESOURCE: "for their resource",
-    Wait.LINEAGE: "for their lineage, which is not running",
-    Wait.BOUND: "for the task that settles them",
+    Wait.DUE: "until they are due",
+    Wait.TICKET: "until they are due, then for their place on a path",
+    Wait.PATH: "for an earlier task on a path",
+    Wait.RESOURCE: "for a resource",
+    Wait.LINEAGE: "for a lineage that is not running",
+    Wait.BOUND: "for a task that settles them",
 }
 
 

@@ -131,7 +131,15 @@ function theme() {
   show();
 }
 
+/** On narrow screens the list of pages is a line that scrolls: the page that one is on is brought into sight. */
+function showWhereOneIs() {
+  const here = document.querySelector(".top [aria-current]");
+  const line = here?.closest("ul");
+  if (line) line.scrollLeft = here.offsetLeft - line.offsetLeft - (line.clientWidth - here.offsetWidth) / 2;
+}
+
 theme();
+showWhereOneIs();
 showLocalTimes(document);
 watchParts();
 for (const line of document.querySelectorAll("[data-live]")) follow(line);
