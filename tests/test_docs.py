@@ -37,7 +37,6 @@ CONCEPT_LINES_MAX = 130
 DECISION_LINES_MAX = 80
 STEPS = (
     "PostgreSQL",
-    "See it",
     "Ready for strangers",
 )
 
@@ -150,7 +149,7 @@ def test_a_name_that_does_not_exist_is_found(page: str) -> None:
 def test_a_rule_without_proof_is_found() -> None:
     head = "# T\n\n## A\n\n| rule | where | proof |\n| --- | --- | --- |\n"
     assert unproven_rows(head + "| a | `model/guard.py` | |\n") == ["a | `model/guard.py` | "]
-    assert unproven_rows(head + "| a | *See it* | |\n| b | | `tests/test_docs.py::test_x` |\n") == []
+    assert unproven_rows(head + "| a | *Ready for strangers* | |\n| b | | `tests/test_docs.py::test_x` |\n") == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(PROJECT).as_posix())
@@ -180,7 +179,8 @@ def anchors(page: str) -> set[str]:
 def broken_links(path: Path, page: str) -> list[str]:
     """Relative links of a page that lead nowhere."""
     broken = []
-    for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", prose_of(page)):
+    prose = prose_of(page)
+    for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", prose) + re.findall(r'src(?:set)?="([^"]+)"', prose):
         if re.match(r"[a-z]+:", target):
             continue
         file, _, anchor = target.partition("#")
@@ -193,6 +193,10 @@ def broken_links(path: Path, page: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(PROJECT).as_posix())
 def test_relative_links_resolve(page: Path) -> None:
     assert broken_links(page, text_of(page)) == []
+
+
+def test_a_picture_that_is_not_there_is_found() -> None:
+    assert broken_links(README, '<source srcset="docs/gone.webp"><img src="LICENSE">') == ["docs/gone.webp"]
 
 
 def test_a_broken_link_is_found() -> None:
