@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib
 import json
 import re
@@ -65,6 +66,27 @@ def test_importing_ramet_loads_no_driver_and_no_product() -> None:
 def test_the_light_import_check_sees_a_heavy_import(tmp_path: Path) -> None:
     (tmp_path / "heavy.py").write_text("from sqlite3 import connect\n", encoding="utf-8")
     assert "sqlite3" in loaded_by("import heavy", tmp_path)
+
+
+def left_out(files: list[Path], ignored: str) -> list[Path]:
+    """Files that a build leaves out: the build of a wheel takes what git does not ignore."""
+    patterns = [line.strip("/") for line in ignored.splitlines() if line and not line.startswith("#")]
+    assert not [pattern for pattern in patterns if "/" in pattern or pattern.startswith("!")], "not understood here"
+    return [file for file in files if any(fnmatch.fnmatch(part, one) for part in file.parts for one in patterns)]
+
+
+def test_the_wheel_has_every_page_style_script_board_and_table_of_the_package() -> None:
+    build = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    assert build["targets"]["wheel"] == {"packages": ["src/ramet"]}
+    package = PROJECT / "src" / "ramet"
+    files = [file.relative_to(PROJECT) for file in package.rglob("*") if file.is_file() and file.suffix != ".pyc"]
+    assert {".html", ".css", ".js", ".svg", ".json", ".yaml"} <= {file.suffix for file in files}
+    assert left_out(files, (PROJECT / ".gitignore").read_text(encoding="utf-8")) == []
+
+
+def test_a_file_that_a_build_leaves_out_is_found() -> None:
+    files = [Path("src/ramet/web/static/live.js"), Path("src/ramet/build/a.py"), Path("src/ramet/a.log")]
+    assert left_out(files, "# Output\nbuild/\n*.log\n") == files[1:]
 
 
 def test_the_core_has_few_dependencies() -> None:
