@@ -6,11 +6,11 @@ import pytest
 
 from tests.paths.histories import survey
 
-PART = {"postgres": 25, "sqlite": 100}
+PART = {"postgres": 12, "sqlite": 50}
 """Histories of one test: so many that several processes share them well."""
-FEW = {"postgres": 2, "sqlite": 20}
+FEW = {"postgres": 2, "sqlite": 8}
 """Parts in every run of the tests."""
-ALL = {"postgres": 12, "sqlite": 100}
+ALL = {"postgres": 25, "sqlite": 200}
 
 
 def _check(on: str, part: int) -> None:

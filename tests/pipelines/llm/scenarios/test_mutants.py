@@ -16,10 +16,16 @@ from ramet.model.transitions import Change, Refused, Transition
 from ramet.pipelines.llm import items, submits
 from ramet.pipelines.llm.providers.base import Mode
 from ramet.store import sweeping
-from tests.pipelines.llm.scenarios import test_bounds, test_slow_items, test_trouble
+from tests.pipelines.llm.scenarios import test_bounds, test_slow_items, test_trouble, world
 
 ON = "sqlite"
 """What is broken here is above the stores."""
+
+
+@pytest.fixture(autouse=True)
+def _seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing ends what these break before its last deadline: time goes by in larger steps."""
+    monkeypatch.setattr(world, "LOOK_SECONDS", test_bounds.SELDOM_SECONDS)
 
 
 def test_a_chain_without_a_limit_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +94,9 @@ def test_an_end_that_is_not_told_to_the_provider_is_noticed(tmp_path: Path, monk
 def test_a_job_that_time_does_not_end_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeping, "end_overdue_lineages", lambda session, limit: 0)
     with pytest.raises((AssertionError, TimeoutError)):
-        test_bounds.test_4_a_job_that_runs_for_days_ends_at_48_hours_and_takes_only_its_own_items_along(ON, tmp_path)
+        test_bounds.test_4_a_job_that_runs_for_days_ends_at_48_hours_and_takes_only_its_own_items_along(
+            ON, test_bounds.SELDOM_SECONDS, tmp_path, monkeypatch
+        )
 
 
 def _crashes(folder: Path) -> None:

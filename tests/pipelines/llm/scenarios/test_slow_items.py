@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,18 +17,16 @@ from ramet.pipelines.llm.settings import BATCH_SECONDS
 from ramet.pipelines.llm.status import JobStatus
 from tests.pipelines.llm.fake import echo
 from tests.pipelines.llm.running.conftest import DEAR, question
-from tests.pipelines.llm.scenarios.world import SLOT_SECONDS, Set, World, play
+from tests.pipelines.llm.scenarios.world import SLOT_SECONDS, Set, World, on_both, play
 from tests.simulation.database import SIMULATED
 
 ITEM_SECONDS = 7_200.0
 PRICE_OF_ONE = 10 * 1_000 + 5 * 2_000
 FIRST_SLOT = 1_800_000_000.0 + SLOT_SECONDS
 
-on_each = pytest.mark.parametrize("on", sorted(SIMULATED))
-each_seed = pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20))]
-)
-with_items = pytest.mark.parametrize("mode", [Mode.CHAT, Mode.BACKGROUND])
+SEEDS = (0, 1)
+MORE_SEEDS = range(2, 20)
+WITH_ITEMS = (Mode.BACKGROUND, Mode.CHAT)
 
 
 def seconds_of(mode: Mode) -> float:
@@ -66,9 +65,7 @@ def fails_quickly(request: Request) -> Answer | None:
     return echo(request)
 
 
-@on_each
-@with_items
-@each_seed
+@pytest.mark.parametrize(("on", "mode", "seed"), on_both(product(WITH_ITEMS, SEEDS), product(WITH_ITEMS, MORE_SEEDS)))
 def test_1_an_item_that_keeps_failing_quickly_fails_by_time_and_not_by_count(
     on: str, mode: Mode, seed: int, tmp_path: Path
 ) -> None:
@@ -90,8 +87,7 @@ def test_1_an_item_that_keeps_failing_quickly_fails_by_time_and_not_by_count(
     assert (status.job.lineage.spent, status.job.lineage.reserved) == (PRICE_OF_ONE, 0)
 
 
-@on_each
-@with_items
+@pytest.mark.parametrize(("on", "mode"), on_both(product(WITH_ITEMS)))
 def test_1_what_is_never_reached_costs_nothing_and_fails_by_time(on: str, mode: Mode, tmp_path: Path) -> None:
     async def story(world: World) -> End:
         world.provider.fault = lambda verb, what: NotSent("no route") if verb == "submit" else None
@@ -107,12 +103,11 @@ def test_1_what_is_never_reached_costs_nothing_and_fails_by_time(on: str, mode: 
 # --- 2: all items slow
 
 
-@on_each
-@pytest.mark.parametrize("mode", [Mode.BACKGROUND, Mode.BATCH])
+@pytest.mark.parametrize(("on", "mode"), on_both([(Mode.BACKGROUND,), (Mode.BATCH,)]))
 def test_2_when_all_items_take_too_long_each_is_cancelled_at_the_provider_and_fails(
     on: str, mode: Mode, tmp_path: Path
 ) -> None:
-    texts = [f"q{number}" for number in range(30)]
+    texts = [f"q{number}" for number in range(8)]
 
     async def story(world: World) -> tuple[End, float]:
         world.provider.seconds = float("inf")
@@ -137,7 +132,7 @@ def test_2_when_all_items_take_too_long_each_is_cancelled_at_the_provider_and_fa
     assert status.job.lineage.reserved == 0
 
 
-@on_each
+@pytest.mark.parametrize("on", sorted(SIMULATED))
 def test_2_a_call_that_never_returns_is_uncertain_each_time_and_asked_no_more_than_seven_times(
     on: str, tmp_path: Path
 ) -> None:
@@ -157,8 +152,7 @@ def test_2_a_call_that_never_returns_is_uncertain_each_time_and_asked_no_more_th
 # --- 3: items stuck in processing
 
 
-@on_each
-@each_seed
+@pytest.mark.parametrize(("on", "seed"), on_both(product(SEEDS), product(MORE_SEEDS)))
 def test_3_stuck_items_fail_after_a_poll_past_their_deadline_and_the_others_go_on(
     on: str, seed: int, tmp_path: Path
 ) -> None:
@@ -166,7 +160,7 @@ def test_3_stuck_items_fail_after_a_poll_past_their_deadline_and_the_others_go_o
         stuck = {f"stuck{number}" for number in range(3)}
         world.provider.answer = lambda one: None if one.messages[-1]["content"] in stuck else echo(one)
         world.provider.seconds = world.rng.uniform(0, 900)
-        await world.submit([f"q{number}" for number in range(20)] + sorted(stuck))
+        await world.submit([f"q{number}" for number in range(7)] + sorted(stuck))
         end = await end_of(world)
         for remote_id, polled_at in world.provider.polled_at.items():
             if world.provider.asks(remote_id) in stuck:
@@ -182,14 +176,18 @@ def test_3_stuck_items_fail_after_a_poll_past_their_deadline_and_the_others_go_o
         "stuck2",
     }
     assert status.state == "succeeded"
-    assert sum(task.state is TaskState.SUCCESS for task in items.values()) == 20
+    assert sum(task.state is TaskState.SUCCESS for task in items.values()) == 7
     most = sum(reserve_amount(question(f"stuck{number}"), DEAR, 1.0) for number in range(3))
-    assert (status.job.lineage.spent, status.job.lineage.reserved) == (20 * PRICE_OF_ONE + most, 0)
+    assert (status.job.lineage.spent, status.job.lineage.reserved) == (7 * PRICE_OF_ONE + most, 0)
 
 
-@on_each
-@pytest.mark.parametrize("mode", [Mode.BACKGROUND, pytest.param(Mode.BATCH, marks=pytest.mark.full)])
-@each_seed
+@pytest.mark.parametrize(
+    ("on", "mode", "seed"),
+    on_both(
+        product([Mode.BACKGROUND], SEEDS),
+        [*product([Mode.BATCH], SEEDS), *product([Mode.BACKGROUND, Mode.BATCH], MORE_SEEDS)],
+    ),
+)
 def test_3_an_answer_of_the_last_minute_is_found_by_the_poll_after_the_deadline(
     on: str, mode: Mode, seed: int, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,18 +12,13 @@ from ramet.pipelines.llm.pricing.prices import reserve_amount
 from ramet.pipelines.llm.providers.base import Mode
 from ramet.store.errors import StoreBusy
 from tests.pipelines.llm.running.conftest import DEAR, question
-from tests.pipelines.llm.scenarios.world import SLOT_SECONDS, Set, World, play
-from tests.simulation.database import SIMULATED
+from tests.pipelines.llm.scenarios.world import SLOT_SECONDS, Set, World, on_both, play
 
 PRICE_OF_ONE = 10 * 1_000 + 5 * 2_000
 TEXTS = [f"q{number}" for number in range(25)]
 FEW = 5
 
-on_each = pytest.mark.parametrize("on", sorted(SIMULATED))
-each_mode = pytest.mark.parametrize("mode", list(Mode))
-each_seed = pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 40))]
-)
+each = pytest.mark.parametrize(("on", "mode", "seed"), on_both(product(Mode, (0, 1)), product(Mode, range(2, 40))))
 
 
 async def all_is_well(world: World) -> None:
@@ -47,9 +43,7 @@ async def all_is_well(world: World) -> None:
 # --- 6: a failing database update
 
 
-@on_each
-@each_mode
-@each_seed
+@each
 def test_6_updates_that_fail_lose_no_item(on: str, mode: Mode, seed: int, tmp_path: Path) -> None:
     async def story(world: World) -> None:
         await world.submit(TEXTS)
@@ -65,7 +59,7 @@ def test_6_updates_that_fail_lose_no_item(on: str, mode: Mode, seed: int, tmp_pa
     play(Set(on, mode, seed, settings={"limits.invocation_items": FEW}), tmp_path, story)
 
 
-@on_each
+@pytest.mark.parametrize("on", [pytest.param("postgres", marks=pytest.mark.full), "sqlite"])
 def test_6_while_the_update_of_answers_fails_items_are_kept_and_the_others_wait(on: str, tmp_path: Path) -> None:
     async def story(world: World) -> None:
         until = world.clock.now() + 3_600.0
@@ -86,9 +80,7 @@ def test_6_while_the_update_of_answers_fails_items_are_kept_and_the_others_wait(
 # --- 7: a crash in mid-run
 
 
-@on_each
-@each_mode
-@each_seed
+@each
 def test_7_what_a_crash_leaves_is_taken_up_again(on: str, mode: Mode, seed: int, tmp_path: Path) -> None:
     async def story(world: World) -> None:
         await world.submit(TEXTS)

@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import random
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 from unittest.mock import patch
+
+import pytest
 
 from ramet import Client, Task
 from ramet.engine.worker import Worker
@@ -47,6 +49,18 @@ LOOK_SECONDS = 60.0
 """How often loops look that find nothing, most of the time. Bells wake them in between."""
 ENOUGH_SECONDS = 80 * 3_600.0
 """Whatever happens, every job has ended by then."""
+
+
+def on_both(some: Iterable[Sequence[Any]], more: Iterable[Sequence[Any]] = ()) -> list[Any]:
+    """Parameters: each database with each of these. A server is ten times as slow: all but its first is ``full``."""
+    found: list[Any] = []
+    for number, values in enumerate(some):
+        found += [
+            pytest.param("postgres", *values, marks=[pytest.mark.full] if number else []),
+            pytest.param("sqlite", *values),
+        ]
+    found += [pytest.param(on, *values, marks=pytest.mark.full) for values in more for on in sorted(SIMULATED)]
+    return found
 
 
 class StepClock(VirtualClock):
