@@ -31,6 +31,7 @@ class Items:
         self.ended: list[int] = []
         self.go_on = asyncio.Event()
         self.told: list[Invocation] = []
+        self.polls: list[Context] = []
 
         @self.app.task("item", pulled=True)
         async def one(ctx: Context, n: int) -> None:
@@ -40,6 +41,7 @@ class Items:
 
         @self.app.task("poll")
         async def poll(ctx: Context) -> Outcome | None:
+            self.polls.append(ctx)
             told = await ctx.invoke([one], concurrency=2)
             self.told.append(told)
             return ctx.continue_later() if told.left else None
@@ -73,6 +75,7 @@ async def test_a_worker_that_drains_lets_what_runs_end_and_takes_no_more(items: 
     async with working(items.app, client) as worker:
         await until(lambda: len(items.began) == 2, "two items run")
         worker.drain()
+        await until(lambda: items.polls[0].draining, "the poll knows")
         items.go_on.set()
         await until(lambda: worker.in_hand == 0, "the poll ends")
     assert items.told == [Invocation(2, 2, left=True)]

@@ -18,6 +18,7 @@ from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_session import PostgresSession
 from ramet.store.sqlite import SqliteStore
 from ramet.store.sqlite_session import Hook, SqliteSession
+from tests.comparable import comparable
 from tests.postgres import used
 
 Clock = Callable[[], float]
@@ -105,10 +106,15 @@ class ServerStore(PostgresStore):
     def dump(self) -> list[str]:
         """Everything in the database, but for who wrote it."""
         tables = self.rows(
-            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') "
-            "AND relname <> 'ramet_writers' ORDER BY 1"
+            "SELECT relname, ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 "
+            "AND NOT attisdropped ORDER BY attnum) FROM pg_class c WHERE relnamespace = 'public'::regnamespace "
+            "AND relkind IN ('r', 'p') AND relname <> 'ramet_writers' ORDER BY 1"
         )
-        return [f"{name} {row}" for (name,) in tables for row in sorted(map(repr, self.rows(f"TABLE {name}")))]
+        return [
+            f"{name} {row}"
+            for name, columns in tables
+            for row in comparable(name, columns, self.rows(f"TABLE {name}")).rows
+        ]
 
     def close_now(self) -> None:
         super().close_now()
