@@ -18,7 +18,7 @@ from ramet.web.pages.acting import back_to
 from tests.web.acted_app import app, crawl
 from tests.web.visiting import visiting
 
-HOSTILE = "<img src=x onerror=alert(1)>\"'&{{7*7}}"
+HOSTILE = "<img src=x onerror=alert(1)>\"'&{{7919*6101}}"
 
 
 async def ask(client: Client, name: str, /, **fields: str) -> tuple[int, str]:

@@ -78,7 +78,7 @@ async def _walk(made: World, at: httpx.AsyncClient) -> None:
         assert answer.status_code == 200, address
         assert "<script>alert" not in answer.text, address
         assert "<b>&amp;" not in answer.text, address
-        assert ("7*7" in answer.text) == ("alert(1)" in answer.text), f"{address}: no text is a template"
+        assert ("7919*6101" in answer.text) == ("alert(1)" in answer.text), f"{address}: no text is a template"
         todo += links(answer.text)
     assert {"/lineages", "/tasks", "/explain", "/costs", AT_ODD, "/lineages/?tracking_id=.."} <= seen
 
