@@ -76,6 +76,11 @@ class Load:
         await self.submit(3)
         for _ in range(WORKERS):
             self.start_worker()
+        # One that finds no server when it starts says so and ends; here it is about those that are at work.
+        await self._all_serve()
+
+    async def _all_serve(self) -> None:
+        await until(lambda: all(READY in worker.log for worker in self.workers), "every worker serves")
 
     def start_worker(self) -> None:
         """One more."""
@@ -155,7 +160,7 @@ class Load:
         async with app.client(self.direct) as client:
             await until(lambda: self._drained(client), "everything has ended")
             # One that was started last may not listen to signals yet.
-            await until(lambda: all(READY in worker.log for worker in self.workers), "every worker serves")
+            await self._all_serve()
             for worker in self.workers:
                 worker.send(signal.SIGTERM)
             for worker in self.workers:
