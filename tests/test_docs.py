@@ -256,6 +256,24 @@ def test_a_command_or_option_that_does_not_exist_is_found(line: str) -> None:
     assert unknown_words(words) != []
 
 
+def without_json(found: click.Command, name: str = "") -> Iterator[str]:
+    """Commands, by their words, that cannot answer in JSON."""
+    if isinstance(found, click.Group):
+        for word in found.list_commands(click.Context(found)):
+            below = found.get_command(click.Context(found), word)
+            assert below is not None
+            yield from without_json(below, f"{name} {word}".strip())
+    elif not any("--json" in param.opts for param in found.params):
+        yield name
+
+
+def test_the_readme_says_which_commands_have_no_json() -> None:
+    said = re.search(r"All but (.*?) take `--json`", text_of(README))
+    assert said is not None
+    named = {word for word in re.findall(r"`([^`]+)`", said[1]) if word != "work"}
+    assert named | {"wiki work", "llm work", "jobs work"} == set(without_json(command_line))
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     headings = set(re.findall(r"^### `(\w+)`$", text_of(generate_reference.PAGE), flags=re.MULTILINE))
     assert headings == set(ramet.__all__)
