@@ -23,6 +23,7 @@ from ramet.store.base import Claimed, Settlement, Store
 from ramet.store.postgres import PostgresStore
 from ramet.store.sqlite import SqliteStore
 from tests.conformance.backends import BACKENDS, Backend, SqliteBackend
+from tests.postgres import used
 from tests.world import SettableClock, World, failing, settlement
 
 LIMITS = MonitorLimits(
@@ -131,6 +132,7 @@ def steps_of_sqlite(backend: Backend, clock: SettableClock) -> Iterator[tuple[St
 def rows_of_postgres(backend: Backend, clock: SettableClock) -> Iterator[tuple[Store, Counter[str]]]:
     """A store, and the rows and index entries that its connections read, by table, once it is closed."""
     rows: Counter[str] = Counter()
+    used.leave(backend.address)
     with psycopg.connect(backend.address, autocommit=True) as looking:
         _wait_until_alone(looking)
         looking.execute("VACUUM ANALYZE")  # Entries of rows that are gone are the server's to clear away.

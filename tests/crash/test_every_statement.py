@@ -8,6 +8,7 @@ is thrown away, the file opened again, and the run goes on to the end.
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,13 +21,14 @@ import pytest
 from ramet.store.errors import StoreError
 from ramet.store.postgres_session import PostgresSession
 from ramet.store.sqlite_session import SqliteSession
-from tests.crash import office
+from tests.crash import office, runs
 from tests.crash.runs import Counts, Ended, Point, PostgresRun, Run, SqliteRun
 from tests.postgres import used
 
-PARTS, PARTS_FULL = 12, 40
-SHARE = {"postgres": 48, "sqlite": 1}
-"""One in so many points is tried in the shorter run: a statement that goes to a server costs ten times as much."""
+PARTS, PARTS_FULL = 6, 40
+SHARE = {"postgres": 12, "sqlite": 1}
+"""One in so many kinds is tried in the shorter run: a statement that goes to a server costs ten times as much."""
+MADE_OR_READ = re.compile(r"CREATE (?:UNIQUE )?\w+|(?:SELECT|WITH)\b.*?\bFROM (\w+)", re.DOTALL)
 RUNS: dict[str, type[Run]] = {"postgres": PostgresRun, "sqlite": SqliteRun}
 STEPS = {"end", "attempt 3", "dug", "one", "two", "three"}
 STEPS |= {"chain 0", "chain 1", "chain 2", "snooze 0", "snooze 1", "snooze 2"}
@@ -94,12 +96,26 @@ def reference(on: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Counts
         return counts, whole.ended()
 
 
-def chosen(counts: Counts, *, every: bool) -> list[Point]:
-    """Every occurrence of every statement, or of each its first, its middle and its last."""
+def every(counts: Counts) -> list[Point]:
+    """Before and after every occurrence of every statement."""
+    return [Point(sql, occurrence, when) for (sql, when), count in counts.items() for occurrence in range(1, count + 1)]
+
+
+def one_of_each_kind(counts: Counts) -> list[Point]:
+    """Each statement that writes is a kind, all that read first from one table are, and all that make an index.
+
+    In turn before and after it, and its first, its middle and its last occurrence.
+    """
+    kinds: dict[str, list[str]] = {}
+    for sql in dict.fromkeys(sql for sql, _ in counts):
+        found = MADE_OR_READ.match(sql.strip())
+        kinds.setdefault(found.expand(r"\1") or found[0] if found else sql, []).append(sql)
     points = []
-    for (sql, when), count in counts.items():
-        occurrences = range(1, count + 1) if every else sorted({1, (count + 1) // 2, count})
-        points += [Point(sql, occurrence, when) for occurrence in occurrences]
+    for number, alike in enumerate(kinds.values()):
+        sql = alike[number % len(alike)]
+        when = "after" if number % 2 and (sql, "after") in counts else "before"  # There is no after when it fails.
+        count = counts[(sql, when)]
+        points.append(Point(sql, (1, (count + 1) // 2, count)[number // 2 % 3], when))
     return points
 
 
@@ -136,7 +152,7 @@ def test_a_crash_at_any_kind_of_statement_loses_nothing_and_does_nothing_twice(
     on: str, part: int, reference: tuple[Counts, Ended], tmp_path: Path
 ) -> None:
     counts, ended = reference
-    for number, point in enumerate(chosen(counts, every=False)[part * SHARE[on] :: PARTS * SHARE[on]]):
+    for number, point in enumerate(one_of_each_kind(counts)[part * SHARE[on] :: PARTS * SHARE[on]]):
         survive(on, tmp_path / str(number), point, ended)
 
 
@@ -146,7 +162,7 @@ def test_a_crash_at_every_statement_loses_nothing_and_does_nothing_twice(
     on: str, part: int, reference: tuple[Counts, Ended], tmp_path: Path
 ) -> None:
     counts, ended = reference
-    for number, point in enumerate(chosen(counts, every=True)[part::PARTS_FULL]):
+    for number, point in enumerate(every(counts)[part::PARTS_FULL]):
         survive(on, tmp_path / str(number), point, ended)
 
 
@@ -172,5 +188,6 @@ def test_without_transactions_a_crash_does_harm_and_is_found(
     counts, ended = reference
     [sql] = [sql for sql, when in counts if sql.startswith(beginning) and when == "before"][:1]
     _without_transactions(on, monkeypatch.setattr)
+    monkeypatch.setattr(runs, "SEASON_SECONDS", runs.SEASON_SECONDS / 8)  # What is lost is not waited for as long.
     with pytest.raises((AssertionError, StoreError, TimeoutError)):
         survive(on, tmp_path / "harmed", Point(sql, 1, "before"), ended)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import psycopg
 
@@ -69,7 +70,8 @@ END $$;
 """What a new database remembers of itself."""
 
 _unused: list[str] = []
-_kept: set[str] = set()
+_kept: dict[str, psycopg.Connection[tuple[Any, ...]]] = {}
+"""Each with the connection that renews it: what a new one learns about the tables takes longer than what it does."""
 
 
 def take() -> str:
@@ -80,11 +82,11 @@ def take() -> str:
     if isinstance(databases(), NamedDatabase):
         return url
     PostgresStore(url, inline=True).close_now()  # Fences of a copy have a beginning of their own.
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(NEW.encode())
+    connection = _connected(url)
+    connection.execute(NEW.encode())
     if not _kept:
         atexit.register(_drop_all)
-    _kept.add(url)
+    _kept[url] = connection
     return url
 
 
@@ -96,8 +98,15 @@ def give_back(url: str, *, anew: bool = False) -> None:
     if url in _kept and _renewed(url, anew):
         _unused.append(url)
     else:
-        _kept.discard(url)
+        if url in _kept:
+            _kept.pop(url).close()
         databases().drop(url)
+
+
+def leave(url: str) -> None:
+    """Nobody but the test is connected to it from now on, and the server counts nothing for anybody else."""
+    if url in _kept:
+        _kept[url].close()
 
 
 @contextlib.contextmanager
@@ -110,20 +119,33 @@ def database(*, anew: bool = False) -> Iterator[str]:
         give_back(url, anew=anew)
 
 
+def _connected(url: str) -> psycopg.Connection[tuple[Any, ...]]:
+    return psycopg.connect(url, autocommit=True)
+
+
 def _renewed(url: str, anew: bool) -> bool:
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-        )
-        try:
-            return connection.execute("SELECT unused.renew(%s)", (anew,)).fetchone() == (True,)
-        except psycopg.errors.InsufficientPrivilege:
-            return False  # Only a superuser may leave foreign keys aside; others make a database for every test.
+    try:
+        return _renew(_kept[url], anew)
+    except psycopg.OperationalError:  # The test ended it, or wanted to be alone.
+        _kept[url].close()
+        _kept[url] = _connected(url)
+        return _renew(_kept[url], anew)
+
+
+def _renew(connection: psycopg.Connection[tuple[Any, ...]], anew: bool) -> bool:
+    connection.execute(
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+    )
+    try:
+        return connection.execute("SELECT unused.renew(%s)", (anew,)).fetchone() == (True,)
+    except psycopg.errors.InsufficientPrivilege:
+        return False  # Only a superuser may leave foreign keys aside; others make a database for every test.
 
 
 def _drop_all() -> None:
     """On a server of its own they would end with it; somebody's server must not keep them."""
-    for url in _kept:
+    for url, connection in _kept.items():
+        connection.close()
         with contextlib.suppress(ServerError, psycopg.Error):
             databases().drop(url)
