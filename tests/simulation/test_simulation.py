@@ -25,7 +25,7 @@ STORMY = {"postgres": [14], "sqlite": [11, 12, 14, 15]}
 """Seeds in which, together, everything happens that can."""
 MANY_EVENTS = 21
 """A seed with many events, which takes long on a server."""
-SOME_EVENTS = 6
+SOME_EVENTS = 5
 
 on_each = pytest.mark.parametrize("on", sorted(SIMULATED))
 on_a_seed = pytest.mark.parametrize(
