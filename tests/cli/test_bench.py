@@ -38,9 +38,18 @@ PATHS = set(
     ).split()
 )
 SMALL = Size(
-    tasks=200, repeats=1, levels=2, waiting=5_000, samples=3, pinned=Phases(2, 1, 1),
+    tasks=200, repeats=1, levels=2, waiting=1_000, samples=3, pinned=Phases(1, 0.5, 0.5),
     paths=Sizes(waiting=300, crowd=200, drained=200, drains=1, children=700, window=50),
 )  # fmt: skip
+
+
+def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a quick run measure next to nothing."""
+    monkeypatch.setattr(bench, "QUICK", SMALL)
+    monkeypatch.setattr(bench_backlog, "BATCH", 100)
+    monkeypatch.setattr(bench_backlog, "SMALL_BACKLOG", 1_000)
+    monkeypatch.setattr(bench_backlog, "SMALL_LINEAGE", 100)
+    monkeypatch.setattr(bench_pinned, "BACKLOG", 1_500)
 
 
 def columns(connection: sqlite3.Connection, table: str) -> list[str]:
@@ -93,7 +102,7 @@ def test_the_engine_is_measured_with_its_handler_process(tmp_path: Path) -> None
 
 
 def test_the_report_has_its_published_names(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(bench, "QUICK", SMALL)
+    make_small(monkeypatch)
     result = cli.run("bench", "--quick", "--json", "--folder", str(tmp_path), database=False)
     assert result.exit_code == 0
     found = json.loads(result.stdout)

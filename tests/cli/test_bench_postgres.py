@@ -9,11 +9,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from ramet.cli import bench, bench_app, bench_bare_postgres
+from ramet.cli import bench_app, bench_bare_postgres
 from ramet.cli.bench_places import PostgresPlace, Spot
 from ramet.store.server_databases import connect
 from tests.cli.conftest import Cli
-from tests.cli.test_bench import PUBLISHED, SMALL, assert_paths
+from tests.cli.test_bench import PUBLISHED, assert_paths, make_small
 from tests.postgres.servers import databases
 
 TABLES = ("tasks", "live", "identities", "attempts")
@@ -55,7 +55,7 @@ def left_behind() -> int:
 
 
 def test_a_server_is_measured_as_a_file_is_and_left_as_it_was(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "QUICK", SMALL)
+    make_small(monkeypatch)
     result = cli.run("bench", "--quick", "--json", "--db", databases().url, database=False)
     assert result.exit_code == 0
     found = json.loads(result.stdout)

@@ -7,6 +7,7 @@ import pytest
 from ramet.model import events as ev
 from ramet.store.session import LOOKS_MAX
 from tests.paths.desk import Desk, on
+from tests.paths.histories import batches
 from tests.world import LEASE_SECONDS
 
 SKIPPED = ("skipped", "dependency_failed: first")
@@ -223,14 +224,16 @@ async def test_a_path_with_many_behind_it_is_freed_in_batches(desk: Desk) -> Non
     assert await desk.rows("ramet_path_waves") == 0
 
 
-async def test_many_are_skipped_and_revived_in_batches(desk: Desk) -> None:
-    names = [f"child{number:04}" for number in range(1_201)]
-    await desk.submit(on("parent", "doc1"), *(on(name, "doc1", name) for name in names))
-    await desk.start()
-    await desk.fail("parent")
-    await desk.rest()
-    [(skipped,)] = await desk.store.read("SELECT COUNT(*) FROM ramet_tasks WHERE state = 'skipped'")
-    assert skipped == 1_201
-    await desk.revive("parent")
-    await desk.rest()
-    assert await desk.order() == [["parent"], names]
+@pytest.mark.parametrize(("looks", "many"), [(40, 97), pytest.param(LOOKS_MAX, 1_201, marks=pytest.mark.full)])
+async def test_many_are_skipped_and_revived_in_batches(desk: Desk, looks: int, many: int) -> None:
+    names = [f"child{number:04}" for number in range(many)]
+    with batches(looks):
+        await desk.submit(on("parent", "doc1"), *(on(name, "doc1", name) for name in names))
+        await desk.start()
+        await desk.fail("parent")
+        await desk.rest()
+        [(skipped,)] = await desk.store.read("SELECT COUNT(*) FROM ramet_tasks WHERE state = 'skipped'")
+        assert skipped == many
+        await desk.revive("parent")
+        await desk.rest()
+        assert await desk.order() == [["parent"], names]
