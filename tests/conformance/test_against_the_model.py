@@ -336,7 +336,7 @@ def event_of(what: str, fence: int) -> ev.Event:
 
 
 SOME = settings(
-    max_examples=60, stateful_step_count=50, derandomize=True, deadline=None, database=None,
+    max_examples=30, stateful_step_count=50, derandomize=True, deadline=None, database=None,
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
@@ -354,7 +354,7 @@ def test_the_store_does_what_the_plain_model_does_in_many_more_histories() -> No
 
 def _is_found() -> bool:
     """Whether the comparison fails. Without shrinking: the first difference will do."""
-    quick = settings(SOME, max_examples=600, phases=(Phase.generate,))
+    quick = settings(SOME, max_examples=300, phases=(Phase.generate,))
     try:
         run_state_machine_as_test(StoreAndModel, settings=quick)
     except Exception:

@@ -17,7 +17,7 @@ class ServerAndModel(StoreAndModel):
 
 
 def test_the_store_does_what_the_plain_model_does() -> None:
-    run_state_machine_as_test(ServerAndModel, settings=settings(SOME, max_examples=6))
+    run_state_machine_as_test(ServerAndModel, settings=settings(SOME, max_examples=3))
 
 
 @pytest.mark.full

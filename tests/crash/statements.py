@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -46,13 +47,18 @@ async def crash_everywhere(
     check: Callable[[Ticking], Awaitable[None]],
 ) -> int:
     """Prepare a database, crash ``act`` at its first statement, open the file again, act once more and check; then the
-    same with a crash at the second statement, and so on to the last. Returns how many places there were."""
+    same with a crash at the second statement, and so on to the last. Returns how many places there were.
+
+    It is prepared once: each crash has a copy of the file.
+    """
+    began = SettableClock()
+    whole = Ticking(SqliteStore(folder / "whole.db", clock=began, inline=True), began)
+    await prepare(whole)
+    whole.store.close_now()
     for place in _count_up():
         path = folder / f"crash{place}.db"
-        clock = SettableClock()
-        whole = Ticking(SqliteStore(path, clock=clock, inline=True), clock)
-        await prepare(whole)
-        whole.store.close_now()
+        shutil.copy(folder / "whole.db", path)
+        clock = SettableClock(began.now)
         fuse = Fuse()
         store = SqliteStore(path, clock=clock, inline=True, hook=fuse)
         fuse.count, fuse.at = 0, place

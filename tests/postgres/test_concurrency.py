@@ -70,7 +70,7 @@ async def stores(postgres_url: str) -> Any:
         await store.close()
 
 
-@pytest.mark.parametrize("steps", [80, pytest.param(600, marks=pytest.mark.full)])
+@pytest.mark.parametrize("steps", [40, pytest.param(600, marks=pytest.mark.full)])
 async def test_whoever_collides_with_whom_everything_told_is_there(
     postgres_url: str, stores: list[Store], steps: int
 ) -> None:
@@ -93,7 +93,7 @@ def deadlocks(address: str) -> int:
         return int(count)
 
 
-@pytest.mark.parametrize("steps", [80, pytest.param(600, marks=pytest.mark.full)])
+@pytest.mark.parametrize("steps", [40, pytest.param(600, marks=pytest.mark.full)])
 async def test_connections_that_are_cut_make_no_answer_wrong(
     postgres_url: str, stores: list[Store], steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
