@@ -110,17 +110,20 @@ def check_equal(found: dict[str, list[Any]], expected: dict[str, list[Any]]) -> 
         assert found[name] == rows, name
 
 
-def test_sixty_articles_killed_ten_times_end_in_the_same_graph(tmp_path: Path) -> None:
-    world = str(write_world(tmp_path / "world.jsonl", articles=90))
+@pytest.mark.parametrize(("articles", "times"), [(24, 4), pytest.param(60, KILLS, marks=pytest.mark.full)])
+def test_an_expansion_that_is_killed_many_times_ends_in_the_same_graph(
+    tmp_path: Path, articles: int, times: int
+) -> None:
+    world = str(write_world(tmp_path / "world.jsonl", articles=articles * 3 // 2))
     calm, killed = tmp_path / "calm", tmp_path / "killed"
     for folder in (calm, killed):
         folder.mkdir()
     more = ("--embed", "hashing", "--concurrency", "4")
-    finish(command(calm, world, 60, *more))
-    arguments = command(killed, world, 60, *more)
-    assert kill_and_resume(arguments, killed, moments_until(progress(calm), KILLS, seed=20)) > KILLS // 2
+    finish(command(calm, world, articles, *more))
+    arguments = command(killed, world, articles, *more)
+    assert kill_and_resume(arguments, killed, moments_until(progress(calm), times, seed=20)) > times // 2
     expected = what_is_left(calm)
-    assert len(expected["articles"]) == 60
+    assert len(expected["articles"]) == articles
     check_equal(what_is_left(killed), expected)
 
 

@@ -22,7 +22,7 @@ def saved(openings: int, folder: Path) -> None:
 
 @pytest.mark.crash
 def test_after_kill_9_in_the_middle_the_same_rows_are_saved(tmp_path: Path) -> None:
-    saved(300, tmp_path)
+    saved(120, tmp_path)
 
 
 @pytest.mark.crash

@@ -8,6 +8,7 @@ import pytest
 
 from ramet.pipelines.jobs.choosing import switched_off
 from ramet.pipelines.jobs.kinds import LISTING, SCRAPE, SOURCE_RESOURCE
+from tests.conformance.backends import BACKENDS
 from tests.pipelines.jobs.running.conftest import EAGER, Desk
 from tests.pipelines.jobs.world.boards import Board
 from tests.pipelines.jobs.world.messages import html, json_reply
@@ -31,9 +32,17 @@ async def source(desk: Desk, kind: str = "greenhouse", count: int = 3, **more: A
     return f"{kind}:acme", board
 
 
+KINDS = ("greenhouse", "ashby", "workable", "recruitee", "personio", "teamtailor", "breezy", "lever", "smartrecruiters")
+
+
 @pytest.mark.parametrize(
-    "kind",
-    ["greenhouse", "ashby", "workable", "recruitee", "personio", "teamtailor", "breezy", "lever", "smartrecruiters"],
+    ("backend", "kind"),
+    [
+        pytest.param(on, kind, marks=[pytest.mark.full] if on == "postgres" and kind != KINDS[0] else [])
+        for on in sorted(BACKENDS)
+        for kind in KINDS
+    ],
+    indirect=["backend"],
 )
 async def test_all_of_a_board_becomes_listings_once(desk: Desk, kind: str) -> None:
     count = 120 if kind in ("lever", "smartrecruiters") else 3

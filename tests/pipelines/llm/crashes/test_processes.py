@@ -26,7 +26,6 @@ from tests.faults.money_watch import seen, watch, wrong_now
 from tests.invariants import violations
 from tests.pipelines.llm.running.conftest import DEAR, MODEL, asked
 
-WORKERS = 8
 QUICK = {
     "worker.lease_seconds": 6.0,
     "worker.heartbeat_seconds": 1.0,
@@ -47,8 +46,8 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend
 class Run:
     """Workers on one database, and the server that they ask."""
 
-    def __init__(self, address: str, folder: Path, server: StandIn) -> None:
-        self.address, self.folder, self.server = address, folder, server
+    def __init__(self, address: str, folder: Path, server: StandIn, pollers: int) -> None:
+        self.address, self.folder, self.server, self.pollers = address, folder, server, pollers
         self.workers: list[WorkerProcess] = []
         self.polls = 0
 
@@ -73,7 +72,7 @@ class Run:
         live = await client.read(
             "SELECT COUNT(*) FROM ramet_lineages WHERE ended_at IS NULL AND tracking_id LIKE ?", ("slot-%",)
         )
-        for _ in range(WORKERS // 2 - int(live[0][0])):
+        for _ in range(self.pollers - int(live[0][0])):
             self.polls += 1
             await client.submit(pipeline.poll, {}, tracking_id=f"slot-{self.polls}")
         return not await client.read("SELECT 1 FROM ramet_lineages WHERE ended_at IS NULL AND tracking_id = 'llm-job'")
@@ -91,20 +90,20 @@ def running(run: Run) -> Iterator[Run]:
 
 @pytest.mark.crash
 @pytest.mark.parametrize(
-    ("items", "kills"),
+    ("items", "workers", "kills"),
     [
-        pytest.param(60, 4, id="60 items"),
-        pytest.param(2_000, 40, id="2,000 items", marks=[pytest.mark.full, pytest.mark.timeout(1_800)]),
+        pytest.param(30, 3, 3, id="30 items"),
+        pytest.param(2_000, 8, 40, id="2,000 items", marks=[pytest.mark.full, pytest.mark.timeout(1_800)]),
     ],
 )
 async def test_killed_workers_leave_books_that_are_the_servers_journal(
-    items: int, kills: int, database: Backend, tmp_path: Path
+    items: int, workers: int, kills: int, database: Backend, tmp_path: Path
 ) -> None:
     chance = random.Random(items)
     script = Script(queued_polls=0, running_polls=1, latency_seconds=0.05)
     async with pipeline.app.client(database.address) as client:
-        with StandIn(script) as server, running(Run(database.address, tmp_path, server)) as run:
-            await begin(client, run, items)
+        with StandIn(script) as server, running(Run(database.address, tmp_path, server, max(2, workers // 2))) as run:
+            await begin(client, run, items, workers)
             for kill in range(1, kills + 1):
                 target = kill * items // (kills + 1)
 
@@ -119,7 +118,7 @@ async def test_killed_workers_leave_books_that_are_the_servers_journal(
         assert await violations(client.store) == []
 
 
-async def begin(client: Client, run: Run, items: int) -> None:
+async def begin(client: Client, run: Run, items: int, workers: int) -> None:
     await client.ensure_tables()
     for name, value in QUICK.items():
         await client.settings.set(name, value)
@@ -128,7 +127,7 @@ async def begin(client: Client, run: Run, items: int) -> None:
     )
     await submit_job(client, "job", asked([f"question {n}" for n in range(items)]), settings, max_cost=JOB_MAX)
     await asyncio.to_thread(watch, run.address)
-    for _ in range(WORKERS):
+    for _ in range(workers):
         run.start_worker()
 
 

@@ -22,7 +22,7 @@ from tests.pipelines.llm.crashes.lives import Fuse, live, season, world
 
 MODES = list(Mode)
 STORES = ["postgres", "sqlite"]
-FEW = {"postgres": 3, "sqlite": 12}
+FEW = {"postgres": 2, "sqlite": 6}
 """Moments of the shorter form in each mode: one on a server costs more."""
 PARTS_FULL = 8
 
@@ -69,7 +69,7 @@ async def test_a_crash_loses_nothing_asks_nothing_twice_and_leaves_the_books_rig
 ) -> None:
     heard = (await survive(on, mode, tmp_path / "whole")).heard
     chosen = random.Random(f"{on} {mode}")
-    moments = chosen.sample(around_commits(heard), FEW[on]) + chosen.sample(range(1, len(heard) + 1), FEW[on] // 3)
+    moments = chosen.sample(around_commits(heard), FEW[on]) + chosen.sample(range(1, len(heard) + 1), FEW[on] // 2)
     await survive_all(on, mode, tmp_path / "again", moments)
 
 

@@ -36,7 +36,6 @@ for module in ("httpcore2", "ladybug"):
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
 
-MANY = pytest.param(12, marks=pytest.mark.full)
 KINDS_LIVE = "SELECT DISTINCT kind FROM ramet_live"
 
 
@@ -75,7 +74,7 @@ def begin(database: str, folder: Path, wiki: MediaWiki) -> None:
     asyncio.run(submitted())
 
 
-@pytest.mark.parametrize("kills", [2, MANY])
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.full)])
 def test_two_processes_on_a_file_killed_at_random_end_in_the_same_graph(
     calm: Path, troubled: Path, mediawiki: MediaWiki, kills: int
 ) -> None:
@@ -94,7 +93,8 @@ def test_two_processes_on_a_file_killed_at_random_end_in_the_same_graph(
     check_equal(database, troubled, calm)
 
 
-@pytest.mark.parametrize("kills", [3, MANY])
+@pytest.mark.full
+@pytest.mark.parametrize("kills", [3, 12])
 def test_three_processes_on_a_server_killed_at_random_end_in_the_same_graph(
     calm: Path, troubled: Path, mediawiki: MediaWiki, postgres_url: str, kills: int
 ) -> None:
@@ -122,7 +122,7 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
 
 
-def test_a_server_that_restarts_in_the_middle_loses_nothing(
+def test_one_that_is_killed_and_a_server_that_restarts_in_the_middle_lose_nothing(
     calm: Path, troubled: Path, mediawiki: MediaWiki, cluster: Cluster
 ) -> None:
     database = cluster.create_database()
@@ -130,9 +130,11 @@ def test_a_server_that_restarts_in_the_middle_loses_nothing(
     half = progress(str(calm / DATABASE)) // 2
     with crew_of(database, troubled, crew_commands(database)) as crew:
         crew.start()
+        crew.kill_at_random(("first", "second"), [half // 2], random.Random(half))
         crew.wait(lambda: progress(database) >= half, "half of it")
         cluster.restart()
         crew.wait(crew.ended, "the end")
+        assert crew.kills == 1
     check_equal(database, troubled, calm)
 
 

@@ -30,7 +30,7 @@ async def test_every_title_of_a_wiki_ends_with_the_right_reason(
 
 
 def refuses_and_breaks(wiki: MediaWiki) -> None:
-    wiki.faults(**{"429": 2, "503": 1, "503_without_time": 2, "500": 3, "slow_ms": 200})
+    wiki.faults(**{"429": 2, "503": 1, "503_without_time": 2, "500": 3, "slow_ms": 50})
 
 
 def lags(wiki: MediaWiki) -> None:
