@@ -116,7 +116,8 @@ async def test_an_item_that_is_cancelled_is_told_and_the_others_go_on(items: Ite
     assert items.told == [Invocation(3, 2, left=False)]
 
 
-async def test_whatever_statement_a_process_dies_at_no_cycle_claims_more_than_its_bound() -> None:
+@pytest.mark.parametrize("every", [10, pytest.param(3, marks=pytest.mark.full)])
+async def test_whatever_statement_a_process_dies_at_no_cycle_claims_more_than_its_bound(every: int) -> None:
     limits = Limits(invocation_items=3, max_chain_depth=1)
     ends: list[int] = []
     app = App(tables=[BEGAN])
@@ -145,7 +146,7 @@ async def test_whatever_statement_a_process_dies_at_no_cycle_claims_more_than_it
         assert await client.read("SELECT COUNT(DISTINCT n), COUNT(*) FROM began") == [(done, done)]
         assert [task.state async for task in client.all_tasks(kind="poll")] == ["success"]
 
-    assert await crash_everywhere(app, season, check, every=3) > 20
+    assert await crash_everywhere(app, season, check, every=every) > 60 // every
     # What a dead process had noted and not claimed is lost for its link: fewer may be done, never more.
     assert (ends[0], max(ends)) == (6, 6)
 

@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import Iterator
 
 import pytest
 
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_bulk import looked_up
 from ramet.store.postgres_session import connect
+from tests.postgres.servers import databases
 from tests.postgres.test_plans import VERBS, Recorded
 from tests.store.path_scenario import crowd, run_paths, written
 from tests.world import SettableClock, World, settlement
 
 
-@pytest.fixture
-async def recorded(postgres_url: str) -> AsyncIterator[Recorded]:
+@pytest.fixture(scope="module")
+def recorded() -> Iterator[Recorded]:
     """Every distinct statement of the scenario; the statistics are those of thousands who stand in line."""
+    url = databases().create()
+    try:
+        statements = asyncio.run(ran(url))
+        with connect(url) as connection:
+            yield Recorded(connection, [sql for sql in statements if sql.split()[0] in VERBS])
+    finally:
+        databases().drop(url)
+
+
+async def ran(url: str) -> dict[str, None]:
+    """Run the scenario."""
     statements: dict[str, None] = {}
     clock = SettableClock()
-    store = PostgresStore(postgres_url, clock=clock, inline=True, hook=lambda when, sql: statements.setdefault(sql))
+    store = PostgresStore(url, clock=clock, inline=True, hook=lambda when, sql: statements.setdefault(sql))
     world = World(store, clock)
     await crowd(world, 3_000)
-    with connect(postgres_url) as connection:
+    with connect(url) as connection:
         if connection.info.server_version < 160_000:
             pytest.skip("PostgreSQL explains statements without their parameters from version 16 on")
         connection.execute("ANALYZE")
     await run_paths(world)
-    with connect(postgres_url) as connection:
-        yield Recorded(connection, [sql for sql in statements if sql.split()[0] in VERBS])
     await store.close()
+    return statements
 
 
 def about_paths(recorded: Recorded) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import psycopg
@@ -16,6 +17,7 @@ from ramet.store.postgres_bulk import translated
 from ramet.store.postgres_session import connect
 from ramet.store.querying import counts
 from ramet.store.session import Session
+from tests.postgres.servers import databases
 from tests.store.scenario import run_everything
 from tests.store.test_query_plans import WHOLE
 from tests.world import SettableClock, World
@@ -56,13 +58,24 @@ class Recorded(NamedTuple):
         ]  # fmt: skip
 
 
-@pytest.fixture
-async def recorded(postgres_url: str) -> AsyncIterator[Recorded]:
+@pytest.fixture(scope="module")
+def recorded() -> Iterator[Recorded]:
     """Every distinct statement of a run through all verbs; the statistics are those of empty tables."""
+    url = databases().create()
+    try:
+        statements = asyncio.run(ran(url))
+        with connect(url) as connection:
+            yield Recorded(connection, [sql for sql in statements if sql.split()[0] in VERBS and "?" in sql])
+    finally:
+        databases().drop(url)
+
+
+async def ran(url: str) -> dict[str, None]:
+    """Run through all verbs."""
     statements: dict[str, None] = {}
     clock = SettableClock()
-    store = PostgresStore(postgres_url, clock=clock, inline=True, hook=lambda when, sql: statements.setdefault(sql))
-    with connect(postgres_url) as connection:
+    store = PostgresStore(url, clock=clock, inline=True, hook=lambda when, sql: statements.setdefault(sql))
+    with connect(url) as connection:
         if connection.info.server_version < 160_000:
             pytest.skip("PostgreSQL explains statements without their parameters from version 16 on")
         connection.execute("ANALYZE")
@@ -72,9 +85,8 @@ async def recorded(postgres_url: str) -> AsyncIterator[Recorded]:
          for name in names]
     )  # fmt: skip
     await run_everything(World(store, clock))
-    with connect(postgres_url) as connection:
-        yield Recorded(connection, [sql for sql in statements if sql.split()[0] in VERBS and "?" in sql])
     await store.close()
+    return statements
 
 
 async def test_no_statement_reads_a_whole_table_that_grows(recorded: Recorded) -> None:
