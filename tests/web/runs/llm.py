@@ -55,7 +55,9 @@ def _request(text: str) -> Request:
 async def ask(folder: Path, clock: TickingClock, name: str, max_cost: int) -> str:
     """Ask all questions in background mode until each has ended; the job's lineage."""
     script = Script(queued_polls=0, running_polls=1)
-    with StandIn(script) as server, patch.dict(os.environ, {"OPENAI_API_KEY": "none"}):
+    # Who waits for a rate's minute in its handler does so in real time: here all of them come back at the next slot.
+    at_the_next_slot = patch("ramet.pipelines.llm.calling.WAIT_HERE_SECONDS", 0.0)
+    with StandIn(script) as server, patch.dict(os.environ, {"OPENAI_API_KEY": "none"}), at_the_next_slot:
         async with fresh_client(pipeline.app, clock=clock, folder=folder) as client:
             settings = JobSettings(
                 provider="openai", mode=Mode.BACKGROUND, base_url=server.url, prices={MODEL: PRICE},
