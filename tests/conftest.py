@@ -76,6 +76,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.basetemp = folder.with_name(folder.name.removeprefix("popen-gw"))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    # Most of a million objects that live to the end: no collection of garbage needs to look at them again.
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     plugins = session.config.pluginmanager
     terminal = plugins.get_plugin("terminalreporter")
