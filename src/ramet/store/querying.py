@@ -83,17 +83,19 @@ def _sequence(session: Session, query: TaskQuery, limit: int) -> list[int]:
     return _by_lineage_or_state(session, query, limit)
 
 
-def _wide_filters(query: TaskQuery, table: str) -> tuple[str, list[Any]]:
-    """Conditions that hold on either table."""
-    conditions = [f"{table}.seq > ?"]
-    parameters: list[Any] = [query.after]
+def _wide_filters(query: TaskQuery, table: str, *, joined: bool = False) -> tuple[str, list[Any]]:
+    """Conditions that hold on either table; of a table that is ``joined`` those that the other one cannot tell."""
+    conditions, parameters = list[str](), list[Any]()
+    if not joined:
+        conditions.append(f"{table}.seq > ?")
+        parameters.append(query.after)
     if query.kind is not None:
         conditions.append(f"{table}.kind = ?")
         parameters.append(query.kind)
     if query.min_depth is not None:
         conditions.append(f"+{table}.spawn_depth >= ?")  # the walks below fix the depth themselves, in an index's order
         parameters.append(query.min_depth)
-    if query.tracking_id is not None:
+    if query.tracking_id is not None and not joined:
         conditions.append(f"{table}.tracking_id = ?")
         parameters.append(query.tracking_id)
     return " AND ".join(conditions), parameters
@@ -131,12 +133,15 @@ def _by_parent(session: Session, query: TaskQuery, limit: int) -> list[int]:
 def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list[int]:
     """The union of the hot table and of what has ended, each by walks of its own index in the order of numbers."""
     wanted = query.states or frozenset(TaskState)
-    where, parameters = _wide_filters(query, "t")
     seqs: list[int] = []
     for walk in _walks(session, query, wanted):
+        # Told of the lineage in both tables, a planner may begin with the wide one and read all of it.
+        where, parameters = _wide_filters(query, "t", joined=walk.of != "t")
         fixed, order, values = walk.stretch(query.after, session.compares_rows)
+        join = _WIDE if where and walk.of != "t" else ""
+        conditions = " AND ".join(filter(None, (*fixed, walk.more, where)))
         rows = session.rows(
-            f"SELECT t.seq FROM {walk.table}{walk.join} WHERE {fixed}{walk.more}{where} ORDER BY {order} LIMIT ?",
+            f"SELECT {walk.of}.seq FROM {walk.table}{join} WHERE {conditions} ORDER BY {order} LIMIT ?",
             (*values, *parameters, limit),
         )
         seqs += [row[0] for row in rows]
@@ -144,31 +149,30 @@ def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list
 
 
 class Walk(NamedTuple):
-    """A look at one stretch of an index, so that a page costs a page and not the table."""
+    """A stretch of an index that has the rows in the order of their numbers."""
 
     table: str
     of: str
-    """The alias whose numbers are the order."""
+    """The alias whose numbers are the order. What is not ``t`` is joined to it where more columns are asked for."""
     columns: tuple[str, ...]
     """Of that alias: those that the index has before the number."""
     values: tuple[object, ...]
-    join: str = ""
     more: str = ""
-    """Another condition, with the AND behind it."""
+    """Another condition."""
     by_number: bool = False
     """Only the first column is fixed: what it has comes in the order of another index."""
 
-    def stretch(self, after: int, compares_rows: bool) -> tuple[str, str, tuple[object, ...]]:
-        """A condition, an order and values: entries of the index that begin with these values, behind a number."""
+    def stretch(self, after: int, compares_rows: bool) -> tuple[list[str], str, tuple[object, ...]]:
+        """Conditions, an order and values: entries of the index that begin with these values, behind a number."""
         columns = [f"{self.of}.{column}" for column in self.columns]
         seq = f"{self.of}.seq"
         if columns and compares_rows and not self.by_number:
             listed, marks = ", ".join([*columns, seq]), ", ".join("?" * (len(columns) + 1))
-            fixed = f"({listed}) > ({marks}) AND ({listed}) <= ({marks}) AND "
+            fixed = [f"({listed}) > ({marks})", f"({listed}) <= ({marks})"]
             return fixed, listed, (*self.values, after, *self.values, SEQ_MAX)
-        fixed = "".join(f"{column} = ? AND " for column in columns)
+        fixed = [f"{column} = ?" for column in columns]
         # Where the wide table is walked by number, its own filter has the beginning.
-        return (fixed, seq, self.values) if self.of == "t" else (f"{fixed}{seq} > ? AND ", seq, (*self.values, after))
+        return (fixed, seq, self.values) if self.of == "t" else ([*fixed, f"{seq} > ?"], seq, (*self.values, after))
 
 
 _WIDE = " JOIN ramet_tasks t ON t.seq = u.seq"
@@ -178,21 +182,21 @@ def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> 
     within, live = query.tracking_id, sorted(wanted & LIVE)
     if within is not None and live:
         # The hot table's index is by lineage alone: the state is looked up row by row.
-        chosen = "" if len(live) == len(LIVE) else f"t.state || '' = '{live[0].value}' AND "
+        chosen = "" if len(live) == len(LIVE) else f"t.state || '' = '{live[0].value}'"
         yield Walk("ramet_live t", "t", (), (), more=chosen)
     elif live:
         for state in live:
             yield from _by_depth(session, query, Walk("ramet_live t", "t", ("state",), (state.value,)))
     for state in sorted((wanted & TERMINAL) - {TaskState.SUCCESS}):
         if within is not None:
-            yield Walk("ramet_unsuccessful u", "u", ("tracking_id", "state"), (within, state.value), _WIDE)
+            yield Walk("ramet_unsuccessful u", "u", ("tracking_id", "state"), (within, state.value))
         else:
-            walk = Walk("ramet_unsuccessful u", "u", ("state",), (state.value,), _WIDE)
+            walk = Walk("ramet_unsuccessful u", "u", ("state",), (state.value,))
             yield from _by_depth(session, query, walk)
     if TaskState.SUCCESS not in wanted:
         return
     # Most of what ended succeeded: reading past the rest costs little.
-    succeeded = f"t.state || '' = '{TaskState.SUCCESS.value}' AND "
+    succeeded = f"t.state || '' = '{TaskState.SUCCESS.value}'"
     if within is None:
         yield Walk("ramet_tasks t", "t", (), (), more=succeeded)
         return
