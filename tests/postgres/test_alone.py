@@ -74,5 +74,5 @@ async def test_a_sweep_that_finds_nothing_writes_nothing_and_none_stops_everybod
         assert "alone" not in modes
     modes.clear()
     await store.sweep()
-    assert modes == ["read"]
+    assert modes == ["look"]
     await store.close()

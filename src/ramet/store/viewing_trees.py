@@ -46,10 +46,11 @@ def _of(tracking_id: str | None, parent_id: str | None) -> _Of:
 def branches(session: Session, tracking_id: str | None, parent_id: str | None) -> tuple[Branch, ...]:
     """The first roots or children by kind and state, the largest branches first."""
     of = _of(tracking_id, parent_id)
+    # Not EXISTS: for that a planner may read all tasks once, to have the parents of all in a hash table.
     rows = session.rows(
         "SELECT kind, state, spawn_depth, COUNT(*), MAX(grown) FROM (SELECT t.kind, t.spawn_depth, "
         "COALESCE(t.state, l.state) AS state, "
-        "CASE WHEN EXISTS (SELECT 1 FROM ramet_tasks c WHERE c.parent_id = t.id) THEN 1 ELSE 0 END "
+        "COALESCE((SELECT 1 FROM ramet_tasks c WHERE c.parent_id = t.id LIMIT 1), 0) "
         f"AS grown FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq WHERE {of.where} "
         "ORDER BY t.seq LIMIT ?) c GROUP BY kind, state, spawn_depth",
         (of.value, BRANCH_LOOKS_MAX + 1),
