@@ -93,6 +93,8 @@ QUERIES: dict[str, tuple[Query, ...]] = {
     "/costs": ({}, {"tracking_id": "dear"}),
     "/task": ({"task_id": "large"}, {"task_id": "large/3/7"}),
     "/lineage": ({"tracking_id": "large"},),
+    "/calls": ({"task_id": "large/3/7"}, {"task_id": "dear/1"}),
+    "/search": ({"q": "large/3/7"}, {"q": "large"}, {"q": "line"}, {"q": "nothing"}),
     "/act/{name}": (
         {"tracking_id": "large"},
         {"task_id": "large"},
@@ -179,8 +181,9 @@ class Measured(NamedTuple):
 
     @property
     def good(self) -> bool:
-        """Whether it answers, and soon enough. The page of an action may say that there is nothing to do."""
-        answers = self.status == 200 or (self.address.startswith("/act/") and 400 <= self.status < 500)
+        """Whether it answers, and soon enough. A search may lead on; the page of an action may have nothing to do."""
+        led_on = self.address.startswith("/search") and self.status == 303
+        answers = led_on or self.status == 200 or (self.address.startswith("/act/") and 400 <= self.status < 500)
         return answers and self.median_ms <= MOST_MS
 
 

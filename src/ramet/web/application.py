@@ -81,11 +81,11 @@ def _followed(page: Page) -> Endpoint:
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")  # A stream without a body would have no end.
         look = look_of(request)
-        # Once before the stream begins: what is wrong with the address is said as an ordinary answer.
-        await page.view(look)
+        # Before the stream begins: what is wrong with the address is said as an ordinary answer.
+        first = [await page.view(look)]
 
         async def produce() -> str:
-            return render_live(look, page, await page.view(look))
+            return render_live(look, page, first.pop() if first else await page.view(look))
 
         address = f"{look.visitor.scope} {request.url.path}?{request.url.query}"
         stream = dashboard_of(request).feeds.follow(address, produce)
