@@ -15,9 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import signal
 import statistics
-import subprocess
 import sys
 import threading
 import time
@@ -29,8 +27,7 @@ from typing import NamedTuple
 from benchmarks.arithmetic import Spread
 from benchmarks.dashboard import Served, dashboard
 from benchmarks.large_world import add_options, address_of, made, store_at
-from benchmarks.observers_cost import TARGET, WARM_TASKS, ended, submit
-from ramet.cli import bench_app
+from benchmarks.observers_cost import drained, loaded
 from ramet.cli.bench_processes import cpu_seconds
 
 PAGES = ("/", "/lineages/large", "/tasks?tracking_id=large", "/lineages", "/tasks/large", "/workers")
@@ -91,27 +88,14 @@ def somebody(address: Address, page: str) -> Iterator[tuple[int, Visitor]]:
 
 async def drain(address: Address, tasks: int, seen: tuple[int, Visitor] | None) -> Drained:
     """Let a worker do so many tasks."""
-    command = [sys.executable, "-m", "ramet.cli", "worker", TARGET, "--db", address, "--log-level", "error"]
-    async with bench_app.app.client(address) as client:
-        await client.pause_queue("default", by="benchmark")
-        await submit(client, WARM_TASKS, 0)
-        worker = subprocess.Popen(command)  # noqa: ASYNC220 - our own program
-        try:
-            await client.resume_queue("default", by="benchmark")
-            await ended(client)
-            await client.pause_queue("default", by="benchmark")
-            await submit(client, tasks, WARM_TASKS)
-            pids = [worker.pid, *([seen[0]] if seen else [])]
-            before, began = [cpu_seconds(pid) for pid in pids], time.monotonic()
-            await client.resume_queue("default", by="benchmark")
-            await ended(client)
-            took = time.monotonic() - began
-            used = [cpu_seconds(pid) - least for pid, least in zip(pids, before, strict=True)]
-            share, looks = (used[1] / took, seen[1].looks) if seen else (0.0, 0)
-            return Drained(used[0] / tasks * 1e6, share, looks)
-        finally:
-            worker.send_signal(signal.SIGTERM)
-            await asyncio.to_thread(worker.wait)
+    async with loaded(address, tasks, {}) as (client, worker):
+        pids = [worker, *([seen[0]] if seen else [])]
+        before, began = [cpu_seconds(pid) for pid in pids], time.monotonic()
+        await drained(client)
+        took = time.monotonic() - began
+        used = [cpu_seconds(pid) - least for pid, least in zip(pids, before, strict=True)]
+        share, looks = (used[1] / took, seen[1].looks) if seen else (0.0, 0)
+        return Drained(used[0] / tasks * 1e6, share, looks)
 
 
 def turn(address: Address, number: int, tasks: int) -> tuple[Drained, Drained]:

@@ -23,8 +23,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
@@ -111,30 +111,44 @@ async def scrape(client: Client) -> None:
         await asyncio.sleep(SCRAPE_SECONDS)
 
 
-async def drain(address: str, row: Row, tasks: int) -> float:
-    """Let a worker do so many tasks; processor microseconds for each."""
+@asynccontextmanager
+async def loaded(address: str, tasks: int, environment: Mapping[str, str]) -> AsyncIterator[tuple[Client, int]]:
+    """A client, and the process of a worker that is warm; so many tasks wait until the queue is resumed."""
     command = [sys.executable, "-m", "ramet.cli", "worker", TARGET, "--db", address, "--log-level", "error"]
     async with bench_app.app.client(address) as client:
-        worker = subprocess.Popen(command, env={**os.environ, **row.environment})  # noqa: ASYNC220 - our own program
-        reading = asyncio.create_task(scrape(client)) if row.scraped else None
+        worker = subprocess.Popen(command, env={**os.environ, **environment})  # noqa: ASYNC220 - our own program
         try:
             await submit(client, WARM_TASKS, 0)
             await ended(client)
             # What is submitted meanwhile waits: the worker takes full batches, as under load.
             await client.pause_queue("default", by="benchmark")
             await submit(client, tasks, WARM_TASKS)
-            before = cpu_seconds(worker.pid)
-            await client.resume_queue("default", by="benchmark")
-            await ended(client)
+            yield client, worker.pid
+        finally:
+            worker.send_signal(signal.SIGTERM)
+            await asyncio.to_thread(worker.wait)
+
+
+async def drained(client: Client) -> None:
+    """Let them run, until none is left."""
+    await client.resume_queue("default", by="benchmark")
+    await ended(client)
+
+
+async def drain(address: str, row: Row, tasks: int) -> float:
+    """Let a worker do so many tasks; processor microseconds for each."""
+    async with loaded(address, tasks, row.environment) as (client, worker):
+        reading = asyncio.create_task(scrape(client)) if row.scraped else None
+        try:
+            before = cpu_seconds(worker)
+            await drained(client)
             await asyncio.sleep(SENT_SECONDS)
-            return (cpu_seconds(worker.pid) - before) / tasks * 1e6
+            return (cpu_seconds(worker) - before) / tasks * 1e6
         finally:
             if reading is not None:
                 reading.cancel()
                 with suppress(asyncio.CancelledError):
                     await reading
-            worker.send_signal(signal.SIGTERM)
-            await asyncio.to_thread(worker.wait)
 
 
 def turn(compared: Sequence[Row], number: int, tasks: int, postgres: str | None) -> dict[str, float]:

@@ -191,7 +191,7 @@ async def _cost(store: Store, history: TaskHistory, rest: str) -> Cause:
 async def _cancelled(store: Store, history: TaskHistory, rest: str) -> Cause:
     task = history.task
     # A sweep ends the tasks of a lineage that a person cancelled, in the words of that person's act.
-    by = (task.reason or "").partition(":")[0].removeprefix("cancelled by ")
+    by = (task.reason or "").removeprefix("cancelled by ").partition(": ")[0]
     facts: dict[str, Fact] = {"reason": task.reason, "by": by}
     facts["at"] = task.finished_at
     return Cause("cancelled", (ENDED["cancelled"],), facts, remedy=_retry(task))

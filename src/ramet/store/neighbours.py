@@ -191,7 +191,8 @@ class Neighbours:
 @contextlib.contextmanager
 def _short(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     """A path to ``folder`` that leaves room for these names in a socket's address, where the system has one."""
-    if len(os.fsencode(folder)) + 1 + max(map(len, names)) <= SOCKET_PATH_BYTES_MAX or not OPEN_FOLDERS.is_dir():
+    longest = max(len(os.fsencode(folder / name)) for name in names)
+    if longest <= SOCKET_PATH_BYTES_MAX or not OPEN_FOLDERS.is_dir():
         yield folder
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

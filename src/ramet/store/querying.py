@@ -191,8 +191,7 @@ def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> 
         if within is not None:
             yield Walk("ramet_unsuccessful u", "u", ("tracking_id", "state"), (within, state.value))
         else:
-            walk = Walk("ramet_unsuccessful u", "u", ("state",), (state.value,))
-            yield from _by_depth(session, query, walk)
+            yield from _by_depth(session, query, Walk("ramet_unsuccessful u", "u", ("state",), (state.value,)))
     if TaskState.SUCCESS not in wanted:
         return
     # Most of what ended succeeded: reading past the rest costs little.
