@@ -27,7 +27,7 @@ def hold_the_interpreter(seconds: float) -> None:
 async def hold(ctx: Context, meeting: Meeting) -> str:
     """Hold the interpreter on the first attempt."""
     meeting.put(f"began-{ctx.attempt}", str(os.getpid()))
-    if ctx.attempt == 1 and not meeting.seen("easy"):
+    if ctx.attempt == 1:
         hold_the_interpreter(3_600)
     return f"attempt {ctx.attempt}"
 
@@ -116,8 +116,14 @@ async def quick(ctx: Context, n: int) -> int:
 def alone(ctx: SyncContext, meeting: Meeting) -> dict[str, Any]:
     """A process of its own, in which the first attempt runs past its limit."""
     meeting.put(f"began-{ctx.attempt}", str(os.getpid()))
-    if ctx.attempt == 1 and not meeting.seen("easy"):
+    if ctx.attempt == 1:
         hold_the_interpreter(3_600)
+    return {"attempt": ctx.attempt, "pid": os.getpid()}
+
+
+@app.task("at ease", key=lambda meeting: meeting.name, process=True)
+def at_ease(ctx: SyncContext, meeting: Meeting) -> dict[str, Any]:
+    """A process of its own that has time."""
     return {"attempt": ctx.attempt, "pid": os.getpid()}
 
 

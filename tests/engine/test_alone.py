@@ -65,9 +65,7 @@ async def test_a_process_is_used_again_and_no_more_run_at_once_than_handlers_may
     client: Client, meeting: Meeting
 ) -> None:
     meetings = [another(meeting, f"m{n}") for n in range(8)]
-    for item in meetings:
-        item.put("easy")
-    submitted = await client.submit_many([("alone", item) for item in meetings])
+    submitted = await client.submit_many([("at ease", item) for item in meetings])
     await worked_off(app, client, target=TARGET, concurrency=2)
     results = [(await get(client, item.id)).result for item in submitted]
     assert len({result["pid"] for result in results}) <= 2
@@ -113,8 +111,7 @@ async def test_a_segmentation_fault_fails_its_task_after_three_and_nobody_else_n
 
 
 async def test_in_the_workers_own_process_they_run_like_all_others(client: Client, meeting: Meeting) -> None:
-    meeting.put("easy")
-    submitted = await client.submit("alone", meeting)
+    submitted = await client.submit("at ease", meeting)
     large = await client.submit("large", 500_000_000)
     await worked_off(app, client)
     assert (await get(client, submitted.id)).result["attempt"] == 1
@@ -143,9 +140,7 @@ async def test_so_many_processes_of_their_own_as_the_app_says_and_no_more(
 ) -> None:
     monkeypatch.setattr(app, "processes", 1)
     meetings = [another(meeting, f"m{n}") for n in range(4)]
-    for item in meetings:
-        item.put("easy")
-    submitted = await client.submit_many([("alone", item) for item in meetings])
+    submitted = await client.submit_many([("at ease", item) for item in meetings])
     await worked_off(app, client, target=TARGET, concurrency=4)
     results = [(await get(client, item.id)).result for item in submitted]
     assert len({result["pid"] for result in results}) == 1
