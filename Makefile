@@ -85,7 +85,7 @@ fix: .venv/.stamp ## format, and mend what the linter can mend
 	.venv/bin/ruff check --fix $$trees
 
 lock: .venv-lock/.stamp ## renew requirements/*.lock from pyproject.toml
-	@$(LOCK) --extra wiki --extra jobs --extra llm --extra llm-tokens --extra anthropic --extra parquet --extra postgres --extra web --extra metrics --extra traces --extra alerts --extra dev \
+	@$(LOCK) --extra wiki --extra jobs --extra llm --extra llm-tokens --extra anthropic --extra parquet --extra postgres --extra web --extra metrics --extra traces --extra alerts --extra docs --extra dev \
 		--output-file requirements/dev.lock pyproject.toml
 	@$(LOCK) --extra wiki --constraint requirements/dev.lock --output-file requirements/wiki.lock pyproject.toml
 	@$(LOCK) --output-file requirements/bench.lock requirements/bench.in
