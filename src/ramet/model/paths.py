@@ -87,11 +87,6 @@ def conflict(a: Sequence[str], b: Sequence[str]) -> bool:
     return shorter > 0 and tuple(a[:shorter]) == tuple(b[:shorter])
 
 
-def is_below(path: Sequence[str], prefix: Sequence[str]) -> bool:
-    """True when ``prefix`` is a proper prefix of the path."""
-    return 0 < len(prefix) < len(path) and tuple(path[: len(prefix)]) == tuple(prefix)
-
-
 def path_key(elements: Sequence[str]) -> str:
     """The path in one line for people: joined by ``:``, with ``:`` and ``%`` in elements escaped.
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ramet.pipelines.wiki.articles import Article, article_from_text
+from ramet.pipelines.wiki.articles import Article
 from ramet.pipelines.wiki.embedding.base import section_text
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.graphs.base import EmbeddedArticle
 from tests.pipelines.wiki import mediawiki as real
+from tests.pipelines.wiki.texts import article_from_text
 
 TEXTS = {
     "Ollo Island": "Ollo Island lies east of the Sound of Brae and is known for its lighthouse.\n"

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-
-from ramet.model.keys import title_key
 
 _HEADING = re.compile(r"^(={2,6})[ \t]*(\S.*?)[ \t]*\1[ \t]*$", re.MULTILINE)
 
@@ -59,29 +56,6 @@ class Article:
     def text(self) -> str:
         """All of its text, sections separated by blank lines."""
         return "\n\n".join(section.text for section in self.sections)
-
-
-def article_from_text(
-    title: str,
-    text: str,
-    *,
-    categories: Iterable[str] = (),
-    description: str = "",
-    links: Iterable[str] | None = None,
-) -> Article:
-    """Build an article from plain text with `== Heading ==` lines, as MediaWiki's extracts have them.
-
-    Raises:
-        ramet.model.keys.InvalidKey: `title` is no title.
-    """
-    return Article(
-        title=title.strip(),
-        key=title_key(title),
-        sections=split_sections(text),
-        categories=tuple(dict.fromkeys(name for raw in categories if (name := raw.strip()))),
-        description=description.strip(),
-        links=None if links is None else tuple(links),
-    )
 
 
 def split_sections(text: str) -> tuple[Section, ...]:

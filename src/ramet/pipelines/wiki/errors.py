@@ -36,10 +36,6 @@ class NotInRun(WikiError):
     """The run has no such title."""
 
 
-class ArticleNotFound(WikiError):
-    """The source has no article of this title. Permanent: no retry can help (DESIGN §6)."""
-
-
 class NotInGraph(WikiError):
     """The graph has no article of this title, under whatever name."""
 

@@ -14,7 +14,8 @@ from ramet.pipelines.jobs.boards.paging import first_request
 from ramet.pipelines.jobs.boards.reading import read_list
 from ramet.pipelines.jobs.boards.vendors import instruction_for
 from ramet.pipelines.jobs.detecting.boards import boards_in_page
-from ramet.pipelines.jobs.detecting.selectors import discover_selectors, is_title
+from ramet.pipelines.jobs.detecting.selectors import base_of, is_title, selectors_in
+from ramet.pipelines.jobs.reading.markup import bounded
 from tests.pipelines.jobs.corpus import corpus_file
 
 URL = "https://careers.acme.example/en/jobs"
@@ -67,6 +68,12 @@ LAYOUTS = {
 }
 
 
+def selectors_of(html: str, url: str) -> dict[str, Any] | None:
+    """As the detection of boards asks for them."""
+    tree = LexborHTMLParser(bounded(html))
+    return selectors_in(tree, url, base_of(tree, url))
+
+
 def taken(node: LexborNode, selector: str) -> str:
     """As the reader of boards takes a field."""
     css, _, attribute = selector.partition("@")
@@ -84,7 +91,7 @@ def read(html: str, selectors: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def found(html: str) -> dict[str, Any]:
-    selectors = discover_selectors(html, URL)
+    selectors = selectors_of(html, URL)
     assert selectors is not None
     return selectors
 
@@ -135,7 +142,7 @@ def test_place_and_date_are_found_where_they_are_named() -> None:
     ],
 )
 def test_what_is_no_list_of_openings(html: str) -> None:
-    assert discover_selectors(html, URL) is None
+    assert selectors_of(html, URL) is None
 
 
 @pytest.mark.parametrize(
@@ -148,7 +155,7 @@ def test_what_a_button_says_is_no_title(text: str, title: bool) -> None:
 
 def test_two_openings_are_too_few_to_prove_anything() -> None:
     for name in ("html/icims_list.html", "html/jobvite_list.html", "html/careers_unknown_custom.html"):
-        assert discover_selectors(corpus_file(name).read_text(encoding="utf-8"), URL) is None
+        assert selectors_of(corpus_file(name).read_text(encoding="utf-8"), URL) is None
 
 
 def longer(html: str, block: str, number: str) -> str:
@@ -179,14 +186,14 @@ def test_real_lists_made_longer() -> None:
 
 def test_many_links_and_elements_are_looked_at_in_time() -> None:
     links = "".join(f"<a href='https://other{n}.example/jobs/{n}-x'>Clerk {n}</a>" for n in range(100_000))
-    discover_selectors(links, URL)
-    discover_selectors("<div>" * 100_000 + LIST, URL)
-    discover_selectors(f"<ul>{LIST * 2_000}</ul>", URL)
+    selectors_of(links, URL)
+    selectors_of("<div>" * 100_000 + LIST, URL)
+    selectors_of(f"<ul>{LIST * 2_000}</ul>", URL)
 
 
 @given(st.text(alphabet="<>/='\" abdhijlnoprstuv-1", max_size=300))
 @example("<ul>" + "<li><a href='/jobs/1a'></a></li>" * 4)
 @example("<p class='\"]'>" + "".join(f"<i class='\"] a:b'><a href='/jobs/{n}a'>Clerk {n}</a></i>" for n in range(5)))
 def test_no_page_raises(html: str) -> None:
-    selectors = discover_selectors(html, URL)
+    selectors = selectors_of(html, URL)
     assert selectors is None or selectors["item"]

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.pipelines.wiki.articles import article_from_text
 from ramet.pipelines.wiki.embedding import minilm as embed
 from ramet.pipelines.wiki.embedding.base import Embedder, section_text
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
@@ -17,6 +16,7 @@ from ramet.pipelines.wiki.embedding.minilm import MiniLmEmbedder
 from ramet.pipelines.wiki.embedding.opening import model_of
 from ramet.pipelines.wiki.errors import DatasetError
 from ramet.pipelines.wiki.sources import dataset
+from tests.pipelines.wiki.texts import article_from_text
 
 TEXTS = ["a cat on a mat", "a feline on a rug", "stocks fell sharply", "", "word " * 2_000]
 

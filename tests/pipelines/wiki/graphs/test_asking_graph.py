@@ -7,11 +7,12 @@ from operator import attrgetter
 
 import pytest
 
-from ramet.pipelines.wiki.articles import Article, article_from_text
+from ramet.pipelines.wiki.articles import Article
 from ramet.pipelines.wiki.graphs import ladybug_reading
 from ramet.pipelines.wiki.graphs.base import Direction, EmbeddedArticle, GraphAlias, GraphLink, Neighbor
 from ramet.pipelines.wiki.graphs.opening import Graph
 from ramet.pipelines.wiki.graphs.words import words_of
+from tests.pipelines.wiki.texts import article_from_text
 
 Embed = Callable[[Sequence[Article], int], list[EmbeddedArticle]]
 LINKS = ["Ollo Island>Tarn", "Ollo Island>Sound of Brae", "Tarn>Lighthouse", "Lighthouse>Lamp", "Lamp>Oil", "Oil>Tarn"]

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from ramet.pipelines.wiki.articles import Article, article_from_text
+from ramet.pipelines.wiki.articles import Article
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.graphs import ladybug, sqlite
 from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphCounts, GraphLink, vector_digest
 from ramet.pipelines.wiki.graphs.opening import Graph
+from tests.pipelines.wiki.texts import article_from_text
 
 Embed = Callable[[Sequence[Article], int], list[EmbeddedArticle]]
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ramet.pipelines.wiki.articles import Article, article_from_text
+from ramet.pipelines.wiki.articles import Article
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.errors import GraphError
 from ramet.pipelines.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, GraphAlias, GraphLink
 from ramet.pipelines.wiki.graphs.opening import Graph, open_graph_writer
+from tests.pipelines.wiki.texts import article_from_text
 
 Embed = Callable[[Sequence[Article], int], list[EmbeddedArticle]]
 

@@ -21,7 +21,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from ramet.pipelines.wiki.graphs import ladybug_file
-from ramet.pipelines.wiki.articles import article_from_text
+from tests.pipelines.wiki.texts import article_from_text
 from ramet.pipelines.wiki.embedding.base import section_text
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphLink

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.model.keys import InvalidKey
-from ramet.pipelines.wiki.articles import Article, Section, article_from_text, split_sections
+from ramet.pipelines.wiki.articles import Article, Section, split_sections
+from tests.pipelines.wiki.texts import article_from_text
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ramet.pipelines.jobs.detecting.addresses import Address, address_of
 from ramet.pipelines.jobs.detecting.titles import is_no_title
-from ramet.pipelines.jobs.reading.markup import bounded
 
 ITEMS_MIN = 3
 """Openings with a title and a link that a page must show before its selectors are believed."""
@@ -87,19 +86,6 @@ class _Link:
     url: str
 
 
-def discover_selectors(html: str, url: str) -> dict[str, Any] | None:
-    """Selectors of a page's openings: ``{"item": css, "fields": {"title": css, "url": "css@href", ...}}``.
-
-    A field is CSS within the item, ``@name`` behind it an attribute; without CSS it is the item itself. They were tried
-    on this page: at least :data:`ITEMS_MIN` openings have a title and a link.
-
-    Returns:
-        None where there are none.
-    """
-    tree = LexborHTMLParser(bounded(html))
-    return selectors_in(tree, url, base_of(tree, url))
-
-
 def base_of(tree: LexborHTMLParser, url: str) -> str:
     """What the links of a page are relative to."""
     node = tree.css_first("base[href]")
@@ -108,10 +94,16 @@ def base_of(tree: LexborHTMLParser, url: str) -> str:
 
 
 def selectors_in(tree: LexborHTMLParser, url: str, base: str | None = None) -> dict[str, Any] | None:
-    """As :func:`discover_selectors`, of a page that is parsed already.
+    """Selectors of a page's openings: ``{"item": css, "fields": {"title": css, "url": "css@href", ...}}``.
+
+    A field is CSS within the item, ``@name`` behind it an attribute; without CSS it is the item itself. They were tried
+    on this page: at least :data:`ITEMS_MIN` openings have a title and a link.
 
     Args:
         base: what the page's links are relative to, if that is not the page.
+
+    Returns:
+        None where there are none.
     """
     links = _links(tree, base or url, url)
     urls = _urls_within(links)
