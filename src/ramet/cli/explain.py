@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from rich.console import Console
@@ -27,6 +27,7 @@ from ramet.cli.show import (
     styled_state,
     table,
 )
+from ramet.commands.story import story
 from ramet.engine.explain_ends import NO_RETRY
 
 
@@ -57,7 +58,7 @@ def _explain_task(task_id: str, database: str, as_json: bool) -> None:
 
     found = ask(database, question)
     if as_json:
-        document = {"headline": found.headline, "timeline": timeline(found), "path": path_document(found)}
+        document = {"headline": found.headline, "timeline": _told(found), "path": path_document(found)}
         causes = {"why": causes_document(found.why), "refused": causes_document(found.refused)}
         emit({**document, **causes, **jsonable(found.history), "wanted": jsonable(found.wanted)})
         return
@@ -77,8 +78,8 @@ def _print_task(screen: Console, found: Explanation) -> None:
     print_chain(screen, found, now)
     screen.print(Text("\ntimeline:"))
     made = table("at", "what", "*detail")
-    for event in timeline(found):
-        made.add_row(at(event.at), plain(event.what), plain(event.detail))
+    for event in _told(found):
+        made.add_row(at(event["at"]), plain(event["what"]), plain(event["detail"]))
     screen.print(made)
     if found.history.cut:
         prose(screen, Text(f"more is stored than is told here: {', '.join(found.history.cut)}", style="dim"))
@@ -103,39 +104,21 @@ def _print_cause(screen: Console, cause: Cause, now: float) -> None:
         prose(screen, Text(plain(cause.remedy), style="dim"), 2)
 
 
+def _told(found: Explanation) -> list[dict[str, Any]]:
+    """Its story: when (Unix seconds), what, in detail."""
+    return [
+        {
+            "at": event.at,
+            "what": f"is {event.what}" if event.is_end else event.what,
+            "detail": "; ".join(part for part in (event.detail, event.error) if part),
+        }
+        for event in story(found.history)
+    ]
+
+
 def causes_document(causes: Iterable[Cause]) -> list[dict[str, Any]]:
     """Causes for machines: code, words with moments in Unix seconds, facts, what it is about, what would help."""
     return [{**jsonable(cause), "words": cause.said()} for cause in causes]
-
-
-class Moment(NamedTuple):
-    """One line of a timeline."""
-
-    at: float
-    what: str
-    detail: str
-
-
-def timeline(found: Explanation) -> list[Moment]:
-    """Creation, claims, outcomes, what people did and the end, in order of time."""
-    task = found.history.task
-    began = "spawned" if task.parent_id else "submitted"
-    events = [Moment(task.created_at, began, f"by task {task.parent_id}" if task.parent_id else "")]
-    for attempt in found.history.attempts:
-        events.append(Moment(attempt.claimed_at, "claimed", f"claim {attempt.fence} by {attempt.worker}"))
-        told = [attempt.reason, attempt.error if attempt.error != attempt.reason else None]
-        told.append(f"class {attempt.error_class}" if attempt.error_class else None)
-        events.append(Moment(attempt.ended_at, attempt.outcome, "; ".join(part for part in told if part)))
-    if task.claimed_at is not None:
-        events.append(Moment(task.claimed_at, "claimed", f"claim {task.fence} by {task.worker}, which still has it"))
-    for change in found.history.transitions:
-        by = f"by {change.by}" if change.by else ""
-        detail = ", ".join(part for part in (f"{change.from_state} to {change.to_state}", by, change.reason) if part)
-        events.append(Moment(change.at, change.name, detail))
-    if task.finished_at is not None:
-        events.append(Moment(task.finished_at, f"is {task.state}", task.reason or ""))
-    # Stable: what is stored under one moment stays in the order of its story.
-    return sorted(events, key=lambda event: event.at)
 
 
 # --- a kind and key

@@ -36,6 +36,7 @@ class TaskState(StrEnum):
 
 LIVE = frozenset({TaskState.PENDING, TaskState.PROCESSING})
 TERMINAL = frozenset(TaskState) - LIVE
+UNSUCCESSFUL = TERMINAL - {TaskState.SUCCESS}
 
 
 class Wait(StrEnum):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
-from ramet.model.task import TaskState
+from ramet.model.task import UNSUCCESSFUL, TaskState
 from ramet.model.views import (
     BRANCH_LOOKS_MAX,
     CHILDREN_MAX,
@@ -24,7 +24,6 @@ from ramet.model.views import (
 from ramet.store.querying import FROM_TASKS, LIMIT_MAX, TASK_LIST, task_of
 from ramet.store.session import Row, Session
 
-_UNSUCCESSFUL = (TaskState.CANCELLED, TaskState.FAILED, TaskState.FILTERED, TaskState.SKIPPED)
 UNSUCCESSFUL_LOOKS_MAX = 5_000
 """So many tasks of each unsuccessful state are looked at for the counts of a lineage."""
 
@@ -141,7 +140,7 @@ def lineage_counts(session: Session, tracking_id: str) -> tuple[KindState, ...]:
         ),
         LINEAGE_LOOKS_MAX,
     )
-    for state in _UNSUCCESSFUL:
+    for state in sorted(UNSUCCESSFUL):
         rows = session.rows(
             "SELECT kind, state, NULL, COUNT(*), AVG(spawn_depth) FROM (SELECT t.kind, u.state, u.spawn_depth "
             "FROM ramet_unsuccessful u JOIN ramet_tasks t ON t.seq = u.seq WHERE u.tracking_id = ? AND u.state = ? "

@@ -19,6 +19,7 @@ from ramet.pipelines.wiki.graphs.base import GraphAlias, GraphLink, GraphStore
 from ramet.pipelines.wiki.levels import OFFERS_PER_ROUND_MAX, Link, Planner, Seen, beyond, offered, within
 from ramet.pipelines.wiki.runs import (
     ARTICLE,
+    ENDED_BADLY,
     LEVEL,
     LOADING,
     PARSE,
@@ -39,7 +40,6 @@ WAIT_SECONDS = 1.0
 LOOK_SECONDS = (0.02, 0.5)
 """Shortest and longest pause between two looks at whether its articles have ended."""
 SNOOZE_SECONDS = 1.0
-ENDED_BADLY = (TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED, TaskState.FILTERED)
 
 EXCLUDED = "excluded"
 """The engine's reason for a task that a person took out."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from ramet import Limits
+from ramet import Limits, TaskState
 from ramet.pipelines.wiki.errors import RunNotFound
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ REFRESH = "wiki.refresh"
 RETRY = "wiki.retry"
 FIRST_TASKS = (LEVEL, REFRESH)
 """Kinds whose root tasks carry the settings of a pass."""
+ENDED_BADLY = tuple(state for state in TaskState if state.terminal and state is not TaskState.SUCCESS)
 QUEUES = FETCHING, PARSING, EMBEDDING, LOADING = ("wiki.fetch", "wiki.parse", "wiki.embed", "wiki.load")
 
 PREFIX = "wiki-"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ramet import Client, LineageState, Task, TaskState
 from ramet.pipelines.wiki import questions
 from ramet.pipelines.wiki.graphs.opening import GraphInfo, graph_info, graph_is_there
-from ramet.pipelines.wiki.runs import ARTICLE, FETCH, LEVEL, REFRESH, RETRY, ArticlePayload, Run, number_of
+from ramet.pipelines.wiki.runs import ARTICLE, ENDED_BADLY, FETCH, LEVEL, REFRESH, RETRY, ArticlePayload, Run, number_of
 from ramet.pipelines.wiki.tables import WikiState
 from ramet.pipelines.wiki.waits import PausedHost, StaleClaim, paused_hosts, stale_claims, waiting_for
 
@@ -24,7 +24,6 @@ RATE_SECONDS = 15.0
 RATE_SPAN_SECONDS = 1.0
 """Over less than that, a rate says nothing."""
 CLAIMED_MAX = 1_000
-ENDED_BADLY = (TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED, TaskState.FILTERED)
 DONE = (WikiState.LOADED, WikiState.PROCESSED)
 
 

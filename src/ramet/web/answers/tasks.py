@@ -196,35 +196,3 @@ def task_answer(found: TaskHistory, kept: TaskCheckpoint | None) -> TaskAnswer:
         pipeline_state=None if kept is None else json_value(kept.pipeline_state),
         progress=None if kept is None else json_value(kept.progress),
     )
-
-
-class Moment(NamedTuple):
-    """One line of a task's story."""
-
-    at: float
-    what: str
-    """A word: ``claimed``, an outcome, the name of a transition."""
-    detail: str
-    error: str | None = None
-
-
-def timeline(found: TaskHistory) -> list[Moment]:
-    """Creation, claims, outcomes, what people did and the end, in order of time; of very many attempts the newest."""
-    one = found.task
-    events = [Moment(one.created_at, "spawned" if one.parent_id else "submitted", "")]
-    for attempt in found.attempts[-ATTEMPTS_MAX:]:
-        events.append(Moment(attempt.claimed_at, "claimed", f"claim {attempt.fence} by {attempt.worker}"))
-        reason = f"class {attempt.error_class}" if attempt.error_class else None
-        detail = "; ".join(part for part in (attempt.reason, reason) if part)
-        error = attempt.error if attempt.error != attempt.reason else None
-        events.append(Moment(attempt.ended_at, attempt.outcome, detail, error))
-    if one.claimed_at is not None:
-        events.append(Moment(one.claimed_at, "claimed", f"claim {one.fence} by {one.worker}, which still has it"))
-    for change in found.transitions[-ATTEMPTS_MAX:]:
-        by = f"by {change.by}" if change.by else ""
-        parts = (f"{change.from_state} to {change.to_state}", by, change.reason)
-        events.append(Moment(change.at, change.name, ", ".join(part for part in parts if part)))
-    if one.finished_at is not None:
-        events.append(Moment(one.finished_at, str(one.state), one.reason or ""))
-    # Stable: what is stored under one moment stays in the order of its story.
-    return sorted(events, key=lambda event: event.at)

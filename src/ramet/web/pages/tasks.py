@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ramet import TaskState
+from ramet.commands.story import story
 from ramet.web.answers import costs, explain, tasks, tree
 from ramet.web.answers.shared import pretty, said
 from ramet.web.answers.tasks import Asked
@@ -42,7 +43,7 @@ async def task(look: Look) -> dict[str, Any]:
         "found": found,
         "why": said(found.why),
         "refused": said(found.refused[:10]),
-        "story": tasks.timeline(found.history),
+        "story": story(found.history, most=tasks.ATTEMPTS_MAX),
         "payload": pretty(one.payload),
         "result": None if one.result is None else pretty(one.result),
         "gathered": None if kept is None or kept.pipeline_state is None else pretty(kept.pipeline_state),
