@@ -76,8 +76,9 @@ docs: .venv/.stamp ## write docs/reference.md and the timeline, and check the pa
 	@.venv/bin/python docs/draw_timeline.py
 	@$(PYTEST) tests/test_docs.py tests/test_timeline.py
 
-pictures: .venv/.stamp ## draw docs/pictures, the dashboard over real runs; needs Chromium
+pictures: .venv/.stamp ## draw docs/pictures from real runs: the dashboard (needs Chromium), the demo (needs tmux)
 	@.venv/bin/python -m tests.web.runs.pictures
+	@.venv/bin/python docs/draw_recording.py
 
 fix: .venv/.stamp ## format, and mend what the linter can mend
 	@$(TREES); set -ex; \
