@@ -8,7 +8,7 @@ from tests.paths.histories import LOOKS, batches, fresh
 from tests.paths.loose import Loose, deeds
 from tests.world import SettableClock
 
-FEW = {"postgres": 2, "sqlite": 30}
+FEW = {"postgres": 2, "sqlite": 12}
 ALL = {"postgres": 40, "sqlite": 2_000}
 
 

@@ -118,6 +118,7 @@ def test_a_submit_that_is_not_written_down_first_is_noticed(tmp_path: Path, monk
         _crashes(tmp_path)
 
 
+@pytest.mark.full
 def test_losing_what_a_crashed_run_held_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeping, "reclaim", lambda session, limit, dead_workers=(): (0, 0))
     with pytest.raises((AssertionError, TimeoutError)):
