@@ -114,19 +114,6 @@ def document(page: PathPage, path: Sequence[str], queue: str | None) -> dict[str
 # --- for people
 
 
-def place_of(task: PathTask) -> str:
-    """Where a task stands, in a word."""
-    if task.state == "processing":
-        return "runs"
-    if task.state != "pending":
-        return "ended"  # The worker that ran it has not said yet that it stopped.
-    if task.holds:
-        return "next"
-    if task.ticket is not None:
-        return "waits"
-    return "gave up" if task.waits_for is None else "after"
-
-
 def counted_behind(task: PathTask) -> str:
     """How many wait behind it."""
     if task.behind is None:
@@ -147,7 +134,7 @@ def rendered(screen: Console, page: PathPage, path: Sequence[str], queue: str | 
                  *(["waits for"] if wide else []))  # fmt: skip
     now = database_clock.now()
     for task in page.tasks:
-        place = place_of(task)
+        place = task.place
         made.add_row(
             Text(place, style=PLACE_STYLES.get(place, "")),
             counted_behind(task),
@@ -160,7 +147,7 @@ def rendered(screen: Console, page: PathPage, path: Sequence[str], queue: str | 
     parts: list[Any] = [made]
     if page.more:
         parts.append(Text("... and more: --limit" + ("" if path else ", or give a path"), style="dim"))
-    waiting = next((task for task in page.tasks if place_of(task) == "waits"), None)
+    waiting = next((task for task in page.tasks if task.place == "waits"), None)
     if waiting is not None:
         parts.append(Text(f"\nwhy one waits: ramet explain {plain(waiting.task_id)}", style="dim"))
     return Group(*parts)

@@ -39,6 +39,19 @@ class PathTask(NamedTuple):
     """Tasks behind it in line that cannot begin before it ends, counted up to :data:`BEHIND_MAX`; None where they were
     not counted: between the ends of a chain."""
 
+    @property
+    def place(self) -> str:
+        """Where it stands, in a word: ``runs``, ``next``, ``waits``, ``after``, ``gave up`` or ``ended``."""
+        if self.state == "processing":
+            return "runs"
+        if self.state != "pending":
+            return "ended"  # The worker that ran it has not said yet that it stopped.
+        if self.holds:
+            return "next"
+        if self.ticket is not None:
+            return "waits"
+        return "gave up" if self.waits_for is None else "after"
+
 
 class PathPage(NamedTuple):
     """Some of the tasks on paths."""

@@ -28,20 +28,7 @@ from ramet.store.postgres_wake import PostgresNeighbours, identity_of
 from ramet.store.postgres_within import Database, run_within
 from ramet.store.postgres_writer import THREADS, Link, Writers
 from ramet.store.session import Overtaken, Session, StatementFailed
-from ramet.store.verbs_binding import BindingVerbs
-from ramet.store.verbs_core import CoreVerbs
-from ramet.store.verbs_cost import CostVerbs
-from ramet.store.verbs_explaining import ExplainingVerbs
-from ramet.store.verbs_flow import FlowVerbs
-from ramet.store.verbs_import import ImportVerbs
-from ramet.store.verbs_monitor import MonitorVerbs
-from ramet.store.verbs_operations import OperationsVerbs
-from ramet.store.verbs_paths import PathVerbs
-from ramet.store.verbs_persons import PersonsVerbs
-from ramet.store.verbs_schedules import ScheduleVerbs
-from ramet.store.verbs_tallies import TallyVerbs
-from ramet.store.verbs_views import ViewVerbs
-from ramet.store.verbs_waiting import WaitingVerbs
+from ramet.store.verbs_all import AllVerbs
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -51,22 +38,7 @@ FOLLOWED_AT_ONCE = 500
 """Tasks of a lineage that ended which one transaction ends: whoever wants one of them waits for it."""
 
 
-class PostgresStore(
-    CoreVerbs,
-    FlowVerbs,
-    PersonsVerbs,
-    BindingVerbs,
-    CostVerbs,
-    ScheduleVerbs,
-    MonitorVerbs,
-    OperationsVerbs,
-    ImportVerbs,
-    WaitingVerbs,
-    ExplainingVerbs,
-    PathVerbs,
-    TallyVerbs,
-    ViewVerbs,
-):
+class PostgresStore(AllVerbs):
     """The Store protocol on PostgreSQL. See :class:`ramet.store.base.Store` for what each method promises."""
 
     def __init__(

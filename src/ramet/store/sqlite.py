@@ -25,20 +25,7 @@ from ramet.store.group_commit import EndsTold, InlineWriter, ThreadWriter, run_a
 from ramet.store.neighbours import Neighbours, network_file_system
 from ramet.store.session import Overtaken, Session, StatementFailed
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
-from ramet.store.verbs_binding import BindingVerbs
-from ramet.store.verbs_core import CoreVerbs
-from ramet.store.verbs_cost import CostVerbs
-from ramet.store.verbs_explaining import ExplainingVerbs
-from ramet.store.verbs_flow import FlowVerbs
-from ramet.store.verbs_import import ImportVerbs
-from ramet.store.verbs_monitor import MonitorVerbs
-from ramet.store.verbs_operations import OperationsVerbs
-from ramet.store.verbs_paths import PathVerbs
-from ramet.store.verbs_persons import PersonsVerbs
-from ramet.store.verbs_schedules import ScheduleVerbs
-from ramet.store.verbs_tallies import TallyVerbs
-from ramet.store.verbs_views import ViewVerbs
-from ramet.store.verbs_waiting import WaitingVerbs
+from ramet.store.verbs_all import AllVerbs
 from ramet.store.versions import Versions, check_newer, store_versions, versions
 from ramet.store.within import run_within
 
@@ -46,22 +33,7 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
-class SqliteStore(
-    CoreVerbs,
-    FlowVerbs,
-    PersonsVerbs,
-    BindingVerbs,
-    CostVerbs,
-    ScheduleVerbs,
-    MonitorVerbs,
-    OperationsVerbs,
-    ImportVerbs,
-    WaitingVerbs,
-    ExplainingVerbs,
-    PathVerbs,
-    TallyVerbs,
-    ViewVerbs,
-):
+class SqliteStore(AllVerbs):
     """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
 
     def __init__(

@@ -71,20 +71,7 @@ async def paths(
 def _task(one: PathTask) -> PathTaskAnswer:
     return PathTaskAnswer(
         task_id=one.task_id, tracking_id=one.tracking_id, kind=one.kind, key=one.key, state=one.state,
-        path=list(one.path), queue=one.queue, scope=one.scope, place=place_of(one), ticket=one.ticket,
+        path=list(one.path), queue=one.queue, scope=one.scope, place=one.place, ticket=one.ticket,
         waits_for=one.waits_for, since=one.since, behind=one.behind,
         behind_more=one.behind is not None and one.behind >= BEHIND_MAX,
     )  # fmt: skip
-
-
-def place_of(task: PathTask) -> str:
-    """Where a task stands, in a word."""
-    if task.state == "processing":
-        return "runs"
-    if task.state != "pending":
-        return "ended"  # The worker that ran it has not said yet that it stopped.
-    if task.holds:
-        return "next"
-    if task.ticket is not None:
-        return "waits"
-    return "gave up" if task.waits_for is None else "after"

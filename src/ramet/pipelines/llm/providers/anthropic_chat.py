@@ -9,19 +9,9 @@ from ramet.pipelines.llm.errors import Ambiguous
 from ramet.pipelines.llm.providers.anthropic_answers import read_message
 from ramet.pipelines.llm.providers.anthropic_bodies import message_body
 from ramet.pipelines.llm.providers.anthropic_client import AnthropicClient
-from ramet.pipelines.llm.providers.base import Answer, AnswerState, Caps, Mode, Poll, PollState, Submission
+from ramet.pipelines.llm.providers.base import CHAT_CAPS, Answer, AnswerState, Mode, Poll, PollState, Submission
 from ramet.pipelines.llm.providers.openai_answers import UNREADABLE
 from ramet.pipelines.llm.requests import Request
-
-CHAT_CAPS = Caps(
-    items_max=1,
-    bytes_max=32 * 1024 * 1024,
-    window_seconds=600.0,
-    can_cancel=False,
-    can_find=False,
-    discount=1.0,
-    result_seconds=None,
-)
 
 
 class AnthropicChat:

@@ -45,6 +45,18 @@ class Caps:
     """How long finished results are kept; None for days."""
 
 
+CHAT_CAPS = Caps(
+    items_max=1,
+    bytes_max=32 * 1024 * 1024,
+    window_seconds=600.0,
+    can_cancel=False,
+    can_find=False,
+    discount=1.0,
+    result_seconds=None,
+)
+"""Of plain calls, whoever answers them: nothing is kept at the provider, so nothing can be asked for later."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens that a call used, as the provider counted them."""

@@ -7,21 +7,11 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from ramet.pipelines.llm.errors import Ambiguous
-from ramet.pipelines.llm.providers.base import Answer, AnswerState, Caps, Mode, Poll, PollState, Submission
+from ramet.pipelines.llm.providers.base import CHAT_CAPS, Answer, AnswerState, Mode, Poll, PollState, Submission
 from ramet.pipelines.llm.providers.openai_answers import UNREADABLE, read_chat
 from ramet.pipelines.llm.providers.openai_bodies import chat_body
 from ramet.pipelines.llm.providers.openai_client import Client
 from ramet.pipelines.llm.requests import Request
-
-CHAT_CAPS = Caps(
-    items_max=1,
-    bytes_max=32 * 1024 * 1024,
-    window_seconds=600.0,
-    can_cancel=False,
-    can_find=False,
-    discount=1.0,
-    result_seconds=None,
-)
 
 
 class OpenAIChat:

@@ -7,7 +7,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from ramet.pipelines.llm.errors import LlmError
-from ramet.pipelines.llm.providers.base import Caps, Mode, Provider
+from ramet.pipelines.llm.providers.base import CHAT_CAPS, Caps, Mode, Provider
 
 OPENAI_KEY = "OPENAI_API_KEY"
 ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
@@ -62,13 +62,13 @@ def caps_of(name: str) -> Mapping[Mode, Caps]:
     if name not in PROVIDERS:
         raise _unknown(name)
     if name == "anthropic":
-        from ramet.pipelines.llm.providers import anthropic_batches, anthropic_chat
+        from ramet.pipelines.llm.providers import anthropic_batches
 
-        return {Mode.CHAT: anthropic_chat.CHAT_CAPS, Mode.BATCH: anthropic_batches.BATCH_CAPS}
-    from ramet.pipelines.llm.providers import openai_background, openai_batch, openai_chat
+        return {Mode.CHAT: CHAT_CAPS, Mode.BATCH: anthropic_batches.BATCH_CAPS}
+    from ramet.pipelines.llm.providers import openai_background, openai_batch
 
     return {
-        Mode.CHAT: openai_chat.CHAT_CAPS,
+        Mode.CHAT: CHAT_CAPS,
         Mode.BACKGROUND: openai_background.BACKGROUND_CAPS,
         Mode.BATCH: openai_batch.BATCH_CAPS,
     }
