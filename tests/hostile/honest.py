@@ -28,29 +28,26 @@ SECTIONS: Mapping[str, str] = {
 
 
 def honest(pages: int = 5_000) -> Site:
-    """So many pages (700 to 5,500) of mixed shapes, at most `PER_SHAPE` of each: named, and numbered in six sections.
+    """So many pages (600 to 5,600) of mixed shapes, at most `PER_SHAPE` of each: named, and numbered in sections.
 
-    Nothing of it is deeper than four links from the home page: that links to all listings, and these to all pages.
-    Every page links to the home page, its listing and its neighbours, as sites do.
+    No page is deeper than three links from the home page: that links to all listings and named pages, and a listing to
+    its pages. Every page links to the home page, its listing and its neighbour, as sites do.
     """
-    host = "honest.example"
-    numbered = pages - 1 - NAMED
-    each = {name: numbered // len(SECTIONS) for name in SECTIONS}
-    listings = {name: f"/{name}/list?page={{}}" for name in SECTIONS}
-    # A listing is a page too.
-    each = {name: count - -(-count // LISTED) for name, count in each.items()}
     found: dict[str, Reply] = {}
     home: list[str] = []
+    left = pages - 1 - NAMED
     for name, pattern in SECTIONS.items():
-        members = [pattern.format(number) for number in range(1, each[name] + 1)]
-        home += _listed(found, members, listings[name])
-    first = [f"/guide/{one}-{other}" for one in WORDS for other in WORDS]
-    left = pages - 1 - len(found) - NAMED
-    first += [f"/about/{WORDS[number]}" for number in range(left)]
-    _linked(found, first, "/")
-    found["/"] = Reply((*home, *first))
-    assert len(found) == pages
-    return _of(host, found)
+        # So many that their listings have room too.
+        count = max(0, min(PER_SHAPE, left - -(-left // (LISTED + 1))))
+        listings = _listed(found, [pattern.format(number) for number in range(1, count + 1)], f"/{name}/list?page={{}}")
+        home += listings
+        left -= count + len(listings)
+    named = [f"/guide/{one}-{other}" for one in WORDS for other in WORDS]
+    named += [f"/about/{word}" for word in WORDS[:left]]
+    _linked(found, named, "/")
+    found["/"] = Reply((*home, *named))
+    assert len(found) == pages, f"there is no such site of {pages} pages"
+    return _of("honest.example", found)
 
 
 def monotonous(pages: int = 5_000) -> Site:
@@ -76,7 +73,7 @@ def _listed(found: dict[str, Reply], members: list[str], listing: str) -> list[s
 
 def _linked(found: dict[str, Reply], members: list[str], listing: str) -> None:
     for at, page in enumerate(members):
-        found[page] = Reply(("/", listing, members[at - 1], members[(at + 1) % len(members)]))
+        found[page] = Reply(("/", listing, members[(at + 1) % len(members)]))
 
 
 def _of(host: str, found: Mapping[str, Reply]) -> Site:

@@ -1,0 +1,111 @@
+"""An honest site is seen whole: nothing of it is refused but what a task has already, and no page is fetched twice."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ramet import Limits
+from ramet.model.shapes import shape_of
+from tests.cli.conftest import Cli
+from tests.conformance.backends import Backend
+from tests.hostile.crawler import KIND, Fetch, Fetched, OverHttp, from_sites
+from tests.hostile.crawls import Crawls, crawl
+from tests.hostile.honest import PER_SHAPE
+from tests.hostile.pages import Site
+from tests.hostile.site import HostileSites, honest, monotonous
+
+PAGES = 5_000
+SHAPE_MAX = Limits().max_shape
+
+
+def counted(fetch: Fetch, asked: Counter[str]) -> Fetch:
+    """The same, and every request is counted."""
+
+    async def counting(url: str) -> Fetched:
+        asked[url] += 1
+        return await fetch(url)
+
+    return counting
+
+
+def addresses(site: Site) -> set[str]:
+    """Everything that can be reached from the home page of a site."""
+    found, left = {"/"}, ["/"]
+    while left:
+        for link in site.answer(site.host, left.pop()).links:
+            if link not in found:
+                found.add(link)
+                left.append(link)
+    return {f"http://{site.host}{target}" for target in found}
+
+
+async def check_whole(crawls: Crawls, site: Site, asked: Counter[str]) -> None:
+    """Every page has one task that succeeded and was fetched once, and the guard refused duplicates only."""
+    crawled = await crawls.of(site)
+    assert (crawled.lineage.state, crawled.lineage.tasks) == ("finished", site.pages)
+    assert crawled.lineage.success == site.pages
+    assert crawled.bounds == frozenset()
+    assert dict(asked) == dict.fromkeys(addresses(site), 1)
+
+
+def test_the_honest_site_has_5000_pages_and_at_most_900_of_a_shape() -> None:
+    pages = addresses(honest(PAGES))
+    shapes = Counter(map(shape_of, pages))
+    assert len(pages) == PAGES
+    assert max(shapes.values()) == PER_SHAPE
+    assert len(shapes) > 500
+
+
+async def test_nothing_of_an_honest_site_of_5000_pages_is_blocked(backend: Backend) -> None:
+    site, asked = honest(PAGES), Counter[str]()
+    async with crawl(backend, counted(from_sites([site]), asked), [site], Limits(), check=False) as crawls:
+        await check_whole(crawls, site, asked)
+
+
+@pytest.mark.full
+async def test_nothing_of_an_honest_site_is_blocked_when_a_server_sends_it(backend: Backend) -> None:
+    site, asked = honest(PAGES), Counter[str]()
+    async with (
+        HostileSites([site]) as server,
+        OverHttp(server.mapping, answer_seconds=60.0) as fetch,
+        crawl(backend, counted(fetch, asked), [site], Limits()) as crawls,
+    ):
+        await check_whole(crawls, site, asked)
+
+
+async def test_of_5000_pages_of_one_shape_the_block_names_the_setting_to_raise(backend: Backend) -> None:
+    site = monotonous(PAGES)
+    async with crawl(backend, from_sites([site]), [site], Limits(), check=False) as crawls:
+        crawled = await crawls.of(site)
+        assert crawled.bounds == {"trap"}
+        assert crawled.lineage.success == 1 + SHAPE_MAX
+        blocks = await crawls.client.blocks(site.host, reason="trap", limit=PAGES)
+        assert len({block.key for block in blocks}) == PAGES - SHAPE_MAX
+        assert {block.detail for block in blocks} == {
+            f"the lineage has {SHAPE_MAX} keys of the shape {site.host}/item/#: if they are honest, raise max_shape"
+        }
+
+
+async def test_what_the_commands_say_about_one_shape_lets_the_rest_of_it_through(backend: Backend) -> None:
+    """A person reads what was refused, types what the explanation says, and every page is there."""
+    site, asked = monotonous(120), Counter[str]()
+    async with crawl(backend, counted(from_sites([site]), asked), [site], Limits(max_shape=100)) as crawls:
+        cli = Cli(Path(), backend.address)
+        assert "raise max_shape" in await asyncio.to_thread(cli.good, "blocks", site.host, "--reason", "trap")
+        [block, *_] = await crawls.client.blocks(site.host, reason="trap")
+        told = await asyncio.to_thread(cli.good, "explain", KIND, block.key)
+        found = re.search(r"ramet (lineage raise \S+ --max-shape )N, then ramet (blocks reoffer .* trap)", told)
+        assert found is not None, told
+        await asyncio.to_thread(cli.good, *shlex.split(f"{found[1]} 120 --reason honest"))
+        await asyncio.to_thread(cli.good, *shlex.split(found[2]))
+        await crawls.go_on()
+        lineage = await crawls.client.lineage(site.host)
+        assert lineage is not None
+        assert (lineage.state, lineage.success) == ("finished", site.pages)
+        assert dict(asked) == dict.fromkeys(addresses(site), 1)
