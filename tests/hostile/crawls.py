@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from ramet import App, BlockReason, Client, Limits, Lineage
+from ramet import App, BlockReason, Client, Limits, Lineage, Worker
 from ramet.model.refused import BOUNDS
 from tests.conformance.backends import Backend
-from tests.engine.waiting import worked_off
 from tests.hostile.crawler import KIND, Fetch, add_crawler
 from tests.hostile.pages import Site
 from tests.invariants import violations
@@ -62,8 +61,8 @@ class Crawls:
         self.client = client
 
     async def go_on(self) -> None:
-        """Work until nothing is left to do."""
-        await worked_off(self._app, self.client, concurrency=16)
+        """Work until nothing is left to do; only the test's own time-out ends it before."""
+        await Worker(self._app, self.client, until_idle=True, poll_seconds=0.05, sweep_seconds=0.05).run()
 
     async def of(self, site: Site) -> Crawled:
         """How the lineage of a site ended; every refusal and every failure of it is explained."""

@@ -69,6 +69,7 @@ async def test_nothing_of_an_honest_site_of_5000_pages_is_blocked(backend: Backe
 
 
 @pytest.mark.full
+@pytest.mark.timeout(1_800)
 async def test_nothing_of_an_honest_site_is_blocked_when_a_server_sends_it(backend: Backend) -> None:
     site, asked = honest(PAGES), Counter[str]()
     async with (

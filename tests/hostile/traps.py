@@ -66,7 +66,7 @@ def repeats(host: str, target: str) -> Reply:
 def cases(host: str, target: str) -> Reply:
     """A server that heeds no case, and links in all of them."""
     name = urlsplit(target).path.strip("/") or "thepageofthisserver"
-    flipped = [name[:at] + name[at].swapcase() + name[at + 1 :] for at in range(0, len(name), 3)]
+    flipped = [name[:at] + name[at].swapcase() + name[at + 1 :] for at in range(len(name))]
     return Reply(tuple(f"/{text}" for text in flipped))
 
 
@@ -75,6 +75,13 @@ def subdomains(host: str, target: str) -> Reply:
     domain = f"subdomains.{DOMAIN}"
     ids = (fresh(host, "id"), f"www{int(fresh(host)[2:8], 16)}", fresh_word(host))
     return Reply(tuple(f"http://{name}.{domain}/" for name in ids))
+
+
+def ports(host: str, target: str) -> Reply:
+    """A server on every port, and each links to the next two."""
+    name, _, port = host.partition(":")
+    number = int(port or 80) % 60_000
+    return Reply((f"http://{name}:{number + 1}/", f"http://{name}:{number + 2}/"))
 
 
 def drip(host: str, target: str) -> Reply:
@@ -117,7 +124,7 @@ def _site(play: Callable[[str, str], Reply]) -> Site:
 
 
 _PLAYS = (
-    calendar, sessions, tokens, ring, hops, twins, repeats, cases, subdomains, drip, endless, partners, canonical,
-    spellings,
+    calendar, sessions, tokens, ring, hops, twins, repeats, cases, subdomains, ports, drip, endless, partners,
+    canonical, spellings,
 )  # fmt: skip
 TRAPS: dict[str, Site] = {play.__name__: _site(play) for play in _PLAYS}

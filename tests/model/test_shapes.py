@@ -45,6 +45,11 @@ TRAPS: dict[str, Callable[[int], str]] = {
     "a hash": lambda n: f"{SITE}/item/{sha256(bytes([n])).hexdigest()}",
     "a number after a name": lambda n: f"{SITE}/article{n}",
     "a numbered sub-domain": lambda n: f"https://shard{n}.example.com/start",
+    "a numbered name below names": lambda n: f"https://a.b{n}.c.example.com/start",
+    "ports": lambda n: f"https://example.com:{8_000 + n}/start",
+    "ports of an address": lambda n: f"http://192.0.2.1:{8_000 + n}/start",
+    "addresses of one network": lambda n: f"http://[2001:db8:1:2::{n + 1:x}]/start",
+    "addresses and ports of one network": lambda n: f"http://[2001:db8:1:2:{n + 9:x}::1]:{8_000 + n}/start",
     "filters of a shop": lambda n: f"{SITE}/shop?price={n}&sort={'up' if n % 2 else 'down'}",
     "filters in another order": lambda n: f"{SITE}/shop?" + "&".join(sorted(["a=1", "b=2"], reverse=n % 2 == 0)),
     "the case flips": lambda n: f"{SITE}/" + "".join(c.upper() if n >> i & 1 else c for i, c in enumerate("products")),
@@ -63,13 +68,15 @@ GROWING: dict[str, Callable[[int], str]] = {
     "one segment over and over": lambda n: f"{SITE}" + "/a" * n,
     "a cycle of two": lambda n: f"{SITE}" + "/a/b" * n,
     "a cycle of three": lambda n: f"{SITE}/start" + "/a/b/c" * n,
+    "a name below a name over and over": lambda n: f"https://{'www.' * n}example.com/start",
+    "two names over and over": lambda n: f"https://{'a.b.' * n}example.com/start",
     "ever deeper without a pattern": lambda n: f"{SITE}/" + "/".join(RNG.choice("abcdef") for _ in range(9 + n)),
     "numbers over and over": lambda n: f"{SITE}" + "".join(f"/{m}" for m in range(n)),
 }
 
 
-@pytest.mark.parametrize("trap", list(GROWING)[:3])
-def test_a_path_that_grows_by_itself_has_few_shapes(trap: str) -> None:
+@pytest.mark.parametrize("trap", list(GROWING)[:5])
+def test_an_address_that_grows_by_itself_has_few_shapes(trap: str) -> None:
     assert len({shape_of(GROWING[trap](n)) for n in range(2, 100)}) <= 2
 
 
@@ -93,7 +100,19 @@ HONEST: dict[str, list[str]] = {
     "hex words without a digit": ["/deadbeef", "/facadeee", "/effaced"],
     "long names of letters": ["/internationalisation", "/characteristically"],
     "other hosts": ["https://a.example.com/", "https://b.example.com/", "https://example.org/"],
-    "sites by address": ["https://10.0.0.1/", "https://10.0.0.2/"],
+    "sites by address": [
+        "https://10.0.0.1/",
+        "https://10.0.0.2/",
+        "https://[2001:db8:1:2::1]/",
+        "https://[2001:db8:1:3::1]/",
+    ],
+    "sites of this network by address": [
+        "https://[::1]/",
+        "https://[fd00::1]/",
+        "https://[fd00::2]/",
+        "https://[fe80::1]/",
+    ],
+    "with a port and without": ["https://example.com/", "https://example.com:8443/", "https://shop.example.com:8443/"],
     "a month as a word in a name": ["/may-day", "/march-on-rome"],
 }
 
@@ -116,6 +135,12 @@ def test_two_schemes_of_one_page_have_one_shape() -> None:
         (f"{SITE}/x/x/x/y", "example.com/(x)+/y"),
         (f"{SITE}/caf%C3%A9/%E6%97%A5", "example.com/café/日"),
         (f"{SITE}/a%00b", "example.com/a_b"),
+        ("https://www.www.shop7.example.com:8443/a", "(www)+.shop#.example.com:#/a"),
+        ("https://a.b.c.d.e.f.g.h.i.example.com/", "....b.c.d.e.f.g.h.i.example.com/"),
+        ("http://[2001:db8::7]:8080/a", "[2001:db8:0:0:*]:#/a"),
+        ("http://[::ffff:7f00:1]/a", "[::ffff:7f00:1]/a"),
+        ("http://[::1/a", "[::1/a"),
+        ("http://[zz]/a", "[zz]/a"),
         ("Season 12, episode 3", "season #, episode #"),
     ],
 )
@@ -136,7 +161,21 @@ def test_any_path_has_a_shape_quickly(segments: list[str]) -> None:
     assert shape_of(f"{SITE}/" + "/".join(segments)).startswith("example.com/")
 
 
-@pytest.mark.parametrize("text", ["a1" * 256, "1a" * 250 + "-", "-".join("1" * 256), "#" * 512, "%" * 512, "a/" * 256])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a1" * 256,
+        "1a" * 250 + "-",
+        "-".join("1" * 256),
+        "#" * 512,
+        "%" * 512,
+        "a/" * 256,
+        "http://" + "a.b." * 120 + "com",
+        "http://" + "1." * 250,
+        "http://[" + ":" * 500 + "]",
+        "http://" + ":1" * 250,
+    ],
+)
 def test_hostile_texts_fold_in_no_time(text: str) -> None:
     """A pattern that backtracks would hang here."""
     assert shape_of(text)

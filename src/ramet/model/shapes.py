@@ -12,15 +12,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from ipaddress import IPv6Address
 from urllib.parse import unquote
 
 from ramet.model.keys import bounded_key
 
-SEGMENTS_SHOWN_MAX = 8
-"""Deeper paths share the shape of their beginning."""
-_SEGMENTS_READ_MAX = 24
+PARTS_SHOWN_MAX = 8
+"""Deeper paths share the shape of their beginning, names of hosts with more labels that of their end."""
+_PARTS_READ_MAX = 24
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://([^/?#]*)([^?#]*)(?:\?([^#]*))?", re.IGNORECASE)
+_HOST = re.compile(r"(\[[^]]*\]|[^:]*)(:\d+)?")
+_GLOBAL = 0b001
+"""The first bits of IPv6 addresses on the internet, in which the last 64 bits are the owner's to choose."""
 _MONTHS = "jan feb mar apr may jun jul aug sep sept oct nov dec january february march april june july august"
 _MONTH = "|".join(sorted([*_MONTHS.split(), "september", "october", "november", "december"], key=len, reverse=True))
 _LETTER = r"[^\W\d_]"
@@ -50,19 +54,39 @@ def shape_of(key: str) -> str:
 
 
 def _host(host: str) -> str:
-    """The host; of its sub-domains what a generator varies is folded."""
-    labels = host.lower().split(".")
-    if len(labels) < 3 or labels[-1][:1].isdigit() or host.startswith("["):
+    """The host without what its owner has any number of: numbered names, ports, addresses of an IPv6 network."""
+    found = _HOST.fullmatch(host.lower())
+    if found is None:
         return host.lower()
-    return ".".join([*map(_folded, labels[:-2]), *labels[-2:]])
+    name, port = found[1], ":#" if found[2] else ""
+    labels = name.split(".")
+    if name.startswith("["):
+        return _network(name) + port
+    if len(labels) < 3 or labels[-1][:1].isdigit():
+        return name + port
+    below = _cycles_folded([*map(_folded, labels[-2 - _PARTS_READ_MAX : -2])], ".")
+    if len(labels) - 2 > _PARTS_READ_MAX or len(below) > PARTS_SHOWN_MAX:
+        below = ["...", *below[-PARTS_SHOWN_MAX:]]
+    return ".".join([*below, *labels[-2:]]) + port
+
+
+def _network(name: str) -> str:
+    """An IPv6 address; of one on the internet the network, since its owner has all addresses of that."""
+    try:
+        number = int(IPv6Address(name[1:-1]))
+    except ValueError:
+        return name
+    if number >> 125 != _GLOBAL:
+        return name
+    return f"[{':'.join(f'{number >> shift & 0xFFFF:x}' for shift in (112, 96, 80, 64))}:*]"
 
 
 def _path(path: str) -> str:
-    segments = [segment for segment in path.split("/", _SEGMENTS_READ_MAX + 1) if segment]
-    cut = len(segments) > _SEGMENTS_READ_MAX
-    shown = _cycles_folded([_segment(segment) for segment in segments[:_SEGMENTS_READ_MAX]])
-    if cut or len(shown) > SEGMENTS_SHOWN_MAX:
-        shown = [*shown[:SEGMENTS_SHOWN_MAX], "..."]
+    segments = [segment for segment in path.split("/", _PARTS_READ_MAX + 1) if segment]
+    cut = len(segments) > _PARTS_READ_MAX
+    shown = _cycles_folded([_segment(segment) for segment in segments[:_PARTS_READ_MAX]], "/")
+    if cut or len(shown) > PARTS_SHOWN_MAX:
+        shown = [*shown[:PARTS_SHOWN_MAX], "..."]
     return "/".join(shown)
 
 
@@ -79,12 +103,16 @@ def _folded(text: str) -> str:
     return _DATE.sub("#", _NAMED_MONTH.sub(r"\1#\2", _DIGITS.sub("#", text)))
 
 
-def _cycles_folded(segments: Sequence[str]) -> list[str]:
-    """Neighbours that repeat, alone or as a group, once: a/a/a is (a)+, a/b/a/b is (a/b)+."""
+def _cycles_folded(parts: Sequence[str], mark: str) -> list[str]:
+    """Neighbours that repeat, alone or as a group, once: a/a/a is (a)+, a/b/a/b is (a/b)+.
+
+    Args:
+        mark: what stands between two parts.
+    """
     folded, at = [], 0
-    while at < len(segments):
-        period, times = _repetition(segments, at)
-        part = "/".join(segments[at : at + period])
+    while at < len(parts):
+        period, times = _repetition(parts, at)
+        part = mark.join(parts[at : at + period])
         folded.append(f"({part})+" if times > 1 else part)
         at += period * times
     return folded
