@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import httpcore2
 import pytest
 
 from ramet.pipelines.jobs.boards.instruction import Instruction
@@ -14,8 +10,7 @@ from ramet.pipelines.jobs.boards.vendors import instruction_for
 from ramet.pipelines.jobs.detecting.boards import board_of_url
 from ramet.pipelines.jobs.detecting.postings import posting_of_page
 from ramet.pipelines.jobs.errors import Busy, Fetched, Refused, TooLarge, Trouble, WrongShape
-from ramet.pipelines.jobs.web.fetching import Fetcher, fetcher
-from ramet.pipelines.shared.web.client import WebClient
+from ramet.pipelines.jobs.web.fetching import fetcher
 from tests.pipelines.jobs.world.openings import made_up
 from tests.pipelines.jobs.world.plays import (
     bomb,
@@ -137,49 +132,6 @@ async def test_a_header_that_breaks_out_is_refused(world: World) -> None:
     with pytest.raises(Refused, match="no header"):
         await fetcher().fetch(URL, bytes_max=MAX, validators={"etag": "x\r\nHost: b.example"})
     assert world.requests == []
-
-
-class Wires:
-    """Connects to the world whatever public address it is told, and remembers which."""
-
-    def __init__(self, world: World) -> None:
-        self._plain = httpcore2.AnyIOBackend()
-        self._ports = {443: world.port, 80: world.plain_port}
-        self.connected: list[tuple[str, int]] = []
-
-    async def connect_tcp(self, host: str, port: int, *more: Any) -> Any:
-        self.connected.append((host, port))
-        return await self._plain.connect_tcp("127.0.0.1", self._ports[port], *more)
-
-
-class Flipping:
-    """A name server that says one address first, and other ones afterwards."""
-
-    def __init__(self, *answers: Sequence[str]) -> None:
-        self._answers = list(answers)
-
-    async def __call__(self, host: str, port: int) -> Sequence[str]:
-        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-
-
-@pytest.fixture
-def wires(world: World, monkeypatch: pytest.MonkeyPatch) -> Wires:
-    wires = Wires(world)
-    monkeypatch.setattr("httpcore2.AnyIOBackend", lambda: wires)
-    return wires
-
-
-@pytest.mark.parametrize("second", [["127.0.0.1"], ["93.184.215.14", "10.0.0.7"], ["169.254.169.254"], ["::1"]])
-async def test_a_name_that_changes_its_address_reaches_nothing_by_it(
-    world: World, wires: Wires, second: list[str]
-) -> None:
-    world.behave("http://flip.example/", redirect("https://flip.example/"))
-    client = WebClient(user_agent="tests", extra="'ramet[jobs]'", resolver=Flipping(["93.184.215.14"], second))
-    with pytest.raises(Refused, match="nothing is fetched there"):
-        await Fetcher(client).fetch("http://flip.example/", bytes_max=MAX)
-    await client.close()
-    assert wires.connected == [("93.184.215.14", 80)]
-    assert len(world.requests) == 1
 
 
 async def test_a_certificate_is_checked_for_the_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,8 +25,16 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """(host, port) to the host's addresses as text. Raises `OSError` when there are none."""
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All that was ever given to hosts of the internet. What lies outside leads, if anywhere, to a translator or a leftover
+of an old scheme (`::127.0.0.1`, `::ffff:0:127.0.0.1`, `64:ff9b:1::/48`, `fec0::/10`), which `is_global` lets pass."""
+_DOCUMENTATION = ipaddress.IPv6Network("3fff::/20")
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
+"""The upper half of an interface's number whose lower half is an IPv4 address that a router tunnels to (RFC 5214)."""
 _THIS_NETWORK = ipaddress.IPv4Network("0.0.0.0/8")
-_PLATFORM = frozenset({ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("fd00:ec2::254")})
+_PROTOCOLS = ipaddress.IPv4Network("192.0.0.0/24")
+"""Set aside for protocols; one cloud serves its metadata there."""
+_PLATFORM = frozenset(map(ipaddress.ip_address, ("168.63.129.16", "100.100.100.200", "fd00:ec2::254", "fd20:ce::254")))
 """Where clouds serve a machine's metadata and secrets, beside the link-local addresses."""
 _UNKNOWN_NAME = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
 
@@ -49,7 +57,9 @@ class NameUnknown(WebError):
 def is_public(address: Address) -> bool:
     """Whether anybody on the internet could connect to it; an IPv4 address inside an IPv6 one is what counts."""
     plain = _carried(address)
-    return plain.is_global and not plain.is_multicast and plain not in _PLATFORM
+    if isinstance(plain, ipaddress.IPv6Address) and (plain not in _GLOBAL_UNICAST or plain in _DOCUMENTATION):
+        return False
+    return plain.is_global and not plain.is_multicast and plain not in _PROTOCOLS and plain not in _PLATFORM
 
 
 def is_private(address: Address) -> bool:
@@ -60,7 +70,9 @@ def is_private(address: Address) -> bool:
     plain = _carried(address)
     if plain.is_loopback:
         return True
-    if plain in _PLATFORM or plain.is_link_local or plain.is_multicast or plain.is_reserved or plain in _THIS_NETWORK:
+    if plain in _PLATFORM or plain.is_link_local or plain.is_multicast or plain.is_reserved:
+        return False
+    if plain in _THIS_NETWORK or plain in _PROTOCOLS:
         return False
     return not plain.is_global and not plain.is_unspecified
 
@@ -70,6 +82,8 @@ def _carried(address: Address) -> Address:
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    if (int(address) >> 32) & 0xFFFF_FFFF in _ISATAP and address in _GLOBAL_UNICAST:
         return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.ipv4_mapped or address.sixtofour or address
 

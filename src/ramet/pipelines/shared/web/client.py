@@ -32,6 +32,8 @@ ANSWER_SECONDS = 30.0
 """From asking to the last byte, redirects included: two of these fit into the time of a call."""
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 """Of one answer, decoded; twice of what a MediaWiki stops at."""
+PACKING_BYTES_MAX = 65_536
+"""What gzip may add to what it packs, beside a hundredth: its header, names, and blocks that say little."""
 REDIRECTS_MAX = 3
 CONNECTIONS_MAX = 3
 QUERY_BYTES_MAX = 2_000
@@ -244,12 +246,16 @@ class WebClient:
         if encoding not in ("", "identity", "gzip", "x-gzip"):
             raise WebRefused(f"{host} answers in the encoding {encoding[:40]!a}, which was not asked for")
         unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding.endswith("gzip") else None
+        packed_max = bytes_max + bytes_max // 100 + PACKING_BYTES_MAX
         body = bytearray()
         received = 0
         try:
             async with aclosing(response.aiter_stream()) as chunks:
                 async for chunk in chunks:
                     received += len(chunk)
+                    if unpacking is not None and (unpacking.eof or received > packed_max):
+                        # What follows the end would be kept by zlib; what unpacks to nothing would be read for ever.
+                        break
                     # One byte more than there is room for shows that there is more.
                     room = bytes_max - len(body) + 1
                     body += unpacking.decompress(chunk, room) if unpacking else chunk[:room]
@@ -260,6 +266,10 @@ class WebClient:
         except zlib.error as error:
             raise ServerTrouble(f"{host} answers with broken gzip: {error}") from None
         if unpacking is not None and received and not unpacking.eof:
+            if received > packed_max and question.cut:
+                return bytes(body)
+            if received > packed_max:
+                raise AnswerTooLarge(f"{host} answers with more than {bytes_max:,} bytes")
             raise ServerTrouble(f"{host} broke off in the middle of its answer")
         return bytes(body)
 
