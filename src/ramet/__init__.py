@@ -14,11 +14,12 @@ from ramet.engine.distribution import StateCount
 from ramet.engine.explain import Explanation
 from ramet.engine.explain_key import KeyExplanation
 from ramet.engine.invocation import Invocation
+from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
 from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pipeline import Pipeline
-from ramet.engine.registry import PayloadTooLarge, UnknownKind
+from ramet.engine.registry import UnknownKind
 from ramet.engine.setting import Setting
 from ramet.engine.sync_claim import SyncClaim
 from ramet.engine.sync_client import SyncClient
@@ -42,6 +43,7 @@ from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.stop_list import InvalidEntry, StopEntry
 from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
+from ramet.model.texts import InvalidText
 from ramet.model.totals import LineageTotals
 from ramet.model.views import (
     Backlog,
@@ -110,6 +112,7 @@ __all__ = [
     "InvalidEntry",
     "InvalidKey",
     "InvalidPath",
+    "InvalidText",
     "Invocation",
     "ItemAnswer",
     "ItemSettlement",

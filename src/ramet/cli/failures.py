@@ -8,7 +8,7 @@ import traceback
 import click
 from pydantic import ValidationError
 
-from ramet import InvalidEntry, InvalidKey, InvalidPath, PayloadTooLarge, StoreError, UnknownKind
+from ramet import InvalidEntry, InvalidKey, InvalidPath, InvalidText, PayloadTooLarge, StoreError, UnknownKind
 from ramet.cli.show import plain
 
 EXIT_USAGE = 2
@@ -22,7 +22,10 @@ class CliError(Exception):
     exit_code = EXIT_USAGE
 
 
-USERS = (CliError, InvalidEntry, StoreError, UnknownKind, InvalidKey, InvalidPath, PayloadTooLarge, ValidationError)
+USERS = (
+    CliError, InvalidEntry, StoreError, UnknownKind, InvalidKey, InvalidPath, InvalidText, PayloadTooLarge,
+    ValidationError,
+)  # fmt: skip
 """Errors that a user causes and can put right."""
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ramet.engine.outcome import ERROR_CHARACTERS_MAX, storable
+from ramet.engine.outcome import ERROR_CHARACTERS_MAX
 from ramet.model import events as ev
+from ramet.model.texts import storable
 
 if TYPE_CHECKING:
     from ramet.engine.registry import Kind
@@ -54,7 +55,7 @@ class Beyond:
             raise ValueError(f"task {self._work.id} has no resource to switch off: register its kind with resource=")
         if not reason.strip():
             raise ValueError("a resource is switched off without a reason: give one, people will ask")
-        self._switched_off = storable(reason[:ERROR_CHARACTERS_MAX])
+        self._switched_off = storable(reason, ERROR_CHARACTERS_MAX)
 
     def take_beyond(self, event: ev.Event) -> tuple[float | None, str | None]:
         """For the engine: both, as they go with a settlement; the hold only with an end."""

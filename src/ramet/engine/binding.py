@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import to_json
-
-from ramet.engine.outcome import storable
+from ramet.engine.json_texts import json_text
+from ramet.engine.outcome import ERROR_CHARACTERS_MAX
 from ramet.model import events as ev
 from ramet.model.binding import ITEM_STATES, Binding, BoundTask, ItemAnswer, ItemSettlement
+from ramet.model.limits import BALANCED
+from ramet.model.texts import storable
 from ramet.store.base import Settled, Settlement
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ def item(
         raise ValueError(f"a result goes with success, not with {state}")
     if delay_seconds and state != "pending":
         raise ValueError(f"delay_seconds goes with pending, not with {state}")
-    text = None if result is None else to_json(result).decode()
-    told = None if reason is None else storable(reason)
+    text = None if result is None else json_text("the result", result, BALANCED.payload_bytes_max)
+    told = None if reason is None else storable(reason, ERROR_CHARACTERS_MAX)
     return ItemSettlement(task_id, int(binding), state, text, told, float(delay_seconds))
 
 

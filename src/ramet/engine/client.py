@@ -30,6 +30,7 @@ from ramet.model.blobs import NewBlob
 from ramet.model.limits import Limits
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, NewTask, Task, TaskHistory, TaskState
+from ramet.model.texts import check_name
 from ramet.store.address import shown
 from ramet.store.base import NewLineage, Store, Submitted
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
@@ -212,7 +213,7 @@ class Client(
         for blob in kept:
             check_size(blob, bounds.blob_bytes_max)
         return NewLineage(
-            tracking_id or new_id(),
+            check_name("tracking_id", tracking_id) if tracking_id else new_id(),
             roots,
             bounds.max_spawn_depth,
             bounds.max_tasks,

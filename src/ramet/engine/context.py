@@ -12,8 +12,6 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
-from pydantic_core import to_json
-
 from ramet.engine.beyond import NOTHING, Beyond
 from ramet.engine.binding import AsyncBinder, Binder, SyncBinder
 from ramet.engine.call_time import CallTime
@@ -21,6 +19,7 @@ from ramet.engine.clock import Clock
 from ramet.engine.domain import AsyncDomain, SyncDomain
 from ramet.engine.gathered import Gathered
 from ramet.engine.ids import new_id
+from ramet.engine.json_texts import json_text
 from ramet.engine.money import Reservation, SyncReservation, reserve
 from ramet.engine.outcome import Endings, Outcome, outcome_event
 from ramet.engine.own_tables import check_own
@@ -33,6 +32,7 @@ from ramet.model import events as ev
 from ramet.model.cost import Charge, amount_of
 from ramet.model.limits import LOWERABLE
 from ramet.model.task import NewTask
+from ramet.model.texts import PROGRESS_CHARACTERS_MAX, check_name, storable
 from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
 
 if TYPE_CHECKING:
@@ -225,6 +225,8 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
 
     async def _checkpoint(self, stage: str | None, state: dict[str, Any] | None) -> Sequence[SpawnAnswer]:
         text = None
+        if stage is not None:
+            check_name("the stage", stage)
         if state is not None:
             text = self.state_text(state, self._kind.limits.pipeline_state_bytes_max)
         settled = await self._call(
@@ -237,7 +239,8 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
         return settled.spawns
 
     async def _progress(self, done: float, total: float | None, message: str) -> None:
-        text = json.dumps({"done": done, "total": total, "message": message})
+        note = storable(message, PROGRESS_CHARACTERS_MAX)
+        text = json.dumps({"done": done, "total": total, "message": note}, allow_nan=False)
         work = self._work
         await self._call(Settlement(work.seq, work.fence, ev.Progress(work.fence, self._lease_seconds), progress=text))
 
@@ -261,7 +264,9 @@ def settlement_of(context: BaseContext, result: Any) -> Settlement:
     """What ends a task whose handler returned this: a result, or an end that was chosen."""
     if isinstance(result, Outcome):
         return context.take_settlement(partial(outcome_event, result))
-    text = None if result is None else to_json(result).decode()
+    text = None
+    if result is not None:
+        text = json_text("the result", result, context._kind.limits.payload_bytes_max)
     return context.take_settlement(completed, text)
 
 

@@ -15,12 +15,14 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from ramet.engine.import_files import ImportRefused, rows_of
-from ramet.engine.registry import PayloadTooLarge, Registry, UnknownKind
+from ramet.engine.json_texts import PayloadTooLarge
+from ramet.engine.registry import Registry, UnknownKind
 from ramet.model.importing import Incoming, RowError, Rules, as_json, state_on_arrival, understand
 from ramet.model.keys import InvalidKey
 from ramet.model.limits import Limits
 from ramet.model.paths import InvalidPath, PathRule, path_text
 from ramet.model.task import LIVE, NewTask
+from ramet.model.texts import InvalidText
 from ramet.store.base import Store
 from ramet.store.base_import import Arrival, ImportDone
 from ramet.store.import_staging import CHUNK, CYCLE, DEPTH, DUPLICATE, Placed, Staging
@@ -208,7 +210,7 @@ class Importer:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             field = ".".join(map(str, first["loc"])) or "it"
             raise RowError(f"the payload does not fit kind {incoming.kind}: {field}: {first['msg']}") from None
-        except (PayloadTooLarge, InvalidKey, InvalidPath) as error:
+        except (PayloadTooLarge, InvalidKey, InvalidPath, InvalidText) as error:
             raise RowError(str(error)) from None
         self._templates.setdefault(incoming.kind, new)
         if incoming.pipeline_state is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ramet.engine.ids import new_id
 from ramet.model.cost import USED, Booked, Reserved, amount_of, dollars
 from ramet.model.guard import BlockReason
+from ramet.model.texts import check_name
 
 if TYPE_CHECKING:
     from ramet.engine.context import Desk
@@ -92,7 +93,7 @@ async def reserve(desk: Desk, work: Work, nano_dollars: int, name: str | None = 
         ValueError: not a whole number of nano-dollars.
     """
     amount = amount_of(nano_dollars, "to be reserved are")
-    reservation_id = new_id() if name is None else f"{work.id}.{name}"
+    reservation_id = new_id() if name is None else f"{work.id}.{check_name('the name of a call', name)}"
     answer = Reserved(*await desk.ask("reserve", reservation_id, work.seq, work.fence, amount))
     if answer.refused == BlockReason.COST:
         raise CostRefused(answer.detail, answer.retry_seconds)

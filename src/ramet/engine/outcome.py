@@ -12,10 +12,12 @@ from pydantic import ValidationError
 
 from ramet.engine.money import CostRefused
 from ramet.model import events as ev
+from ramet.model.resources import NAME_LENGTH_MAX
 from ramet.model.retry import ERRORS, ErrorClass, ErrorTable, RetryAfter, classify, fingerprint
+from ramet.model.texts import REASON_CHARACTERS_MAX, storable
 from ramet.store.errors import StoreUncertain, StoreUnreachable
 
-ERROR_CHARACTERS_MAX = 2_000
+ERROR_CHARACTERS_MAX = REASON_CHARACTERS_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,11 @@ class Outcome:
     """``filter``, ``skip``, ``fail``, ``snooze`` or ``continue``."""
     reason: str | None = None
     seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        # Here it is the handler's error; later it would be one of the worker.
+        if self.reason is not None and not isinstance(self.reason, str):
+            raise TypeError(f"the reason is a {type(self.reason).__name__}: give text")
 
     @classmethod
     def filter(cls, reason: str) -> Outcome:
@@ -79,7 +86,7 @@ class Endings:
 
 def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
     """The event of an end that was chosen."""
-    reason = None if outcome.reason is None else storable(outcome.reason)
+    reason = None if outcome.reason is None else storable(outcome.reason, REASON_CHARACTERS_MAX)
     match outcome.event:
         case "filter":
             return ev.Filter(fence, reason or "filtered")
@@ -96,7 +103,8 @@ def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
 def error_event(error: BaseException, fence: int, jitter: float, table: ErrorTable = ERRORS) -> ev.Event:
     """The event of an exception: a snooze where a server named its time, else an error of its class (DESIGN §6)."""
     if isinstance(error, RetryAfter):
-        return ev.Snooze(fence, error.seconds, storable(str(error)), storable(error.resource))
+        told = storable(str(error), REASON_CHARACTERS_MAX)
+        return ev.Snooze(fence, error.seconds, told, storable(error.resource, NAME_LENGTH_MAX))
     if isinstance(error, CostRefused):
         if error.retry_seconds is None:
             return ev.Fail(fence, str(error))
@@ -121,9 +129,4 @@ def told_error(name: str, text: str, error_class: ErrorClass, fence: int, jitter
     """
     message = f"{name}: {text}" if text else name
     print_ = fingerprint(name, text)
-    return ev.Error(fence, storable(message[:ERROR_CHARACTERS_MAX]), error_class.value, print_, jitter)
-
-
-def storable(text: str) -> str:
-    """Text that no database refuses: half a surrogate pair becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
+    return ev.Error(fence, storable(message, ERROR_CHARACTERS_MAX), error_class.value, print_, jitter)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from ramet.model.texts import check_text
+
 _CHANGES = r"(?:INSERT|UPDATE|DELETE|REPLACE)\b(?!\s+OR\s+ROLLBACK)"
 _WRITES_ROWS = re.compile(rf"\s*(?:WITH\b|{_CHANGES})", re.IGNORECASE)
 _READS_OR_WRITES_ROWS = re.compile(rf"\s*(?:WITH\b|SELECT\b|{_CHANGES})", re.IGNORECASE)
@@ -15,7 +17,7 @@ def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = F
     """The parameters of a statement that may run; ``reads`` lets SELECT through as well.
 
     Raises:
-        ValueError: the statement touches the engine's own tables, or is of another sort.
+        ValueError: the statement touches the engine's own tables, or is of another sort; or a text cannot be stored.
         TypeError: a parameter is not None, a boolean, number, text or bytes.
     """
     if "ramet_" in sql.lower():
@@ -28,4 +30,6 @@ def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = F
         # What a database driver would adapt in this process cannot travel to the one that writes.
         if not isinstance(value, str | bytes | int | float | None):
             raise TypeError(f"{verb} cannot store a {type(value).__name__}: give text, bytes, a number or None")
+        if isinstance(value, str):
+            check_text(f"a parameter of {verb}", value)
     return tuple(parameters)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pydantic import TypeAdapter
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from ramet.engine.declared_settings import DeclaredSettings
 from ramet.engine.execution import IN_COMPANY, Execution
 from ramet.engine.ids import new_id
+from ramet.engine.json_texts import json_text
 from ramet.engine.path_options import PLAIN, PathArguments, PathOptions
 from ramet.engine.settings import LiveSettings
 from ramet.engine.sharing import ALONE, Sharing
@@ -24,6 +25,7 @@ from ramet.model.ordering import BY_DUE
 from ramet.model.retry import ERRORS, ErrorTable
 from ramet.model.shapes import shape_of
 from ramet.model.task import NewTask
+from ramet.model.texts import check_name
 from ramet.model.uniqueness import FOR_GOOD_SECONDS
 
 if TYPE_CHECKING:
@@ -38,10 +40,6 @@ QUEUE = "default"
 
 class UnknownKind(LookupError):
     """Nobody registered this kind."""
-
-
-class PayloadTooLarge(ValueError):
-    """The payload is over the limit; keep large things elsewhere and pass a reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +113,7 @@ class Kind:
     def _json(self, typed: Any) -> str:
         if typed is None and self.payload is None:
             return "null"
-        raw = to_json(typed, inf_nan_mode="strings") if self.payload is None else self.payload.dump_json(typed)
-        if len(raw) > self.limits.payload_bytes_max:
-            raise PayloadTooLarge(
-                f"the payload of {self.name} has {len(raw)} bytes, over {self.limits.payload_bytes_max}: "
-                "put the large part into a blob, ramet.Blob.of(...) or ctx.blob(...), and pass that"
-            )
-        return raw.decode()
+        return json_text(f"the payload of {self.name}", typed, self.limits.payload_bytes_max, self.payload)
 
     def _key(self, typed: Any, text: str) -> str:
         """What a task is about whose submit does not say."""
@@ -158,12 +150,13 @@ class Kind:
         Raises:
             pydantic.ValidationError: the payload does not fit the handler's type.
             PayloadTooLarge: it is over ``payload_bytes_max``.
+            InvalidText: it is no JSON, or the queue's name cannot be one.
         """
         typed = payload if self.payload is None else self.payload.validate_python(payload)
         text = self._json(typed)
         key = self._key(typed, text) if key is None else text_key(key)
         limits = self.limits
-        queue = queue or self.queue
+        queue = check_name("the queue", queue) if queue else self.queue
         return NewTask(
             new_id(),
             self.name,
@@ -316,11 +309,16 @@ class Registry:
         return found
 
     def known(self, kind: str | Handler) -> Kind:
-        """Like :meth:`get`, but a name nobody registered gets the app's defaults: for submitting from elsewhere."""
+        """Like :meth:`get`, but a name nobody registered gets the app's defaults: for submitting from elsewhere.
+
+        Raises:
+            InvalidText: it cannot be the name of a kind.
+        """
         if isinstance(kind, str) and kind not in self._kinds:
             return Kind(
-                kind, None, None, False, None, QUEUE, 0, self._limits, "key", breadth=self._breadth, live=self.live
-            )
+                check_name("the kind", kind), None, None, False, None, QUEUE, 0, self._limits, "key",
+                breadth=self._breadth, live=self.live,
+            )  # fmt: skip
         return self.get(kind)
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 from ramet.model.resources import NAME_LENGTH_MAX, Policy
+from ramet.model.texts import check_text
 
 ResourceOf = Callable[[Any], str | None]
 
@@ -34,7 +35,7 @@ class Sharing(NamedTuple):
             ValueError: its name is empty or too long.
         """
         name = self.resource(payload) if callable(self.resource) else self.resource
-        if name is not None and not 0 < len(name) <= NAME_LENGTH_MAX:
+        if name is not None and not 0 < len(check_text("the resource", name)) <= NAME_LENGTH_MAX:
             raise ValueError(
                 f"resource {name[:50]!r} of kind {kind!r}: give a name of 1 to {NAME_LENGTH_MAX} characters"
             )
@@ -62,6 +63,7 @@ def checked_policy(policy: Policy) -> Policy:
         ValueError: with what to give instead.
     """
     what = f"resource {policy.pattern!r}"
+    check_text("the name of a resource", policy.pattern, characters_max=NAME_LENGTH_MAX)
     if not policy.pattern or "*" in policy.pattern[:-1]:
         raise ValueError(f"{what} is no pattern: give a name, or a prefix followed by one *")
     at_least_one(what, policy.concurrency)

@@ -28,6 +28,7 @@ from ramet.store.postgres_wake import PostgresNeighbours, identity_of
 from ramet.store.postgres_within import Database, run_within
 from ramet.store.postgres_writer import THREADS, Link, Writers
 from ramet.store.session import Overtaken, Session, StatementFailed
+from ramet.store.texts import check_arguments
 from ramet.store.verbs_all import AllVerbs
 
 Item = TypeVar("Item")
@@ -103,6 +104,7 @@ class PostgresStore(AllVerbs):
             link.on_ends = told
 
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
+        check_arguments(verb, writes=True)
         return await self._told(verb, self._writer.run(verb, "alone"))
 
     async def _write_beside(self, verb: Callable[[Session], Answer]) -> Answer:
@@ -124,6 +126,7 @@ class PostgresStore(AllVerbs):
             raise store_error(error, self.place) from error
 
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
+        check_arguments(verb, writes=False)
         try:
             return self._reader.run(verb) if self._inline else await asyncio.to_thread(self._reader.run, verb)
         except psycopg.Error as error:

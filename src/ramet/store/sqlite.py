@@ -25,6 +25,7 @@ from ramet.store.group_commit import EndsTold, InlineWriter, ThreadWriter, run_a
 from ramet.store.neighbours import Neighbours, network_file_system
 from ramet.store.session import Overtaken, Session, StatementFailed
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
+from ramet.store.texts import check_arguments
 from ramet.store.verbs_all import AllVerbs
 from ramet.store.versions import Versions, check_newer, store_versions, versions
 from ramet.store.within import run_within
@@ -79,6 +80,7 @@ class SqliteStore(AllVerbs):
         self._closed = False
 
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
+        check_arguments(verb, writes=True)
         return await self._timed(verb, verb)
 
     async def _timed(self, verb: Callable[[Session], Answer], named: Callable[..., Any]) -> Answer:
@@ -95,7 +97,7 @@ class SqliteStore(AllVerbs):
 
     # One writer does one verb at a time, and gathers by itself those that wait.
     async def _write_beside(self, verb: Callable[[Session], Answer]) -> Answer:
-        return await self._write(verb)
+        return await self._timed(verb, verb)
 
     async def _write_together(
         self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
@@ -103,6 +105,7 @@ class SqliteStore(AllVerbs):
         return await self._timed(lambda session: verb(session, items), verb)
 
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
+        check_arguments(verb, writes=False)
         try:
             return self._read_now(verb) if self._inline else await asyncio.to_thread(self._read_now, verb)
         except sqlite3.Error as error:

@@ -119,11 +119,11 @@ class CoreVerbs(Verbs):
         await self._write(run)
 
     async def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        def run(session: Session) -> list[tuple[Any, ...]]:
+        def run(session: Session, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
             session.plan_freely()
             return session.rows(sql, parameters)
 
-        return await self._read(run)
+        return await self._read(partial(run, sql=sql, parameters=parameters))
 
     async def idle(self, kinds: Sequence[str]) -> bool:
         return await self._read(partial(querying.idle, kinds=kinds))
