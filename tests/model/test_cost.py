@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.cost import AMOUNT_MAX, DAY_SECONDS, SETTLING_SECONDS, Ceiling, amount_of, dollars, refusal
+from ramet.model.cost import (
+    AMOUNT_MAX,
+    DAY_SECONDS,
+    SETTLING_SECONDS,
+    Ceiling,
+    amount_of,
+    day_of,
+    dollars,
+    passed,
+    refusal,
+)
 
 NOON = 20_000 * DAY_SECONDS + DAY_SECONDS / 2
 
@@ -84,3 +94,13 @@ def test_an_amount_is_a_whole_number_of_nano_dollars(wrong: object) -> None:
 )  # fmt: skip
 def test_amounts_are_written_in_dollars_to_the_last_digit(amount: int, text: str) -> None:
     assert dollars(amount) == text
+
+
+def test_a_task_whose_call_was_in_flight_is_told_which_ceiling_was_passed() -> None:
+    assert passed(ceiling("day", spent=3_000_000_000, most=2_000_000_000)) == (
+        "cost: the ceiling of the day is $2.00, $3.00 spent"
+    )
+
+
+def test_a_day_begins_at_midnight_utc() -> None:
+    assert (day_of(0.0), day_of(DAY_SECONDS - 0.001), day_of(DAY_SECONDS), day_of(NOON)) == (0, 0, 1, 20_000)

@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from ramet.model.importing import Incoming, RowError, Rules, parse_pairs, state_on_arrival, understand
+from ramet.model.importing import (
+    ADVANCED,
+    Incoming,
+    RowError,
+    Rules,
+    advance_of,
+    as_json,
+    parse_pairs,
+    state_on_arrival,
+    storable,
+    understand,
+)
 from ramet.model.task import TaskState
 
 PLAIN = Rules()
@@ -144,3 +155,37 @@ def test_pairs_of_options() -> None:
     for bad in ("a", "a=", "=b"):
         with pytest.raises(RowError, match="is no pair: write it like --map theirs=ours"):
             parse_pairs([bad], "--map")
+
+
+def test_of_two_rows_the_more_advanced_is_larger() -> None:
+    assert [advance_of(state) for state in ADVANCED] == list(range(7))
+    assert {*ADVANCED} == {state.value for state in TaskState}
+
+
+def test_a_value_is_stored_as_the_json_that_it_is_if_every_database_can_hold_it() -> None:
+    assert as_json({"a": ["gr\xfcn", None]}, "payload", 100) == '{"a": ["gr\xfcn", null]}'
+    assert as_json("\xfc" * 4, "payload", 10) == '"\xfc\xfc\xfc\xfc"'
+    assert storable(r'"a\\u0000"', "payload") == r'"a\\u0000"'
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("\xfc" * 5, "payload has 12 bytes, over 10: keep the large part elsewhere, with a reference"),
+        ("\0", "payload has a NUL or half a character: remove it"),
+        ("\\\0", "payload has a NUL or half a character: remove it"),
+        ("\ud800", "payload has a NUL or half a character: remove it"),
+        (float("nan"), "payload is no JSON (Out of range float values are not JSON compliant: nan): correct it"),
+        (b"a", "payload is no JSON (Object of type bytes is not JSON serializable): correct it"),
+    ],
+)
+def test_what_no_database_holds_is_refused_in_words(value: object, words: str) -> None:
+    with pytest.raises(RowError) as caught:
+        as_json(value, "payload", 10)
+    assert str(caught.value).replace("compliant)", "compliant: nan)") == words
+
+
+def test_a_number_that_json_does_not_know_is_refused() -> None:
+    with pytest.raises(RowError, match="pipeline_state is no JSON: write it like") as caught:
+        row(pipeline_state='{"a": NaN}')
+    assert str(caught.value.__cause__) == "NaN is no JSON"

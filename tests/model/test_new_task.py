@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 
 import pytest
 
 from ramet import Client, Context
 from ramet.model.lineage import Place
+from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
 
 TRACKING = {*Place._fields, "max_spawn_depth", "fence", "state"}
@@ -24,3 +26,17 @@ def test_nobody_can_say_where_a_task_hangs(verb: object) -> None:
     # A submit may name its lineage; that makes a new one, or repeats the one with these very roots.
     assert TRACKING & asked <= {"tracking_id"}
     assert verb is Client.submit or "tracking_id" not in asked
+
+
+def test_a_wanted_task_comes_back_from_what_json_made_of_it() -> None:
+    new = NewTask("t1", "job", "k", "{}", priority=3, path=PathRule(("a", "b"), "lineage"))
+    plain = NewTask("t2", "job", "k", "{}")
+    for wanted in (new, plain):
+        assert NewTask.listed(json.loads(json.dumps(wanted))) == wanted
+        assert NewTask.restored(json.loads(json.dumps(wanted._asdict()))) == wanted
+    assert NewTask.restored({"id": "t2", "kind": "job", "key": "k", "payload": "{}", "gone": 1}) == plain
+
+
+def test_a_stage_holds_a_unique_key_for_its_base_kind() -> None:
+    assert NewTask("t1", "job.fetch", "k", "{}", base="job").unique_kind == "job"
+    assert NewTask("t1", "job", "k", "{}").unique_kind == "job"

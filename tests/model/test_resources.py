@@ -6,17 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ramet.model.rates import TOLD_BURST_SECONDS
 from ramet.model.resources import (
     Policy,
     Resource,
+    Told,
+    adapted,
+    cut,
     failed,
     give_back,
+    is_full,
     paused,
     policy_of,
+    rate_of,
     refilled,
     room,
     spend,
     succeeded,
+    switched_off,
 )
 
 NOW = 1_000_000.0
@@ -119,3 +126,107 @@ def test_of_several_pauses_the_latest_end_holds() -> None:
     assert room(resource, Policy("a"), NOW + 59.0, 0) == (0, "paused", NOW + 60.0)
     assert resource.paused_reason == "busy"
     assert room(resource, Policy("a"), NOW + 60.0, 0).claims is None
+
+
+def test_a_resource_is_full_when_forgetting_what_was_used_changes_nothing() -> None:
+    used = spend(HOST, limited(), NOW, 2)
+    assert is_full(HOST, limited(), NOW)
+    assert not is_full(used, limited(), NOW + 0.9)
+    assert is_full(used, limited(), NOW + 1.0)
+    assert is_full(used, Policy("a"), NOW)
+    assert not is_full(HOST._replace(tokens=0.0, refilled_at=NOW), limited(), NOW)
+
+
+def test_a_handler_switches_a_resource_off_and_what_waits_for_a_person_keeps_its_first_reason() -> None:
+    off = switched_off(HOST, HOST, Policy("a"), NOW, "gone")
+    assert (off.opened_at, off.opened_by, off.opened_reason) == (NOW, "engine", "gone")
+    counted = off._replace(failures=3)
+    assert switched_off(off, counted, Policy("a"), NOW + 1.0, "again") is counted
+    cool = Policy("a", cooldown_seconds=60.0)
+    again = switched_off(off, counted, cool, NOW + 1.0, "again")
+    assert again == counted._replace(opened_at=NOW + 1.0, opened_reason="again")
+
+
+def test_a_breaker_says_who_opened_it_and_why() -> None:
+    opened = failed(HOST._replace(failures=4), Policy("a"), NOW, "503")
+    assert opened == HOST._replace(
+        failures=5, opened_at=NOW, opened_by="engine", opened_reason="5 failures in a row, the last: 503"
+    )
+    assert succeeded(opened) == HOST
+
+
+def test_a_refusal_halves_the_rate_once_for_all_that_was_under_way() -> None:
+    slower = cut(HOST, limited(), NOW)
+    assert slower == HOST._replace(tokens=5.0, refilled_at=NOW, cut_rate=1.0, cut_at=NOW)
+    resting = paused(slower, NOW + 10.0, "429")
+    assert cut(resting, limited(), NOW + 9.0) is resting
+    assert cut(resting, limited(), NOW + 10.0).cut_at == NOW + 10.0
+    assert cut(HOST, Policy("a"), NOW) is HOST
+
+
+@pytest.mark.parametrize(
+    ("told", "rate", "tokens"),
+    [
+        (Told(limit_per_minute=60.0), 1.0, 5.0),
+        (Told(limit_per_minute=60.0, remaining=3.0), 1.0, 3.0),
+        (Told(limit_per_minute=60.0, remaining=30.0, reset_seconds=600.0), 1.0, 5.0),
+        (Told(limit_per_minute=60.0, remaining=0.0, reset_seconds=600.0), 0.1, 0.0),
+        (Told(limit_per_minute=60.0, remaining=0.0, reset_seconds=6.0), 1.0, 0.0),
+        (Told(limit_per_minute=60.0, remaining=0.0), 1.0, 0.0),
+        (Told(limit_per_minute=60.0, remaining=1.0, reset_seconds=600.0), 1.0, 1.0),
+        (Told(remaining=2.0), None, 2.0),
+        (Told(remaining=9.0), None, 5.0),
+        (Told(), None, 5.0),
+    ],
+)
+def test_a_server_that_tells_its_limits_makes_a_resource_slower(told: Told, rate: float | None, tokens: float) -> None:
+    after = adapted(HOST, limited(), told, NOW)
+    assert (after.told_rate, after.tokens, after.paused_until, after.cut_rate) == (rate, tokens, 0.0, None)
+
+
+def test_a_limit_that_is_used_up_and_whose_size_nobody_told_is_a_refusal() -> None:
+    after = adapted(HOST, limited(), Told(remaining=0.0, reset_seconds=30.0), NOW)
+    assert (after.paused_until, after.cut_rate, after.tokens) == (NOW + 30.0, 1.0, 0.0)
+    assert after.paused_reason == "its limit is used up, as its server says"
+    assert adapted(HOST, Policy("a"), Told(remaining=0.0), NOW) == HOST
+    assert adapted(HOST, Policy("a"), Told(remaining=0.0, reset_seconds=30.0), NOW).paused_until == NOW + 30.0
+
+
+def test_a_response_closes_a_breaker_that_was_half_open_and_no_other() -> None:
+    policy = Policy("a", cooldown_seconds=60.0)
+    off = HOST._replace(opened_at=NOW, opened_by="engine", opened_reason="503", failures=5)
+    assert adapted(off, policy, Told(), NOW + 59.0) == off
+    assert adapted(off, policy, Told(), NOW + 60.0) == HOST
+    assert adapted(off, Policy("a"), Told(), NOW + 60.0) == off
+
+
+def test_of_what_a_policy_says_and_a_server_told_the_stricter_holds() -> None:
+    told = HOST._replace(told_rate=1.0)
+    rate = rate_of(told, limited(2.0, 5.0))
+    assert rate is not None
+    assert (rate.full, rate.burst) == (1.0, 5.0)
+    assert rate_of(HOST, Policy("a")) is None
+    for server, policy, full, burst in (
+        (4.0, limited(2.0, 5.0), 2.0, 5.0),
+        (0.05, limited(2.0, 5.0), 0.05, 3.0),
+        (0.01, limited(2.0, 5.0), 0.01, 1.0),
+        (4.0, Policy("a", burst=1.0), 4.0, 4.0 * TOLD_BURST_SECONDS),
+        (0.001, Policy("a", burst=0.5), 0.001, 1.0),
+        (0.001, Policy("a", burst=7.0), 0.001, 7.0),
+    ):
+        rate = rate_of(HOST._replace(told_rate=server, cut_rate=0.5, cut_at=NOW), policy)
+        assert rate == (full, burst, 0.5, NOW)
+
+
+def test_a_clock_that_was_set_back_brings_no_token_twice() -> None:
+    used = spend(HOST, limited(), NOW, 2)
+    assert used == HOST._replace(tokens=3.0, refilled_at=NOW)
+    assert refilled(used, limited(), NOW - 60.0) == used
+    assert refilled(used, limited(), NOW) == used
+    assert refilled(used._replace(tokens=9.0), limited(), NOW - 60.0).tokens == 5.0
+    assert refilled(used, limited(), NOW + 0.5) == HOST._replace(tokens=4.0, refilled_at=NOW + 0.5)
+    fresh = HOST._replace(refilled_at=NOW)
+    assert refilled(fresh, limited(), NOW - 60.0) == fresh._replace(tokens=5.0)
+    assert spend(HOST, Policy("a"), NOW, 2) is HOST
+    assert give_back(HOST, limited(), 2) is HOST
+    assert give_back(used, Policy("a"), 2) is used

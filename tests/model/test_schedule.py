@@ -175,3 +175,8 @@ def test_a_slot_has_one_name_and_the_name_tells_the_slot() -> None:
 def test_a_name_that_no_tracking_id_can_carry_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="a schedule cannot be called"):
         check_name(name)
+
+
+def test_times_are_described_for_people() -> None:
+    assert Timing("*/5 * * * *", None, "Europe/Berlin").describe() == "*/5 * * * * (Europe/Berlin)"
+    assert Timing(None, 300.0).describe() == "every 300 s"

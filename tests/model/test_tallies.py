@@ -18,6 +18,7 @@ from ramet.model.tallies import (
     count_attempt,
     count_created,
     count_ended,
+    count_revived,
     first_word,
     numbers_of,
     tally_of,
@@ -87,3 +88,11 @@ def test_the_sum_of_spans_reaches_from_the_first_to_the_last() -> None:
 )
 def test_a_reason_is_counted_by_its_first_word_if_that_is_one(reason: str | None, word: str) -> None:
     assert first_word(reason) == word
+
+
+def test_a_revived_task_lives_again() -> None:
+    numbers = [*ZERO]
+    count_revived(numbers, 3)
+    count_revived(numbers, 2)
+    tally = tally_of("page", 0.0, 0.0, numbers)
+    assert (tally.revived, tally.live, sum(numbers)) == (5, 5, 5)
