@@ -78,7 +78,7 @@ def test_tasks_that_hand_a_key_on_count_once() -> None:
 
 def test_of_what_was_named_and_what_was_found_the_worst_are_kept_newest_word_first() -> None:
     before = [{"name": "a", "weight": 1}, {"name": "b", "weight": 5, "old": True}]
-    found = [{"name": "b", "weight": 2}, {"name": "c", "weight": 2}, {"name": 7, "weight": 9}]
+    found: list[dict[str, Any]] = [{"name": "b", "weight": 2}, {"name": "c", "weight": 2}, {"name": 7, "weight": 9}]
     assert merge_worst(before, found) == [
         {"name": 7, "weight": 9}, {"name": "b", "weight": 2}, {"name": "c", "weight": 2}, {"name": "a", "weight": 1},
     ]  # fmt: skip
@@ -199,7 +199,7 @@ def test_a_lineages_alert_is_over_a_look_after_its_lineage_ended_and_when_that_w
     ],
 )
 def test_a_budget_is_over_when_somebody_raised_it_however_long_it_was_quiet(
-    entry: dict[str, Any], changes: dict[str, int | None], used_up: bool
+    entry: dict[str, Any], changes: dict[str, Any], used_up: bool
 ) -> None:
     assert over(alert("budget", entry, quiet=1e6), **changes) is not used_up
     lower = {"name": "depth", "weight": 0}

@@ -27,7 +27,7 @@ def test_a_value_is_named_after_its_content_and_comes_back(value: bytes | str | 
 
 @pytest.mark.parametrize("value", [bytearray(b"ab"), memoryview(b"ab")])
 def test_whatever_holds_bytes_is_kept_as_bytes(value: bytearray | memoryview) -> None:
-    blob, form = blob_of(value)  # type: ignore[arg-type]  # what handlers have in hand
+    blob, form = blob_of(value)
     assert (blob.content, form) == (b"ab", "bytes")
     assert type(blob.content) is bytes
 

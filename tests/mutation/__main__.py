@@ -1,0 +1,131 @@
+"""Changes ``model/`` in thousands of small ways, one at a time: some test of ``tests/model`` must notice each.
+
+    python -m tests.mutation                          # all that is not decided yet; keeps its results in mutants/
+    python -m tests.mutation --processes 4
+    python -m tests.mutation 'ramet.model.guard.*'    # these anew
+    python -m tests.mutation --report                 # what was found before
+
+mutmut changes functions and methods, not constants, and none that has a decorator. Ends with status 1 when fewer than
+19 of 20 are noticed. A change that nobody can notice is listed with its reason in ``tests/mutation/equivalent.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.mutation.equivalent import EQUIVALENT
+
+PROJECT = Path(__file__).parents[2]
+SHARE_MIN = 0.95
+VERDICTS = {0: "survived", 1: "killed", 3: "killed", 5: "survived", 33: "survived", 24: "timeout", -24: "timeout",
+            36: "timeout", 152: "timeout", 255: "timeout", -9: "timeout", -11: "killed", None: "undecided"}  # fmt: skip
+"""mutmut's exit status of a change. 33: no test reaches it. -9 follows a SIGXCPU that a loop in C did not hear."""
+
+
+class Mutant(NamedTuple):
+    """One change and what came of it."""
+
+    name: str
+    """``ramet.model.guard.x_check_spawn__mutmut_7``."""
+    verdict: str
+
+    @property
+    def function(self) -> str:
+        """The function, as people write it: ``guard.check_spawn``, ``rates.Rate.gained``."""
+        whole = self.name.rpartition("__mutmut_")[0].removeprefix("ramet.model.")
+        module, _, mangled = whole.partition(".")
+        name = mangled.removeprefix("x_") if mangled.startswith("x_") else mangled[1:].strip("ǁ").replace("ǁ", ".")
+        return f"{module}.{name}"
+
+
+def mutants(folder: Path) -> Iterator[Mutant]:
+    """All of the last run."""
+    for path in sorted(folder.glob("src/ramet/model/*.py.meta")):
+        for name, status in json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"].items():
+            yield Mutant(name, VERDICTS.get(status, "undecided"))
+
+
+def lines_of(diff: str) -> tuple[str, str]:
+    """What a change took away and what it put there, each on one line."""
+    lines = [line for line in diff.splitlines() if line[:3] not in ("---", "+++")]
+    old, new = ([line[1:].strip() for line in lines if line[:1] == sign] for sign in "-+")
+    return " ".join(old), " ".join(new)
+
+
+def changed_lines(mutant: Mutant) -> tuple[str, str]:
+    """The lines of the function before and after."""
+    shown = subprocess.run(
+        [str(Path(sys.executable).with_name("mutmut")), "show", mutant.name],
+        cwd=PROJECT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return lines_of(shown.stdout)
+
+
+class Outcome(NamedTuple):
+    """The sum of a run."""
+
+    counts: Mapping[str, int]
+    survivors: tuple[str, ...]
+    unused: tuple[tuple[str, str, str], ...]
+    """Entries of the list of equivalent changes that fit no survivor."""
+
+    @property
+    def share(self) -> float:
+        """Noticed, of those that could be."""
+        noticed = self.counts["killed"] + self.counts["timeout"]
+        return noticed / max(1, noticed + self.counts["survived"])
+
+
+def outcome(found: Iterable[tuple[Mutant, tuple[str, str]]], equivalent: Iterable[tuple[str, str, str]]) -> Outcome:
+    """Of each change its verdict, and its lines where it survived."""
+    unused, counts, survivors = {*equivalent}, Counter[str](), []
+    known = frozenset(unused)
+    for mutant, lines in found:
+        change = (mutant.function, *lines)
+        verdict = mutant.verdict
+        if verdict == "survived" and change in known:
+            unused.discard(change)
+            verdict = "equivalent"
+        elif verdict == "survived":
+            survivors.append(f"{mutant.name}\n    - {lines[0]}\n    + {lines[1]}")
+        counts[verdict] += 1
+    return Outcome(counts, tuple(survivors), tuple(sorted(unused)))
+
+
+def say(told: Outcome) -> None:
+    """The figures, and what is left to do."""
+    order = ("killed", "timeout", "survived", "equivalent", "undecided")
+    lines = [*told.survivors, *(f"equivalent, but not found: {entry}" for entry in told.unused)]
+    lines.append(
+        f"{sum(told.counts.values())} changes: " + ", ".join(f"{told.counts[verdict]} {verdict}" for verdict in order)
+    )
+    lines.append(f"{told.share:.2%} of those that could be noticed were, {SHARE_MIN:.0%} are wanted")
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+def main() -> int:
+    """0 when enough changes were noticed, none is undecided, and the list of equivalent ones is true."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--report", action="store_true", help="run nothing")
+    parser.add_argument("names", nargs="*", help="of changes, with * for any text")
+    options = parser.parse_args()
+    if not options.report:
+        command = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", str(options.processes)]
+        subprocess.run([*command, *options.names], cwd=PROJECT, check=True)
+    all_of_them = mutants(PROJECT / "mutants")
+    found = ((each, changed_lines(each) if each.verdict == "survived" else ("", "")) for each in all_of_them)
+    told = outcome(found, EQUIVALENT)
+    say(told)
+    return int(told.share < SHARE_MIN or told.counts["undecided"] > 0 or bool(told.unused))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""The sums of a mutation run: nothing counts as noticed that was not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.mutation.__main__ import Mutant, lines_of, mutants, outcome, say
+from tests.mutation.equivalent import EQUIVALENT
+
+GUARD = "ramet.model.guard.x_check_spawn__mutmut_"
+DIFF = """# ramet.model.guard.x_check_spawn__mutmut_1: survived
+--- src/ramet/model/guard.py
++++ src/ramet/model/guard.py
+@@ -1,3 +1,3 @@
+ def check_spawn():
+-    return a < b
++    return a <= b
+"""
+
+
+def test_a_change_is_told_by_the_function_and_its_lines() -> None:
+    assert lines_of(DIFF) == ("return a < b", "return a <= b")
+    assert Mutant(f"{GUARD}1", "killed").function == "guard.check_spawn"
+    assert Mutant("ramet.model.urls.x__host__mutmut_3", "killed").function == "urls._host"
+    assert Mutant("ramet.model.rates.xǁRateǁ_since_cut__mutmut_2", "killed").function == "rates.Rate._since_cut"
+
+
+def test_every_status_of_mutmut_is_read_and_an_unknown_one_decides_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "src/ramet/model"
+    folder.mkdir(parents=True)
+    statuses = {f"{GUARD}{at}": status for at, status in enumerate([1, 0, 33, 36, 24, None, 35, 3])}
+    (folder / "guard.py.meta").write_text(json.dumps({"exit_code_by_key": statuses}))
+    assert [each.verdict for each in mutants(tmp_path)] == [
+        "killed", "survived", "survived", "timeout", "timeout", "undecided", "undecided", "killed",
+    ]  # fmt: skip
+
+
+def test_a_survivor_counts_as_equivalent_only_where_the_list_has_it(capsys: pytest.CaptureFixture[str]) -> None:
+    verdicts = ["killed", "timeout", "survived", "survived", "undecided"]
+    found = [(Mutant(f"{GUARD}{at}", verdict), (f"old {at}", "new")) for at, verdict in enumerate(verdicts)]
+    listed = ("guard.check_spawn", "old 3", "new")
+    killed = ("guard.check_spawn", "old 0", "new")
+    told = outcome(found, [listed, killed])
+    assert told.counts == {"killed": 1, "timeout": 1, "survived": 1, "equivalent": 1, "undecided": 1}
+    assert told.share == pytest.approx(2 / 3)
+    assert told.survivors == (f"{GUARD}2\n    - old 2\n    + new",)
+    assert told.unused == (killed,)
+    say(told)
+    said = capsys.readouterr().out
+    assert "5 changes: 1 killed, 1 timeout, 1 survived, 1 equivalent, 1 undecided\n66.67% of" in said
+    assert "equivalent, but not found: ('guard.check_spawn', 'old 0', 'new')" in said
+
+
+def test_every_equivalent_change_has_its_reason() -> None:
+    for change, reason in EQUIVALENT.items():
+        assert len(reason.split()) > 3, change
