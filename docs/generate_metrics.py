@@ -1,20 +1,19 @@
-"""Write ``docs/monitoring/metrics.md`` and the Grafana board from :mod:`ramet.telemetry`: ``make docs`` runs it."""
+"""Writes docs/reference/metrics.md and the Grafana board, from :mod:`ramet.telemetry`."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
+from docs.generate_shared import PROJECT, REFERENCE
 from ramet.telemetry.board import board
 from ramet.telemetry.families import FAMILIES, KINDS_MAX, REASONS_MAX
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "monitoring" / "metrics.md"
-BOARD = ROOT / "src" / "ramet" / "telemetry" / "files" / "grafana.json"
+PAGE = REFERENCE / "metrics.md"
+BOARD = PROJECT / "src" / "ramet" / "telemetry" / "files" / "grafana.json"
 
 HEAD = f"""# Metrics
 
-Written by `docs/generate_metrics.py` from `ramet.telemetry.families`; change that, not this page.
+Written by `docs/generate_metrics.py` from `ramet.telemetry.families`; change that, then run `make docs`.
 
 - `ramet dashboard` serves them at `/metrics`, behind its guard: give Prometheus a read token as `authorization`.
 - `ramet metrics --listen 127.0.0.1:9464` serves them without a dashboard; off loopback it needs `--token-file`.
@@ -49,8 +48,3 @@ def page() -> str:
 def board_text() -> str:
     """The board as a file."""
     return json.dumps(board(), indent=1) + "\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    BOARD.write_text(board_text(), encoding="utf-8")

@@ -1,253 +1,38 @@
-"""Writes docs/reference.md: every public name with its signature and its docstring, read from the source.
+"""Writes docs/reference: one page each for the API, commands, settings, errors, metrics, states and REST routes.
 
-Run it with `make docs`. Nothing of ramet is imported, so the text does not depend on the interpreter that wrote it.
+Run it with `make docs`. Everything is told where it is made, in docstrings, help texts and tables of the source.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
-import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-PROJECT = Path(__file__).parents[1]
-SOURCE = PROJECT / "src"
-PAGE = PROJECT / "docs" / "reference.md"
-
-HEAD = """# Reference
-
-Everything in `ramet.__all__`, and nothing else, is the public API. This page is written by
-[`generate_reference.py`](generate_reference.py) from the docstrings: change those, then run `make docs`.
-Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
-"""
-
-GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Programs", ("App", "Context", "SyncContext", "Outcome", "Worker", "Setting")),
-    (
-        "Submitting and asking",
-        ("Client", "SyncClient", "PathArguments", "TaskOptions", "Submitted", "SpawnAnswer", "TreeNode", "Explanation"),
-    ),
-    ("Looking at paths", ("PathPage", "PathTask", "PathChain", "HeldBack")),
-    ("Taking tasks", ("Claim", "SyncClaim", "Spawn", "Ended", "StateCount")),
-    ("Tasks and lineages", ("Task", "TaskState", "Attempt", "Block", "TaskHistory", "Lineage", "LineageState")),
-    ("Rules", ("Limits", "PRESETS", "BlockReason", "ErrorClass", "url_key", "title_key", "text_key", "path_key")),
-    ("Errors to raise", ("Transient", "Permanent", "RetryAfter")),
+from docs import (
+    generate_api,
+    generate_cli,
+    generate_errors,
+    generate_metrics,
+    generate_rest,
+    generate_settings,
+    generate_states,
 )
-REST = "Errors to catch"
-"""Where names go that no group claims."""
 
-FOR_THE_ENGINE = frozenset(
-    "take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain state_text "
-    "state_stored claims_noted claims_left_over note_text note_stored claims_taken "
-    "take_beyond".split()
-)
-"""Methods without an underscore that are nevertheless none of a user's business."""
-
-HANDED_OUT = frozenset({"Claim", "Client", "SyncClaim", "SyncClient", "Context", "SyncContext", "TaskFailed"})
-"""Classes that users are given and never construct."""
-
-TWINS = {"SyncContext": "Context", "SyncClient": "Client", "SyncClaim": "Claim"}
-"""Classes that are told in full under another name, and here only where they differ."""
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def public_names() -> dict[str, str]:
-    """Module by name, from the imports of ramet/__init__.py, for the names in __all__."""
-    tree = ast.parse((SOURCE / "ramet" / "__init__.py").read_text(encoding="utf-8"))
-    modules = {
-        alias.asname or alias.name: node.module or ""
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    [names] = [
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__"
-    ]
-    return {name: modules[name] for name in names}
-
-
-def module_tree(module: str) -> ast.Module:
-    """The syntax tree of a module of this project."""
-    path = SOURCE / Path(*module.split("."))
-    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    return ast.parse(file.read_text(encoding="utf-8"))
-
-
-def named(body: list[ast.stmt], name: str) -> Iterator[tuple[ast.stmt, str]]:
-    """The statement that defines a name, with the docstring that follows it where it is an assignment."""
-    for at, node in enumerate(body):
-        if isinstance(node, ast.ClassDef | Function) and node.name == name:
-            yield node, ast.get_docstring(node) or ""
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(target, ast.Name) and target.id == name:
-                yield node, string_after(body, at)
-
-
-def string_after(body: list[ast.stmt], at: int) -> str:
-    """The bare string behind a statement: what documents an attribute."""
-    following = body[at + 1] if at + 1 < len(body) else None
-    if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
-        value = following.value.value
-        return inspect.cleandoc(value) if isinstance(value, str) else ""
-    return ""
-
-
-def markdown(docstring: str) -> str:
-    """A docstring as Markdown: roles become code, sections become lists."""
-    text = re.sub(r":\w+:`~?([^`]+)`", lambda m: f"`{m[1].removeprefix('ramet.').rpartition('.')[2]}`", docstring)
-    lines: list[str] = []
-    section = False
-    for line in text.replace("``", "`").splitlines():
-        if line in ("Args:", "Returns:", "Raises:", "Attributes:"):
-            lines += [f"*{line}*", ""]
-            section = True
-        elif section and line.startswith("    ") and not line.startswith("     "):
-            item = line.strip()
-            name, colon, rest = item.partition(": ")
-            is_name = bool(colon) and re.fullmatch(r"[\w., ]+", name) is not None
-            lines.append(f"- `{name}`: {rest}" if is_name else item)
-        elif section and line.startswith("     "):
-            lines.append("  " + line.strip())
-        else:
-            section = section and not line.strip()
-            lines.append(line)
-    return "\n".join(lines).strip()
-
-
-def signature(node: Function, *, method: bool) -> str:
-    """As a caller writes it: without self."""
-    arguments = node.args
-    if method and arguments.args and arguments.args[0].arg in ("self", "cls"):
-        arguments = ast.arguments(
-            arguments.posonlyargs, arguments.args[1:], arguments.vararg, arguments.kwonlyargs,
-            arguments.kw_defaults, arguments.kwarg, arguments.defaults,
-        )  # fmt: skip
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns and node.name != "__init__" else ""
-    prefix = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
-    parameters = broken(ast.unparse(arguments), prefix + node.name + returns)
-    return f"{prefix}{node.name}({parameters}){returns}"
-
-
-def broken(parameters: str, rest: str) -> str:
-    """A long parameter list, one a line."""
-    if len(parameters) + len(rest) < 96:
-        return parameters
-    parts, depth, start = [], 0, 0
-    for at, character in enumerate(parameters):
-        depth += (character in "[(") - (character in ")]")
-        if character == "," and depth == 0:
-            parts.append(parameters[start : at + 1].strip())
-            start = at + 1
-    parts.append(parameters[start:].strip() + ",")
-    return "\n    " + "\n    ".join(parts) + "\n"
-
-
-def is_property(node: Function) -> bool:
-    """True for a method that reads like an attribute."""
-    return any(isinstance(mark, ast.Name) and mark.id == "property" for mark in node.decorator_list)
-
-
-def class_bodies(node: ast.ClassDef, tree: ast.Module, public: set[str]) -> list[ast.stmt]:
-    """The members of a class, those of its non-public bases first, wherever in ramet these are defined."""
-    body: list[ast.stmt] = []
-    for base in node.bases:
-        if isinstance(base, ast.Name) and base.id not in public:
-            home = home_of(base.id, tree)
-            for found, _ in named(home.body, base.id):
-                if isinstance(found, ast.ClassDef):
-                    body += class_bodies(found, home, public)
-    return [*body, *node.body]
-
-
-def home_of(name: str, tree: ast.Module) -> ast.Module:
-    """The module of ramet that defines a name used in another."""
-    for node in tree.body:
-        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("ramet."):
-            continue
-        if name in {alias.name for alias in node.names}:
-            return module_tree(node.module or "")
-    return tree
-
-
-def class_page(node: ast.ClassDef, tree: ast.Module, public: set[str]) -> Iterator[str]:
-    """A class: how to make one, its fields, its methods."""
-    twin = TWINS.get(node.name)
-    body = node.body if twin else class_bodies(node, tree, public)
-    made = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
-    if made and node.name not in HANDED_OUT:
-        yield f"```python\n{signature(made[-1], method=True).replace('__init__', node.name, 1)}\n```"
-    yield markdown(ast.get_docstring(node) or "")
-    if twin:
-        yield f"It has all that `{twin}` has; these are called without `await`:"
-    fields = list(field_lines(body))
-    if fields:
-        yield "\n".join(fields)
-    for item in body:
-        if isinstance(item, Function) and not (item.name.startswith("_") or is_property(item)):
-            if item.name in FOR_THE_ENGINE:
-                continue
-            yield f"```python\n{signature(item, method=True)}\n```"
-            yield markdown(ast.get_docstring(item) or "")
-
-
-def field_lines(body: list[ast.stmt]) -> Iterator[str]:
-    """One line per field, enumeration member and property."""
-    for at, item in enumerate(body):
-        name, text, told = "", "", ""
-        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-            default = f" = {ast.unparse(item.value)}" if item.value else ""
-            name, text = item.target.id, f"- `{item.target.id}: {ast.unparse(item.annotation)}{default}`"
-            told = string_after(body, at)
-        elif isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
-            name, text = item.targets[0].id, f"- `{ast.unparse(item)}`"
-            told = string_after(body, at)
-        elif isinstance(item, Function) and is_property(item):
-            returns = f": {ast.unparse(item.returns)}" if item.returns else ""
-            name, text = item.name, f"- `{item.name}{returns}`"
-            told = ast.get_docstring(item) or ""
-        if text and not name.startswith("_"):
-            yield f"{text}: {' '.join(markdown(told).split())}" if told else text
-
-
-def entry(name: str, module: str, public: set[str]) -> str:
-    """One public name."""
-    tree = module_tree(module)
-    parts = [f"### `{name}`"]
-    for node, docstring in named(tree.body, name):
-        if isinstance(node, ast.ClassDef):
-            parts += class_page(node, tree, public)
-        elif isinstance(node, Function):
-            parts += [f"```python\n{signature(node, method=False)}\n```", markdown(docstring)]
-        else:
-            parts += [f"```python\n{ast.unparse(node)}\n```", markdown(docstring)]
-    if len(parts) == 1:
-        raise LookupError(f"{module} does not define {name}: import it in ramet/__init__.py from where it is defined")
-    return "\n\n".join(part for part in parts if part)
-
-
-def page() -> str:
-    """The whole reference."""
-    modules = public_names()
-    grouped = {name for _, names in GROUPS for name in names}
-    groups = [*GROUPS, (REST, tuple(name for name in sorted(modules) if name not in grouped))]
-    parts = [HEAD.strip()]
-    for title, names in groups:
-        present = [name for name in names if name in modules]
-        if present:
-            parts.append(f"## {title}")
-            parts += [entry(name, modules[name], set(modules)) for name in present]
-    return "\n\n".join(parts) + "\n"
+PAGES: Mapping[Path, Callable[[], str]] = {
+    made.PAGE: made.page
+    for made in (
+        generate_api, generate_cli, generate_settings, generate_errors, generate_metrics, generate_states,
+        generate_rest,
+    )
+}  # fmt: skip
 
 
 def main() -> int:
-    """Write the page."""
-    PAGE.write_text(page(), encoding="utf-8")
+    """Write the pages, and the board that has the metrics."""
+    for path, page in PAGES.items():
+        path.write_text(page(), encoding="utf-8")
+    generate_metrics.BOARD.write_text(generate_metrics.board_text(), encoding="utf-8")
     return 0
 
 

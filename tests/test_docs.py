@@ -14,8 +14,6 @@ from pathlib import Path
 import click
 import pytest
 
-import ramet
-from docs import generate_reference
 from ramet.cli import main as command_line
 from ramet.model import lifecycle
 from ramet.model.guard import BlockReason
@@ -23,36 +21,15 @@ from ramet.model.limits import HEARTBEAT_SECONDS, LEASE_SECONDS, Limits
 from ramet.model.task import Wait
 from ramet.model.transitions import TRANSITIONS
 from ramet.store.opening import open_store
+from tests.docs.pages import DOCS, PAGES, PROJECT, README, blocks_of, prose_of, text_of
 
-PROJECT = Path(__file__).parents[1]
-DOCS = PROJECT / "docs"
-README = PROJECT / "README.md"
 TRACEABILITY = DOCS / "traceability.md"
-PAGES = sorted(
-    path
-    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "benchmarks/**/*.md")
-    for path in PROJECT.glob(pattern)
-)
 CONCEPT_LINES_MAX = 130
 DECISION_LINES_MAX = 80
 STEPS = (
     "PostgreSQL",
     "Ready for strangers",
 )
-
-
-def text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
-
-
-def prose_of(page: str) -> str:
-    """A page without its fenced blocks."""
-    return re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL)
-
-
-def blocks_of(page: str, language: str) -> list[str]:
-    """The fenced blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
 
 
 def rows_of(page: str) -> Iterator[list[str]]:
@@ -209,18 +186,6 @@ def test_a_broken_link_is_found() -> None:
 # --- commands and names that people use -------------------------------------------------------------------------
 
 
-def commands() -> dict[str, click.Command]:
-    context = click.Context(command_line)
-    found = {name: command_line.get_command(context, name) for name in command_line.list_commands(context)}
-    return {name: command for name, command in found.items() if command is not None}
-
-
-def test_every_command_is_documented() -> None:
-    told = "\n".join(text_of(page) for page in PAGES)
-    assert len(commands()) > 8
-    assert [name for name in commands() if not re.search(rf"\bramet {name}\b", told)] == []
-
-
 def shown_commands(page: str) -> Iterator[list[str]]:
     """The words behind ``ramet`` in code style, in blocks without a language, and in those of a console."""
     for text in (*blocks_of(page, ""), *blocks_of(page, "console"), *re.findall(r"`(ramet [^`]+)`", prose_of(page))):
@@ -272,15 +237,6 @@ def test_the_readme_says_which_commands_have_no_json() -> None:
     assert said is not None
     named = {word for word in re.findall(r"`([^`]+)`", said[1]) if word != "work"}
     assert named | {"wiki work", "llm work", "jobs work"} == set(without_json(command_line))
-
-
-def test_every_public_name_is_in_the_reference() -> None:
-    headings = set(re.findall(r"^### `(\w+)`$", text_of(generate_reference.PAGE), flags=re.MULTILINE))
-    assert headings == set(ramet.__all__)
-
-
-def test_the_reference_is_what_the_docstrings_say() -> None:
-    assert text_of(generate_reference.PAGE) == generate_reference.page(), "run make docs"
 
 
 # --- programs, tables, numbers ----------------------------------------------------------------------------------

@@ -78,8 +78,8 @@ def test_the_check_finds_what_is_wrong(expr: str) -> None:
 
 
 def test_the_committed_board_and_page_are_what_would_be_written() -> None:
-    assert BOARD.read_text(encoding="utf-8") == board_text(), "run docs/generate_metrics.py"
-    assert PAGE.read_text(encoding="utf-8") == page(), "run docs/generate_metrics.py"
+    assert BOARD.read_text(encoding="utf-8") == board_text(), "run make docs"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run make docs"
 
 
 def test_every_alert_has_a_severity_and_says_what_is_wrong() -> None:

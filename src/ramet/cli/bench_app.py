@@ -15,7 +15,9 @@ from pydantic import BaseModel
 from ramet import App, Context, Limits
 
 LOADED_CPU_FILE = "RAMET_BENCH_LOADED_CPU_FILE"
+"""Where a process of ``ramet bench`` tells it what loading cost. Not for people."""
 ENDED_CPU_FILE = "RAMET_BENCH_ENDED_CPU_FILE"
+"""Where a process of ``ramet bench`` tells it what all cost. Not for people."""
 TEXT = "x" * 150
 """Makes the payload about 200 bytes, as in the measurements of other queues."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Mapping
 
 import click
 from pydantic import ValidationError
@@ -13,6 +14,15 @@ from ramet.cli.show import plain
 
 EXIT_USAGE = 2
 EXIT_STOPPED = 130
+EXIT_STATUSES: Mapping[str, str] = {
+    "0": "done; of a worker also a drain that was asked for, and nothing left with `--until-idle`",
+    "1": "the answer is no: not all succeeded (`submit --wait`, `llm`, `jobs run`, `wiki`), an alert fires "
+    "(`alerts check`), a channel failed (`alerts test`), something is to be done (`migrate --check`, `doctor`), the "
+    "handlers' process could not go on (`worker`), the database is away (`metrics`), several fit (`jobs why`)",
+    "2": "it cannot be done as asked: one line on standard error says why and what to give; nothing is half-written",
+    "128 + N": "stopped by signal N before the end: 130 after Ctrl-C, 143 after a second SIGTERM",
+}
+"""What each exit status of the commands means. A traceback with status 1 is a defect of ramet."""
 SHOWN_FIELDS_MAX = 3
 
 

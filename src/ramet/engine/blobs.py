@@ -23,7 +23,10 @@ _taken: ContextVar[dict[str, NewBlob] | None] = ContextVar("ramet_blobs_taken", 
 
 
 class BlobTooLarge(ValueError):
-    """One blob is over ``Limits.blob_bytes_max``; keep such files elsewhere and pass their place."""
+    """Raised by ``ctx.blob`` and submits: one blob is over ``Limits.blob_bytes_max``.
+
+    Keep such files elsewhere and pass their place.
+    """
 
 
 class Blob(BaseModel):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class ClaimLost(Exception):
-    """The claim is no longer this handler's: stop. Nothing it asks for is accepted any more."""
+    """Raised by what a handler asks for when its claim is lost: stop. Nothing it asks for is accepted any more."""
 
 
 class Desk(Protocol):

@@ -21,6 +21,8 @@ from ramet.engine.in_hand import innermost
 from ramet.engine.work import Work
 
 ENVIRONMENT = "RAMET_LOG"
+"""How a worker tells the processes of its handlers to log: ``LEVEL:json`` or ``LEVEL:lines``. Not for people: give
+``ramet worker`` its options."""
 NAMED_MAX = 20
 """Tasks of one call that a record names."""
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}

@@ -23,7 +23,7 @@ log = logging.getLogger("ramet.cost")
 
 
 class CostRefused(Exception):
-    """A ceiling leaves no room for what was to be reserved: do not make the call.
+    """Raised by ``ctx.reserve``: a ceiling leaves no room for what was to be reserved. Do not make the call.
 
     A handler that lets it through is put off where asking again makes sense (its attempt is given back), and fails
     with reason ``cost`` where it never will.

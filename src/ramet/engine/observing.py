@@ -24,8 +24,12 @@ log = logging.getLogger("ramet.observing")
 
 GROUP = "ramet.observers"
 OBSERVERS = "RAMET_OBSERVERS"
+"""Names of entry points of ``ramet.observers``, with commas between them, that are told what happens."""
 TRACES = "RAMET_TRACES"
+"""Where traces go: ``otlp`` or ``console``; unset, ``0``, ``off``, ``none`` or ``false``: nowhere. Read by workers and
+whoever submits."""
 RATIO = "RAMET_TRACES_RATIO"
+"""The share of lineages that is traced, from 0 to 1; by default all."""
 OFF = frozenset({"", "0", "off", "none", "false"})
 
 

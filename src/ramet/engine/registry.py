@@ -39,7 +39,7 @@ QUEUE = "default"
 
 
 class UnknownKind(LookupError):
-    """Nobody registered this kind."""
+    """Raised by submits, spawns and workers: nobody registered this kind. Import the module that declares it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ WAIT_SECONDS = (0.02, 0.5)
 
 
 class TaskFailed(Exception):
-    """:meth:`Client.result` of a task that did not end in success."""
+    """Raised by :meth:`Client.result` for a task that did not end in success; ``task`` has its state and error."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(f"task {task.id} ({task.kind}) is {task.state}: {task.reason or task.error or 'no reason'}")
@@ -27,7 +27,7 @@ class TaskFailed(Exception):
 
 
 class WaitRefused(Permanent):
-    """Whoever has a task in hand asked to wait for what cannot end before that task does; the message says what to do.
+    """Raised by waits of one who has a task in hand, for what cannot end before that task does.
 
     A handler that lets it through fails at once: another try would ask the same.
     """

@@ -43,7 +43,7 @@ _DIRECTION_MARKS = re.compile(r"[\u200e\u200f\u202a-\u202e]")
 
 
 class InvalidKey(ValueError):
-    """The text or payload cannot be a key; the message is one line and says what to do."""
+    """Raised by submits, spawns and the key functions: it cannot be a key. The message says what to do."""
 
 
 def bounded_key(key: str) -> str:

@@ -15,7 +15,9 @@ class LineageState(StrEnum):
     """The state of a lineage. Revive returns any of the last three to ``running``."""
 
     RUNNING = "running"
+    """It has live tasks, and they are claimed."""
     PAUSED = "paused"
+    """A person paused it: nothing of it is claimed, and its clocks stand."""
     FINISHED = "finished"
     """No live task."""
     FAILED = "failed"

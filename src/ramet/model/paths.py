@@ -29,7 +29,7 @@ PathElements = tuple[str, ...]
 
 
 class InvalidPath(ValueError):
-    """This is no path, or nothing that can be said about one: the message names what is wrong and what to give."""
+    """Raised by submits, spawns and ``path_key``: this is no path. The message names what is wrong and what to give."""
 
 
 class PathRule(NamedTuple):

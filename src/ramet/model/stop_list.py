@@ -27,7 +27,7 @@ class EntryType(StrEnum):
 
 
 class InvalidEntry(ValueError):
-    """The entry cannot be on the stop list; the message is one line and says what to do."""
+    """Raised by ``client.stop``: the entry cannot be on the stop list; the message is one line and says what to do."""
 
 
 class StopEntry(NamedTuple):

@@ -21,18 +21,38 @@ class TaskState(StrEnum):
     """The state of a task (DESIGN §2). Scheduled, waiting and stale describe a task; they are not states."""
 
     PENDING = "pending"
+    """It is to run: now, later, or when what it waits for has come."""
     PROCESSING = "processing"
+    """A worker has it under a lease."""
     SUCCESS = "success"
+    """Its handler returned."""
     FILTERED = "filtered"
+    """Its handler rejected what it is about."""
     SKIPPED = "skipped"
+    """It need not be done: so its handler said, a person, or a task before it on its path that did not succeed."""
     FAILED = "failed"
+    """An error was the last one, a limit ended it, or its handler said so."""
     CANCELLED = "cancelled"
+    """A person ended it, or its lineage."""
 
     @property
     def terminal(self) -> bool:
         """True for the five states that a task does not leave by itself."""
         return self in TERMINAL
 
+
+OUTCOMES: Mapping[str, str] = {
+    "success": "the handler returned",
+    "filtered": "the handler rejected what the task is about",
+    "skipped": "the handler found the work needless",
+    "error": "the handler raised, ran past its time, or declared the task failed",
+    "snooze": "the handler wants to be called again later, or a server named the time to come back",
+    "continue": "the handler did a part and wants another invocation",
+    "lost": "the lease expired, or the worker is known to be dead",
+    "returned": "the claim was given back before its handler did anything that counts",
+    "ended": "a limit or a person ended the task while it was in hand",
+}
+"""How an attempt can end. The last word on the task is its state."""
 
 LIVE = frozenset({TaskState.PENDING, TaskState.PROCESSING})
 TERMINAL = frozenset(TaskState) - LIVE

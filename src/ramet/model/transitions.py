@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -49,12 +50,28 @@ class Change(NamedTuple):
     """How long the handler wants its unique key held at most; None leaves it to the kind."""
 
 
+REFUSALS: Mapping[str, str] = {
+    "is_<state>": "the table has no such row",
+    "stale": "the fence is not the one of the current claim",
+    "waits": "a claim of a task that is held back",
+    "not_due": "a claim of a task whose time has not come",
+    "lease_current": "a reclaim while the lease still runs",
+    "overdue": "a binding of a task whose deadline has passed",
+    "not_overdue": "its deadline has not passed",
+    "in_hand": "a fresh claim, or a binding, whose outcome must be awaited",
+    "not_polled": "a deadline of a kind with `max_attempts=None`, which is claimed once more first",
+    "not_bound": "settled by a task that has no right to",
+    "not_waiting": "skipped for a task that it does not wait for",
+    "ending": "it is ending already: it is not ended a second time",
+}
+"""Why an event does not apply, by :attr:`Refused.reason`."""
+
+
 class Refused(NamedTuple):
     """The event does not apply to the task as it stands. An answer, not an exception."""
 
     reason: str
-    """is_<state>, stale, waits, not_due, in_hand, overdue, not_overdue, not_polled, lease_current, ending,
-    not_bound or not_waiting."""
+    """A name of :data:`REFUSALS`; ``is_<state>`` with the state that it has."""
 
 
 def _states(*names: str) -> frozenset[str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 
 class StoreError(Exception):
-    """The database cannot be used as asked."""
+    """Raised by everything that asks the database: it cannot be used as asked. The message says what to do.
+
+    Its own errors derive from this one.
+    """
 
 
 class StoreMissing(StoreError):
@@ -32,7 +35,7 @@ class StoreBusy(StoreError):
 
 
 class StoreUnreachable(StoreError):
-    """The database is away for now: its server cannot be reached, or was lost on the way.
+    """Raised by everything that asks the database: its server cannot be reached for now, or was lost on the way.
 
     Nothing of the verb was written, so it may be asked again; a worker does so until its leases end, a client for a
     bounded time.
@@ -40,14 +43,14 @@ class StoreUnreachable(StoreError):
 
 
 class StoreUncertain(StoreError):
-    """The database went away while it was told to commit, and nobody could look: the step may have taken effect.
+    """Raised by what writes: the database went away in the middle of a commit, and the step may have taken effect.
 
     To be looked at before it is repeated. What carries a fence may be repeated blindly: it takes effect once.
     """
 
 
 class UniqueHeld(StoreError):
-    """A task cannot be revived because another one holds its unique key."""
+    """Raised by a revive while another task holds the unique key: wait for its end; the message names it."""
 
     def __init__(self, task_id: str, holder: str, tracking_id: str) -> None:
         super().__init__(
@@ -58,11 +61,11 @@ class UniqueHeld(StoreError):
 
 
 class Stopped(StoreError):
-    """A submit asked for something that the stop list covers."""
+    """Raised by a submit of something that the stop list covers: take the entry off, or leave it."""
 
 
 class TransactionRefused(StoreError):
-    """A statement of a handler's own transaction failed, or met another number of rows; nothing of it was kept."""
+    """Raised by ``ctx.transaction``: a statement failed, or met another number of rows. Nothing of it was kept."""
 
     def __init__(self, statement: int, message: str) -> None:
         super().__init__(message)
@@ -71,4 +74,4 @@ class TransactionRefused(StoreError):
 
 
 class LineageExists(StoreError):
-    """A submit named a tracking_id that another lineage has."""
+    """Raised by a submit that names a tracking_id which another lineage has: give another, or none."""

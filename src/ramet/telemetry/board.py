@@ -1,6 +1,6 @@
 """The Grafana board, made from what it shows: rows of panels, each a question in PromQL.
 
-``python docs/generate_metrics.py`` writes it to ``files/grafana.json``; a test holds the file to this text.
+``make docs`` writes it to ``files/grafana.json``; a test holds the file to this text.
 """
 
 from __future__ import annotations

@@ -17,7 +17,9 @@ from ramet.commands.options import database_option, person
 from ramet.web.access import LOOPBACK, TOKEN_CHARACTERS_MIN, Access, name_of
 
 TOKEN_VARIABLE = "RAMET_DASHBOARD_TOKEN"  # noqa: S105  # the name of a variable
+"""The token with which one may look and act in the dashboard, where no file has it."""
 READ_TOKEN_VARIABLE = "RAMET_DASHBOARD_READ_TOKEN"  # noqa: S105  # the name of a variable
+"""The token with which one may only look, where no file has it."""
 WILDCARDS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104  # compared, not listened on
 
 

@@ -35,7 +35,8 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
 
 @click.command("export", short_help="Write matches as CSV, JSON or Markdown.")
 @click.argument("form", metavar="csv|json|markdown", type=click.Choice(["csv", "json", "markdown"]))
-@click.option("-o", "--output", default=STANDARD_OUTPUT, show_default="standard output", metavar="FILE")
+@click.option("-o", "--output", default=STANDARD_OUTPUT, show_default="standard output", metavar="FILE",
+              help="Where to write.")  # fmt: skip
 @click.option("--min-score", type=float, metavar="POINTS", help="Only those that are worth so much today.")
 @click.option("--closed", "with_closed", is_flag=True, help="Also those that their boards do not show any more.")
 @database_option

@@ -21,7 +21,8 @@ from ramet.pipelines.llm.settings import JOB, JOB_KEY, ItemPayload, JobSettings
 
 KEYS = {"openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY",)}
 ANY_KEY = "RAMET_LLM_API_KEY"
-"""Goes before a provider's own variable."""
+"""The key to the provider of an llm job; goes before the provider's own variable, `OPENAI_API_KEY` or
+`ANTHROPIC_API_KEY`."""
 JOBS_KEPT = 1_000
 WAIT_HERE_SECONDS = 20.0
 """A shorter wait for a rate is not worth giving the claim back."""

@@ -19,7 +19,9 @@ from ramet import AlertNotice
 from ramet.engine.alert_channels import NotDelivered
 
 URLS = "RAMET_ALERT_APPRISE"
+"""Addresses that alerts are told, as apprise writes them, with spaces between them. Read by workers."""
 FILE = "RAMET_ALERT_APPRISE_FILE"
+"""A file of such addresses in apprise's own format, with tags ``critical`` and ``warning``."""
 EXTRA = "'ramet[alerts]'"
 REMEMBERED_MAX = 200
 """Notices of which a worker remembers who took them, so that a failure of one service repeats nothing to the others."""

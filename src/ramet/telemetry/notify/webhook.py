@@ -22,8 +22,11 @@ from ramet import AlertNotice, __version__
 from ramet.engine.alert_channels import NotDelivered
 
 URL = "RAMET_ALERT_WEBHOOK_URL"
+"""Where notices of alerts are posted; unset: nowhere. Read by workers."""
 SECRET = "RAMET_ALERT_WEBHOOK_SECRET"  # noqa: S105 - the name of a variable
+"""What notices are signed with, 16 characters or more."""
 ALLOW_HTTP = "RAMET_ALERT_WEBHOOK_ALLOW_HTTP"
+"""``1`` allows an address of plain http that is not on this machine."""
 SECRET_CHARACTERS_MIN = 16
 SEND_SECONDS = 20.0
 STATUS_BYTES_MAX = 1_024
