@@ -1,7 +1,7 @@
 """What mkdocs does not do by itself, so that the same pages read well on a forge and as a site.
 
-On a forge a link may lead to any file of the project. The site has pages for those that readers need: the README, how to
-contribute, the changes and the examples, programs included. Links in Markdown and in HTML are led there.
+On a forge a link may lead to any file of the project. The site has pages for those that readers need: the README, how
+to contribute, the changes and the examples, programs included. Links in Markdown and in HTML are led there.
 
 ``nav`` may name pages by patterns; the page of decisions is written from their headings.
 """
@@ -100,9 +100,14 @@ def expanded(nav: list[Any], pages: list[str]) -> Iterator[Any]:
     for item in nav:
         match item:
             case str() if "*" in item:
-                yield from sorted(page for page in pages if Path(page).match(item) and page.count("/") == item.count("/"))
+                yield from sorted(
+                    page for page in pages if Path(page).match(item) and page.count("/") == item.count("/")
+                )
             case dict():
-                yield {title: list(expanded(below, pages)) if isinstance(below, list) else below for title, below in item.items()}
+                yield {
+                    title: list(expanded(below, pages)) if isinstance(below, list) else below
+                    for title, below in item.items()
+                }
             case _:
                 yield item
 
