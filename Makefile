@@ -70,11 +70,11 @@ bench: .venv/.stamp ## quick benchmarks, as JSON
 bench-peers: .venv/.stamp .venv-bench/.stamp ## ramet beside other queues; OPTIONS="--quick --write docs/benchmarks.md"
 	@.venv/bin/python -m benchmarks.compare $(OPTIONS)
 
-docs: .venv/.stamp ## write docs/reference.md and the timeline, and check the pages against the code
-	@.venv/bin/python docs/generate_reference.py
-	@.venv/bin/python docs/generate_metrics.py
-	@.venv/bin/python docs/draw_timeline.py
-	@$(PYTEST) tests/test_docs.py tests/test_timeline.py
+docs: .venv/.stamp ## write what is generated in docs/, check the pages against the code, and build the site in site/
+	@for program in generate_reference draw_timeline draw_lifecycle draw_concepts; do .venv/bin/python -m docs.$$program || exit; done
+	@$(PYTEST) tests/test_docs.py tests/test_timeline.py tests/docs
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
+	@echo "open site/index.html"
 
 pictures: .venv/.stamp ## draw docs/pictures from real runs: the dashboard (needs Chromium), the demo (needs tmux)
 	@.venv/bin/python -m tests.web.runs.pictures
@@ -92,7 +92,7 @@ lock: .venv-lock/.stamp ## renew requirements/*.lock from pyproject.toml
 	@$(LOCK) --output-file requirements/bench.lock requirements/bench.in
 
 clean: ## remove the environments, caches and build output
-	rm -rf .venv .venv-demo .venv-bench .venv-lock build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-demo .venv-bench .venv-lock build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # One file serves every Python from 3.11 on (markers), with hashes, and names no index.

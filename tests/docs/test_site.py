@@ -59,7 +59,7 @@ def outside_the_disk(address: str) -> list[str]:
 
 def misread(html: str) -> Iterator[str]:
     """What forges read in another way than this site: lists without a line before them, escaped bars in code."""
-    yield from re.findall(r"<p>[^<]*\n(?:[-*]|\d\.) [^\n]*", html)
+    yield from re.findall(r"<p>[^<]*?\n(?:[-*]|\d\.) [^\n]*", html)
     yield from re.findall(r"<code>[^<]*\\\|[^<]*</code>", html)
 
 
