@@ -25,15 +25,21 @@ class WorkerProcess:
         database: Path | str,
         *options: str,
         app: str = "tests.crash.crash_app:app",
+        module: str = "ramet.cli",
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> None:
-        """``folder`` is where it writes its log: beside the database file, where that is one."""
+        """Start it.
+
+        Args:
+            module: the program; another one than ramet's own does the same under other circumstances.
+            folder: where it writes its log: beside the database file, where that is one.
+        """
         folder = folder or Path(database).parent
         self._pids = folder / "pids"
         self._pids.mkdir(exist_ok=True)
         self._log = folder / f"worker-{len(list(folder.glob('worker-*.log')))}.log"
-        command = [sys.executable, "-m", "ramet.cli", "worker", app, "--db", str(database)]
+        command = [sys.executable, "-m", module, "worker", app, "--db", str(database)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [*command, *options],
@@ -61,12 +67,16 @@ class WorkerProcess:
 
         def find() -> int | None:
             assert self._process.poll() is None, f"the worker ended with {self._process.returncode}:\n{self.log}"
-            alive = [pid for pid in self._children() if running(pid)]
-            return max(alive, default=None)
+            return max(self.children(), default=None)
 
         found = until_now(find, "a handler process")
         assert found is not None
         return found
+
+    def children(self) -> list[int]:
+        """The handler processes that run now; of an app that says who runs."""
+        # Numbers are given again: what another process has now is none of ours.
+        return [pid for pid in self._children() if running(pid) and parent(pid) == self.pid]
 
     def _children(self) -> list[int]:
         told = [path for path in self._pids.glob("*.pid") if path.read_text() == str(self.pid)]
@@ -74,7 +84,7 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """kill -9 of the worker; its handler process must notice by itself."""
-        children = self._children()
+        children = self.children()
         os.kill(self.pid, signal.SIGKILL)
         assert self._process.wait() == -signal.SIGKILL, self.log
         until_now(lambda: not any(map(running, children)), "the end of the handler process without its worker")
@@ -112,7 +122,18 @@ class WorkerProcess:
 
 def running(pid: int) -> bool:
     """False for a process that is gone, or dead and not yet collected."""
+    return _stat(pid)[0] not in ("", "Z")
+
+
+def parent(pid: int) -> int:
+    """The number of a process's parent; 0 when it is gone."""
+    return int(_stat(pid)[1])
+
+
+def _stat(pid: int) -> tuple[str, str]:
+    """State and parent; nothing and 0 for a process that is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        state, of, *_ = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return False
+        return "", "0"
+    return state, of

@@ -121,12 +121,16 @@ class Cluster:
         """Drop the database of this address, cutting its connections."""
         drop_database(self.url(), database_of(url))
 
-    def standby(self) -> Cluster:
+    def standby(self, *, place: Path | None = None) -> Cluster:
         """Another server, started, that follows this one; a commit here is acknowledged when it is on the disk there.
 
         It ends with this program, or by its own ``close``. When it is stopped, commits here wait for it.
+
+        Args:
+            place: where to make its temporary folder.
         """
-        other = Cluster(binaries=self.server.programs.folder, settings=self._settings, durable=self.durable)
+        binaries = self.server.programs.folder
+        other = Cluster(binaries=binaries, settings=self._settings, durable=self.durable, place=place)
         name = f"ramet_{other.server.folder.name.rpartition('-')[2]}"
         try:
             other.server.copy(self.server, name, sync=self.durable)

@@ -16,7 +16,7 @@ def world_process(*arguments: str) -> Iterator[dict[str, str]]:
     """The environment that leads to a world of its own process; it ends with the block."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.pipelines.jobs.world", *arguments],
-        cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     try:
         environment = {}
