@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import random
 import signal
 import sys
@@ -83,6 +84,8 @@ async def chaos(options: argparse.Namespace) -> list[Report]:
 
 def main() -> int:
     options = arguments()
+    # That a connection was cut is what the proxy is for.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     reports = asyncio.run(chaos(options))
     if options.json:
         say(json.dumps([_plain(report) for report in reports]))

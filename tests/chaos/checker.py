@@ -48,11 +48,16 @@ BROKEN = "broken"
 async def verdict(store: Store, told: list[Effect]) -> Verdict:
     """Look at everything."""
     rows = await Rows.load(store)
-    findings = [Finding(name, line) for name, check in CHECKS.items() for line in check(rows, told)]
+    findings = promised(rows, told)
     findings += [Finding(BROKEN, line) for line in await pipelines(store)]
     broken = await violations(store, loose_kinds=LOOSE_KINDS, clock_set_back=True)
     findings += [Finding(BROKEN, line) for line in broken]
     return _told(tuple(findings), figures(rows, told))
+
+
+def promised(rows: Rows, told: list[Effect]) -> list[Finding]:
+    """What the promises say, of rows and effects that were read."""
+    return [Finding(name, line) for name, check in CHECKS.items() for line in check(rows, told)]
 
 
 def _told(findings: tuple[Finding, ...], figures: dict[str, int]) -> Verdict:
@@ -131,11 +136,13 @@ def over_budget(rows: Rows, told: list[Effect]) -> Iterator[str]:
         if most is not None and rows.money[name] > most:
             yield f"lineage {name} has spent and reserved {rows.money[name]} of {most}"
     for task in rows.tasks.values():
-        lineage = rows.lineages[task.tracking_id]
-        if task.spawn_depth > lineage.max_spawn_depth:
-            yield f"task {task.id} is at depth {task.spawn_depth} of {lineage.max_spawn_depth}"
-        if children[task.id] > lineage.max_fan_out:
-            yield f"task {task.id} has {children[task.id]} children of {lineage.max_fan_out}"
+        of = rows.lineages.get(task.tracking_id)
+        if of is None:
+            continue  # The other checks say so.
+        if task.spawn_depth > of.max_spawn_depth:
+            yield f"task {task.id} is at depth {task.spawn_depth} of {of.max_spawn_depth}"
+        if children[task.id] > of.max_fan_out:
+            yield f"task {task.id} has {children[task.id]} children of {of.max_fan_out}"
 
 
 def cycles(rows: Rows, told: list[Effect]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import signal
 import threading
@@ -9,14 +10,19 @@ import time
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from contextlib import suppress
+from pathlib import Path
 
-from tests.chaos.crew import Crew
+from tests.chaos.crew import Crew, Member
+from tests.chaos.load import LEASE_SECONDS
 from tests.chaos.places import Fault, Place
 from tests.chaos.worker import set_clock
 
-PAUSE_SECONDS = (0.2, 1.5)
-"""Between two faults."""
+EFFECTS_BETWEEN = (2, 40)
+PAUSE_SECONDS_MAX = 6.0
+"""Between two faults so much is done, or so long waited: where a machine is slow, faults are as well."""
+LOOK_SECONDS = 0.1
+EFFECT_BYTES = 60
+"""About what a line of the effect log takes."""
 JUMPS_SECONDS = (-3_600.0, -30.0, -5.0, 3.0, 15.0, 45.0)
 """A clock that is set forward lets leases and deadlines lapse early; one that is set back does nothing worse than wait,
 which is why it can be set back by more."""
@@ -25,27 +31,41 @@ which is why it can be set back by more."""
 class Hurting(threading.Thread):
     """A thread of its own: most faults wait for something."""
 
-    def __init__(self, crew: Crew, place: Place, seed: int, lease_seconds: float, enough: threading.Event) -> None:
+    def __init__(self, crew: Crew, place: Place, log: Path, seed: int, enough: threading.Event) -> None:
+        """Args:
+        log: of effects, which tells how the work goes on.
+        """
         super().__init__(name="hurting", daemon=True)
         self.counts: Counter[str] = Counter()
         self.seconds: dict[str, float] = defaultdict(float)
         """How long each took in all."""
         self.error = ""
         """What went wrong with a fault, rather than by it."""
-        self._crew, self._place, self._enough = crew, place, enough
+        self._crew, self._place, self._log, self._enough = crew, place, log, enough
         self._rng = random.Random(seed)
-        self._lease_seconds = lease_seconds
+        self._stopped: list[tuple[float, Member]] = []
+        """Who is stopped, and until when."""
 
     def run(self) -> None:
         """Hurt until it is enough; then heal."""
         try:
-            while not self._enough.wait(self._rng.uniform(*PAUSE_SECONDS)):
-                self._crew.look()
+            while self._go_on():
                 self._once()
         except BaseException:
             self.error = traceback.format_exc()
         finally:
             self._heal()
+
+    def _go_on(self) -> bool:
+        """Let some work be done; False when it is enough."""
+        wanted = self._log.stat().st_size + EFFECT_BYTES * self._rng.randint(*EFFECTS_BETWEEN)
+        give_up_at = time.monotonic() + PAUSE_SECONDS_MAX
+        while not self._enough.wait(LOOK_SECONDS):
+            self._crew.look()
+            self._end_what_is_due()
+            if self._log.stat().st_size >= wanted or time.monotonic() > give_up_at:
+                return True
+        return False
 
     def _once(self) -> None:
         faults = self._faults()
@@ -82,11 +102,17 @@ class Hurting(threading.Thread):
             return False
         group = self._rng.random() < 0.5
         victim.process.send(signal.SIGSTOP, group=group)
-        try:
-            self._enough.wait(self._lease_seconds + 1.0)
-        finally:
-            victim.process.send(signal.SIGCONT, group=group)
+        self._stopped.append((time.monotonic() + LEASE_SECONDS + 1.0, victim))
         return True
+
+    def _end_what_is_due(self, at: float | None = None) -> None:
+        """Let those go on that were stopped until now, or until then."""
+        at = time.monotonic() if at is None else at
+        due = [victim for until, victim in self._stopped if until <= at]
+        self._stopped = [(until, victim) for until, victim in self._stopped if until > at]
+        for victim in due:
+            if not victim.process.ended:
+                victim.process.send(signal.SIGCONT, group=True)
 
     def _jump(self) -> bool:
         victim = self._crew.victim()
@@ -97,7 +123,6 @@ class Hurting(threading.Thread):
     def _heal(self) -> None:
         for member in self._crew.members:
             set_clock(member.clock, 0.0)
-            with suppress(ProcessLookupError):
-                member.process.send(signal.SIGCONT, group=True)
+        self._end_what_is_due(math.inf)
         self._place.heal()
         self._crew.look()

@@ -20,10 +20,10 @@ from tests.chaos.apps.trees import app
 from tests.chaos.checker import Verdict, verdict
 from tests.chaos.crew import Crew
 from tests.chaos.hurting import Hurting
-from tests.chaos.load import QUICK, Load, environment_of
+from tests.chaos.load import LEASE_SECONDS, Load, environment_of
 from tests.chaos.places import Place, place_of
+from tests.chaos.web import whole_web
 from tests.faults.effects import count, effects
-from tests.pipelines.jobs.world.process import world_process
 
 SAY_SECONDS = 10.0
 LOOK_SECONDS = 0.25
@@ -67,18 +67,15 @@ class Chaos:
 
     def __init__(self, plan: Plan, say: Say, enough: threading.Event) -> None:
         self.plan, self._say, self._enough = plan, say, enough
-        self._lease_seconds = QUICK["worker.lease_seconds"]
         self.folder = Path(tempfile.mkdtemp(prefix=f"ramet-chaos-{plan.store}-"))
 
     async def go(self) -> Report:
         """Run it; the report is there even when it was cut short by a person."""
         with ExitStack() as stack:
-            web = await asyncio.to_thread(
-                stack.enter_context, world_process("--build", "tests.chaos.web:put_up_pairs")
-            )  # fmt: skip
+            web = await asyncio.to_thread(stack.enter_context, whole_web())
             model = stack.enter_context(StandIn(Script(queued_polls=0, running_polls=1, latency_seconds=0.02)))
             place = await asyncio.to_thread(
-                stack.enter_context, place_of(self.plan.store, self.folder, self._pause, self._lease_seconds)
+                stack.enter_context, place_of(self.plan.store, self.folder, self._pause, LEASE_SECONDS)
             )
             report = await self._run(place, model.url, web)
         if not (self.plan.keep or report.verdict.findings):
@@ -94,7 +91,7 @@ class Chaos:
         workers.mkdir()
         load = Load(place.address, self.folder, model_url, self.plan.seed)
         crew = Crew(place.address, workers, environment_of(log, web), random.Random(self.plan.seed))
-        hurting = Hurting(crew, place, self.plan.seed, self._lease_seconds, self._enough)
+        hurting = Hurting(crew, place, log, self.plan.seed, self._enough)
         await load.begin(place.direct)
         polling = asyncio.create_task(load.poll())
         try:
@@ -113,8 +110,8 @@ class Chaos:
             found = await verdict(client.store, effects(log))
         trouble = [*crew.trouble, *([hurting.error] if hurting.error else [])]
         return Report(
-            self.plan, hurt_seconds, drain_seconds, dict(hurting.counts), dict(hurting.seconds), dict(load.submitted), load.refused,
-            crew.started, found.and_broken(trouble), crew.tracebacks(), self.folder,
+            self.plan, hurt_seconds, drain_seconds, dict(hurting.counts), dict(hurting.seconds), dict(load.submitted),
+            load.refused, crew.started, found.and_broken(trouble), crew.tracebacks(), self.folder,
         )  # fmt: skip
 
     async def _hurt(self, load: Load, hurting: Hurting, log: Path) -> None:

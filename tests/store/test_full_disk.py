@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from ramet.model.task import NewTask
 from ramet.store.base import ClaimRequest, NewLineage, Store
 from ramet.store.errors import StoreError, StoreFull
 from ramet.store.sqlite import SqliteStore
+from tests.engine.waiting import until_now
 from tests.invariants import violations
 from tests.world import settlement
 
@@ -35,22 +37,33 @@ class Disk:
 
 @contextmanager
 def small_disk(folder: Path, size: int = DISK_BYTES) -> Iterator[Disk]:
-    """A file system of its own, which needs the right to mount one."""
+    """A file system of its own, which needs the right to mount one. Filling it makes it no larger than its files."""
     command = shutil.which("mount")
-    options = ["-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-    if command is None or subprocess.run([command, *options], check=False, capture_output=True).returncode != 0:
+
+    def mount(*options: str) -> bool:
+        words = [str(command), "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(folder)]
+        return subprocess.run(words, check=False, capture_output=True).returncode == 0
+
+    if command is None or not mount(f"size={size}"):
         pytest.skip("no file system may be mounted here; the limit on file sizes is tested instead")
-    ballast = folder / "ballast"
 
     def fill() -> None:
-        with suppress(OSError), ballast.open("wb", buffering=0) as file:
-            while True:
-                file.write(bytes(4_096))
+        # What is written meanwhile makes it larger than it may become.
+        until_now(lambda: mount("remount", f"size={max(1, _used(folder))}"), "the disk is full")
+
+    def free() -> None:
+        assert mount("remount", f"size={size}")
 
     try:
-        yield Disk(folder, fill, ballast.unlink)
+        yield Disk(folder, fill, free)
     finally:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def _used(folder: Path) -> int:
+    """Bytes of a file system that are taken."""
+    disk = os.statvfs(folder)
+    return (disk.f_blocks - disk.f_bfree) * disk.f_frsize
 
 
 @contextmanager

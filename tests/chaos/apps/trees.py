@@ -1,7 +1,8 @@
-"""What is no pipeline: trees that grow, lines of paths, poison, and an agent that does what a model says.
+"""What is no pipeline: trees that grow, lines of paths, poison, a crawler, and an agent that does what a model says.
 
-The trees are those of the fault tests. Everything notes what it does in the effect log and keeps an effect with its
-end, so that the checker can tell what was done twice, under which claim, and while who else was at it.
+The trees are those of the fault tests, the crawler looks at sites without an end. All others note what they do in the
+effect log and keep an effect with their end, so that the checker can tell what was done twice, under which claim, and
+while who else was at it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import json
+import os
 import re
 import urllib.request
 from typing import Any
@@ -18,6 +20,7 @@ from pydantic import BaseModel
 from ramet import App, Context, Limits, Permanent, SyncContext, Transient
 from tests.faults import fault_app
 from tests.faults.effects import note
+from tests.hostile.crawler import MAPPING, OverHttp, add_crawler
 
 LINEAGE_SECONDS = 180.0
 LIMITS = Limits(lineage_seconds=LINEAGE_SECONDS, task_seconds=120.0, invocation_seconds=20.0, max_attempts=4)
@@ -36,6 +39,7 @@ ONE_OF = 7
 app = App(tables=fault_app.TABLES, limits=LIMITS)
 app.task("async", key=fault_app.key_of)(fault_app.in_the_loop)
 app.task("thread", key=fault_app.key_of)(fault_app.in_a_thread)
+add_crawler(app, OverHttp(os.environ.get(MAPPING, "")))
 
 
 class Spot(BaseModel):
