@@ -21,6 +21,7 @@ from ramet.model.limits import HEARTBEAT_SECONDS, LEASE_SECONDS, Limits
 from ramet.model.task import Wait
 from ramet.model.transitions import TRANSITIONS
 from ramet.store.opening import open_store
+from tests.docs.blocks import blocks
 from tests.docs.pages import DOCS, PAGES, PROJECT, README, blocks_of, prose_of, text_of
 
 TRACEABILITY = DOCS / "traceability.md"
@@ -186,9 +187,15 @@ def test_a_broken_link_is_found() -> None:
 # --- commands and names that people use -------------------------------------------------------------------------
 
 
+TYPED = ("", "text", "console", "sh", "bash")
+
+
 def shown_commands(page: str) -> Iterator[list[str]]:
-    """The words behind ``ramet`` in code style, in blocks without a language, and in those of a console."""
-    for text in (*blocks_of(page, ""), *blocks_of(page, "console"), *re.findall(r"`(ramet [^`]+)`", prose_of(page))):
+    """The words behind ``ramet`` in code style, in blocks of text, and in those of a console or shell."""
+    for text in (
+        *(block.text for block in blocks(page) if block.language in TYPED),
+        *re.findall(r"`(ramet [^`]+)`", prose_of(page)),
+    ):
         for line in re.findall(r"^(?:\$ )?ramet (.*)$", text, flags=re.MULTILINE):
             for command in re.split(r", ramet (?=[a-z])", line.partition(" #")[0]):
                 yield re.sub(r"'[^']*'|\"[^\"]*\"", "TEXT", command).split()
@@ -255,7 +262,7 @@ def test_the_readme_shows_the_quickstart_and_what_it_prints(tmp_path: Path) -> N
     command = [sys.executable, str(program)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    assert folded(blocks_of(page.partition("It prints")[2], "")[0]) == folded(done.stdout)
+    assert folded(blocks_of(page.partition("It prints")[2], "text")[0]) == folded(done.stdout)
 
 
 def test_the_state_table_is_the_one_in_the_code() -> None:
