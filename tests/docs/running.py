@@ -77,6 +77,10 @@ class Reading:
                 _compiled(block)
             self.done.append("not run")
             return
+        if block.title:
+            file = self.folder / block.title
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text, encoding="utf-8")
         act = _ACTS.get(block.language)
         if act is None and block.language not in SHOWN_ONLY:
             raise Wrong(f"line {block.line}: a block of {block.language or 'no language'}: console, python, text, ...?")
@@ -113,12 +117,9 @@ class Reading:
             raise Wrong(f"line {block.line}: ends with {status}:\n{answer}")
 
     def python(self, block: Block) -> None:
-        """Keep a file, or run a snippet with what the snippets before it defined."""
+        """Run a snippet with what the snippets before it defined; a file only has to be a program."""
         code = _compiled(block)
         if block.title:
-            file = self.folder / block.title
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(block.text, encoding="utf-8")
             return
         with _inside(self.folder):
             try:

@@ -11,7 +11,7 @@ import pytest
 from tests.docs.blocks import blocks
 from tests.docs.pages import PAGES, PROJECT, name_of, prose_of, text_of
 from tests.docs.running import SHOWN_ONLY, Reading
-from tests.docs.worlds import given, prepare
+from tests.docs.worlds import given, prepare, servers
 
 SIGNATURES = "docs/reference/api.md"
 """Its blocks of Python are no programs; tests/docs/test_reference.py holds it against the source."""
@@ -34,7 +34,8 @@ def test_a_page_does_what_it_says(page: Path, programs: Path, tmp_path: Path) ->
     if any(block.language == "console" for block in acts) and not WITHOUT_A_WORLD.search(text):
         known = asyncio.run(prepare(tmp_path))
     reading = Reading(tmp_path, programs, given=given(), known=known)
-    reading.read(text)
+    with servers(text) as there:
+        reading.read(there)
     assert len(reading.done) >= len(acts)
 
 

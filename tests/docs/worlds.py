@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,8 @@ from pydantic import BaseModel
 import ramet
 from ramet import App, Context, Limits
 from ramet.testing import drain
+from tests.docs.blocks import blocks
+from tests.postgres.servers import databases
 
 PROGRAM = '''"""The reader's own program."""
 
@@ -29,6 +34,8 @@ async def poll(ctx: Context) -> None:
     """Look."""
 '''
 FILES = ("module.py", "app.py", "shop/tasks.py")
+PROMPTS = '{"id": "a1", "prompt": "Why is the sky blue?"}\n{"id": "a2", "prompt": "And at night?"}\n'
+QUEUE = '{"id": "1", "kind": "page", "payload": "a"}\n{"id": "2", "kind": "page", "payload": "b", "parent_id": "1"}\n'
 TRACKING_ID = "site"
 
 
@@ -64,12 +71,52 @@ def given() -> dict[str, Any]:
     return {**GIVEN, "asyncio": asyncio, "app": App(), "sys": sys}
 
 
+@contextmanager
+def servers(page: str) -> Iterator[str]:
+    """The page with addresses of servers of the tests in the place of the reader's, where it has such."""
+    acts = "".join(block.text for block in blocks(page) if block.language == "console" and not block.not_run)
+    with ExitStack() as started:
+        for address in (READERS_DATABASE, EMPTY_DATABASE):
+            if address in acts:
+                page = page.replace(address, started.enter_context(_database()))
+        if MODEL_SERVER in acts:
+            page = page.replace(MODEL_SERVER, started.enter_context(_model_server()))
+        yield page
+
+
+READERS_DATABASE = "postgresql://ramet@db.example/tasks"
+EMPTY_DATABASE = "postgresql://..."
+MODEL_SERVER = "http://localhost:8000"
+
+
+@contextmanager
+def _database() -> Iterator[str]:
+    url = databases().create()
+    try:
+        yield url
+    finally:
+        databases().drop(url)
+
+
+@contextmanager
+def _model_server() -> Iterator[str]:
+    command = [sys.executable, "-m", "ramet.pipelines.llm.standin", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        try:
+            yield running.stdout.readline().strip().removesuffix("/v1")
+        finally:
+            running.terminate()
+
+
 async def prepare(folder: Path) -> dict[str, str]:
     """A program in ``folder``, and a database with a crawl that met its limit; ids of a task and its lineage."""
     for name in FILES:
         file = folder / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(PROGRAM, encoding="utf-8")
+    (folder / "prompts.jsonl").write_text(PROMPTS, encoding="utf-8")
+    (folder / "queue.jsonl").write_text(QUEUE, encoding="utf-8")
     app = App(limits=Limits(max_tasks=5))
 
     @app.task("page", key=str)
