@@ -33,6 +33,8 @@ async def test_a_host_that_is_down_gets_three_requests_and_is_left_alone_until_i
     ]
     async with App().client(tmp_path / "kept.db", create=False) as client:
         assert await states_of(client) == {("page", "success"): 9, ("page", "failed"): 1}
+        [moved] = await client.blocks((await client.lineages())[0].tracking_id)
+        assert (moved.key, moved.count) == ("https://calm.example/0", 1)
         [missing] = (await client.tasks(states=["failed"])).tasks
         assert missing.key == "https://shaky.example/2"
         outcomes: Counter[tuple[str, str]] = Counter()
