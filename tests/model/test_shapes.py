@@ -53,6 +53,11 @@ TRAPS: dict[str, Callable[[int], str]] = {
     "filters of a shop": lambda n: f"{SITE}/shop?price={n}&sort={'up' if n % 2 else 'down'}",
     "filters in another order": lambda n: f"{SITE}/shop?" + "&".join(sorted(["a=1", "b=2"], reverse=n % 2 == 0)),
     "the case flips": lambda n: f"{SITE}/" + "".join(c.upper() if n >> i & 1 else c for i, c in enumerate("products")),
+    "a session id behind an encoded semicolon": lambda n: url_key(f"{SITE}/start%3Bjsessionid={token(n)}"),
+    "a session id behind a semicolon of the query": lambda n: url_key(f"{SITE}/start?x=1;sid={token(n)}"),
+    "encoded once more at every hop": lambda n: url_key(f"{SITE}/%25{'25' * n}41/start"),
+    "links escaped once more at every hop": lambda n: url_key(f"{SITE}/list?a=1&{'amp;' * n}b=2"),
+    "one parameter more at every hop": lambda n: url_key(f"{SITE}/list?{'a=1&' * (n + 1)}"),
     "a number as JSON": lambda n: f'{{"page":{n}}}',
     "a numbered title": lambda n: text_key(f"Season {n}"),
 }

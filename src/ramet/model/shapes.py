@@ -34,6 +34,7 @@ _TOKEN = re.compile(rf"(?<![^\W_])(?=[^\W_]*\d{_LETTER}*\d)(?=[^\W_]*{_LETTER})[
 _DIGITS = re.compile(r"\d+")
 _NAMED_MONTH = re.compile(rf"(?<=#)([-_. ])(?:{_MONTH})(?![^\W_])|(?<![^\W_])(?:{_MONTH})([-_. ])(?=#)")
 _DATE = re.compile(r"#(?:[-_.:, t]+#)+z?")
+_ESCAPED_AGAIN = re.compile(r"\A(?:amp(?:;|%3B))+", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -49,7 +50,7 @@ def shape_of(key: str) -> str:
     if url is None:
         return bounded_key(_path(key))
     host, path, query = url[1], url[2], url[3]
-    names = sorted({_folded(part.partition("=")[0]) for part in query.split("&") if part}) if query else []
+    names = sorted({_name(part.partition("=")[0]) for part in query.split("&") if part}) if query else []
     return bounded_key(f"{_host(host)}/{_path(path)}" + (f"?{'&'.join(names)}" if names else ""))
 
 
@@ -93,6 +94,11 @@ def _path(path: str) -> str:
 def _segment(segment: str) -> str:
     folded = _folded(segment)
     return "#" if re.fullmatch(_MONTH, folded) else folded
+
+
+def _name(name: str) -> str:
+    """The name of a parameter; a site that escapes its links once more at every hop adds another ``amp;`` to it."""
+    return _folded(_ESCAPED_AGAIN.sub("", name))
 
 
 def _folded(text: str) -> str:

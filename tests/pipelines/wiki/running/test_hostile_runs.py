@@ -10,10 +10,11 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+from tests.hostile.pages import fresh_word
 from tests.pipelines.shared.hostile import Hostile, Play, answers, bomb, sends_to
 from tests.pipelines.wiki.fake_wiki import FakeWiki
 from tests.pipelines.wiki.sources.exports import TAIL, export, page
@@ -34,9 +35,9 @@ class Ended(NamedTuple):
     said: str
 
 
-async def expand(folder: Path, source: str, seed: str) -> Ended:
+async def expand(folder: Path, source: str, seed: str, *options: str) -> Ended:
     """`ramet wiki expand` in a process of its own."""
-    words = ["wiki", "expand", seed, "--source", source, "--no-embed"]
+    words = ["wiki", "expand", seed, "--source", source, "--no-embed", *options]
     where = ["--db", str(folder / "wiki.db"), "--graph", str(folder / "wiki.lbug"), "--data", str(folder / "data")]
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -98,6 +99,39 @@ async def test_a_wiki_that_means_harm_is_expanded_with_a_reason_for_every_title(
         "Bomb": "too_large",
         "Nobody": "not_found",
     }
+
+
+class EndlessWiki(FakeWiki):
+    """It has every article that anybody asks for, and each links to three that nobody wrote, in several spellings."""
+
+    def record(self, number: int, title: str) -> dict[str, Any]:
+        names = [fresh_word(title, at) for at in range(3)]
+        self.pages[title] = " ".join(
+            f"[[{name}]] [[{name.capitalize()}]] [[{name}#Part|again]] [[_{name}_]]" for name in names
+        )
+        return super().record(number, title)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--max-articles", "15"), "budget"),
+        pytest.param(("--max-depth", "2"), "depth", marks=pytest.mark.full),
+    ],
+)
+async def test_a_wiki_that_has_every_article_is_expanded_to_its_bound(
+    tmp_path: Path, options: tuple[str, str], reason: str
+) -> None:
+    async with Hostile(EndlessWiki({})) as server:
+        ended = await expand(tmp_path, server.api, "Start", *options)
+    assert ended.code == 0, ended.said
+    found = states(tmp_path)
+    assert set(found.values()) == {"processed"}
+    assert len(found) == {"budget": 15, "depth": 1 + 3 + 9}[reason]
+    assert len({title.casefold() for title in found}) == len(found)
+    with closing(sqlite3.connect(tmp_path / "wiki.db")) as database:
+        reasons = {reason for (reason,) in database.execute("SELECT DISTINCT reason FROM ramet_blocks")}
+    assert reason in reasons
 
 
 REFUSING: dict[str, tuple[Callable[[], Play], str]] = {
