@@ -50,7 +50,8 @@ async def crawl(
         await crawls.go_on()
         yield crawls
         if check:
-            assert await violations(client.store) == []
+            found = await violations(client.store)
+            assert found == [], "\n".join(found)
 
 
 class Crawls:

@@ -197,32 +197,6 @@ CANONICAL = {
         http://example.org/?%62=1&a=2 -> http://example.org/?a=2&b=1
         http://example.org/?a=1?b -> http://example.org/?a=1?b
     """,
-    "what looks like a twin and is data": """
-        http://example.org/a/%2e%2e%2Fb -> http://example.org/a/..%2Fb
-        http://example.org/a%2F..%2Fb -> http://example.org/a%2F..%2Fb
-        http://example.org/..%3B -> http://example.org/..%3B
-        http://example.org/a%3Bjsessionid=1 -> http://example.org/a%3Bjsessionid=1
-        http://example.org/?x=1;sid=2 -> http://example.org/?x=1;sid=2
-        http://example.org/?x=1?sid=2 -> http://example.org/?x=1?sid=2
-        http://example.org/?a=1&amp;b=2 -> http://example.org/?a=1&amp;b=2
-        http://example.org/?+sid=x -> http://example.org/?%20sid=x
-        http://example.org/%u0041 -> http://example.org/%25u0041
-        http://example.org/%c0%ae%c0%ae/a -> http://example.org/%C0%AE%C0%AE/a
-        http://example.org/%23!a -> http://example.org/%23!a
-        http://example.org/page. -> http://example.org/page.
-        http://example.org/page%20 -> http://example.org/page%20
-        http://example.org/http://other.example/ -> http://example.org/http:/other.example
-    """,
-    "twins of several rules at once": """
-        http://example.org/a/..;/..;x/;/b -> http://example.org/..%3Bx/b
-        http://example.org/.;/;;;/b/;jsessionid -> http://example.org/b
-        http://EXAMPLE%2eorg.:080/%7E?&&a=&#! -> http://example.org/~?a
-        http://a．example。org/ -> http://a.example.org/
-        http://a%E3%80%82example.org/ -> http://a.example.org/
-        http://ⓔxample.org/?%75tm_source[]=1&b= -> http://example.org/?b
-        http://u@h:p@0x7f.0.0.0x1:80//?phpsessid -> http://127.0.0.1/
-        http://[::127.0.0.1]:80/?# -> http://[::7f00:1]/
-    """,
     "what other normalisers miss (reliability, section 5)": """
         http://example.org:80/a?b=2&a=1&utm_source=n#frag -> http://example.org/a?a=1&b=2
         https://example.org:443/cal?month=3&year=2024 -> https://example.org/cal?month=3&year=2024
@@ -263,8 +237,6 @@ INVALID = [
     "http://example.09/", "http://example.0x1f/", "http://" + "1" * 5_000 + "/",
     "http://[::1/", "http://[::g]/", "http://[]/", "http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/",
     "http://[::1]x/", "http://::1/", "http://example.org:65536/", "http://example.org:a/",
-    "http://[::%31]/", "http://%5B::1%5D/", "http://example%2Eorg%3A80/", "http://example.org%20/",
-    "http://example.org:+80/", "http://example.org:8_0/", "http://a\u2024example.org/",
     "http://example.org:-1/", "http://example.org:٨٠/", "http://example.org:" + "9" * 5_000 + "/",
     # characters on which parsers disagree or that a database refuses
     "http://127.0.0.1\\@1.1.1.1/", "http://example.org/a\\b", "http://example.org/a\x00",
