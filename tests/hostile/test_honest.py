@@ -93,8 +93,11 @@ async def test_of_5000_pages_of_one_shape_the_block_names_the_setting_to_raise(b
         }
 
 
-async def test_what_the_commands_say_about_one_shape_lets_the_rest_of_it_through(backend: Backend) -> None:
+async def test_what_the_commands_say_about_one_shape_lets_the_rest_of_it_through(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A person reads what was refused, types what the explanation says, and every page is there."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it; then lines are broken.
     site, asked = monotonous(120), Counter[str]()
     async with crawl(backend, counted(from_sites([site]), asked), [site], Limits(max_shape=100)) as crawls:
         cli = Cli(Path(), backend.address)
