@@ -239,8 +239,8 @@ def without_json(found: click.Command, name: str = "") -> Iterator[str]:
         yield name
 
 
-def test_the_readme_says_which_commands_have_no_json() -> None:
-    said = re.search(r"All but (.*?) take `--json`", text_of(README))
+def test_the_page_about_operating_says_which_commands_have_no_json() -> None:
+    said = re.search(r"All commands but (.*?) take\s+`--json`", text_of(DOCS / "guides" / "operations.md"))
     assert said is not None
     named = {word for word in re.findall(r"`([^`]+)`", said[1]) if word != "work"}
     assert named | {"wiki work", "llm work", "jobs work"} == set(without_json(command_line))
@@ -292,7 +292,7 @@ def test_every_wait_is_explained() -> None:
 
 
 def test_the_limits_are_the_defaults() -> None:
-    section = text_of(README).partition("## Limits")[2].partition("\n## ")[0]
+    section = text_of(DOCS / "concepts" / "limits.md").partition("## The defaults")[2].partition("\n## ")[0]
     told = {cells[0].strip("`"): float(cells[1].replace(",", "")) for cells in rows_of(section)}
     assert len(told) >= 10
     assert told == {name: float(getattr(Limits(), name)) for name in told}

@@ -27,8 +27,8 @@ from ramet.pipelines.shared.web.client import Question, WebClient
 from ramet.pipelines.shared.web.mapping import Mapped
 
 CONNECT_VARIABLE = "RAMET_JOBS_CONNECT"
-"""Leads names of hosts elsewhere, to a proxy of one's own or a server of tests: ``HOST[:PORT]=ADDRESS:PORT``, several with
-commas between them."""
+"""Leads names of hosts elsewhere, to a proxy of one's own or a server of tests: ``HOST[:PORT]=ADDRESS:PORT``, several
+with commas between them."""
 CONNECTIONS_MAX = 100
 """At once in one process, over all hosts: servers that hang must not keep the others waiting.
 
