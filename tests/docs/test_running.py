@@ -86,6 +86,7 @@ def test_what_a_page_starts_ends_with_it(programs: Path, tmp_path: Path) -> None
     [
         ("task 0199b1c2-e93a-7c70-8327-a34794c8f6ef", "task  01a20016-be93-7c70-8327-a34794c8f6ef\n", True),
         ("since 2026-11-25 10:25:44 (37 s ago)", "since 2027-01-01 00:00:00 (4 min ago)", True),
+        ("first  6 s ago", "first  now", True), ("a now b", "a 6 s ago b", False),
         ("a ... z", "a b c z", True), ("a ... z", "a b c", False), ("...", "anything", True), ("1 owl", "2 owl", False),
     ],
 )  # fmt: skip

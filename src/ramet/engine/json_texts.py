@@ -13,7 +13,7 @@ from ramet.model.texts import InvalidText
 
 
 class PayloadTooLarge(ValueError):
-    """The payload or result is over the limit; keep large things elsewhere and pass a reference."""
+    """Raised by submits, spawns and results: it is over the limit; keep large things elsewhere and pass a reference."""
 
 
 def json_text(what: str, value: Any, bytes_max: int, adapter: TypeAdapter[Any] | None = None) -> str:

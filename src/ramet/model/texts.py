@@ -21,7 +21,7 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class InvalidText(ValueError):
-    """The text cannot be stored; the message is one line and says what to do."""
+    """Raised by whatever stores texts: this one cannot be stored; the message is one line and says what to do."""
 
 
 def is_storable(text: str) -> bool:
