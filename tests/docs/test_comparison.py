@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+from tests.docs.pages import DOCS, text_of
 
 
 def test_every_rate_of_the_comparison_is_in_the_benchmarks() -> None:
-    page = (DOCS / "comparison.md").read_text(encoding="utf-8").partition("## Speed")[2].partition("\n## ")[0]
-    measured = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    page = text_of(DOCS / "comparison.md").partition("## Speed")[2].partition("\n## ")[0]
+    measured = text_of(DOCS / "benchmarks.md")
     rates = re.findall(r"\d+,\d{3}", page)
     assert len(rates) == 6
     assert [rate for rate in rates if rate not in measured] == []
 
 
 def test_ratios_of_the_comparison_are_those_of_its_rates() -> None:
-    page = (DOCS / "comparison.md").read_text(encoding="utf-8").partition("## Speed")[2]
+    page = text_of(DOCS / "comparison.md").partition("## Speed")[2]
     rows = re.findall(r"^\| \**([^|*]+)\** \| ([\d,]+) \| ([\d.]+) \|$", page, flags=re.MULTILINE)
     rates = {name: float(rate.replace(",", "")) for name, rate, _ in rows}
     for name, _, ratio in rows:

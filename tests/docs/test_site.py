@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from docs import hooks
+from tests.docs.pages import PROJECT
 from tests.web.browser.browsing import MISSING, PROGRAM, browser
 
-PROJECT = Path(__file__).parents[2]
 TABS = ["Home", "Tutorial", "Concepts", "Guides", "Reference", "Comparison", "Decisions", "Traceability"]
 FETCHING = {"src", "srcset", "poster", "data"}
 """Attributes whose address a browser fetches by itself. Those of links it only follows; but for ``<link>``."""
