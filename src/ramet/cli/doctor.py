@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import click
+from click.core import ParameterSource
 
 from ramet.cli.options import app_option, database_option, json_option, load
 from ramet.cli.show import emit, plain
+from ramet.commands.extras import extras
+from ramet.engine.doctor import Finding
 from ramet.engine.doctor import doctor as look
+from ramet.store.errors import StoreMissing
 
 
 @click.command(short_help="What is wrong with the database, and what to do.")
@@ -16,10 +20,11 @@ from ramet.engine.doctor import doctor as look
 def doctor(*, target: str | None, database: str, as_json: bool) -> None:
     """Look at the database without writing: its file or server, its rows against a recount, what nobody sees to.
 
+    Says as well which extras of ramet are not installed; where no database was named and none is there, that is all.
     Exit status 0 when all is in order (a note changes nothing), 1 when something was found, 2 when it cannot be looked
     at. Reads every task.
     """
-    found = look(database, None if target is None else load(target).registry.live.declared)
+    found = [*_of_database(target, database), *_of_installation()]
     for finding in found:
         if as_json:
             emit(finding)
@@ -29,3 +34,25 @@ def doctor(*, target: str | None, database: str, as_json: bool) -> None:
     if not wrong and not as_json:
         click.echo("all is in order")
     click.get_current_context().exit(1 if wrong else 0)
+
+
+def _of_database(target: str | None, database: str) -> list[Finding]:
+    try:
+        return look(database, None if target is None else load(target).registry.live.declared)
+    except StoreMissing as error:
+        if click.get_current_context().get_parameter_source("database") is not ParameterSource.DEFAULT:
+            raise
+        return [Finding("database", "note", f"no database at {database}", _remedy(error))]
+
+
+def _remedy(error: StoreMissing) -> str:
+    """What the error says to do, without what it says is so."""
+    return str(error).partition(": ")[2]
+
+
+def _of_installation() -> list[Finding]:
+    return [
+        Finding("extras", "note", f"the extra {extra.name} lacks {', '.join(extra.missing)}", extra.install)
+        for extra in extras()
+        if extra.missing
+    ]
