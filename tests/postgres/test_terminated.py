@@ -6,6 +6,7 @@ itself, give the same answers, and leave what it leaves when nobody interferes.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -15,12 +16,18 @@ import pytest
 from ramet.store import postgres_writer
 from ramet.store.backoff import Backoff
 from ramet.store.postgres import PostgresStore
+from ramet.store.postgres_session import PostgresSession
+from ramet.store.server_databases import connect, value
 from ramet.testing.postgres import terminate_backends
+from tests.engine.waiting import until_now
 from tests.postgres.servers import databases
 from tests.world import EFFECTS, LEASE_SECONDS, SettableClock, World, checkpoint, effect, failing, settlement
 
 PLACES_APART = 83
 """An ordinary run takes every so manieth place; the number is a prime, so that no place is always passed over."""
+
+
+WAITS_FOR_A_LOCK = "SELECT MAX(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
 
 
 class Ender:
@@ -122,6 +129,32 @@ async def compare(first: int, step: int) -> int:
 
 async def test_a_session_that_ends_at_a_statement_costs_no_verb_and_repeats_none() -> None:
     assert await compare(1, PLACES_APART) > 100
+
+
+async def test_a_session_that_ends_while_types_are_asked_for_costs_no_verb(ramet_postgres_url: str) -> None:
+    """Below the driver's own verbs: the server's last words are one answer, the end of the connection is another."""
+    store = PostgresStore(ramet_postgres_url, inline=True)
+    tries = 0
+
+    def verb(session: PostgresSession) -> tuple[int, ...]:
+        nonlocal tries
+        tries += 1
+        return session._parameter_types("UPDATE ramet_live SET rank = ? WHERE seq = ?")
+
+    def end_who_waits() -> None:
+        until_now(lambda: value(ramet_postgres_url, WAITS_FOR_A_LOCK), "it waits")
+        value(ramet_postgres_url, f"SELECT pg_terminate_backend(({WAITS_FOR_A_LOCK}))")
+        other.rollback()
+
+    with connect(ramet_postgres_url) as other:
+        other.execute("BEGIN")
+        other.execute("LOCK TABLE ramet_live IN ACCESS EXCLUSIVE MODE")
+        ending = threading.Thread(target=end_who_waits)
+        ending.start()
+        assert len(await store._write(verb)) == 2
+        ending.join()
+    assert tries == 2
+    await store.close()
 
 
 @pytest.mark.full
