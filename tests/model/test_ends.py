@@ -220,6 +220,11 @@ def test_binding_is_a_claim_without_an_attempt_and_starts_the_tasks_time() -> No
     assert short.after.deadline_at == NOW + 60.0
 
 
+def test_a_bound_task_without_a_time_of_its_own_has_its_lineages() -> None:
+    timeless = standing("pending", started_at=None, deadline_at=None, task_seconds=None)
+    assert changed(timeless, ev.Bind("batch", NOW + 60.0)).after.deadline_at == NOW + 60.0
+
+
 def test_a_bound_task_is_not_claimed_and_still_ends_by_cancel() -> None:
     task = standing("pending", wait="bound", bound_to="batch", deadline_at=NOW)
     assert refused(task, claim()) == "waits"

@@ -95,6 +95,10 @@ def test_moments(value: Any, seconds: float | None) -> None:
     assert row(created_at=value).created_at == seconds
 
 
+def test_a_field_that_is_given_twice_counts_once_where_both_say_the_same() -> None:
+    assert row(kind="job", type="job").kind == row(kind="", type="job").kind == "job"
+
+
 def test_paths_keys_and_payloads() -> None:
     assert row(documentId="d:1").path == ["d:1"]
     assert row(queueHint=[], documentId="d").path == []
@@ -129,6 +133,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"pipeline_state": "[" * 200_000}, "pipeline_state is no JSON"),
     ({"queueHint": ["x"] * 101}, "queue_hint has over 100 elements"),
     ({"queueHint": {"a": 1}}, "queue_hint is {'a': 1}"),
+    ({"queueHint": ["a\0b"]}, "queue_hint has the character"),
+    ({"queueHint": ["x" * 1_025]}, "queue_hint: a path element of 1025 bytes is too long"),
+    ({"created_at": True}, "created_at is True"),
+    ({"created_at": [1]}, "created_at is [1]"),
     ({"created_at": "yesterday"}, "created_at is 'yesterday': give a date like"),
     ({"created_at": -1}, "created_at is -1"),
     ({"created_at": 10**400}, "created_at is 1000"),

@@ -15,6 +15,7 @@ from ramet.model.lineage import (
     retry_slot,
     root_of,
 )
+from ramet.model.totals import end_name
 from tests.model.test_guard import LINEAGE
 
 
@@ -85,3 +86,12 @@ def test_even_a_bound_of_none_lets_one_retry_a_minute_through() -> None:
     row, start = retry_slot(LINEAGE._replace(retries_per_minute=0), 0.0)
     assert start is None
     assert retry_slot(row, 0.0)[1] == 60.0
+
+
+def test_the_place_that_is_kept_for_the_task_of_its_end_is_not_created() -> None:
+    assert LINEAGE._replace(tasks=7).created == 7
+    assert LINEAGE._replace(tasks=7, on_end="[]").created == 6
+
+
+def test_the_lineage_of_an_end_is_named_after_its_own_and_its_number() -> None:
+    assert end_name("lineage", 2) == "lineage#end2"

@@ -87,6 +87,7 @@ BAD_TIMES = [
     ({"every_seconds": 0.5}, "give at least 1"),
     ({"every_seconds": float("nan")}, "give at least 1"),
     ({"every_seconds": float("inf")}, "give at least 1"),
+    ({"cron": "0 0 30 2 *"}, "the cron expression '0 0 30 2 .' never comes: no such day exists"),
     ({}, "give one of them"),
     ({"cron": "* * * * *", "every_seconds": 5.0}, "give one of them"),
 ]
@@ -175,6 +176,11 @@ def test_a_slot_has_one_name_and_the_name_tells_the_slot() -> None:
 def test_a_name_that_no_tracking_id_can_carry_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="a schedule cannot be called"):
         check_name(name)
+
+
+@pytest.mark.parametrize("name", ["a", "x" * 200, "Poll.1:/+_-"])
+def test_a_name_that_a_tracking_id_can_carry_is_taken(name: str) -> None:
+    assert check_name(name) == name
 
 
 def test_times_are_described_for_people() -> None:

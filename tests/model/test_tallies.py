@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ramet.model.commit_times import CommitTimes
 from ramet.model.tallies import (
     BUCKETS_SECONDS,
     CHAINS,
@@ -96,3 +97,7 @@ def test_a_revived_task_lives_again() -> None:
     count_revived(numbers, 2)
     tally = tally_of("page", 0.0, 0.0, numbers)
     assert (tally.revived, tally.live, sum(numbers)) == (5, 5, 5)
+
+
+def test_the_transactions_of_a_verb_are_the_sum_of_its_buckets() -> None:
+    assert CommitTimes("claim", (1, 0, 4), 0.5).commits == 5

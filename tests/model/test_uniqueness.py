@@ -56,6 +56,12 @@ def test_a_key_stays_held_as_its_holder_ended(name: str) -> None:
     assert held_seconds(changed(task, event)) == expected
 
 
+@pytest.mark.parametrize(("own", "held"), [(5.0, 5.0), (WINDOW + 1.0, WINDOW), (0.0, None), (0.5, 0.5)])
+def test_an_end_may_hold_its_key_for_less_than_its_kind_does(own: float, held: float | None) -> None:
+    assert held_seconds(changed(unique(), ev.Complete(FENCE))._replace(hold_seconds=own)) == held
+    assert held_seconds(changed(unique(), ev.Fail(FENCE, "no"))._replace(hold_seconds=own)) == DAY
+
+
 def test_a_skip_by_the_engine_frees_the_key() -> None:
     change = changed(unique(), ev.Skip(FENCE, "dependency"))
     by_engine = change._replace(transition=changed(unique(), ev.Cancel("engine")).transition)

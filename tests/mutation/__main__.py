@@ -1,6 +1,6 @@
 """Changes ``model/`` in thousands of small ways, one at a time: some test of ``tests/model`` must notice each.
 
-    python -m tests.mutation                          # all that is not decided yet; keeps its results in mutants/
+    python -m tests.mutation                          # all that was not noticed yet; results stay in mutants/
     python -m tests.mutation --processes 4
     python -m tests.mutation 'ramet.model.guard.*'    # these anew
     python -m tests.mutation --report                 # what was found before
@@ -13,20 +13,26 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.mutation.equivalent import EQUIVALENT
 
+FOLDER = "mutants"
+"""A copy of the project in which every function is there in all its forms, and what came of each."""
+NO_TEST = 33
+"""No test reaches it."""
+
 PROJECT = Path(__file__).parents[2]
 SHARE_MIN = 0.95
-VERDICTS = {0: "survived", 1: "killed", 3: "killed", 5: "survived", 33: "survived", 24: "timeout", -24: "timeout",
-            36: "timeout", 152: "timeout", 255: "timeout", -9: "timeout", -11: "killed", None: "undecided"}  # fmt: skip
-"""mutmut's exit status of a change. 33: no test reaches it. -9 follows a SIGXCPU that a loop in C did not hear."""
+VERDICTS = {0: "survived", 1: "killed", NO_TEST: "survived", -24: "timeout", None: "undecided"}
+"""How the process ended that tried a change. -24: by SIGXCPU, at the end of its processor time."""
 
 
 class Mutant(NamedTuple):
@@ -110,6 +116,35 @@ def say(told: Outcome) -> None:
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
+def make(folder: Path) -> None:
+    """Write every change into the copy; what is decided about functions that stayed as they were is kept."""
+    shutil.rmtree(folder / "tests", ignore_errors=True)
+    folder.mkdir(exist_ok=True)
+    code = (
+        "from mutmut.__main__ import create_mutants; from mutmut.utils import file_utils as files;"
+        "files.copy_src_dir(); files.copy_also_copy_files(); create_mutants(1)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=folder.parent, check=True, stdout=subprocess.DEVNULL)
+
+
+def try_all(folder: Path, names: Sequence[str], processes: int) -> None:
+    """Run the tests against each change."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.mutation.loop",
+        "-p",
+        "no:cacheprovider",
+        "tests/model",
+    ]
+    paths = os.pathsep.join([str(folder / "src"), str(folder)])
+    own = {"PYTHONPATH": paths, "RAMET_MUTANTS": " ".join(names), "RAMET_MUTATION_PROCESSES": str(processes)}
+    subprocess.run(command, cwd=folder, env={**os.environ, "MUTANT_UNDER_TEST": "", **own}, check=True)
+
+
 def main() -> int:
     """0 when enough changes were noticed, none is undecided, and the list of equivalent ones is true."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation")
@@ -118,9 +153,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="of changes, with * for any text")
     options = parser.parse_args()
     if not options.report:
-        command = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", str(options.processes)]
-        subprocess.run([*command, *options.names], cwd=PROJECT, check=True)
-    all_of_them = mutants(PROJECT / "mutants")
+        make(PROJECT / FOLDER)
+        try_all(PROJECT / FOLDER, options.names, options.processes)
+    all_of_them = mutants(PROJECT / FOLDER)
     found = ((each, changed_lines(each) if each.verdict == "survived" else ("", "")) for each in all_of_them)
     told = outcome(found, EQUIVALENT)
     say(told)

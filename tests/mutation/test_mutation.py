@@ -31,10 +31,10 @@ def test_a_change_is_told_by_the_function_and_its_lines() -> None:
 def test_every_status_of_mutmut_is_read_and_an_unknown_one_decides_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "src/ramet/model"
     folder.mkdir(parents=True)
-    statuses = {f"{GUARD}{at}": status for at, status in enumerate([1, 0, 33, 36, 24, None, 35, 3])}
+    statuses = {f"{GUARD}{at}": status for at, status in enumerate([1, 0, 33, -24, None, -9])}
     (folder / "guard.py.meta").write_text(json.dumps({"exit_code_by_key": statuses}))
     assert [each.verdict for each in mutants(tmp_path)] == [
-        "killed", "survived", "survived", "timeout", "timeout", "undecided", "undecided", "killed",
+        "killed", "survived", "survived", "timeout", "undecided", "undecided",
     ]  # fmt: skip
 
 
