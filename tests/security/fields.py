@@ -138,13 +138,25 @@ def _asks(call: Callable[[Client, str], Awaitable[Any]]) -> Give:
 
 
 STORED = [
-    Field("payload", _payload), Field("key", _key), Field("queue", _queue), Field("kind", _kind),
-    Field("tracking_id", _tracking_id), Field("path", _path), Field("reason of a cancel", _reason_of_cancel),
-    Field("person who revives", _by_of_revive), Field("reason of an exclusion", _reason_of_exclude),
-    Field("name of a queue", _pause), Field("reason of a pause", _pause_lineage), Field("name of a resource", _resource),
-    Field("name of a breaker", _breaker), Field("name of a kind", _kind_limit), Field("reason of a setting", _setting),
-    Field("reason of a raise", _raised), Field("reason of a stop", _stopped), Field("schedule", _scheduled),
-]  # fmt: skip
+    Field("payload", _payload),
+    Field("key", _key),
+    Field("queue", _queue),
+    Field("kind", _kind),
+    Field("tracking_id", _tracking_id),
+    Field("path", _path),
+    Field("reason of a cancel", _reason_of_cancel),
+    Field("person who revives", _by_of_revive),
+    Field("reason of an exclusion", _reason_of_exclude),
+    Field("name of a queue", _pause),
+    Field("reason of a pause", _pause_lineage),
+    Field("name of a resource", _resource),
+    Field("name of a breaker", _breaker),
+    Field("name of a kind", _kind_limit),
+    Field("reason of a setting", _setting),
+    Field("reason of a raise", _raised),
+    Field("reason of a stop", _stopped),
+    Field("schedule", _scheduled),
+]
 ASKED = [
     Field(name, _asks(call), storing=False)
     for name, call in {

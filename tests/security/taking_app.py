@@ -15,7 +15,7 @@ async def child(ctx: Context, payload: dict[str, Any]) -> None:
     """Nothing; pulled in by the others."""
 
 
-async def _stored(ctx: Context, how: str, text: Any) -> Any:  # noqa: PLR0912 - a case for each place
+async def _stored(ctx: Context, how: str, text: Any) -> Any:
     match how:
         case "result":
             return {"said": text}
@@ -59,9 +59,26 @@ async def _stored(ctx: Context, how: str, text: Any) -> Any:  # noqa: PLR0912 - 
 
 
 PLACES = (
-    "result", "name in result", "skip", "filter", "fail", "error", "snooze", "retry after", "progress", "stage", "state",
-    "key", "payload", "queue", "path", "at once", "write", "transaction", "call",
-)  # fmt: skip
+    "result",
+    "name in result",
+    "skip",
+    "filter",
+    "fail",
+    "error",
+    "snooze",
+    "retry after",
+    "progress",
+    "stage",
+    "state",
+    "key",
+    "payload",
+    "queue",
+    "path",
+    "at once",
+    "write",
+    "transaction",
+    "call",
+)
 TEXTS: dict[str, Any] = {}
 """What a payload names; filled by the test, in whose process the handlers run."""
 

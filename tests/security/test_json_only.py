@@ -88,10 +88,18 @@ DEEP: Any = []
 for _ in range(5_000):
     DEEP = [DEEP]
 RESULTS: dict[str, Any] = {
-    "nan": {"a": math.nan}, "infinity": [math.inf], "minus": -math.inf, "half": "\ud800", "half name": {"\udc00": 1},
-    "opaque": Opaque(), "round": ROUND, "deep": DEEP, "code": compile("1", "x", "eval"), "function": test_nothing_in_the_source_runs_text,
+    "nan": {"a": math.nan},
+    "infinity": [math.inf],
+    "minus": -math.inf,
+    "half": "\ud800",
+    "half name": {"\udc00": 1},
+    "opaque": Opaque(),
+    "round": ROUND,
+    "deep": DEEP,
+    "code": compile("1", "x", "eval"),
+    "function": test_nothing_in_the_source_runs_text,
     "large": "x" * 262_143,
-}  # fmt: skip
+}
 """What a handler returns that cannot be kept."""
 
 

@@ -180,9 +180,12 @@ class Judge:
         if failed:
             self.failures[name] += 1
             self._events[f"failure at {name}"] += 1
-        elif isinstance(event, ev.Complete | ev.Continue) and state == "success":
-            if by_attempt or MILL not in self.opened():
-                self.failures[name] = 0
+        elif (
+            isinstance(event, ev.Complete | ev.Continue)
+            and state == "success"
+            and (by_attempt or MILL not in self.opened())
+        ):
+            self.failures[name] = 0
 
     # --- everything
 

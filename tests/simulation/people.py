@@ -81,7 +81,12 @@ class People:
             name = f"line{number}"
             at_end = "report" if "lineage end" in self._parts and rng.random() < 0.7 else None
             ask = partial(
-                self._client.submit_many, items, one_lineage=True, tracking_id=name, limits=limits, on_lineage_end=at_end
+                self._client.submit_many,
+                items,
+                one_lineage=True,
+                tracking_id=name,
+                limits=limits,
+                on_lineage_end=at_end,
             )
             await self._insist(ask)
 

@@ -108,9 +108,7 @@ def _paths(app: App, act: Act, chance: Chance, host_of: Callable[[Item], str]) -
             return ctx.snooze(1_000.0)  # Longer than a place in line is kept.
         return await act(ctx, item, rng, "drawer")
 
-    @app.task(
-        "drawer", key=key_of, path=path_of, path_scope="lineage", on_dependency_failure="run", resource=host_of
-    )
+    @app.task("drawer", key=key_of, path=path_of, path_scope="lineage", on_dependency_failure="run", resource=host_of)
     async def drawer(ctx: Context, item: Item) -> Any:
         """Gives its place up while its host's breaker is open."""
         return await act(ctx, item, chance(ctx), "desk")

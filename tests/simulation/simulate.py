@@ -156,7 +156,9 @@ class _Simulation:
             async with asyncio.timeout(END_SECONDS):
                 await submitting
                 served = [kind.name for kind in self._app.registry.kinds]
-                while people.busy or ("schedules" in self._parts and not trouble.done()) or not await store.idle(served):
+                while (
+                    people.busy or ("schedules" in self._parts and not trouble.done()) or not await store.idle(served)
+                ):
                     await asyncio.sleep(20.0)
                     self._raise_errors()
             return await self._result()
@@ -266,9 +268,7 @@ class _Simulation:
         self._witness.events["upgraded"] += 1
         self._witness.events["upgraded under claims"] += bool(self._witness.leases())
         after = rows_of(self._store, columns)
-        self._witness.broken += [
-            f"the upgrade changed table {name}" for name in before if before[name] != after[name]
-        ]
+        self._witness.broken += [f"the upgrade changed table {name}" for name in before if before[name] != after[name]]
 
     async def _restore(self, people: People) -> None:
         """The machine is lost with everybody on it; a copy of the database goes on elsewhere."""

@@ -30,6 +30,7 @@ from ramet.store.session import Session
 from tests.simulation.broken import SEEDS, SHORT, found, must_be_found, rough
 from tests.simulation.database import SimulatedStore
 
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
 def on(request: pytest.FixtureRequest) -> str:
     """Which database, besides SQLite. What is taken away is the same on both, and a server takes ten times as long."""

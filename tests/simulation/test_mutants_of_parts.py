@@ -1,4 +1,4 @@
-"""The judge of every answer notices what is broken about paths, pauses, trees, breakers, chains, schedules and copies."""
+"""The judge of every answer notices what is broken: paths, pauses, trees, breakers, chains, schedules, copies."""
 
 from __future__ import annotations
 
@@ -125,7 +125,9 @@ def test_money_without_a_ceiling_is_found(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_an_upgrade_that_changes_what_tasks_know_is_found(tmp_path: Path) -> None:
-    careless = versions.Plan((*NEXT.steps[:-1], (*LATER, "UPDATE ramet_live SET rank = rank + 1")), NEXT.compatible_from)
+    careless = versions.Plan(
+        (*NEXT.steps[:-1], (*LATER, "UPDATE ramet_live SET rank = rank + 1")), NEXT.compatible_from
+    )
     must_be_found_with({"upgrade"}, tmp_path, "the upgrade changed table ramet_live", careless)
 
 

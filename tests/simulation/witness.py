@@ -96,9 +96,7 @@ class Witness:
                 return before._replace(deadline=self.judge.pausing(f"queue:{arguments[0]}"))
         return before._replace(leases=self.leases())
 
-    def heard(
-        self, name: str, before: Before, arguments: Sequence[Any], options: dict[str, Any], answer: Any
-    ) -> None:
+    def heard(self, name: str, before: Before, arguments: Sequence[Any], options: dict[str, Any], answer: Any) -> None:
         """Judge an answer, and remember what it promised."""
         self.events[f"verb {name}"] += 1
         match name:
