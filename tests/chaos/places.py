@@ -18,6 +18,8 @@ from tests.postgres.full_disk import servers_disk
 from tests.postgres.proxy import Proxy
 from tests.store.test_full_disk import Disk, small_disk
 
+SKIPPED = pytest.skip.Exception
+"""No disk may be mounted here."""
 SQLITE_DISK_BYTES = 1_500_000_000
 SERVER_DISK_BYTES = 1_500_000_000
 SMALL_LOG = {"max_wal_size": "64MB", "min_wal_size": "32MB"}
@@ -56,7 +58,7 @@ def disk_in(stack: ExitStack, folder: Path) -> Disk | None:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         return stack.enter_context(small_disk(folder, SQLITE_DISK_BYTES))
-    except pytest.skip.Exception:
+    except SKIPPED:
         return None
 
 
@@ -114,7 +116,7 @@ class ServerPlace:
         """A server on a disk of its own, where one may be mounted."""
         ends = self._stack.enter_context(ExitStack())
         disk: Disk | None = None
-        with suppress(pytest.skip.Exception):
+        with suppress(SKIPPED):
             disk = ends.enter_context(servers_disk(SERVER_DISK_BYTES))
         cluster = make(None if disk is None else disk.folder)
         ends.callback(cluster.close)

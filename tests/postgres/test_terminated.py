@@ -18,6 +18,7 @@ from ramet.store.backoff import Backoff
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_session import PostgresSession
 from ramet.store.server_databases import connect, value
+from ramet.store.session import Session
 from ramet.testing.postgres import terminate_backends
 from tests.engine.waiting import until_now
 from tests.postgres.servers import databases
@@ -136,9 +137,10 @@ async def test_a_session_that_ends_while_types_are_asked_for_costs_no_verb(ramet
     store = PostgresStore(ramet_postgres_url, inline=True)
     tries = 0
 
-    def verb(session: PostgresSession) -> tuple[int, ...]:
+    def verb(session: Session) -> tuple[int, ...]:
         nonlocal tries
         tries += 1
+        assert isinstance(session, PostgresSession)
         return session._parameter_types("UPDATE ramet_live SET rank = ? WHERE seq = ?")
 
     def end_who_waits() -> None:

@@ -38,7 +38,7 @@ def entries(lock: Path) -> dict[str, str]:
     """Every requirement of a lock, continued lines joined: by its name, all that stands there."""
     text = lock.read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    found = {}
+    found: dict[str, str] = {}
     for line in lines:
         match = PINNED.match(line)
         assert match is not None, f"{lock.name}: {line[:80]!r} is no pinned requirement"
@@ -97,7 +97,8 @@ def licence_of(name: str) -> str | None:
     except PackageNotFoundError:
         return None
     classifiers = [line for line in told.get_all("Classifier") or [] if line.startswith("License ::")]
-    return " ".join([told.get("License-Expression") or "", (told.get("License") or "")[:300], *classifiers]).strip()
+    stated = [*(told.get_all("License-Expression") or []), *(text[:300] for text in told.get_all("License") or [])]
+    return " ".join([*stated, *classifiers]).strip()
 
 
 def test_every_licence_is_known_and_goes_with_ours() -> None:

@@ -93,7 +93,7 @@ async def test_a_statement_is_a_text_like_any_other(client: Client) -> None:
 async def _try_all(client: Client, text: str, marks: Iterator[int]) -> None:
     for field in FIELDS:
         mark = f"m{next(marks)}"
-        refused = ""
+        refused, back = "", None
         try:
             back = await field.give(client, text, mark)
         except REFUSALS as error:
@@ -179,6 +179,6 @@ async def test_a_worker_goes_on_whatever_a_handler_says(client: Client) -> None:
     places = [(how, text) for how in ("skip", "fail", "error", "queue", "stage") for text in ("NUL", "half", "nan")]
     await client.submit_many([("taking", {"how": how, "text": text}) for how, text in places])
     await client.submit_many([("child", {"number": number}) for number in range(20)])
-    await Worker(app, client, until_idle=True, in_process=True).run()
+    await Worker(app, client, until_idle=True).run()
     left = await client.tasks(states=["pending", "processing"])
     assert left.tasks == ()

@@ -13,7 +13,7 @@ from ramet.model import lifecycle, resources
 from ramet.model.resources import Policy, Resource, Room
 from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused, Transition
-from ramet.store import claiming, path_rows, pausing, reserving, scheduling, sqlite, versions
+from ramet.store import claiming, lineages, path_rows, pausing, reserving, scheduling, sqlite, versions
 from ramet.store.path_rows import Line
 from ramet.store.session import Session
 from ramet.store.sqlite_session import SqliteSession
@@ -45,7 +45,7 @@ def test_a_task_that_overtakes_on_its_path_is_found(tmp_path: Path, monkeypatch:
 
 
 def test_claims_in_a_pause_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = claiming.read_lineages
+    read = lineages.read_lineages
 
     def all_run(session: Session, tracking_ids: Any) -> dict[str, Any]:
         found = read(session, tracking_ids)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ramet.engine.lineage_over import ends_of
 from ramet.model.lineage import Lineage
 from ramet.model.task import LIVE, Task, TaskState, Wait
+from ramet.model.texts import on_one_line
 from ramet.store.base import Store
 
 FREE = (None, Wait.RESOURCE)
@@ -51,7 +52,7 @@ class StateQueries:
         if tracking_id is not None:
             lineage = await self.store.lineage(tracking_id)
             if lineage is None:
-                raise LookupError(f"no lineage {tracking_id}")
+                raise LookupError(f"no lineage {on_one_line(tracking_id)}")
             total, live = lineage.created, lineage.live
         else:
             counts = await self.store.counts()
@@ -69,7 +70,7 @@ class StateQueries:
         """
         lineage = await self.store.lineage(tracking_id)
         if lineage is None:
-            raise LookupError(f"no lineage {tracking_id}")
+            raise LookupError(f"no lineage {on_one_line(tracking_id)}")
         return await ends_of(self.store, lineage)
 
     async def stale(self, tracking_id: str | None = None, *, limit: int = 100) -> list[Task]:

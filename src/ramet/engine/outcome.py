@@ -104,7 +104,7 @@ def error_event(error: BaseException, fence: int, jitter: float, table: ErrorTab
     """The event of an exception: a snooze where a server named its time, else an error of its class (DESIGN §6)."""
     if isinstance(error, RetryAfter):
         told = storable(str(error), REASON_CHARACTERS_MAX)
-        return ev.Snooze(fence, error.seconds, told, storable(error.resource, NAME_LENGTH_MAX))
+        return ev.Snooze(fence, error.seconds, told, storable(str(error.resource), NAME_LENGTH_MAX))
     if isinstance(error, CostRefused):
         if error.retry_seconds is None:
             return ev.Fail(fence, str(error))

@@ -12,6 +12,7 @@ from ramet.engine.work import Work
 from ramet.model.lineage import Lineage
 from ramet.model.retry import Permanent
 from ramet.model.task import Task, TaskState
+from ramet.model.texts import on_one_line
 from ramet.store.base import Store
 
 WAIT_SECONDS = (0.02, 0.5)
@@ -55,7 +56,7 @@ class Waiting:
             while True:
                 task = await self.store.get(task_id)
                 if task is None:
-                    raise LookupError(f"no task {task_id}")
+                    raise LookupError(f"no task {on_one_line(task_id)}")
                 if task.state.terminal:
                     return task
                 await self._refuse(task)
@@ -88,7 +89,7 @@ class Waiting:
             while True:
                 lineage = await self.store.lineage(tracking_id)
                 if lineage is None:
-                    raise LookupError(f"no lineage {tracking_id}")
+                    raise LookupError(f"no lineage {on_one_line(tracking_id)}")
                 if await over(self.store, tracking_id):
                     return await self.store.lineage(tracking_id) or lineage
                 await self._refuse_lineage(lineage)

@@ -35,6 +35,13 @@ def storable(text: str, characters_max: int | None = None) -> str:
     return cut if is_storable(cut) else _UNSTORABLE.sub("?", cut)
 
 
+def on_one_line(text: str) -> str:
+    """The text with its line ends, and whatever else is not to be seen, written as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
 def check_text(what: str, text: object, *, characters_max: int | None = None, bytes_max: int | None = None) -> str:
     """The text, if it can be stored and is short enough.
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from ramet.model.texts import on_one_line
+
 
 class StoreError(Exception):
     """Raised by everything that asks the database: it cannot be used as asked. The message says what to do.
 
     Its own errors derive from this one.
     """
+
+    def __str__(self) -> str:
+        """The message on one line, whatever was asked for with a line's end in it."""
+        return on_one_line(super().__str__())
 
 
 class StoreMissing(StoreError):
