@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 SEED ?=
+SEEDS ?= 10000
+MINUTES ?= 3
 LOCK_TOOL = uv==0.13.9
 
 PIP_INSTALL = -m pip install --quiet --quiet --disable-pip-version-check --no-input
@@ -33,7 +35,7 @@ IN_MEMORY = if [ -z "$$TMPDIR" ] && [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | a
 	TMPDIR=$$(mktemp -d /dev/shm/ramet-XXXXXX) && chmod 711 "$$TMPDIR" && export TMPDIR && \
 	trap 'rm -rf "$$TMPDIR"' EXIT && trap 'exit 130' INT TERM; fi
 
-.PHONY: help demo check test test-full crash sim models bench bench-peers docs pictures fix lock clean
+.PHONY: help demo check test test-full coverage mutants crash chaos sim sim-nightly models bench bench-peers docs pictures fix lock clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -58,8 +60,21 @@ crash: .venv/.stamp ## the kill -9 tests, in full
 	@$(PYTEST) -m crash || { code=$$?; \
 	if [ $$code -eq 5 ]; then echo "no test is marked crash yet" >&2; exit 2; fi; exit $$code; }
 
+chaos: .venv/.stamp ## all pipelines at once, hurt for MINUTES=3 on both databases; then every promise is checked
+	@.venv/bin/python -m tests.chaos --minutes "$(MINUTES)"
+
+coverage: .venv/.stamp .venv/node/.stamp ## what the tests run: all of model/ and store/, nine tenths of the rest
+	@$(IN_MEMORY); .venv/bin/python -m tests.coverage_report
+
+mutants: .venv/.stamp ## small changes to model/, one at a time, that some test has to notice; hours
+	@.venv/bin/python -m tests.mutation
+
 sim: .venv/.stamp ## the seeded simulation; SEED=n repeats one run and prints all that happens in it
 	@if [ -n "$(SEED)" ]; then .venv/bin/python -m tests.simulation $(SEED); else $(PYTEST) -m "not full" tests/simulation; fi
+
+sim-nightly: .venv/.stamp ## SEEDS=10000 of the simulation in two processes; each that fails, and how to repeat it
+	@all=; for part in 0 1; do .venv/bin/python -m tests.simulation $$part "$(SEEDS)" 2 & all="$$all $$!"; done; \
+	code=0; for process in $$all; do wait $$process || code=1; done; exit $$code
 
 models: .venv/.stamp ## the formal models below models/, checked by spin, in full
 	@$(PYTEST) tests/models

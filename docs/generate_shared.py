@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,7 +55,13 @@ def without_roles(docstring: str) -> str:
 
 def cell(text: object) -> str:
     """Anything as a cell of a table: on one line, with bars that part no cells."""
-    return " ".join(without_roles(str(text)).split()).replace("|", "\\|")
+    line = " ".join(without_roles(str(text)).split())
+    return re.sub(r"`([^`]*\|[^`]*)`", _code_with_bars, line).replace("|", "\\|")
+
+
+def _code_with_bars(found: re.Match[str]) -> str:
+    """Escaped in code style, bars are read in two ways: forges take the backslash away, the site leaves it there."""
+    return f"<code>{html.escape(found[1], quote=False).replace('|', '&#124;')}</code>"
 
 
 def code(text: object) -> str:

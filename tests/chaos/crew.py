@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import random
 import signal
+import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from tests.chaos.worker import CLOCK, set_clock
+from tests.chaos.worker import CLOCK, WHERE, set_clock
 from tests.crash.process import WorkerProcess
 from tests.engine.waiting import until_now
 
@@ -21,6 +23,8 @@ READY_MIN = 4
 CONCURRENCY = 6
 APPS = {"trees": 5, "wiki": 1, "llm": 1, "jobs": 1}
 """Each has a worker at all times; the others serve whichever the seed says, by these shares."""
+DRAIN_SECONDS_MAX = 120.0
+STACKS_SECONDS = 10.0
 READY = " serves "
 """What a worker's log says once it listens to signals."""
 TRACE = "Traceback (most recent call last)"
@@ -37,6 +41,20 @@ class Member:
     @property
     def ready(self) -> bool:
         return READY in self.process.log
+
+
+def _ended(member: Member) -> bool:
+    return member.process.ended
+
+
+def stuck(member: Member) -> str:
+    """What a worker that does nothing is at: its state, the stacks of its threads, and the end of its log."""
+    before = len(member.process.log)
+    status = Path(f"/proc/{member.process.pid}/status").read_text().partition("State:")[2].splitlines()[0].strip()
+    member.process.send(WHERE)
+    with suppress(AssertionError):
+        until_now(lambda: len(member.process.log) > before, "its stacks", STACKS_SECONDS)
+    return f"{status}; {member.process.log[-6_000:]}"
 
 
 @dataclass
@@ -107,7 +125,13 @@ class Crew:
         until_now(self._all_ready, "every worker serves")
         for member in self.members:
             member.process.send(signal.SIGTERM)
+        give_up_at = time.monotonic() + DRAIN_SECONDS_MAX
         for member in self.members:
+            with suppress(AssertionError):
+                until_now(partial(_ended, member), "its end", max(1.0, give_up_at - time.monotonic()))
+            if not member.process.ended:
+                self.trouble.append(f"a worker for {member.serves} does not end: {stuck(member)}")
+                continue
             code = member.process.code()
             if code:
                 self.trouble.append(f"a worker for {member.serves} drained with {code}: {member.process.log[-2_000:]}")

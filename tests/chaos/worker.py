@@ -6,14 +6,18 @@ at any moment. The monotonic clock is right, as it is on a real machine.
 
 from __future__ import annotations
 
+import faulthandler
 import mmap
 import os
+import signal
 import struct
 import sys
 import time
 from pathlib import Path
 
 CLOCK = "RAMET_CHAOS_CLOCK"
+WHERE = signal.SIGUSR1
+"""Writes the stacks of all threads into the log."""
 SECONDS = struct.Struct("d")
 
 
@@ -36,6 +40,7 @@ def follow(file: Path) -> None:
 
 
 if __name__ == "__main__":
+    faulthandler.register(WHERE, all_threads=True)
     follow(Path(os.environ[CLOCK]))
     from ramet.cli import main
 

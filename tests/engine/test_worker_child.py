@@ -113,7 +113,7 @@ async def test_what_cannot_be_sent_fails_its_task_and_delays_no_other(client: Cl
         await until(tried, "its outcome")
     told = await history(client, bad.id)
     assert told.attempts[0].outcome == "error"
-    assert "cannot be sent" in (told.attempts[0].error or "")
+    assert "holds a NUL or half a character" in (told.attempts[0].error or "")
 
 
 # --- the child dies ---------------------------------------------------------------------------------------------

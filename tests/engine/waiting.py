@@ -36,12 +36,12 @@ async def until(look: Callable[[], Any], what: str, give_up_seconds: float = GIV
         await asyncio.sleep(LOOK_SECONDS)
 
 
-def until_now(look: Callable[[], Found], what: str) -> Found:
+def until_now(look: Callable[[], Found], what: str, give_up_seconds: float = GIVE_UP_SECONDS) -> Found:
     """:func:`until` outside of an event loop."""
 
-    give_up_at = time.monotonic() + GIVE_UP_SECONDS
+    give_up_at = time.monotonic() + give_up_seconds
     while not (answer := look()):
-        assert time.monotonic() < give_up_at, f"{what}: not in {GIVE_UP_SECONDS:g} s"
+        assert time.monotonic() < give_up_at, f"{what}: not in {give_up_seconds:g} s"
         time.sleep(LOOK_SECONDS)
     return answer
 

@@ -34,7 +34,7 @@ PAYLOADS: dict[str, str] = {
     "json in a script": '"}]});ran(25);</script><script>ran(25)</script>\\u003cscript>ran(25)',
     "lines of an event stream": "x\n\nevent: page\ndata: \"<img src=x onerror=ran(26)>\"\r\n\r\nid: 1\nretry: 1",
     "control characters": f"<{CONTROLS}script>ran(27)<{CONTROLS}/script>",
-    "over-long": "<b onclick=ran(28)>" + "A" * 270,
+    "over-long": "<b onclick=ran(28)>" + "A" * 170,
     "encoded": "%3Cscript%3Eran(29)%3C/script%3E&lt;script&gt;ran(29)&#x3c;img src=x onerror=ran(29)&#62;",
     "names of the page": '<p id=main name=live class=told data-live="/live/" data-part=//evil.example>Enter your token',
 }  # fmt: skip
