@@ -80,7 +80,7 @@ class Hurting(threading.Thread):
         return {
             "worker killed": (self._kill, 5.0),
             "handler process killed": (self._kill_child, 5.0),
-            "worker stopped past its lease": (self._stop, 3.0),
+            "worker stopped past its lease": (self._freeze, 3.0),
             "clock set": (self._jump, 3.0),
             **self._place.faults(),
         }
@@ -95,7 +95,7 @@ class Hurting(threading.Thread):
         victim = self._crew.victim()
         return victim is not None and self._crew.kill_child(victim)
 
-    def _stop(self) -> bool:
+    def _freeze(self) -> bool:
         """SIGSTOP of the worker, or of it and its handler processes, until its leases have lapsed."""
         victim = self._crew.victim()
         if victim is None:
