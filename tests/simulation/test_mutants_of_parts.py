@@ -8,19 +8,16 @@ from typing import Any
 
 import pytest
 
-from ramet.model import events as ev
-from ramet.model import lifecycle, resources
+from ramet.model import resources
 from ramet.model.resources import Policy, Resource, Room
-from ramet.model.task import Standing
-from ramet.model.transitions import Change, Refused, Transition
-from ramet.store import claiming, lineages, path_rows, pausing, reserving, scheduling, sqlite, versions
+from ramet.store import claiming, lineages, path_rows, pausing, scheduling, sqlite, versions
 from ramet.store.path_rows import Line
 from ramet.store.session import Session
-from ramet.store.sqlite_session import SqliteSession
 from tests.simulation.broken import must_be_found_with
 from tests.upgrade.plans import LATER, NEXT
 
 
+@pytest.mark.full
 def test_paths_that_do_not_exclude_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither who stands before a task nor who holds its path is looked at."""
 
@@ -32,6 +29,7 @@ def test_paths_that_do_not_exclude_are_found(tmp_path: Path, monkeypatch: pytest
     must_be_found_with({"paths"}, tmp_path, "run at once on")
 
 
+@pytest.mark.full
 def test_a_task_that_overtakes_on_its_path_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who runs is waited for, and who waits is not: the constraint alone keeps promise I7, and not its order."""
     blockers = path_rows.blockers
@@ -58,11 +56,6 @@ def test_claims_in_a_pause_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_clock_that_no_pause_stops_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pausing, "stopped_since", lambda since, now: 0.0)
     must_be_found_with(set(), tmp_path, "and its clock stood still for 0")
-
-
-def test_a_cancelled_tree_that_goes_on_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claiming, "_buried", lambda session, standing, marks: False)
-    must_be_found_with({"at once"}, tmp_path, "was claimed below a task that was cancelled")
 
 
 @pytest.mark.parametrize("part", ["source", "paths"])
@@ -92,36 +85,9 @@ def test_a_breaker_that_never_opens_is_found(tmp_path: Path, monkeypatch: pytest
     must_be_found_with({"source"}, tmp_path, "is closed after")
 
 
-def test_chains_without_end_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    transition, rule = lifecycle._RULES[ev.Continue]
-
-    def endless(row: Transition, task: Standing, event: ev.Event, now: float) -> Change | Refused:
-        if task.chain_depth < 2:
-            return rule(row, task, event, now)
-        change = rule(row, task._replace(chain_depth=0), event, now)
-        if isinstance(change, Refused) or change.after.state != "pending":
-            return change
-        return change._replace(before=task, after=change.after._replace(chain_depth=task.chain_depth + 1))
-
-    monkeypatch.setitem(lifecycle._RULES, ev.Continue, (transition, endless))
-    must_be_found_with({"source", "binding"}, tmp_path, "goes on for the 3th time")
-
-
 def test_slots_that_run_beside_the_run_before_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduling, "_open", lambda session, tracking_id: False)
     must_be_found_with({"schedules"}, tmp_path, "of bell runs beside")
-
-
-def test_money_without_a_ceiling_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither what is decided nor the condition of the update that does it."""
-    run = SqliteSession.run
-
-    def unbounded(self: SqliteSession, sql: str, parameters: Sequence[Any] = ()) -> int:
-        return run(self, sql.replace("spent + reserved + ? <= max_cost", "? IS NOT NULL"), parameters)
-
-    monkeypatch.setattr(SqliteSession, "run", unbounded)
-    monkeypatch.setattr(reserving, "refusal", lambda amount, bounds, now: None)
-    must_be_found_with(set(), tmp_path, "spent or reserved")
 
 
 def test_an_upgrade_that_changes_what_tasks_know_is_found(tmp_path: Path) -> None:
@@ -131,6 +97,7 @@ def test_an_upgrade_that_changes_what_tasks_know_is_found(tmp_path: Path) -> Non
     must_be_found_with({"upgrade"}, tmp_path, "the upgrade changed table ramet_live", careless)
 
 
+@pytest.mark.full
 def test_a_copy_that_hands_out_fences_again_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes on in the epoch of the database of which it is a copy."""
 
