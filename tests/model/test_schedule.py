@@ -87,7 +87,7 @@ BAD_TIMES = [
     ({"every_seconds": 0.5}, "give at least 1"),
     ({"every_seconds": float("nan")}, "give at least 1"),
     ({"every_seconds": float("inf")}, "give at least 1"),
-    ({"cron": "0 0 30 2 *"}, "the cron expression '0 0 30 2 .' never comes: no such day exists"),
+    ({"cron": "0 0 LW * */8"}, "the cron expression '0 0 LW . ./8' never comes: no such day exists"),
     ({}, "give one of them"),
     ({"cron": "* * * * *", "every_seconds": 5.0}, "give one of them"),
 ]
