@@ -12,9 +12,11 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
+from psycopg import generators, pq
 
 from ramet.store import postgres_writer
 from ramet.store.backoff import Backoff
+from ramet.store.errors import StoreError
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_session import PostgresSession
 from ramet.store.server_databases import connect, value
@@ -156,6 +158,28 @@ async def test_a_session_that_ends_while_types_are_asked_for_costs_no_verb(ramet
         assert len(await store._write(verb)) == 2
         ending.join()
     assert tries == 2
+    await store.close()
+
+
+async def test_of_two_answers_to_one_request_the_first_tells_what_happened(
+    ramet_postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server says why it ends a session, and then the connection ends: at some moments those are two answers."""
+    really = generators.execute
+
+    def twice(connection: Any) -> Any:
+        answers = yield from really(connection)
+        return [*answers, *answers] if answers[0].status == pq.ExecStatus.FATAL_ERROR else answers
+
+    monkeypatch.setattr(generators, "execute", twice)
+    store = PostgresStore(ramet_postgres_url, inline=True)
+
+    def verb(session: Session) -> Any:
+        assert isinstance(session, PostgresSession)
+        return session._parameter_types("UPDATE nowhere SET nothing = ?")
+
+    with pytest.raises(StoreError, match='"nowhere" does not exist'):
+        await store._write(verb)
     await store.close()
 
 

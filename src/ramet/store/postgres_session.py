@@ -268,8 +268,8 @@ class PostgresSession:
         """One request below the driver's own verbs. Its plain calls would wait with the interpreter's lock held: every
         thread of the process would wait for the server, too."""
         send()
-        [result] = self.connection.wait(generators.execute(self.connection.pgconn))
-        return _checked(result)
+        # More than one where the server says why it ends the session, and the connection then ends: the first tells.
+        return [_checked(result) for result in self.connection.wait(generators.execute(self.connection.pgconn))][-1]
 
     def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
         found: list[list[Row]] = [[] for _ in rows]
