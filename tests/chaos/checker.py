@@ -38,7 +38,7 @@ class Verdict(NamedTuple):
 
     def and_broken(self, lines: list[str]) -> Verdict:
         """With what was seen besides the database."""
-        return _told(self.findings + tuple(Finding(BROKEN, line) for line in lines), self.figures)
+        return _told(tuple(Finding(BROKEN, line) for line in lines) + self.findings, self.figures)
 
 
 BROKEN = "broken"
@@ -118,7 +118,8 @@ def doubled(rows: Rows, told: list[Effect]) -> Iterator[str]:
             yield f"task {task.id} was accepted under the fences {ends}"
         if task.kind in KEEPS:
             kept = rows.effects[task.id, SECOND]
-            if len(kept) != (task.state in ACCEPTED) or not set(kept) <= set(ends):
+            # Who is skipped for what another task did has no end that a handler asked for, and keeps nothing.
+            if len(kept) != bool(ends) or not set(kept) <= set(ends):
                 yield f"task {task.id} ({task.state}) kept its end under {kept}; accepted were {ends}"
     for (name, step), fences in rows.effects.items():
         if len(fences) > 1:

@@ -28,14 +28,15 @@ JUMPS_SECONDS = (-3_600.0, -30.0, -5.0, 3.0, 15.0, 45.0)
 which is why it can be set back by more."""
 
 
-class Hurting(threading.Thread):
+class Hurting:
     """A thread of its own: most faults wait for something."""
 
     def __init__(self, crew: Crew, place: Place, log: Path, seed: int, enough: threading.Event) -> None:
         """Args:
         log: of effects, which tells how the work goes on.
         """
-        super().__init__(name="hurting", daemon=True)
+        # Held, not inherited from: a thread has verbs of its own, and calls its `_stop` when it is joined.
+        self._thread = threading.Thread(target=self._run, name="hurting", daemon=True)
         self.counts: Counter[str] = Counter()
         self.seconds: dict[str, float] = defaultdict(float)
         """How long each took in all."""
@@ -46,7 +47,19 @@ class Hurting(threading.Thread):
         self._stopped: list[tuple[float, Member]] = []
         """Who is stopped, and until when."""
 
-    def run(self) -> None:
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def is_alive(self) -> bool:
+        """Whether it is still at it."""
+        return self._thread.is_alive()
+
+    def join(self) -> None:
+        """Wait until all is healed."""
+        self._thread.join()
+
+    def _run(self) -> None:
         """Hurt until it is enough; then heal."""
         try:
             while self._go_on():

@@ -117,7 +117,9 @@ class Load:
                 [(jobs,)] = await self._client(llm.app).read(sql, (f"{PREFIXES['llm']}%",))
                 [(slots,)] = await self._client(llm.app).read(sql, ("slot-%",))
                 if jobs and not slots:
-                    await self._client(llm.app).submit(llm.poll, {}, tracking_id=f"slot-{next(self._numbers)}")
+                    await self._client(llm.app).submit(
+                        llm.poll, {"wait": False}, tracking_id=f"slot-{next(self._numbers)}"
+                    )
             await asyncio.sleep(2 * LOOK_SECONDS)
 
     async def close(self) -> None:
