@@ -43,7 +43,8 @@ def made(postgres_url: str) -> Iterator[Made]:
         for statement in statements(roles, names):
             connection.execute(statement.encode())
     passwords = dict(zip(ROLES, ("one", "two", "three"), strict=True))
-    yield Made(*(changed(postgres_url, user=names[role], password=passwords[role]) for role in ROLES), names=names)
+    owner, worker, looker = (changed(postgres_url, user=names[role], password=passwords[role]) for role in ROLES)
+    yield Made(owner, worker, looker, names)
     with connect(postgres_url) as connection:
         for name in names.values():
             connection.execute(f"DROP OWNED BY {quoted_name(name)} CASCADE".encode())
