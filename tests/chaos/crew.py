@@ -57,6 +57,12 @@ def stuck(member: Member) -> str:
     return f"{status}; {member.process.log[-6_000:]}"
 
 
+def could_not_begin(log: str) -> bool:
+    """Whether a worker ended over its very first step, with the one line that says why: nothing was in its hands."""
+    after = log.partition(READY)[2].splitlines()[1:]
+    return len(after) == 1 and after[0].startswith("ramet: ")
+
+
 @dataclass
 class Crew:
     """Everybody who works on a database. All but :meth:`ready` is for one thread only."""
@@ -91,7 +97,7 @@ class Crew:
     def look(self) -> None:
         """Replace who has ended by itself. Without a database a worker cannot begin, and says so; that is all right."""
         for member in [member for member in self.members if member.process.ended]:
-            if member.ready:
+            if member.ready and not could_not_begin(member.process.log):
                 self.trouble.append(f"a worker for {member.serves} ended by itself: {member.process.log[-2_000:]}")
             self.members.remove(member)
         self.fill()

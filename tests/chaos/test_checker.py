@@ -19,6 +19,7 @@ from ramet import Limits
 from ramet.store.sqlite import SqliteStore
 from tests.chaos.apps.trees import Spot, app
 from tests.chaos.checker import BROKEN, Verdict, promised, verdict
+from tests.chaos.crew import could_not_begin
 from tests.chaos.rows import Rows
 from tests.engine.waiting import worked_off
 from tests.faults.effects import EFFECTS, Effect, effects
@@ -200,3 +201,14 @@ async def test_a_refused_claim_in_a_place_is_no_overlap(left: Left, tmp_path: Pa
     """What a stopped worker does after its lease has lapsed cannot be undone."""
     lost = "UPDATE ramet_attempts SET outcome = 'lost' WHERE tracking_id = 'line'"
     assert (await looked_at(left, tmp_path, lost, not_waiting, whole=False)).zeros["overlapping"] == 0
+
+
+SERVES = "info    ramet.cli: worker w (pid 1) serves line from ramet.db, 6 at once\n"
+FULL = "ramet: the disk with ramet.db is full: free some space; nothing of this step was written\n"
+
+
+def test_only_a_worker_that_did_nothing_yet_may_end_by_itself() -> None:
+    assert could_not_begin(SERVES + FULL)
+    assert not could_not_begin(SERVES)
+    assert not could_not_begin(f"{SERVES}info    ramet.maintenance: reclaimed 1 stale claims\n{FULL}")
+    assert not could_not_begin(f"{SERVES}Traceback (most recent call last):\nValueError: too many values\n")
