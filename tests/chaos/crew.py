@@ -114,6 +114,9 @@ class Crew:
     def kill(self, member: Member) -> None:
         """kill -9 of a worker; another takes its place."""
         member.process.kill()
+        # A handler process that was stopped with it while it began would stay so for ever.
+        with suppress(ProcessLookupError):
+            member.process.send(signal.SIGCONT, group=True)
         self.members.remove(member)
         self.fill()
 
