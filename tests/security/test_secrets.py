@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.engine.waiting import until_now
 from tests.pipelines.llm.providers.scripted import Call, Said, scripted
 
-STATUSES = (400, 401, 403, 404, 429, 500)
+STATUSES = (401, *(pytest.param(status, marks=pytest.mark.full) for status in (400, 403, 404, 429, 500)))
 
 
 def telltale(call: Call, status: int) -> Said:
@@ -28,16 +30,23 @@ def canary() -> str:
     return f"sk-canary-{secrets.token_hex(12)}"
 
 
-def ramet(folder: Path, environment: dict[str, str], *words: str) -> str:
-    """A command in a process of its own; all that it said, and what it was called with."""
+def ramet(folder: Path, environment: dict[str, str], *words: str, until: Callable[[], bool] | None = None) -> str:
+    """A command in a process of its own, to its end or until enough has happened; all that it said."""
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith(("RAMET_", "OPENAI", "ANTHR"))
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "ramet.cli", *words], cwd=folder, env={**inherited, **environment},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    return f"{words} {done.stdout} {done.stderr}"
+    command = [sys.executable, "-m", "ramet.cli", *words]
+    with (folder / "said.log").open("w+") as said:
+        process = subprocess.Popen(command, cwd=folder, env={**inherited, **environment}, stdout=said, stderr=said)
+        if until is not None:
+            until_now(lambda: until() or process.poll() is not None, "what is waited for")
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=120)
+        finally:
+            process.kill()
+        said.seek(0)
+        return said.read()
 
 
 def kept(folder: Path) -> Iterator[tuple[str, bytes]]:
@@ -53,13 +62,10 @@ def test_a_key_that_its_server_repeats_in_an_error_is_kept_nowhere(tmp_path: Pat
     environment = {"OPENAI_API_KEY": canary, "RAMET_DB": "llm.db"}
     with scripted(lambda call: telltale(call, status)) as server:
         words = ("--model", "gpt-5-mini", "--max-cost", "1", "--mode", "chat", "--base-url", f"{server.url}/v1")
-        said = [ramet(tmp_path, environment, "llm", "submit", "prompts.jsonl", *words, "--no-work", "--json")]
-        said.append(ramet(tmp_path, environment, "worker", "ramet.pipelines.llm.pipeline:app", "--in-process",
-                          "--until-idle"))  # fmt: skip
-        said += [
-            ramet(tmp_path, environment, *asked)
-            for asked in (("status", "--json"), ("tasks", "--json"), ("llm", "status", "--json"))
-        ]
+        submit = ("llm", "submit", "prompts.jsonl", *words, "--work")
+        said = [ramet(tmp_path, environment, *submit, until=lambda: bool(server.calls))]
+        asked = (("status", "--json"), ("tasks", "--json"), ("llm", "status", "--json"))
+        said += [ramet(tmp_path, environment, *words) for words in asked]
     assert any(canary in value for call in server.calls for value in call.headers.values()), "it was never used"
     assert [text for text in said if canary in text] == []
     assert [name for name, data in kept(tmp_path) if canary.encode() in data] == []
