@@ -16,6 +16,7 @@ from ramet.commands.terminal import console, emit, on_terminal, plain
 from ramet.pipelines.wiki import terminal
 from ramet.pipelines.wiki.command_line import command_of
 from ramet.pipelines.wiki.driving import CONCURRENCY, View, work_through
+from ramet.pipelines.wiki.embedding.opening import check_embedder
 from ramet.pipelines.wiki.expanding import Prepared, expand, go_on, graph_for_us, prepare, prepare_again, submit
 from ramet.pipelines.wiki.pages import Reason
 from ramet.pipelines.wiki.pipeline import app
@@ -50,6 +51,7 @@ async def work(wanted: Wanted) -> tuple[RunStatus, int]:
         WikiError, StoreError: nothing was begun, and why.
     """
     check_folder(wanted.database)
+    check_embedder(wanted.settings.embedder)  # Before anybody is told of downloads that will not come.
     if not wanted.as_json:
         _tell_downloads(wanted.settings)
     prepared = await prepare(wanted.seeds, wanted.settings, progress=_tell_progress)
