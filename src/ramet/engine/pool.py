@@ -257,7 +257,7 @@ class Pool:
         return set(self._boss.unsettled()).difference(elsewhere, *self._leaving.values())
 
     async def _close(self, old: ChildProcess) -> None:
-        """End a child in which a handler is stuck: its neighbours may finish, what it had not begun moves on."""
+        """End a child in which a handler is stuck: neighbours may finish; what it says it did not begin moves on."""
         given = self._leaving[old]
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
@@ -276,7 +276,8 @@ class Pool:
         else:
             await old.end()
         del self._leaving[old]
-        self._move(self._conclude(old, given, crashed=crashed))
+        # Not moved: it may have begun more than it had time to tell, and nothing begins twice under one fence.
+        self._boss.hand_back(self._conclude(old, given, crashed=crashed))
 
     def _innocent(self, child: ChildProcess) -> set[Claim]:
         """Claims whose handlers run and may still do so."""
