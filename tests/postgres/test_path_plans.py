@@ -15,6 +15,14 @@ from tests.postgres.test_plans import VERBS, Recorded
 from tests.store.path_scenario import crowd, run_paths, written
 from tests.world import SettableClock, World, settlement
 
+STATISTICS_KEPT = b"""
+    DO $$ DECLARE relation REGCLASS; BEGIN
+    FOR relation IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relname LIKE 'ramet%' LOOP
+        EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = false)', relation);
+    END LOOP; END $$
+"""
+"""Else autovacuum may look at the tables when the scenario has emptied them, and a sort of nothing is a good plan."""
+
 
 @pytest.fixture(scope="module")
 def recorded() -> Iterator[Recorded]:
@@ -38,6 +46,7 @@ async def ran(url: str) -> dict[str, None]:
     with connect(url) as connection:
         if connection.info.server_version < 160_000:
             pytest.skip("PostgreSQL explains statements without their parameters from version 16 on")
+        connection.execute(STATISTICS_KEPT)
         connection.execute("ANALYZE")
     await run_paths(world)
     await store.close()
@@ -65,7 +74,7 @@ async def test_a_look_is_one_descent_of_an_index_for_each_row(recorded: Recorded
         told = recorded.connection.execute(f"EXPLAIN (GENERIC_PLAN) {looked_up(sql)}".encode()).fetchall()
         plan = "\n".join(line for (line,) in told)
         assert "Index" in plan
-        assert not any(word in plan for word in ("Seq Scan", "Sort", "Hash", "Bitmap"))
+        assert [word for word in ("Seq Scan", "Sort", "Hash", "Bitmap") if word in plan] == [], plan
 
 
 async def test_without_a_path_one_look_at_who_has_one_is_all(postgres_url: str) -> None:
