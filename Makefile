@@ -107,7 +107,7 @@ lock: .venv-lock/.stamp ## renew requirements/*.lock from pyproject.toml
 	@$(LOCK) --output-file requirements/bench.lock requirements/bench.in
 
 clean: ## remove the environments, caches and build output
-	rm -rf .venv .venv-demo .venv-bench .venv-lock build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-demo .venv-bench .venv-lock build dist site mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # One file serves every Python from 3.11 on (markers), with hashes, and names no index.
