@@ -22,11 +22,8 @@ FIRST = Point("worker", "frame run", "after")
 """Where a worker dies before one whose points of recovery are looked for."""
 STARTING = Point("child", "frame ready", "before")
 SAMPLE = (
-    Point("worker", "COMMIT", "before"),
     Point("worker", "COMMIT", "after"),
-    Point("worker", "frame run", "before"),
     Point("child", "frame done", "before"),
-    Point("child", "frame call", "after"),
     Point("client", "COMMIT", "after"),
 )
 PARTS = 12

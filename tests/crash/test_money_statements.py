@@ -17,7 +17,7 @@ from tests.world import World
 
 Build = Callable[[World], Awaitable[None]]
 Verb = Callable[[World], Awaitable[object]]
-FEW: dict[type, int] = {FileGarden: 5, ServerGarden: 35}
+FEW: dict[type, int] = {FileGarden: 5, ServerGarden: 65}
 """Every so-manieth moment is tried: one on a server costs more. An odd number: after statements, and before them."""
 IN_FLIGHT = 7
 

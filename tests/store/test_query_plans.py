@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -95,12 +96,10 @@ class Recorded(NamedTuple):
         return [str(row[3]) for row in rows]
 
 
-@pytest.fixture
-async def recorded(tmp_path: Path) -> AsyncIterator[Recorded]:
-    """Every distinct statement of a run through all verbs, on a database that was not empty before."""
+async def ran(path: Path) -> list[str]:
+    """Run through all verbs, on a database that was not empty before; every distinct statement."""
     statements: dict[str, None] = {}
     clock = SettableClock()
-    path = tmp_path / "ramet.db"
     store = SqliteStore(path, clock=clock, inline=True, hook=lambda when, sql: statements.setdefault(sql))
     names = [f"fill{n}" for n in range(20)]
     await store.submit(
@@ -109,9 +108,24 @@ async def recorded(tmp_path: Path) -> AsyncIterator[Recorded]:
     )  # fmt: skip
     await run_everything(World(store, clock))
     await store.close()
-    connection = sqlite3.connect(path)
-    verbs = ("SELECT", "UPDATE", "DELETE", "INSERT", "WITH")
-    yield Recorded(connection, [sql for sql in statements if sql.split()[0] in verbs])
+    return [sql for sql in statements if sql.split()[0] in ("SELECT", "UPDATE", "DELETE", "INSERT", "WITH")]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """The database after that run, and its statements."""
+    path = tmp_path_factory.mktemp("whole") / "ramet.db"
+    return path, asyncio.run(ran(path))
+
+
+@pytest.fixture
+def recorded(whole: tuple[Path, list[str]]) -> Iterator[Recorded]:
+    """What a test does to the database is undone."""
+    path, statements = whole
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN")
+    yield Recorded(connection, statements)
+    connection.execute("ROLLBACK")
     connection.close()
 
 

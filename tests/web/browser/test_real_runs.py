@@ -30,7 +30,11 @@ CONTROLS = "a[href], button, input:not([type=hidden]), select, textarea, summary
 CONTROLS_MAX = 60
 """A page with more is passed through by the keyboard in the full run, and so is each on a narrow screen."""
 AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "resultTypes": ["violations"]}
-LOOKS = pytest.mark.parametrize("look", [(False, WIDE), (True, NARROW)], ids=["light, wide", "dark, narrow"])
+LOOKS = pytest.mark.parametrize(
+    "look",
+    [pytest.param((False, WIDE), marks=pytest.mark.full), (True, NARROW)],
+    ids=["light, wide", "dark, narrow"],
+)
 """Whether the reader likes it dark, and the size of the window."""
 
 

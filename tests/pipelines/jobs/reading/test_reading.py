@@ -36,7 +36,8 @@ POSTING = Posting(
     description=TEXT,
 )
 
-MEGABYTE = 1_000_000
+LONG = 200_000
+"""Characters. What takes time in proportion to their square takes minutes, and is stopped by the guard."""
 PIECES = [
     " ", "\n", "1", "1 ", "1,", "$1 ", "$1,000 - ", "a-", "a ", ".", "a.", "C, ", "Go ", "Go, ", "or ", "years ",
     "5 years ", "5+ years of ", "remote ", "this role is ", "hybrid days week office ", "not remote ",
@@ -168,8 +169,8 @@ def test_any_characters_have_a_reading(text: str) -> None:
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", PIECES)
-def test_a_megabyte_made_to_hang(piece: str) -> None:
-    text = piece * (MEGABYTE // len(piece))
+def test_a_long_text_made_to_hang(piece: str) -> None:
+    text = piece * (LONG // len(piece))
     read_posting(Posting(url=text, title=text, company="Acme", location=text, description=text, salary=text))
     find_technologies(text)
     places_of(text)

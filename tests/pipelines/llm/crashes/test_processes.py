@@ -92,7 +92,7 @@ def running(run: Run) -> Iterator[Run]:
 @pytest.mark.parametrize(
     ("items", "workers", "kills"),
     [
-        pytest.param(30, 3, 3, id="30 items"),
+        pytest.param(15, 3, 2, id="15 items"),
         pytest.param(2_000, 8, 40, id="2,000 items", marks=[pytest.mark.full, pytest.mark.timeout(1_800)]),
     ],
 )

@@ -24,8 +24,8 @@ ITEM_SECONDS = 7_200.0
 PRICE_OF_ONE = 10 * 1_000 + 5 * 2_000
 FIRST_SLOT = 1_800_000_000.0 + SLOT_SECONDS
 
-SEEDS = (0, 1)
-MORE_SEEDS = range(2, 20)
+SEEDS = (0,)
+MORE_SEEDS = range(1, 20)
 WITH_ITEMS = (Mode.BACKGROUND, Mode.CHAT)
 
 
@@ -103,7 +103,7 @@ def test_1_what_is_never_reached_costs_nothing_and_fails_by_time(on: str, mode: 
 # --- 2: all items slow
 
 
-@pytest.mark.parametrize(("on", "mode"), on_both([(Mode.BACKGROUND,), (Mode.BATCH,)]))
+@pytest.mark.parametrize(("on", "mode"), on_both([(Mode.BACKGROUND,)], [(Mode.BATCH,)]))
 def test_2_when_all_items_take_too_long_each_is_cancelled_at_the_provider_and_fails(
     on: str, mode: Mode, tmp_path: Path
 ) -> None:

@@ -42,7 +42,7 @@ def lags(wiki: MediaWiki) -> None:
         wiki.faults()
 
 
-@pytest.mark.parametrize("trouble", [refuses_and_breaks, lags])
+@pytest.mark.parametrize("trouble", [refuses_and_breaks, pytest.param(lags, marks=pytest.mark.full)])
 async def test_trouble_that_passes_costs_no_article_and_no_attempt(
     tmp_path: Path, mediawiki_to_edit: MediaWiki, trouble: Trouble
 ) -> None:

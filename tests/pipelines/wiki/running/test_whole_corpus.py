@@ -63,7 +63,7 @@ def of_another_namespace(titles: set[str]) -> set[str]:
     return {title for title in titles if title.startswith(("Vikipedeja:", "Seviškuo:", "Lītuotuojs:"))}
 
 
-@pytest.mark.parametrize("form", ["JSON Lines", "dump"])
+@pytest.mark.parametrize("form", [pytest.param("JSON Lines", marks=pytest.mark.full), "dump"])
 async def test_from_the_main_page_everything_is_as_counted(tmp_path: Path, form: str) -> None:
     told = await expanded(tmp_path, form, [MAIN_PAGE])
     counted = reached([MAIN_PAGE])
