@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ramet import Client, TaskState, Worker
+from ramet import Client, Permanent, TaskState, Worker
 from ramet.pipelines.wiki import leveling, tasks
 from ramet.pipelines.wiki.expanding import prepare, submit
+from ramet.pipelines.wiki.graphs.base import EmbeddedArticle, GraphStore
 from ramet.pipelines.wiki.pipeline import app
 from ramet.pipelines.wiki.runs import ARTICLE, FETCH, LEVEL, find_run
 from ramet.pipelines.wiki.status import status_of
@@ -119,6 +122,34 @@ async def test_steps_that_fail_once_change_nothing(
     await expand_in_process(tmp_path, settings_for(tmp_path, world))
     assert all(calls() > 1 for calls in called)
     assert what_is_left(tmp_path) == undisturbed
+
+
+def left_pages(folder: Path) -> list[tuple[str]]:
+    with closing(sqlite3.connect(folder / "wiki.db")) as database:
+        return database.execute("SELECT title_key FROM wiki_pages").fetchall()
+
+
+async def test_a_title_that_failed_in_the_middle_goes_on_from_there_when_it_is_revived(
+    tmp_path: Path, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_all = tasks._load_all
+
+    def all_but_one(graph: GraphStore, articles: Sequence[EmbeddedArticle]) -> list[Exception | None]:
+        taken = [item for item in articles if item.article.title != "Place 001"]
+        results = iter(load_all(graph, taken) if taken else [])
+        return [next(results) if item in taken else Permanent("this graph does not take it") for item in articles]
+
+    monkeypatch.setattr(tasks, "_load_all", all_but_one)
+    run_id = await expand_in_process(tmp_path, settings_for(tmp_path, world))
+    assert left_pages(tmp_path) == [("Place 001",)]
+    async with app.client(tmp_path / "wiki.db") as client:
+        assert (await status_of(client, await find_run(client))).failures == {"Permanent": 1, "not_found": 1}
+        [one] = (await client.tasks(tracking_id=run_id, states=[TaskState.FAILED], key="Place 001")).tasks
+        monkeypatch.setattr(tasks, "_load_all", load_all)
+        assert await client.revive([one.id], by="test") == [one.id]
+        await Worker(app, client, until_ended=run_id).run()
+        assert (await status_of(client, await find_run(client))).states[WikiState.LOADED] == 1
+    assert left_pages(tmp_path) == []
 
 
 async def test_an_article_that_a_person_revives_later_is_loaded_and_drawn_by_the_next_pass(

@@ -85,8 +85,8 @@ BYTEA is what PostgreSQL calls bytes: SQLite keeps them under any name.
 
 `own_task`: 1 for a title that a task was made for, 0 for one known only through a redirect. `found_in`, `offered_in`,
 `drawn_in`: the passes (tracking ids) in which it was first seen, in which its links were last offered to the guard, and
-last drawn. `wiki_pages` carries a page from one stage to the next, and is empty when a run has ended. `wiki_rules` says
-how its pages are read."""
+last drawn. `wiki_pages` carries a page from one stage to the next: when a run has ended there are only those of titles
+that failed on their way, which go on from there when a person revives them. `wiki_rules` says how pages are read."""
 
 DISCOVER = """
     INSERT INTO wiki_articles
