@@ -3,6 +3,7 @@
     python -m tests.mutation                          # all that was not noticed yet; results stay in mutants/
     python -m tests.mutation --processes 4
     python -m tests.mutation 'ramet.model.guard.*'    # these anew
+    python -m tests.mutation --sample 400             # so many of all, drawn by --seed; the share with its bounds
     python -m tests.mutation --report                 # what was found before
 
 mutmut changes functions and methods, not constants, and none that has a decorator. Ends with status 1 when fewer than
@@ -13,7 +14,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -88,6 +91,13 @@ class Outcome(NamedTuple):
         noticed = self.counts["killed"] + self.counts["timeout"]
         return noticed / max(1, noticed + self.counts["survived"])
 
+    def bounds(self) -> tuple[float, float]:
+        """Of the share among all changes, when these are a sample of them: Wilson's, 95 %."""
+        z, tried = 1.96, max(1, self.counts["killed"] + self.counts["timeout"] + self.counts["survived"])
+        middle = (self.share + z * z / (2 * tried)) / (1 + z * z / tried)
+        half = z * math.sqrt(self.share * (1 - self.share) / tried + z * z / (4 * tried * tried)) / (1 + z * z / tried)
+        return middle - half, middle + half
+
 
 def outcome(found: Iterable[tuple[Mutant, tuple[str, str]]], equivalent: Iterable[tuple[str, str, str]]) -> Outcome:
     """Of each change its verdict, and its lines where it survived."""
@@ -149,17 +159,33 @@ def main() -> int:
     """0 when enough changes were noticed, none is undecided, and the list of equivalent ones is true."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--sample", type=int, metavar="N", help="of all changes, N at random")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--report", action="store_true", help="run nothing")
     parser.add_argument("names", nargs="*", help="of changes, with * for any text")
     options = parser.parse_args()
     if not options.report:
         make(PROJECT / FOLDER)
-        try_all(PROJECT / FOLDER, options.names, options.processes)
-    all_of_them = mutants(PROJECT / FOLDER)
-    found = ((each, changed_lines(each) if each.verdict == "survived" else ("", "")) for each in all_of_them)
+    names = options.names
+    if options.sample:
+        names = sampled([each.name for each in mutants(PROJECT / FOLDER)], options.sample, options.seed)
+    if not options.report:
+        try_all(PROJECT / FOLDER, names, options.processes)
+    wanted = frozenset(names) if options.sample else None
+    looked_at = [each for each in mutants(PROJECT / FOLDER) if wanted is None or each.name in wanted]
+    found = ((each, changed_lines(each) if each.verdict == "survived" else ("", "")) for each in looked_at)
     told = outcome(found, EQUIVALENT)
+    if options.sample:  # Entries of the list may be about changes that were not drawn.
+        told = told._replace(unused=())
     say(told)
+    if options.sample:
+        sys.stdout.write("a sample: of all changes, between {:.1%} and {:.1%} (95 %)\n".format(*told.bounds()))
     return int(told.share < SHARE_MIN or told.counts["undecided"] > 0 or bool(told.unused))
+
+
+def sampled(names: Sequence[str], count: int, seed: int) -> list[str]:
+    """So many of these, the same for the same seed."""
+    return random.Random(seed).sample(sorted(names), min(count, len(names)))
 
 
 if __name__ == "__main__":

@@ -63,9 +63,14 @@ class Results:
     def names(self) -> Iterator[tuple[Path, str]]:
         """Changes to try: those that are not decided, and those that are asked for."""
         asked = os.environ.get(ANEW, "").split()
+        named, patterns = {name for name in asked if "*" not in name}, [name for name in asked if "*" in name]
         for path, told in self.files.items():
             for name, status in told["exit_code_by_key"].items():
-                if any(fnmatch.fnmatch(name, pattern) for pattern in asked) or (not asked and status not in DECIDED):
+                if (
+                    name in named
+                    or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+                    or (not asked and status not in DECIDED)
+                ):
                     yield path, name
 
     def put(self, path: Path, name: str, status: int) -> None:

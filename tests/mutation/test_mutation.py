@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation.__main__ import Mutant, lines_of, mutants, outcome, say
+from tests.mutation.__main__ import Mutant, lines_of, mutants, outcome, sampled, say
 from tests.mutation.equivalent import EQUIVALENT
 
 GUARD = "ramet.model.guard.x_check_spawn__mutmut_"
@@ -57,3 +57,17 @@ def test_a_survivor_counts_as_equivalent_only_where_the_list_has_it(capsys: pyte
 def test_every_equivalent_change_has_its_reason() -> None:
     for change, reason in EQUIVALENT.items():
         assert len(reason.split()) > 3, change
+
+
+def test_a_sample_is_the_same_for_a_seed_and_has_bounds_around_its_share() -> None:
+    names = [f"{GUARD}{at}" for at in range(100)]
+    some = sampled(names, 10, 3)
+    assert some == sampled(names[::-1], 10, 3)
+    assert len({*some}) == 10
+    assert some != sampled(names, 10, 4)
+    assert sampled(names, 200, 3) != names
+    assert sorted(sampled(names, 200, 3)) == sorted(names)
+    told = outcome([(Mutant(name, "killed" if at else "survived"), ("", "")) for at, name in enumerate(names)], [])
+    low, high = told.bounds()
+    assert low < told.share == 0.99 < high < 1
+    assert (round(low, 3), round(high, 3)) == (0.946, 0.998)
