@@ -5,6 +5,7 @@ PYTHON ?= python3
 SEED ?=
 SEEDS ?= 10000
 MINUTES ?= 3
+SAMPLE ?= 0
 LOCK_TOOL = uv==0.13.9
 
 PIP_INSTALL = -m pip install --quiet --quiet --disable-pip-version-check --no-input
@@ -66,8 +67,8 @@ chaos: .venv/.stamp ## all pipelines at once, hurt for MINUTES=3 on both databas
 coverage: .venv/.stamp .venv/node/.stamp ## what the tests run: all of model/ and store/, nine tenths of the rest
 	@$(IN_MEMORY); .venv/bin/python -m tests.coverage_report
 
-mutants: .venv/.stamp ## small changes to model/, one at a time, that some test has to notice; hours
-	@.venv/bin/python -m tests.mutation
+mutants: .venv/.stamp ## small changes to model/, one at a time, that some test has to notice; all take hours, SAMPLE=400 half of one
+	@.venv/bin/python -m tests.mutation --sample "$(SAMPLE)"
 
 sim: .venv/.stamp ## the seeded simulation; SEED=n repeats one run and prints all that happens in it
 	@if [ -n "$(SEED)" ]; then .venv/bin/python -m tests.simulation $(SEED); else $(PYTEST) -m "not full" tests/simulation; fi
