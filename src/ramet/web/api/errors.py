@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from ramet import StoreError
+from ramet.commands.errors import one_line
 from ramet.web.page import BadInput, NotFound, NothingDone
 from ramet.web.pages.errors import unavailable
 from ramet.web.problems import problem
@@ -62,11 +63,11 @@ def add_handlers(api: FastAPI) -> None:
 
 async def _bad_input(request: Request, error: Exception) -> Response:
     status = 409 if isinstance(error, NothingDone) else 400
-    return JSONResponse(problem(status, str(error)), status)
+    return JSONResponse(problem(status, one_line(error)), status)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    return JSONResponse(problem(404, str(error.args[0])), 404)
+    return JSONResponse(problem(404, one_line(error.args[0])), 404)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
