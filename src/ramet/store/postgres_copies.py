@@ -27,6 +27,7 @@ from ramet.store.postgres_migrate import advance, versions_of
 from ramet.store.postgres_session import PostgresSession
 from ramet.store.sqlite import SqliteStore
 from ramet.store.sqlite_copies import check_schema, check_target, finish, guarded, new_file, open_copy, publish, told
+from ramet.store.versions import check_newer
 
 _NEVER = Event()
 LOOKS = 20
@@ -202,8 +203,7 @@ def _fill_server(session: PostgresSession, source: sqlite3.Connection, progress:
 def _of_this_version(backup: Path) -> Iterator[sqlite3.Connection]:
     """The backup, sound and of the schema that we write; an older one is brought to it in a copy."""
     with closing(open_copy(backup)) as source:
-        check_schema(source, backup)
-        version = source.execute("SELECT value FROM ramet_counters WHERE name = 'schema'").fetchone()[0]
+        version = check_schema(source, backup, whole=True)
         [sound] = source.execute("PRAGMA integrity_check(1)").fetchone()
         if sound != "ok":
             raise StoreError(f"{backup} is not sound ({sound}): take another backup")
@@ -238,8 +238,7 @@ def _check_version(session: PostgresSession, place: str) -> None:
         raise StoreMissing(f"{place} has no ramet tables: give another --db")
     if found.schema < known.PLAN.version:
         raise StoreError(f"{place} has schema {found.schema}: run `ramet migrate` first")
-    if found.schema > known.PLAN.version:
-        raise StoreError(f"{place} has schema {found.schema}: it is copied by the ramet that migrated it")
+    check_newer(found, place, whole=True)
 
 
 @contextmanager

@@ -83,7 +83,7 @@ def examine_server(url: str, looks: Sequence[Look]) -> list[Finding]:
             of = versions_of(session)
             if not of.schema:
                 raise StoreMissing(f"{place} has no ramet tables: `ramet migrate` makes them, or give another --db")
-            check_newer(of, known.PLAN.version, place)
+            check_newer(of, place)
             if of.schema < known.PLAN.version:
                 what = f"the schema is {of.schema}, this ramet writes {known.PLAN.version}"
                 return [*found, Finding("schema", "warning", what, "run `ramet migrate`")]

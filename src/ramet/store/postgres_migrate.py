@@ -39,7 +39,7 @@ def migrate_database(
     try:
         if check:
             found = versions_of(session)
-            check_newer(found, known.PLAN.version, place)
+            check_newer(found, place)
             return Migrated(place, found.schema, max(found.schema, known.PLAN.version), check)
         before, after = advance(session, place)
         _own(session, place, tables, grant_to)
@@ -82,7 +82,7 @@ def prepare(session: PostgresSession, place: str, create: bool) -> None:
             raise StoreMissing(f"{place} has no ramet tables: `ramet migrate` makes them, or give another --db")
         advance(session, place)
         return
-    check_newer(found, known.PLAN.version, place)
+    check_newer(found, place)
     if found.schema < known.PLAN.version:
         raise StoreOlder(
             f"{place} has schema {found.schema}, this ramet writes {known.PLAN.version}: run `ramet migrate` first; "
@@ -121,7 +121,7 @@ def _advance_once(session: PostgresSession, place: str, plan: Plan) -> tuple[int
     session.begin("alone")
     session.connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'".encode())
     found = versions_of(session)
-    check_newer(found, plan.version, place)
+    check_newer(found, place)
     if found.schema >= plan.version:
         return found.schema, found.schema
     oldest = plan.compatible_from[-1]

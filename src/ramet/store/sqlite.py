@@ -203,7 +203,7 @@ def _migrate(session: SqliteSession, path: Path, create: bool) -> None:
         found = versions_of(session)
         if not found.schema and not create:
             raise StoreMissing(f"{path} is no ramet database: give the right path with --db")
-        check_newer(found, plan.version, str(path))
+        check_newer(found, str(path))
         if found.schema >= plan.version:
             return
         if 0 < found.schema < plan.compatible_from[-1]:
@@ -244,10 +244,16 @@ def versions_of(session: Session) -> Versions:
 
 
 def version_of_file(path: Path) -> int:
-    """The schema version of a file, which is left as it is; 0 without our tables."""
+    """The schema version of a file, which is left as it is; 0 without our tables.
+
+    Raises:
+        StoreNewer: a newer ramet wrote it.
+    """
     connection = connect(path, read_only=True)
     try:
-        return versions_of(SqliteSession(connection, time.time)).schema
+        found = versions_of(SqliteSession(connection, time.time))
+        check_newer(found, str(path))
+        return found.schema
     except sqlite3.Error as error:
         raise store_error(error, path) from error
     finally:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ramet.store.copies import Copied, Progress
 from ramet.store.epoch import COPIED
-from ramet.store.errors import StoreError, StoreMissing, StoreNewer
+from ramet.store.errors import StoreError, StoreMissing
 from ramet.store.neighbours import Neighbours
-from ramet.store.schema import SCHEMA_VERSION
-from ramet.store.sqlite import SqliteStore
-from ramet.store.sqlite_session import BUSY_SECONDS, store_error
+from ramet.store.sqlite import SqliteStore, versions_of
+from ramet.store.sqlite_session import BUSY_SECONDS, SqliteSession, store_error
+from ramet.store.versions import check_newer
 
 PAGES = 2_048
 """Copied at a time."""
@@ -119,21 +120,20 @@ def guarded(path: Path, act: Callable[[], object]) -> None:
         raise store_error(error, path) from error
 
 
-def check_schema(source: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that is none of ours, or newer.
+def check_schema(source: sqlite3.Connection, path: Path, *, whole: bool = False) -> int:
+    """The schema version of a file; refuse one that is none of ours, or newer (`whole` as for `check_newer`).
 
     Raises:
         StoreError: and what to do.
     """
     try:
-        found = source.execute("SELECT 1 FROM sqlite_schema WHERE name = 'ramet_counters'").fetchone()
-        version = source.execute("SELECT value FROM ramet_counters WHERE name = 'schema'").fetchone()[0] if found else 0
+        found = versions_of(SqliteSession(source, time.time))
     except sqlite3.Error as error:
         raise store_error(error, path) from error
-    if not version:
+    if not found.schema:
         raise StoreMissing(f"{path} is no ramet database: give the right path")
-    if version > SCHEMA_VERSION:
-        raise StoreNewer(f"{path} has schema {version}, this ramet knows {SCHEMA_VERSION}: upgrade ramet to open it")
+    check_newer(found, str(path), whole=whole)
+    return found.schema
 
 
 def _copy(source: sqlite3.Connection, part: Path, progress: Progress | None) -> None:

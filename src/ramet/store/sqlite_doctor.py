@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
+from ramet.store import versions as known
 from ramet.store.doctor import Finding
 from ramet.store.errors import StoreError, StoreMissing
 from ramet.store.neighbours import network_file_system
 from ramet.store.path_doctor import recount_paths
-from ramet.store.schema import SCHEMA_VERSION
 from ramet.store.session import Session
 from ramet.store.sqlite import versions_of
 from ramet.store.sqlite_session import BUSY_SECONDS, SQLITE_VERSION_MIN, SqliteSession, store_error
@@ -42,10 +42,10 @@ def examine_file(path: Path, clock: Callable[[], float], looks: Sequence[Look]) 
             of = versions_of(session)
             if not of.schema:
                 raise StoreMissing(f"{path} is no ramet database: give the right path with --db")
-            check_newer(of, SCHEMA_VERSION, str(path))
+            check_newer(of, str(path))
             found += _file(connection)
-            if of.schema < SCHEMA_VERSION:
-                what = f"the schema is {of.schema}, this ramet writes {SCHEMA_VERSION}"
+            if of.schema < known.PLAN.version:
+                what = f"the schema is {of.schema}, this ramet writes {known.PLAN.version}"
                 return [*found, Finding("schema", "warning", what, "run `ramet migrate`")]
             session.begin(write=False)
             session.start_verb()

@@ -64,14 +64,22 @@ def versions(session: Session) -> Versions:
     return Versions(found["schema"], found.get("compatible_from", found["schema"]))
 
 
-def check_newer(found: Versions, version: int, place: str) -> None:
-    """Refuse a database whose writers must all be newer than this program.
+def check_newer(found: Versions, place: str, *, whole: bool = False) -> None:
+    """Refuse a database whose writers must all be newer than this program: the one place that decides it.
+
+    Args:
+        found: of the database.
+        place: its address as it may be shown.
+        whole: what a later step added is needed as well, as for a copy that is made table by table.
 
     Raises:
         StoreNewer: what to do.
     """
-    if found.schema > version and found.compatible_from > version:
-        raise StoreNewer(f"{place} has schema {found.schema}, this ramet knows {version}: upgrade ramet to open it")
+    oldest = found.schema if whole else found.compatible_from
+    if found.schema > PLAN.version and oldest > PLAN.version:
+        raise StoreNewer(
+            f"{place} has schema {found.schema}, this ramet knows {PLAN.version}: upgrade ramet to open it"
+        )
 
 
 def store_versions(session: Session, plan: Plan) -> None:
