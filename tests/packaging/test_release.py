@@ -18,10 +18,12 @@ EXTRA_COMMANDS = {
     "metrics": ("metrics", "--listen", "127.0.0.1:0"),
     "wiki": ("wiki", "expand", "Alan Turing"),
     "llm": ("llm", "estimate", "prompts.jsonl", "--model", "gpt-4o-mini"),
+    "llm work": ("llm", "work"),
     "jobs": ("jobs", "sources", "add", "https://boards.example/x"),
+    "jobs work": ("jobs", "work"),
     "postgres": ("status", "--db", "postgresql://nobody@127.0.0.1:1/none"),
 }
-"""Extra -> a command that cannot do without it."""
+"""Extra, and more that tells it from others -> a command that cannot do without it."""
 HEAVY = (
     "sqlite3 psycopg psycopg_pool fastapi starlette jinja2 uvicorn prometheus_client opentelemetry apprise numpy "
     "onnxruntime tokenizers ladybug httpx2 httpcore2 openai anthropic jsonschema_rs genai_prices selectolax feedparser"
@@ -119,13 +121,13 @@ def test_the_doctor_says_what_each_extra_lacks(environment: Environment, tmp_pat
     assert "note: no database at ramet.db" in for_people
 
 
-@pytest.mark.parametrize("extra", EXTRA_COMMANDS)
-def test_a_command_without_its_extra_names_it_in_one_line(environment: Environment, tmp_path: Path, extra: str) -> None:
+@pytest.mark.parametrize("which", EXTRA_COMMANDS)
+def test_a_command_without_its_extra_names_it_in_one_line(environment: Environment, tmp_path: Path, which: str) -> None:
     (tmp_path / "prompts.jsonl").write_text('{"prompt": "Why?", "max_output_tokens": 9}\n')
-    done = run(environment.ramet, *EXTRA_COMMANDS[extra], cwd=tmp_path)
+    done = run(environment.ramet, *EXTRA_COMMANDS[which], cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert f"ramet[{extra}]" in line
+    assert f"ramet[{which.split(maxsplit=1)[0]}]" in line
 
 
 def test_a_users_program_is_checked_against_its_types(environment: Environment, tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ import asyncio
 import click
 
 from ramet import Client
+from ramet.commands.extras import need_modules
 from ramet.commands.terminal import console, emit
 from ramet.pipelines.llm import terminal
-from ramet.pipelines.llm.errors import LlmError
+from ramet.pipelines.llm.errors import LLM_EXTRA, LLM_MODULES, LlmError
 from ramet.pipelines.llm.following import CONCURRENCY, serve, work_and_follow
 from ramet.pipelines.llm.jobs import Job, find_job
 from ramet.pipelines.llm.options import database_option, job_of
@@ -31,6 +32,7 @@ def work_command(name: str | None, concurrency: int, database: str) -> None:
     The keys of providers are in the environment. The first Ctrl-C ends after what is in hand, a second at once; neither
     loses anything.
     """
+    need_modules(LLM_MODULES, LLM_EXTRA)
     click.get_current_context().exit(asyncio.run(_work(name, concurrency, database)))
 
 
@@ -47,7 +49,9 @@ async def work_on(client: Client, job: Job, *, as_json: bool) -> int:
 
     Raises:
         LlmError: the key to its provider is not in the environment.
+        ExtraMissing: what the pipeline needs is not installed.
     """
+    need_modules(LLM_MODULES, LLM_EXTRA)
     missing = missing_key(job.settings)
     if missing:
         raise LlmError(missing)

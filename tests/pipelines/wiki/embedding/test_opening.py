@@ -50,9 +50,9 @@ def test_what_needs_no_package_can_always_be_opened(spec: str, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("onnx", r"missing for this embedder: numpy, onnxruntime, .*; run `pip install 'ramet\[wiki\]'`"),
+        ("onnx", r"this needs numpy, onnxruntime, .*: run `pip install 'ramet\[wiki\]'`"),
         ("sentence-transformers:all-MiniLM-L6-v2", "run `pip install sentence-transformers`"),
-        (OPENAI, r"httpx2; run `pip install 'ramet\[wiki\]'`"),
+        (OPENAI, r"httpx2: run `pip install 'ramet\[wiki\]'`"),
     ],
 )
 def test_a_missing_package_is_told_with_what_installs_it(

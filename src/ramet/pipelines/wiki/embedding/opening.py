@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
-from ramet.commands.extras import ExtraMissing
+from ramet.commands.extras import need_modules
 from ramet.pipelines.wiki.embedding.base import Embedder
 from ramet.pipelines.wiki.embedding.endpoint import EndpointEmbedder
 from ramet.pipelines.wiki.embedding.endpoint_spec import key_for, read_endpoint
@@ -82,12 +81,12 @@ def check_embedder(spec: str) -> None:
     """
     kind, rest = _split(spec)
     if kind == DEFAULT:
-        _check_packages(PACKAGES, WIKI_EXTRA)
+        need_modules(PACKAGES, WIKI_EXTRA)
     elif kind == SENTENCE:
-        _check_packages(("sentence_transformers",), PACKAGE)
+        need_modules(("sentence_transformers",), PACKAGE)
     elif kind == ENDPOINT:
         key_for(read_endpoint(rest))
-        _check_packages(("httpx2",), WIKI_EXTRA)
+        need_modules(("httpx2",), WIKI_EXTRA)
 
 
 def _split(spec: str) -> tuple[str, str]:
@@ -98,9 +97,3 @@ def _split(spec: str) -> tuple[str, str]:
         return kind, rest
     # What was given is not repeated: an address in it may hold a secret.
     raise EmbedderError(f"no such embedder; it is one of {FORMS}")
-
-
-def _check_packages(modules: tuple[str, ...], package: str) -> None:
-    missing = [module for module in modules if importlib.util.find_spec(module) is None]
-    if missing:
-        raise ExtraMissing(f"missing for this embedder: {', '.join(missing)}; run `pip install {package}`")
