@@ -10,14 +10,19 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.money import CostRefused
 from ramet.model import events as ev
+from ramet.model.keys import InvalidKey
+from ramet.model.paths import InvalidPath
 from ramet.model.resources import NAME_LENGTH_MAX
 from ramet.model.retry import ERRORS, ErrorClass, ErrorTable, RetryAfter, classify, fingerprint
-from ramet.model.texts import REASON_CHARACTERS_MAX, storable
+from ramet.model.texts import REASON_CHARACTERS_MAX, InvalidText, storable
 from ramet.store.errors import StoreUncertain, StoreUnreachable
 
 ERROR_CHARACTERS_MAX = REASON_CHARACTERS_MAX
+NEVER_FITS = (ValidationError, PayloadTooLarge, InvalidText, InvalidKey, InvalidPath)
+"""What was asked for cannot be taken, now or later: invalid input (DESIGN §6), unless an app's table says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ def error_event(error: BaseException, fence: int, jitter: float, table: ErrorTab
             return ev.Fail(fence, str(error))
         return ev.Snooze(fence, error.retry_seconds, str(error))
     error_class = classify(error, table)
-    if isinstance(error, ValidationError) and error_class is ErrorClass.UNCLASSIFIED:
+    if isinstance(error, NEVER_FITS) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.PERMANENT
     if isinstance(error, (StoreUnreachable, StoreUncertain)) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.TRANSIENT
