@@ -67,7 +67,7 @@ async def test_three_formats_say_the_same(move: Move, write: Callable[[Path], Pa
     assert (a.payload["note"], b.payload["note"]) == ('say "hi", ü', "two\nlines")
     found = await move.store.read("SELECT id, path FROM ramet_tasks ORDER BY id")
     assert found == [("a", None), ("b", '["A","B"]')]
-    assert await move.store.read("SELECT pipeline_state FROM ramet_checkpoints") == [('{"n": [1]}',)]
+    assert await move.store.read("SELECT pipeline_state FROM ramet_checkpoints") == [('{"n":[1]}',)]
 
 
 GOOD = json.dumps(row("a")).encode() + b"\n"
@@ -87,7 +87,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     ),
     "large.jsonl": (
         GOOD + b'{"id": "b", "type": "t", "x": "' + b"x" * 10_000_000 + b'"}\n',
-        "line 2 (id b): the payload has 10000009 bytes, over 262144",
+        "line 2 (id b): the payload has 10000008 bytes, over 262144",
     ),
     "huge.jsonl": (GOOD + b'{"id": "' + b"x" * 17_000_000, "line 2 is over 16777216 bytes"),
     "twice.jsonl": (GOOD + GOOD, "line 2: its id is that of line 1 too"),

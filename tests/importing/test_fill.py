@@ -98,7 +98,7 @@ async def test_a_row_that_was_being_processed_can_be_claimed_and_tells_so(move: 
     assert (task.path, task.wait) == (("doc", "A:B"), "ticket")
     await move.store.sweep()
     [claimed] = await move.store.claim(ClaimRequest("w", ("default",), ("job",), 10, 300.0))
-    assert (claimed.id, claimed.pipeline_state) == ("a", '{"page": [1, null, "ü"]}')
+    assert (claimed.id, claimed.pipeline_state) == ("a", '{"page":[1,null,"ü"]}')
     fence = claimed.standing.fence
     error = ev.Error(fence, "slow", "transient", "print", jitter=1.0)
     [settled] = await move.store.settle([Settlement(claimed.standing.seq, fence, error)])

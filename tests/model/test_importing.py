@@ -171,7 +171,7 @@ def test_of_two_rows_the_more_advanced_is_larger() -> None:
 
 
 def test_a_value_is_stored_as_the_json_that_it_is_if_every_database_can_hold_it() -> None:
-    assert as_json({"a": ["gr\xfcn", None]}, "payload", 100) == '{"a": ["gr\xfcn", null]}'
+    assert as_json({"a": ["gr\xfcn", None]}, "payload", 100) == '{"a":["gr\xfcn",null]}'
     assert as_json("\xfc" * 4, "payload", 10) == '"\xfc\xfc\xfc\xfc"'
     assert storable(r'"a\\u0000"', "payload") == r'"a\\u0000"'
 

@@ -1,8 +1,7 @@
 """What unpacks to much is cut off while it streams: neither what is packed nor what comes out of it grows in memory.
 
 Sizes, in `tests/pipelines/shared/web/test_client.py` and `tests/pipelines/jobs/web/test_hostile.py`: a bomb of 400 MB,
-50 MB that are not packed. Clients that ask for nothing packed refuse what is: `test_operators_addresses.py`. Files that
-an operator gives (dumps, archives) are measured in `tests/pipelines/wiki/sources`.
+50 MB that are not packed. Files that an operator gives (dumps, archives): `tests/pipelines/wiki/sources`.
 """
 
 from __future__ import annotations

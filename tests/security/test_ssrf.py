@@ -6,8 +6,7 @@ the address of the API that its page states). They are judged here.
 
 What an operator gives is trusted to be where it says, in their own network or not: the llm base URL, the embedding
 endpoint, the alert webhook and the services of apprise, the collector of traces, the database. None of these takes its
-address from a task, a page or an answer; and none may be led elsewhere by an answer either, which
-`test_operators_addresses.py` shows.
+address from a task, a page or an answer.
 """
 
 from __future__ import annotations

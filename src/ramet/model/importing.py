@@ -198,7 +198,8 @@ def as_json(value: Any, what: str, bytes_max: int) -> str:
         RowError: JSON has no such value, it is too large, or no database can hold it.
     """
     try:
-        text = storable(json.dumps(value, ensure_ascii=False, allow_nan=False), what)
+        # As submits write it, so that what they take fits here too.
+        text = storable(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")), what)
     except (ValueError, TypeError, RecursionError) as error:
         if isinstance(error, RowError):
             raise
