@@ -127,23 +127,13 @@ class ThreadWriter:
         """Commit ``first`` and all that gathers; returns what comes after (None ends the thread)."""
         taken: list[_Waiting] = [first]
         answers: list[tuple[_Waiting, Any, BaseException | None]] = []
-        following: _Waiting | None = first
         try:
             self._session.begin(write=True)
             gather_until = time.monotonic() + GATHER_SECONDS_MAX
-            while following is not None:
-                answers.append((following, *self._run(following.verb)))
-                following = None
-                if time.monotonic() >= gather_until:
-                    break
-                try:
-                    following = self._waiting.get_nowait()
-                except queue.Empty:
-                    break
-                if following is None:
-                    self._waiting.put(None)
-                    break
+            answers.append((first, *self._run(first.verb)))
+            while (following := self._gathered(gather_until)) is not None:
                 taken.append(following)
+                answers.append((following, *self._run(following.verb)))
             self._session.commit()
             tell_ends(self._session, self.on_ends)
         except BaseException as error:
@@ -155,6 +145,18 @@ class ThreadWriter:
         if woken:
             self._on_wake()
         return self._waiting.get()
+
+    def _gathered(self, until: float) -> _Waiting | None:
+        """What waits already, up to a monotonic time. The wish to stop is put back: it is for after the transaction."""
+        if time.monotonic() >= until:
+            return None
+        try:
+            item = self._waiting.get_nowait()
+        except queue.Empty:
+            return None
+        if item is None:
+            self._waiting.put(None)
+        return item
 
     def _run(self, verb: Verb) -> tuple[Any, BaseException | None]:
         """One verb inside the common transaction: when it fails, only its own part is undone."""

@@ -38,8 +38,6 @@ def hold(session: Session, changes: Sequence[Change]) -> None:
 
 def acknowledge(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
     """The worker runs these claims no longer: their slots are free. Returns how many were held on."""
-    if not pairs:
-        return 0
     freed = session.run_many("DELETE FROM ramet_holds WHERE seq = ? AND fence = ?", sorted(pairs))
     if freed:
         session.wake()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import socket
 from collections.abc import Iterator, Sequence
@@ -18,13 +19,6 @@ from pathlib import Path
 from typing import Self
 
 from ramet.store.slots import left_running
-
-try:
-    import fcntl
-
-    LOCKS = True
-except ImportError:  # Windows: leases alone tell who is dead.
-    LOCKS = False
 
 SOCKET_PATH_BYTES_MAX = 100
 OPEN_FOLDERS = Path("/proc/self/fd")
@@ -63,8 +57,6 @@ class Neighbours:
             self._hold_lock(name)
 
     def _hold_lock(self, name: str) -> None:
-        if not LOCKS:
-            return
         # Locked under another name first: nobody may see the file before its lock is held.
         early = self._folder / f"{name}.new"
         self._lock = os.open(early, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -73,7 +65,7 @@ class Neighbours:
 
     def dead(self) -> list[str]:
         """Names of workers whose process is gone, by the operating system's word."""
-        if not LOCKS or not self._folder.is_dir():
+        if not self._folder.is_dir():
             return []
         names = []
         for path in self._folder.glob("*.lock"):
@@ -83,7 +75,7 @@ class Neighbours:
 
     def alive(self) -> list[str]:
         """Names of workers whose process lives, by the operating system's word."""
-        if not LOCKS or not self._folder.is_dir():
+        if not self._folder.is_dir():
             return []
         return sorted(path.stem for path in self._folder.glob("*.lock") if not _unlocked(path))
 
@@ -93,9 +85,9 @@ class Neighbours:
             path.unlink(missing_ok=True)
 
     @property
-    def folder(self) -> Path | None:
-        """Where a dead worker's slots are looked for; None where the system cannot tell who is dead."""
-        return self._folder if LOCKS else None
+    def folder(self) -> Path:
+        """Where a dead worker's slots are looked for."""
+        return self._folder
 
     def last_running(self, names: Sequence[str]) -> dict[str, frozenset[tuple[int, int]] | None]:
         """What these dead workers ran when they died, by name; None where they left no word about that."""

@@ -39,10 +39,9 @@ def open_store(address: str | Path, *, create: bool = True, clock: Callable[[], 
 
 
 def _open_postgres(url: str, create: bool, clock: Callable[[], float] | None) -> Store:
-    try:
-        from ramet.store.postgres import PostgresStore
-    except ImportError as error:
-        raise no_driver(error) from error
+    check_driver()
+    from ramet.store.postgres import PostgresStore
+
     return PostgresStore(url, create=create, clock=clock)
 
 
@@ -55,9 +54,6 @@ def check_driver() -> None:
     try:
         import psycopg  # noqa: F401
     except ImportError as error:
-        raise no_driver(error) from error
-
-
-def no_driver(error: ImportError) -> StoreError:
-    """What is said where the extra is not installed."""
-    return StoreError(f"PostgreSQL needs the driver psycopg ({error}): install it with pip install 'ramet[postgres]'")
+        raise StoreError(
+            f"PostgreSQL needs the driver psycopg ({error}): install it with pip install 'ramet[postgres]'"
+        ) from error

@@ -98,13 +98,10 @@ def _ends(session: Session, found: Sequence[Standing], days: Days) -> list[tuple
         f"SELECT r.seq, r.day FROM ramet_reservations r WHERE r.seq IN {listed} AND {_OPEN}", (values,)
     ):
         booked[seq].add(day)
-    ends: list[tuple[Standing, ev.Event]] = []
-    for standing in found:
-        if standing.seq not in booked:
-            continue
-        bounds = [lineages[standing.tracking_id].cost_ceiling]
-        bounds += [days[day] for day in sorted(booked[standing.seq] | {ALL_DAYS}) if day in days]
-        over = next((bound for bound in bounds if bound.passed), None)
-        if over is not None:
-            ends.append((standing, ev.OverCeiling(passed(over))))
-    return ends
+
+    def bounds(standing: Standing) -> Iterator[Ceiling]:
+        yield lineages[standing.tracking_id].cost_ceiling
+        yield from (days[day] for day in sorted(booked[standing.seq] | {ALL_DAYS}) if day in days)
+
+    over = [(s, next((bound for bound in bounds(s) if bound.passed), None)) for s in found if s.seq in booked]
+    return [(standing, ev.OverCeiling(passed(bound))) for standing, bound in over if bound is not None]

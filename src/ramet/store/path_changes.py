@@ -46,10 +46,8 @@ def _matters(change: Change) -> bool:
 
 def _end(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
     over: list[Line] = []
-    for change in changes:
-        line = lines.get(change.before.seq)
-        if line is None:
-            continue
+    placed = [(change, lines[change.before.seq]) for change in changes if change.before.seq in lines]
+    for change, line in placed:
         if held_on(change, session.now) or line.ended is not None:
             # A worker may run it still, so its path stays held until that lets go (DESIGN §4).
             rows.update(session, [line._replace(ended=change.after.state)])

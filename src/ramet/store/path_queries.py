@@ -227,25 +227,24 @@ def _first(session: Session, one: Seen) -> Seen | None:
     the first two as well, so that the second has nobody before it.
     """
     last: Seen | None = one
-    for _ in range(LIMIT_MAX):
-        if last is None or not _waits(last):
-            return last
-        if last.ticket is None:
-            last = _before(session, last)
-            continue
-        earliest = [
-            row
-            for node, exact in _conflicts(last.nodes)
-            for row in session.rows(
-                "SELECT ticket, seq FROM ramet_path_tickets WHERE node = ? AND exact = ? AND ticket < ? "
-                "ORDER BY ticket LIMIT 1",
-                (node, exact, last.ticket),
-            )
-        ]
-        if not earliest:
-            return None
-        last = next(iter(seen(session, [min(earliest)[1]])), None)
-    return None
+    while last is not None and _waits(last):  # The next has a smaller ticket, or, without one, a shorter path.
+        last = _before(session, last) if last.ticket is None else _earliest(session, last, last.ticket)
+    return last
+
+
+def _earliest(session: Session, one: Seen, ticket: int) -> Seen | None:
+    """The first in line that conflicts; None where the only one before has just ended."""
+    earliest = [
+        row
+        for node, exact in _conflicts(one.nodes)
+        for row in session.rows(
+            "SELECT ticket, seq FROM ramet_path_tickets WHERE node = ? AND exact = ? AND ticket < ? "
+            "ORDER BY ticket LIMIT 1",
+            (node, exact, ticket),
+        )
+    ]
+    found = seen(session, [seq for _, seq in sorted(earliest)[:1]])
+    return found[0] if found else None
 
 
 def _count(session: Session, one: Seen, how: str) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from ramet.store.neighbours import LOCKS, Neighbours
+from ramet.store.neighbours import Neighbours
 from ramet.store.postgres_bell import Bell, Connect
 from ramet.store.runtime_folder import runtime_folder
 
@@ -54,7 +54,7 @@ class PostgresNeighbours:
             environ: where ``XDG_RUNTIME_DIR`` is looked up.
         """
         folder = runtime_folder(identity, environ)
-        self._folder = folder if LOCKS else None
+        self._folder = folder
         self._near = Neighbours.at(_NOWHERE if folder is None else folder)
         self._bell = Bell(connect, self._near.wake_here)
         self._forgotten_once: set[str] = set()

@@ -45,11 +45,7 @@ def _of_the_dead(standing: Standing, dead_workers: DeadWorkers) -> ev.Event:
 
 def apply_events(session: Session, events: Sequence[tuple[Standing, ev.Event]]) -> list[Change]:
     """Decide and write; what does not allow its event, or no longer stands as it was read, is left out."""
-    changes = []
-    for standing, event in events:
-        change = decide(standing, event, session.now)
-        if isinstance(change, Change):
-            changes.append(change)
-    changes = list(name_deadlines(session, changes))
+    decided = [decide(standing, event, session.now) for standing, event in events]
+    changes = list(name_deadlines(session, [change for change in decided if isinstance(change, Change)]))
     lost = apply(session, changes).lost
     return [change for change in changes if change.before.seq not in lost]

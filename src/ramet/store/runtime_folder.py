@@ -37,8 +37,6 @@ def runtime_folder(identity: str, environ: Mapping[str, str] = os.environ) -> Pa
         identity: names the database among all databases; no secret, and none becomes readable through the name.
         environ: where ``XDG_RUNTIME_DIR`` is looked up.
     """
-    if not hasattr(os, "geteuid"):
-        return None
     given = environ.get("XDG_RUNTIME_DIR", "")
     if given and Path(given).is_absolute() and _refusal(Path(given)) is None:
         place = Path(given) / "ramet"

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from ramet.store import versions as known
 from ramet.store.doctor import Finding
-from ramet.store.errors import StoreError, StoreMissing
+from ramet.store.errors import StoreMissing
 from ramet.store.neighbours import network_file_system
 from ramet.store.path_doctor import recount_paths
 from ramet.store.session import Session
@@ -63,19 +63,23 @@ def examine_file(path: Path, clock: Callable[[], float], looks: Sequence[Look]) 
 
 def _open(path: Path) -> sqlite3.Connection:
     """For reading only; where not even the log's index may be made, as a file that nobody changes."""
-    for mode in ("mode=ro", "immutable=1"):
-        connection = sqlite3.connect(
-            f"file:{quote(str(path))}?{mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
-        )
+    try:
+        return _opened(path, "mode=ro")
+    except sqlite3.OperationalError:
         try:
-            connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()
+            return _opened(path, "immutable=1")
         except sqlite3.OperationalError as error:
-            connection.close()
-            if mode == "immutable=1":
-                raise store_error(error, path) from error
-        else:
-            return connection
-    raise StoreError(f"cannot open {path}")
+            raise store_error(error, path) from error
+
+
+def _opened(path: Path, how: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"file:{quote(str(path))}?{how}", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
 
 
 def _place(path: Path) -> Iterator[Finding]:
