@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
+
+
+def environment_without_coverage() -> dict[str, str]:
+    """For a process whose modules are looked at: the measuring, where there is any, loads some of its own."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
 
 
 @contextmanager

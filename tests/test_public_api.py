@@ -18,6 +18,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.beside import environment_without_coverage
+
 PROJECT = Path(__file__).parents[1]
 HEAVY = {"ladybug", "onnxruntime", "psycopg", "rich", "sqlite3", "starlette"}
 CORE_DEPENDENCIES_MAX = 6
@@ -28,7 +30,8 @@ def loaded_by(statement: str, folder: Path | None = None) -> set[str]:
     """Names of the modules that a fresh interpreter holds after one statement."""
     code = f"import json, sys\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    bare = environment_without_coverage()
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False, env=bare)
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stdout))
 

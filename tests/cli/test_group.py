@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from ramet import StoreError, __version__
 from ramet.cli import commands, main
+from tests.beside import environment_without_coverage
 from tests.cli.conftest import APP, Cli
 
 OWN = {
@@ -102,7 +103,8 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 def test_importing_the_command_line_loads_no_pipeline_and_no_driver() -> None:
     code = "import json, sys, ramet.cli; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    command, bare = [sys.executable, "-c", code], environment_without_coverage()
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=bare)
     loaded = json.loads(done.stdout)
     assert [name for name in loaded if name.startswith("ramet.pipelines") or name == "sqlite3"] == []
     assert "ramet.cli.commands" in loaded
