@@ -14,6 +14,7 @@ from ramet.engine.registry import Registry
 from ramet.engine.schedules import Schedules
 from ramet.model.limits import Limits
 from ramet.store.errors import StoreError
+from ramet.store.schema import SCHEMA_VERSION
 from ramet.store.sqlite import SqliteStore
 from tests.cli.conftest import Cli
 from tests.store.scenario import end_from_outside, submit_and_settle
@@ -87,6 +88,11 @@ DAMAGE = [
     ("schedules", "UPDATE ramet_schedules SET next_at = 1.0"),
     ("clock", "UPDATE ramet_lineages SET created_at = created_at + 1e9 WHERE tracking_id = 'line'"),
     ("journal", "PRAGMA journal_mode = DELETE"),
+    (
+        "integrity",
+        "CREATE TABLE extra (a); INSERT INTO extra VALUES (1); CREATE INDEX extra_a ON extra (a) WHERE a > 5;"
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ' WHERE a > 5', '') WHERE name = 'extra_a'",
+    ),
 ]
 
 
@@ -136,6 +142,23 @@ def test_a_place_that_cannot_be_written_is_told(path: Path, monkeypatch: pytest.
     monkeypatch.setattr("ramet.store.sqlite_doctor.network_file_system", lambda _: "nfs4")
     monkeypatch.setattr("ramet.store.sqlite_doctor.FREE_BYTES_MIN", 2**62)
     assert set(found(path)) == {"place", "permissions", "room"}
+
+
+async def test_a_log_that_grew_large_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ramet.store.sqlite_doctor.LOG_BYTES_MAX", 0)
+    store = SqliteStore(path, inline=True)
+    await store.put_setting("limits.max_tasks", 5, "int", "")
+    assert found(path)["room"].startswith("the write-ahead log has")
+    await store.close()
+
+
+def test_an_older_schema_and_an_older_sqlite_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ramet.store.sqlite_doctor.SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+    told = {finding.check: finding for finding in doctor(path)}
+    assert {check: finding.severity for check, finding in told.items()} == {"schema": "warning", "sqlite": "error"}
+    assert told["schema"].do == "run `ramet migrate`"
+    assert "is older than 3.37" in told["sqlite"].what
 
 
 REFUSED: list[tuple[Callable[[Path], object], str]] = [

@@ -140,3 +140,27 @@ async def test_a_worker_that_waits_picks_up_what_the_caller_commits(tmp_path: Pa
     async with app.client(tmp_path / "ramet.db") as client, working(app, client):
         task_id = await asyncio.to_thread(order, client)
         assert await client.result(task_id, timeout_seconds=60) == "shipped"
+
+
+def test_a_statement_that_the_database_refuses_undoes_only_the_submit(
+    client: SyncClient, connection: sqlite3.Connection
+) -> None:
+    """Somebody's trigger."""
+    connection.execute(
+        "CREATE TRIGGER no_more BEFORE INSERT ON ramet_lineages BEGIN SELECT RAISE(ABORT, 'no more today'); END"
+    )
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("INSERT INTO orders (id) VALUES (7)")
+    with pytest.raises(StoreError, match=r"ramet\.db: no more today"):
+        client.submit("ship", {"order": 7}, connection=connection)
+    connection.execute("COMMIT")
+    assert client.read("SELECT id FROM orders") == [(7,)]
+    connection.execute("DROP TRIGGER no_more")
+
+
+def test_a_connection_that_may_only_read_is_told_so(client: SyncClient, tmp_path: Path) -> None:
+    connection = sqlite3.connect(f"file:{tmp_path / 'ramet.db'}?mode=ro", uri=True, isolation_level=None)
+    connection.execute("BEGIN")
+    with pytest.raises(StoreError, match=r"ramet\.db is read-only"):
+        client.submit("ship", {"order": 7}, connection=connection)
+    connection.close()

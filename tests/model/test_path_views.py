@@ -8,8 +8,9 @@ import pytest
 
 from ramet.model.path_views import PathTask
 
-WAITING = PathTask("t", "line", "page", "key", "pending", "path", ("doc",), "default", "queue", 7, False, False, "u", 0.0,
-                   None)  # fmt: skip
+WAITING = PathTask(
+    "t", "line", "page", "key", "pending", "path", ("doc",), "default", "queue", 7, False, False, "u", 0.0, None
+)  # fmt: skip
 PLACES: list[tuple[str, dict[str, Any]]] = [
     ("runs", {"state": "processing", "holds": True}),
     ("ended", {"state": "cancelled", "holds": True}),

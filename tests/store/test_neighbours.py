@@ -257,3 +257,19 @@ async def test_where_the_system_has_no_short_way_a_long_path_leaves_polling(
     other.ring()
     assert other.dead() == []
     neighbours.leave()
+
+
+def test_a_lock_that_is_gone_when_it_is_looked_at_proves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever held it left between the listing and the look."""
+    here, other = Neighbours(path), Neighbours(path)
+    other.join("leaving")
+    listing = Path.glob
+
+    def then_left(folder: Path, pattern: str) -> list[Path]:
+        found = list(listing(folder, pattern))
+        if pattern == "*.lock":
+            other.leave()
+        return found
+
+    monkeypatch.setattr(Path, "glob", then_left)
+    assert here.dead() == []

@@ -6,18 +6,23 @@ import asyncio
 import os
 import shutil
 import sqlite3
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier
 
 import pytest
 
 import ramet.store.sqlite
+from ramet.engine.doctor import doctor
 from ramet.store import open_store, versions
 from ramet.store.base import NewLineage, Store
+from ramet.store.copies import backup
 from ramet.store.errors import StoreError, StoreMissing, StoreNewer, StoreUnsafe
+from ramet.store.migrating import migrate
 from ramet.store.neighbours import network_file_system
 from ramet.store.schema import COMPATIBLE_FROM, MIGRATIONS, SCHEMA_VERSION
 from ramet.store.sqlite import SqliteStore
@@ -197,6 +202,15 @@ async def test_an_address_that_is_no_file_is_refused(address: str, tmp_path: Pat
         open_store(address)
 
 
+@pytest.mark.parametrize("use", [open_store, migrate, lambda address: backup(address, "copy.db")])
+def test_without_the_driver_it_is_said_how_to_install_it(
+    use: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(StoreError, match=r"needs the driver psycopg .*: install it with pip install 'ramet"):
+        use("postgresql://nobody@127.0.0.1:1/nothing")
+
+
 @pytest.fixture
 def everybodys_folder() -> Iterator[Path]:
     """A folder that an ordinary user may enter; pytest's own are closed to others."""
@@ -214,6 +228,15 @@ def ordinary_user() -> Iterator[None]:
         os.seteuid(NOBODY)
     yield
     os.seteuid(was)
+
+
+@contextmanager
+def as_owner() -> Iterator[None]:
+    """Whoever the test began as, for a moment."""
+    now = os.geteuid()
+    os.seteuid(os.getuid())
+    yield
+    os.seteuid(now)
 
 
 @pytest.fixture
@@ -237,12 +260,26 @@ async def test_a_read_only_file_is_refused(closed_database: Path, ordinary_user:
     assert integrity(closed_database) == "ok"
 
 
+def test_the_doctor_looks_at_a_file_beside_which_it_may_not_make_a_log(
+    closed_database: Path, ordinary_user: None
+) -> None:
+    assert {item.check for item in doctor(closed_database)} <= {"permissions", "workers"}
+
+
+def test_the_doctor_is_told_of_a_file_that_it_may_not_read(closed_database: Path, ordinary_user: None) -> None:
+    with as_owner():
+        closed_database.chmod(0)
+    with pytest.raises(StoreError, match=r"cannot open .*ramet\.db"):
+        doctor(closed_database)
+
+
 async def test_a_new_file_in_a_read_only_folder_is_refused(closed_database: Path, ordinary_user: None) -> None:
     await refused(closed_database.parent / "new.db", StoreError, "cannot open .*new.db: check that its folder exists")
 
 
 MOUNTS = """\
 /dev/vda / ext4 rw 0 0
+cut off
 tmpfs /tmp tmpfs rw 0 0
 server:/export /srv/nfs\\040share nfs4 rw 0 0
 /dev/vdb /srv/nfs\\040share/local xfs rw 0 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -57,7 +58,26 @@ def test_without_the_folder_the_slots_are_in_memory(tmp_path: Path) -> None:
     slots = noted(tmp_path / "absent", "a.1", (1, 1))
     assert [run.seq for run in slots.running()] == [1]
     slots.remove()
+    assert slots.running() == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_without_room_for_the_slots_ends_nobody_and_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = list[int]()
+
+    def no_room(handle: int, data: bytes) -> int:
+        tried.append(handle)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", no_room)
+    with pytest.raises(OSError, match="No space left"):
+        new_slots(tmp_path, "a.1", 4)
+    assert len(tried) == 2, "in the folder, then in memory"
+    for handle in tried:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(handle)
 
 
 # --- after the death of a worker --------------------------------------------------------------------------------

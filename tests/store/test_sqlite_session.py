@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ramet.store.sqlite_session import ROWS_WORTH_LOOKING_AT, SqliteSession, connect
+from ramet.store.errors import StoreError
+from ramet.store.sqlite_session import ROWS_WORTH_LOOKING_AT, SqliteSession, connect, store_error
 
 MANY = ROWS_WORTH_LOOKING_AT
 
@@ -52,3 +54,19 @@ def test_a_statement_whose_nulls_were_written_out_counts_the_rows_it_changed(ses
         "UPDATE t SET b = ?, c = ?, d = ? WHERE a = ?", [(None, None, "d", n * 2) for n in range(MANY)]
     )
     assert changed == len([n for n in range(MANY) if n * 2 < MANY])
+
+
+def test_a_sqlite_that_is_too_old_is_refused_before_the_file_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
+    with pytest.raises(StoreError, match=r"is too old: ramet needs 3\.37"):
+        connect(tmp_path / "new.db")
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_an_error_about_a_folder_that_is_gone_is_told_all_the_same(tmp_path: Path) -> None:
+    """Whether the disk is full cannot be asked there."""
+    path = tmp_path / "gone" / "a.db"
+    told = store_error(sqlite3.OperationalError("unable to open database file"), path)
+    assert str(told) == f"cannot open {path}: check that its folder exists and is writable"

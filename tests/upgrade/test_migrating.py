@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -13,6 +15,7 @@ import pytest
 from ramet.store import open_store, versions
 from ramet.store.errors import StoreBusy, StoreError, StoreNewer, StoreOlder
 from ramet.store.migrating import migrate
+from ramet.store.neighbours import Neighbours
 from ramet.store.postgres_connect import open_connection
 from ramet.store.postgres_migrate import advance
 from ramet.store.postgres_session import PostgresSession
@@ -113,6 +116,53 @@ async def test_a_step_that_fails_leaves_the_database_as_it_was(address: str, mon
     with pytest.raises(StoreError):
         await store.read("SELECT later FROM ramet_live")
     await store.close()
+
+
+def test_an_apps_own_tables_are_made_too_and_twice_is_as_once(address: str) -> None:
+    for _ in range(2):
+        migrate(address, tables=["CREATE TABLE IF NOT EXISTS orders (id INTEGER)"])
+    assert asyncio.run(orders(address)) == []
+
+
+async def orders(address: str) -> list[tuple[int]]:
+    store = open_store(address)
+    try:
+        return await store.read("SELECT id FROM orders")
+    finally:
+        await store.close()
+
+
+# --- on SQLite
+
+
+def test_a_file_is_not_migrated_while_workers_of_today_run_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ramet.db"
+    migrate(path)
+    neighbours = Neighbours(path)
+    neighbours.join("busy")
+    later(monkeypatch, WITHOUT_US)
+    with pytest.raises(StoreError, match=r"1 workers of an older ramet run on .*ramet\.db \(busy\)"):
+        migrate(path)
+    assert migrate(path, check=True).before == NOW
+    neighbours.leave()
+    assert migrate(path).after == NOW + 1
+
+
+def test_tables_of_others_with_our_names_are_told_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE ramet_counters (theirs TEXT)")
+    with pytest.raises(StoreError, match=r"theirs\.db: no such column: name$"):
+        migrate(path, check=True)
+
+
+def test_an_address_that_is_no_database_is_refused() -> None:
+    with pytest.raises(
+        StoreError, match=r"cannot read the database address 'mysql://db/x': give a file or postgresql://"
+    ):
+        migrate("mysql://db/x")
 
 
 # --- on PostgreSQL

@@ -43,7 +43,7 @@ def examine_file(path: Path, clock: Callable[[], float], looks: Sequence[Look]) 
             if not of.schema:
                 raise StoreMissing(f"{path} is no ramet database: give the right path with --db")
             check_newer(of, str(path))
-            found += _file(connection)
+            found += _file(connection, path)
             if of.schema < known.PLAN.version:
                 what = f"the schema is {of.schema}, this ramet writes {known.PLAN.version}"
                 return [*found, Finding("schema", "warning", what, "run `ramet migrate`")]
@@ -107,10 +107,11 @@ def _room(path: Path) -> Iterator[Finding]:
                       "look for a program that holds a reading transaction open")  # fmt: skip
 
 
-def _file(connection: sqlite3.Connection) -> Iterator[Finding]:
-    [mode] = connection.execute("PRAGMA journal_mode").fetchone()
-    if mode not in ("wal", "off"):  # a file that nobody may change says "off"
-        yield Finding("journal", "warning", f"the journal mode is {mode}", "any worker or command sets it to WAL")
+def _file(connection: sqlite3.Connection, path: Path) -> Iterator[Finding]:
+    with path.open("rb") as file:  # A connection that takes the file for immutable never says WAL.
+        logged = file.read(20)[18:] == b"\2\2"
+    if not logged:
+        yield Finding("journal", "warning", "the journal mode is not WAL", "any worker or command sets it to WAL")
     for (line,) in connection.execute(f"PRAGMA integrity_check({TOLD_MAX})"):
         if line != "ok":
             yield Finding("integrity", "error", line, "stop the workers and restore a backup: ramet restore BACKUP")
