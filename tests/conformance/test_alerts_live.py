@@ -9,6 +9,7 @@ import pytest
 from ramet.model.alerts import Alert, MonitorLimits
 from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, Actual, ReserveRequest
 from ramet.model.flow import WorkerSeen
+from ramet.store.path_repair import COUNTER
 from tests.world import World
 
 LIMITS = MonitorLimits()
@@ -166,3 +167,45 @@ async def test_lost_attempts_are_told_that_are_few_of_every_kind(world: World) -
     assert await look(world, LIMITS._replace(lost_max=2)) == {}
     found = await look(world, LIMITS._replace(lost_max=1))
     assert found["expired_leases"].subject.startswith("2 attempts of all kinds were lost within 3600 s (tolerated: 1)")
+
+
+async def test_tasks_that_wait_for_a_lineage_that_runs_are_told(world: World) -> None:
+    """Nothing makes them; if they are there, nobody would wake them."""
+    await serve(world, "page")
+    await world.submit()
+    await world.store.pause_lineage("line", by="ada")
+    assert await world.claim(1) == []
+    await world.store.ensure_tables(["UPDATE ramet_lineages SET state = 'running' WHERE tracking_id = 'line'"])
+    found = (await look(world))["waits_for_nothing"]
+    assert (worst(found)["name"], worst(found)["why"]) == ("line", "tasks wait until this lineage runs, and it does")
+    await world.store.ensure_tables(["UPDATE ramet_lineages SET state = 'paused' WHERE tracking_id = 'line'"])
+    assert await look(world) == {}
+
+
+async def test_repaired_paths_are_told_each_time_that_there_are_more(world: World) -> None:
+    await serve(world, "page")
+    told = []
+    for repairs in (2, 2, 3):
+        add = f"INSERT INTO ramet_counters (name, value) VALUES ('{COUNTER}', {repairs}) ON CONFLICT (name) DO UPDATE "
+        await world.store.ensure_tables([f"{add} SET value = excluded.value"])
+        found = await look(world)
+        told.append([worst(alert)["weight"] for alert in found.values()])
+        world.clock.advance(2 * LIMITS.quiet_seconds)
+        await serve(world, "page")
+    assert told == [[2], [], [3]]
+    await world.store.ensure_tables([f"DELETE FROM ramet_counters WHERE name = '{COUNTER}'"])
+
+
+async def test_only_the_ceiling_of_today_is_told_as_passed(world: World) -> None:
+    await serve(world, "page")
+    await world.submit()
+    standing = (await world.claim_one()).standing
+    await world.store.put_setting(DAY_SETTING, 100, "int", "")
+    await world.store.reserve([ReserveRequest("call", standing.seq, standing.fence, 80)])
+    await world.store.settle_reserved([Actual("call", 500)])
+    found = await look(world)
+    assert worst(found["over_ceiling"])["name"] == "day"
+    world.clock.advance(2 * 86_400.0)
+    await serve(world, "page")
+    assert "over_ceiling" not in await look(world)
+    await world.sweep()

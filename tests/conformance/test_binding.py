@@ -250,3 +250,16 @@ async def test_thousands_are_bound_and_settled_at_once(world: World) -> None:
     lineage = await world.store.lineage("items")
     assert lineage is not None
     assert (lineage.state, lineage.success) == ("finished", 3_000)
+
+
+async def test_tasks_of_a_paused_lineage_and_of_a_cancelled_tree_are_not_bound(world: World) -> None:
+    [root, other] = await world.submit(world.task("root"), world.task("other", "loose"), tracking_id="tree")
+    [below] = await world.grow(await world.claim_task(root), world.task(kind="image"))
+    claimed, [paused] = await batch(world, 1)
+    await world.store.pause_lineage("items", by="ann")
+    await world.store.cancel(root, tree=True, by="ann")
+    answers = await bind(world, claimed, [paused, below])
+    assert [answer.refused for answer in answers] == ["paused", "cancelled"]
+    await world.store.resume_lineage("items", by="ann")
+    await world.sweep()
+    assert await world.states(other, below, paused) == ["pending", "cancelled", "pending"]

@@ -167,3 +167,14 @@ async def test_a_database_with_an_end_to_come_is_not_idle(world: World) -> None:
     assert not await world.store.idle(["loose"])
     await world.run_all()
     assert await world.store.idle(["loose"])
+
+
+async def test_a_lineage_that_has_the_name_of_the_end_already_is_not_started_again(world: World) -> None:
+    await world.submit(world.task("mine", id="mine"), tracking_id="line#end1")
+    await world.submit(world.task("a"), on_end=report(world))
+    await world.run_all()
+    await world.sweep()
+    assert [task.id for task in await ends(world)] == ["mine"]
+    lineage = await world.store.lineage("line")
+    assert lineage is not None
+    assert (lineage.state, lineage.ends) == ("finished", 1)

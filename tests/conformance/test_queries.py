@@ -10,6 +10,7 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.task import Task, TaskState
+from ramet.store import querying
 from ramet.store.base_queries import TaskQuery
 from tests.world import World, failing, hand_back, settlement
 
@@ -230,3 +231,15 @@ async def test_a_task_handed_back_reads_as_before_its_claim(world: World) -> Non
     after = await world.get(task_id)
     assert (after.state, after.attempts, after.worker) == (before.state, before.attempts, before.worker)
     assert (before.fence, after.fence) == (0, 1)
+
+
+async def test_very_deep_lineages_are_listed_as_others_are(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One look for each depth would be too many."""
+    await populate(world)
+    queries = [
+        TaskQuery(tracking_id="one", states=states, min_depth=depth) for states in STATE_SETS for depth in (0, 1)
+    ]
+    expected = [(await world.store.tasks(query)).tasks for query in queries]
+    monkeypatch.setattr(querying, "WALKS_MAX", 0)
+    assert [(await world.store.tasks(query)).tasks for query in queries] == expected
+    assert any(expected)

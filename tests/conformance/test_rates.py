@@ -14,6 +14,7 @@ from ramet.model import events as ev
 from ramet.model.resources import Policy, Resource, Told
 from ramet.model.shares import KEEP_SECONDS, OFF_SECONDS, Taken, TakeRequest
 from ramet.model.task import NewTask
+from ramet.store import rates
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Store
 from tests.conformance.backends import Backend
 from tests.world import LEASE_SECONDS, World, in_threads
@@ -275,3 +276,12 @@ async def test_eight_takers_of_two_stores_never_get_more_than_the_bucket_bears(b
             assert inside <= burst + rate * max(0.0, end - begin) + 0.01
     for store in stores:
         await store.close()
+
+
+async def test_a_word_that_another_worker_brought_meanwhile_changes_nothing(world: World) -> None:
+    """Both saw that it was new."""
+    word = partial(rates.adapt, name=API, told=Told(limit_per_minute=600.0, remaining=2.0))
+    await world.store._write_beside(word)  # type: ignore[attr-defined]
+    before = await in_store(world)
+    await world.store._write_beside(word)  # type: ignore[attr-defined]
+    assert await in_store(world) == before

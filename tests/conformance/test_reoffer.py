@@ -12,6 +12,7 @@ from ramet.model.lineage import Lineage
 from ramet.model.task import NewTask
 from ramet.store.base_queries import TaskQuery
 from ramet.store.errors import StoreError
+from ramet.store.pruning import PRUNING
 from tests.world import World, failing
 
 
@@ -290,3 +291,22 @@ async def test_a_later_stage_that_the_deadline_blocked_is_offered_again_and_is_n
     [later] = (await world.store.reoffer("line", by="ann")).created
     assert (await world.get(later)).spawn_depth == 0
     assert await world.store.read("SELECT fan_out FROM ramet_tasks WHERE id = ?", (first.id,)) == [(0,)]
+
+
+async def test_nothing_of_a_lineage_that_is_being_pruned_is_offered_again(world: World) -> None:
+    await root_with(world, 3, max_tasks=2)
+    await world.run_all()
+    await world.store.ensure_tables([f"UPDATE ramet_lineages SET sweep = {PRUNING} WHERE tracking_id = 'line'"])
+    with pytest.raises(StoreError, match="lineage line is being pruned: nothing of it can be created again"):
+        await world.store.reoffer("line", by="ann")
+    await world.store.ensure_tables(["UPDATE ramet_lineages SET sweep = 0 WHERE tracking_id = 'line'"])
+
+
+async def test_what_nobody_wants_any_more_stays_blocked(world: World) -> None:
+    """Its parents are not in the database, as after an import of blocks alone."""
+    root, _ = await root_with(world, 3, max_tasks=2)
+    await world.store.ensure_tables(["UPDATE ramet_blocks SET first_parent = 'gone', last_parent = 'gone'"])
+    await world.store.raise_limits("line", {"max_tasks": 9}, by="ann")
+    told = await world.store.reoffer("line", by="ann")
+    assert (told.created, told.there_already, dict(told.still_blocked)) == ((), 0, {"parent_unknown": 2})
+    await world.store.ensure_tables([f"UPDATE ramet_blocks SET first_parent = '{root}', last_parent = '{root}'"])

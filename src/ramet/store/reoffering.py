@@ -149,12 +149,11 @@ def _booked(
     marked: list[Row] = []
     still: Counter[str] = Counter()
     for offer, answer in told:
-        if answer is None:
-            still["parent_unknown"] += 1
-        elif answer.id is not None or answer.reason in THERE_ALREADY:
+        blocked = None if answer is None else answer.reason
+        if answer is not None and (blocked is None or blocked in THERE_ALREADY):
             marked.append((session.now, by, lineage.tracking_id, offer.kind, offer.key, offer.reason))
-        elif answer.reason is not None:
-            still[answer.reason.value] += 1
+        else:
+            still["parent_unknown" if blocked is None else blocked.value] += 1
     session.run_many(
         "UPDATE ramet_blocks SET reoffered_at = ?, reoffered_by = ? "
         "WHERE tracking_id = ? AND kind = ? AND key = ? AND reason = ?",
