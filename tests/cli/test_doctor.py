@@ -91,7 +91,8 @@ DAMAGE = [
     (
         "integrity",
         "CREATE TABLE extra (a); INSERT INTO extra VALUES (1); CREATE INDEX extra_a ON extra (a) WHERE a > 5;"
-        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ' WHERE a > 5', '') WHERE name = 'extra_a'",
+        "PRAGMA writable_schema = ON;"
+        "UPDATE sqlite_schema SET sql = replace(sql, ' WHERE a > 5', '') WHERE name = 'extra_a'",
     ),
 ]
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from ramet.store import server, server_databases
+from ramet.store.server import HOST
 from ramet.store.server_databases import connect, value
 from ramet.store.server_programs import alive, family
 from ramet.testing.postgres import Cluster, ServerError, terminate_backends
@@ -19,7 +24,15 @@ from tests.engine.waiting import until_now
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with Cluster() as cluster:
+    """Of the ports that it found free when it was started, somebody took the first one meanwhile."""
+    with socket.socket() as taken, pytest.MonkeyPatch.context() as patched:
+        taken.bind((HOST, 0))
+        taken.listen()
+        found = [server.free_port(), taken.getsockname()[1]]
+        patched.setattr(server, "free_port", found.pop)
+        cluster = Cluster().start()
+        assert found == []
+    with cluster:
         yield cluster
 
 
@@ -30,6 +43,13 @@ def test_both_addresses_reach_the_same_server(cluster: Cluster) -> None:
         cluster.url(by_socket=True), "SHOW server_version_num"
     )
     assert str(value(cluster.url(), "SHOW server_version_num")).startswith(str(cluster.version))
+
+
+def test_a_port_that_somebody_took_meanwhile_is_passed_over(cluster: Cluster) -> None:
+    tried = [line for line in cluster.server.log.read_text().splitlines() if "could not bind" in line]
+    assert tried
+    assert str(cluster.server.port) not in "".join(tried)
+    assert (cluster.server.folder / "port").read_text() == f"{cluster.server.port}\n"
 
 
 @pytest.mark.parametrize("by_socket", [False, True])
@@ -69,6 +89,18 @@ def test_terminated_backends_have_ended_and_those_of_other_databases_have_not(cl
         connection.close()
     elsewhere.execute("SELECT 1")
     elsewhere.close()
+
+
+def test_a_backend_that_does_not_end_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = cluster.create_database()
+    monkeypatch.setattr(server_databases, "ENDED_SECONDS_MAX", 0.01)
+    with closing(connect(url)) as held:
+        os.kill(held.info.backend_pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(ServerError, match=r"a connection did not end within 0\.01 seconds"):
+                terminate_backends(url)
+        finally:
+            os.kill(held.info.backend_pid, signal.SIGCONT)
 
 
 def test_a_killed_server_is_gone_at_once_and_a_start_recovers_what_was_committed() -> None:

@@ -80,6 +80,36 @@ def test_a_disk_without_room_for_the_slots_ends_nobody_and_leaves_nothing_open(
             os.fstat(handle)
 
 
+def test_where_a_full_disk_has_no_room_for_the_file_the_slots_are_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[int] = []
+    write = os.write
+
+    def full_once(handle: int, data: bytes) -> int:
+        if not refused:
+            refused.append(handle)
+            raise OSError(errno.ENOSPC, "no space left")
+        return write(handle, data)
+
+    monkeypatch.setattr(os, "write", full_once)
+    closed: list[int] = []
+    close = os.close
+
+    def watched(handle: int) -> None:
+        closed.append(handle)
+        close(handle)
+
+    monkeypatch.setattr(os, "close", watched)
+    slots, handle = new_slots(tmp_path, "a.1", 4)
+    assert closed == refused != []
+    os.close(handle)
+    slots.note(0, 7, 1)
+    assert [run.seq for run in slots.running()] == [7]
+    assert left_running(tmp_path, "a") == frozenset(), "nobody finds there what is only in memory"
+    slots.remove()
+
+
 # --- after the death of a worker --------------------------------------------------------------------------------
 
 

@@ -222,23 +222,32 @@ class Server:
         if before:
             with suppress(ServerError):  # PostgreSQL says itself what is in the way.
                 until(lambda: not left_over(int(before[0])), "the ended server is cleared away", CLEARED_SECONDS)
-        for left in reversed(range(1 if self._chosen() else PORTS_TRIED)):
-            self._configure()
-            written = self.log.stat().st_size
-            try:
-                self._start(detached)
-            except ServerError as error:
-                with self.log.open(errors="replace") as file:
-                    file.seek(written)
-                    said = file.read()
-                if "could not bind" in said and left:
-                    self._port = None
-                    continue
-                if "could not bind" in said:
-                    raise ServerError(f"port {self.port} is taken: name another") from error
+        tries = 1 if self._chosen() else PORTS_TRIED
+        while not self._tried(detached, last=tries == 1):
+            tries -= 1
+        (self.folder / "port").write_text(f"{self.port}\n")
+
+    def _tried(self, detached: bool, *, last: bool) -> bool:
+        """Try to start it; False when another port is to be tried.
+
+        Raises:
+            ServerError: it does not start, or the port was the last to be tried.
+        """
+        self._configure()
+        written = self.log.stat().st_size
+        try:
+            self._start(detached)
+        except ServerError as error:
+            with self.log.open(errors="replace") as file:
+                file.seek(written)
+                said = file.read()
+            if "could not bind" not in said:
                 raise ServerError(f"PostgreSQL does not start: {last_words(said) or error}") from error
-            (self.folder / "port").write_text(f"{self.port}\n")
-            return
+            if last:
+                raise ServerError(f"port {self.port} is taken: name another") from error
+            self._port = None
+            return False
+        return True
 
     def _start(self, detached: bool) -> None:
         """By ``pg_ctl``, which leaves it to the system, or as a child, which only its parent can clear away if killed:

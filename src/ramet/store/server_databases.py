@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 CONNECT_SECONDS_MAX = 20
-ENDED_SECONDS_MAX = 30
+ENDED_SECONDS_MAX = 30.0
 
 
 def need_driver() -> None:
@@ -124,10 +124,10 @@ def terminate_backends(url: str) -> int:
         told = connection.execute(
             "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
-            (ENDED_SECONDS_MAX * 1_000,),
+            (int(ENDED_SECONDS_MAX * 1_000),),
         ).fetchall()
     if (False,) in told:
-        raise ServerError(f"a connection did not end within {ENDED_SECONDS_MAX} seconds")
+        raise ServerError(f"a connection did not end within {ENDED_SECONDS_MAX:g} seconds")
     return len(told)
 
 
