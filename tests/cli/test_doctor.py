@@ -14,8 +14,8 @@ from ramet.engine.registry import Registry
 from ramet.engine.schedules import Schedules
 from ramet.model.limits import Limits
 from ramet.store.errors import StoreError
-from ramet.store.schema import SCHEMA_VERSION
 from ramet.store.sqlite import SqliteStore
+from ramet.store.versions import PLAN, Plan
 from tests.cli.conftest import Cli
 from tests.store.scenario import end_from_outside, submit_and_settle
 from tests.world import EFFECTS, SettableClock, World
@@ -154,7 +154,8 @@ async def test_a_log_that_grew_large_is_told(path: Path, monkeypatch: pytest.Mon
 
 
 def test_an_older_schema_and_an_older_sqlite_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ramet.store.sqlite_doctor.SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    newer = Plan((*PLAN.steps, ("CREATE TABLE ramet_new (id INTEGER)",)), (*PLAN.compatible_from, 1))
+    monkeypatch.setattr("ramet.store.versions.PLAN", newer)
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
     told = {finding.check: finding for finding in doctor(path)}
     assert {check: finding.severity for check, finding in told.items()} == {"schema": "warning", "sqlite": "error"}
