@@ -23,6 +23,8 @@ URLS = "RAMET_ALERT_APPRISE"
 FILE = "RAMET_ALERT_APPRISE_FILE"
 """A file of such addresses in apprise's own format, with tags ``critical`` and ``warning``."""
 EXTRA = "'ramet[alerts]'"
+LOGGERS = ("apprise", "urllib3.connectionpool")
+"""Of apprise, and of what it asks services with."""
 REMEMBERED_MAX = 200
 """Notices of which a worker remembers who took them, so that a failure of one service repeats nothing to the others."""
 
@@ -91,8 +93,9 @@ def apprise(environment: Mapping[str, str] | None = None) -> Apprise | None:
         package: Any = importlib.import_module("apprise")
     except ModuleNotFoundError as error:
         raise ValueError(f"{URLS} needs the package 'apprise': install it with `pip install {EXTRA}`") from error
-    # It logs addresses when something goes wrong, and those hold passwords.
-    logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)
+    # They log addresses, or the paths of those, and these hold passwords and tokens.
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     services = package.Apprise()
     for number, url in enumerate(urls, 1):
         if not services.add(url):
