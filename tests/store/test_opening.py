@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import pytest
 
@@ -159,6 +160,23 @@ async def test_another_file_is_not_taken_for_a_database(tmp_path: Path) -> None:
     before = path.read_bytes()
     await refused(path, StoreError, "is not a readable SQLite database")
     assert path.read_bytes() == before
+
+
+def test_what_cannot_be_opened_is_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, real = tmp_path / "notes.txt", sqlite3.connect
+    opened: list[sqlite3.Connection] = []
+    path.write_text("Not a database. " * 100)
+
+    def remembered(*arguments: Any, **named: Any) -> sqlite3.Connection:
+        opened.append(real(*arguments, **named))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", remembered)
+    with pytest.raises(StoreError):
+        connect(path)
+    [connection] = opened
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
 
 
 async def test_a_cut_off_database_is_refused(tmp_path: Path) -> None:

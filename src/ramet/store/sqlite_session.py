@@ -67,6 +67,7 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         raise StoreError(
             f"SQLite {sqlite3.sqlite_version} is too old: ramet needs {'.'.join(map(str, SQLITE_VERSION_MIN))}"
         )
+    connection = None
     try:
         connection = sqlite3.connect(
             path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
@@ -79,6 +80,8 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         if read_only:
             connection.execute("PRAGMA query_only = ON")
     except sqlite3.Error as error:
+        if connection is not None:
+            connection.close()
         raise store_error(error, path) from error
     return connection
 
