@@ -131,6 +131,25 @@ def test_a_ring_while_the_server_is_away_waits_for_nobody_and_goes_out_when_it_i
     assert list(ear.notifies(timeout=60.0, stop_after=1))
 
 
+def test_a_ring_whose_connection_is_lost_as_it_goes_out_is_sent_again(
+    make: Make, ear: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sender = make()
+    run, ended = Line.run, list[int]()
+
+    def end_once(line: Line, sql: str, seconds: float) -> Any:
+        if "NOTIFY" in sql and not ended:
+            ended.append(sender.pid)
+            terminate(sender.url, sender.pid)
+        return run(line, sql, seconds)
+
+    monkeypatch.setattr(Line, "run", end_once)
+    sender.bell.ring()
+    assert list(ear.notifies(timeout=60.0, stop_after=1))
+    assert len(ended) == 1
+    assert len(sender.opened) == 2
+
+
 def test_the_end_does_not_wait_for_a_server_that_is_away(make: Make) -> None:
     sender = make()
     sender.away = True

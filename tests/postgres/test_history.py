@@ -170,6 +170,38 @@ async def test_a_lineage_that_goes_on_keeps_its_parts_and_only_those(world: Worl
     assert pinned not in parts(postgres_url)
 
 
+async def test_parts_with_younger_tasks_stay(world: World, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_history, "PARTS_LOOKED_AT", 1)
+    world.clock.advance(10.0)
+    await finished(world, "young", 3 * SIZE)
+    [(first,)] = await world.store.read("SELECT MIN(seq) FROM ramet_tasks")
+    for _ in range(first // SIZE + 2):  # The first one has no tasks.
+        assert await world.store.prune(world.clock.now - 5.0) == 0
+    assert parts(postgres_url)[0] == first // SIZE
+    assert await world.store.read("SELECT COUNT(*) FROM ramet_tasks") == [(3 * SIZE,)]
+
+
+async def test_a_lineage_that_seems_younger_because_the_clock_was_set_back_keeps_its_part(
+    world: World, postgres_url: str
+) -> None:
+    world.clock.advance(10.0)
+    await finished(world, "a", 1)
+    world.clock.advance(-5.0)
+    for number in range(2 * SIZE):
+        await finished(world, f"b{number}", 1)
+    assert await world.store.read("SELECT seq / 10, COUNT(*) FROM ramet_tasks GROUP BY 1 ORDER BY 1 LIMIT 1") == [
+        (0, SIZE - 1)
+    ]
+    world.clock.advance(3.0)
+    await prune(world)
+    assert {row[0] for row in await world.store.read("SELECT tracking_id FROM ramet_tasks")} == {"a"}
+    assert parts(postgres_url)[:2] == [0, 2]
+    world.clock.advance(10.0)
+    await prune(world)
+    await world.store.prune(world.clock.now)
+    assert parts(postgres_url)[0] == 2
+
+
 async def test_a_part_that_somebody_reads_is_dropped_another_time(world: World, postgres_url: str) -> None:
     await finished(world, "old", 3 * SIZE)
     world.clock.advance(10.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from ramet.store.postgres_line import Line, LineLost
+from ramet.store.postgres_line import Line, LineLost, drain
 
 FOREVER = 600.0
 """Longer than any test may take: nothing here waits for it in vain."""
@@ -107,3 +108,16 @@ def test_a_kick_in_the_middle_of_a_statement_does_not_disturb_it(
 ) -> None:
     wire[0].send(b"1")
     assert line.run("SELECT 1", FOREVER) == [("1",)]
+
+
+def test_a_statement_that_does_not_fit_the_way_at_once_is_sent_piece_by_piece(line: Line) -> None:
+    with socket.socket(fileno=os.dup(line._backend.socket)) as same:
+        same.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)  # The least that the system gives.
+    assert line.run(f"/* {'x' * 4_000_000} */ SELECT 1", FOREVER) == [("1",)]
+
+
+def test_kicks_are_read_away_up_to_the_end_of_who_kicks(wire: tuple[socket.socket, socket.socket]) -> None:
+    wire[0].send(b"1" * 100)
+    wire[0].close()
+    drain(wire[1])
+    assert wire[1].recv(1) == b""

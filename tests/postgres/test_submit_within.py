@@ -18,6 +18,10 @@ from ramet.model.task import NewTask
 from ramet.store.base import ClaimRequest, NewLineage, Settlement
 from ramet.store.errors import StoreBusy
 from ramet.store.postgres import PostgresStore
+from ramet.store.postgres_history import Room
+from ramet.store.postgres_session import PostgresSession
+from ramet.store.postgres_wake import identity_of
+from ramet.store.postgres_within import Database, run_within
 from tests.invariants import violations
 from tests.postgres.servers import databases
 
@@ -112,6 +116,30 @@ def test_a_connection_to_another_database_is_refused_even_with_the_same_tables(c
             assert connection.execute("SELECT COUNT(*) FROM ramet_tasks").fetchone() == (0,)
     finally:
         databases().drop(other)
+
+
+def test_who_may_not_ask_which_server_it_is_may_submit_all_the_same(client: SyncClient, postgres_url: str) -> None:
+    name = f"asks_not_{postgres_url.rpartition('/')[2]}"
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {name}".encode())
+        admin.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {name}".encode())
+        admin.execute(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {name}".encode())
+        admin.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+        try:
+            with psycopg.connect(postgres_url) as connection:
+                connection.execute(f"SET ROLE {name}".encode())
+                client.submit("ship", connection=connection)
+            # Nor does it matter who opened the store.
+            admin.execute(f"SET ROLE {name}".encode())
+            here = Database("here", identity_of(admin))
+            with psycopg.connect(postgres_url) as connection:
+                room = Room(PostgresSession(connection, None))
+                assert run_within(connection, here, None, 0, lambda session: 7, room=room, opened=lambda: admin) == 7
+        finally:
+            admin.execute("RESET ROLE")
+            admin.execute(f"DROP OWNED BY {name}".encode())
+            admin.execute(f"DROP ROLE {name}".encode())
+    assert client.queue_size() == 1
 
 
 def test_a_transaction_that_failed_is_told_so(client: SyncClient, connection: Connection) -> None:

@@ -11,16 +11,19 @@ from typing import Any
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store import open_store
+from ramet.store import open_store, postgres_copies, versions
 from ramet.store.base import NewLineage
 from ramet.store.copies import backup, restore
 from ramet.store.epoch import FENCES_PER_EPOCH
-from ramet.store.errors import StoreError, StoreMissing
+from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
+from ramet.store.migrating import migrate
 from ramet.store.postgres import PostgresStore
-from ramet.store.server_databases import connect
+from ramet.store.postgres_session import Mode, PostgresSession
+from ramet.store.server_databases import connect, terminate_backends
 from ramet.store.sqlite import SqliteStore
 from tests.engine.waiting import until
 from tests.invariants import violations
+from tests.upgrade.plans import NEXT, NOW
 from tests.upgrade.recorded import make_postgres, make_sqlite, recorded, rows_of
 from tests.world import SettableClock, World, settlement
 
@@ -186,3 +189,115 @@ def test_what_is_no_backup_or_no_database_is_refused(folder: Path, postgres_url:
         restore(folder / "diary.db", postgres_url)
     with connect(postgres_url) as connection:
         assert connection.execute("SELECT to_regclass('ramet_tasks')").fetchone() == (None,)
+
+
+def test_no_table_has_to_fit_into_memory(folder: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_copies, "ROWS", 2)
+    make_postgres(postgres_url, recorded(1))
+    backup(postgres_url, folder / "few.db")
+    monkeypatch.undo()
+    backup(postgres_url, folder / "many.db")
+    assert held(folder / "few.db") == held(folder / "many.db")
+    assert len(held(folder / "few.db")["ramet_tasks"]) > 2
+
+
+def test_a_copy_that_another_program_made_begins_an_epoch_when_it_is_first_opened(postgres_url: str) -> None:
+    make_postgres(postgres_url, recorded(1))
+    bases = []
+    for statement in ("SELECT 1", "INSERT INTO ramet_counters (name, value) VALUES ('copied', 1)", "SELECT 1"):
+        with connect(postgres_url) as connection:
+            connection.execute(statement.encode())
+        store = PostgresStore(postgres_url, inline=True)
+        bases.append(store._fence_base)
+        store.close_now()
+    assert bases[0] == 0
+    assert bases[1] == bases[2] >= FENCES_PER_EPOCH
+    with connect(postgres_url) as connection:
+        assert connection.execute("SELECT MIN(fence) >= %s FROM ramet_live", (bases[1],)).fetchone() == (True,)
+
+
+def test_of_several_that_open_a_copy_at_once_one_begins_its_epoch(
+    ramet_postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connect(ramet_postgres_url) as connection:
+        connection.execute("INSERT INTO ramet_counters (name, value) VALUES ('copied', 1)")
+    begin, others = PostgresSession.begin, list[int]()
+
+    def begin_after_another(session: PostgresSession, mode: Mode, writer: int | None = None) -> None:
+        if mode == "alone" and not others:
+            others.append(0)
+            other = PostgresStore(ramet_postgres_url, inline=True)
+            others[0] = other._fence_base
+            other.close_now()
+        begin(session, mode, writer)
+
+    monkeypatch.setattr(PostgresSession, "begin", begin_after_another)
+    store = PostgresStore(ramet_postgres_url, inline=True)
+    store.close_now()
+    assert [store._fence_base] == others
+    assert others[0] >= FENCES_PER_EPOCH
+
+
+def test_an_older_backup_is_brought_to_this_version_and_stays_as_it_is(
+    copy: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = copy.read_bytes()
+    monkeypatch.setattr(versions, "PLAN", NEXT)
+    assert restore(copy, postgres_url).epoch > 0
+    assert copy.read_bytes() == before
+    with connect(postgres_url) as connection:
+        assert connection.execute("SELECT DISTINCT later FROM ramet_live").fetchall() == [(7,)]
+
+
+def test_a_server_of_another_version_is_not_copied(
+    folder: Path, ramet_postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as tomorrow:
+        tomorrow.setattr(versions, "PLAN", NEXT)
+        with pytest.raises(StoreError, match=rf"has schema {NOW}: run `ramet migrate` first"):
+            backup(ramet_postgres_url, folder / "copy.db")
+        migrate(ramet_postgres_url)
+    with pytest.raises(StoreError, match=rf"has schema {NOW + 1}: it is copied by the ramet that migrated it"):
+        backup(ramet_postgres_url, folder / "copy.db")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_backup_that_is_not_sound_is_refused(copy: Path, postgres_url: str) -> None:
+    with closing(sqlite3.connect(copy)) as connection:
+        [page] = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'ramet_live_claimable'").fetchone()
+        [size] = connection.execute("PRAGMA page_size").fetchone()
+    with copy.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+    with pytest.raises(StoreError, match="is not sound"):
+        restore(copy, postgres_url)
+
+
+def ended_at(monkeypatch: pytest.MonkeyPatch, url: str, words: str) -> None:
+    """Every session of the database ends when a statement that begins so comes."""
+    told = PostgresSession._told
+
+    def end(session: PostgresSession, when: str, sql: str) -> None:
+        if when == "before" and sql.startswith(words):
+            terminate_backends(url)
+        told(session, when, sql)
+
+    monkeypatch.setattr(PostgresSession, "_told", end)
+
+
+def test_a_server_that_goes_away_as_it_commits_may_have_what_was_restored(
+    copy: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PostgresStore(postgres_url, inline=True).close_now()
+    ended_at(monkeypatch, postgres_url, "COMMIT")
+    with pytest.raises(StoreUncertain, match="went away at the end: look with `ramet status` whether it is there"):
+        restore(copy, postgres_url)
+
+
+def test_a_server_that_goes_away_during_a_backup_leaves_no_file(
+    folder: Path, ramet_postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended_at(monkeypatch, ramet_postgres_url, "SELECT number FROM ramet_next_number")
+    with pytest.raises(StoreError, match="terminating connection due to administrator command"):
+        backup(ramet_postgres_url, folder / "copy.db")
+    assert list(folder.iterdir()) == []

@@ -58,7 +58,7 @@ class Line:
         try:
             self._backend.send_query(sql.encode())
             while self._backend.flush():
-                self._look(give_up_at)
+                self._look(give_up_at, selectors.EVENT_READ | selectors.EVENT_WRITE)
             results = []
             while (result := self._result(give_up_at)) is not None:
                 results.append(result)
@@ -77,10 +77,10 @@ class Line:
             self._look(give_up_at)
         return self._backend.get_result()
 
-    def _look(self, give_up_at: float) -> None:
+    def _look(self, give_up_at: float, events: int = selectors.EVENT_READ) -> None:
         if time.monotonic() >= give_up_at:
             raise LineLost("the server does not answer")
-        self._select(max(0.0, give_up_at - time.monotonic()))
+        self._select(max(0.0, give_up_at - time.monotonic()), events)
 
     def wait(self, seconds: float) -> None:
         """Until something is heard, somebody kicks, or the time is over; ``heard`` tells what came.
@@ -94,7 +94,8 @@ class Line:
             raise LineLost(str(error).strip()) from error
         self._take()
 
-    def _select(self, seconds: float) -> None:
+    def _select(self, seconds: float, events: int = selectors.EVENT_READ) -> None:
+        self._selector.modify(self._backend.socket, events, "server")
         for key, _ in self._selector.select(seconds):
             if key.data == "server":
                 self._backend.consume_input()

@@ -316,8 +316,7 @@ class PostgresSession:
             self._last(f"{_OFF}; SELECT 1")
 
     def plan_freely(self) -> None:
-        if not self.borrowed:
-            self._last(f"{_ON}; SELECT 1")
+        self._last(f"{_ON}; SELECT 1")
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -327,11 +326,8 @@ class PostgresSession:
         try:
             yield
         except Exception as error:
-            if self.connection.closed:
-                raise
-            if isinstance(error, psycopg.Error) and is_gone(error, self.connection):
-                raise
-            if is_race(error, self.taken) and not self.last_try:
+            gone = isinstance(error, psycopg.Error) and is_gone(error, self.connection)
+            if gone or self.connection.closed or (is_race(error, self.taken) and not self.last_try):
                 raise  # Of the whole transaction nothing is kept.
             self.connection.execute(f"ROLLBACK TO {name}; RELEASE {name}".encode(), prepare=False)
             self._slots = slots

@@ -79,9 +79,7 @@ class Link:
             except NoRoom:
                 continue
             except Raced as race:
-                tried += 1
-                if tried >= TRIES:
-                    raise StoreError(f"the database is too busy: {race.__cause__}") from race
+                tried += 1  # Whatever the last try meets is told as it is.
                 if not isinstance(race.__cause__, psycopg.errors.UniqueViolation):
                     self._pause()  # Who took a unique row has committed already.
             except Lost as lost:
