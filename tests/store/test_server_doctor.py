@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import psycopg
 import pytest
 
 from ramet.engine.doctor import doctor
-from ramet.store import open_store, postgres_doctor
+from ramet.store import open_store, postgres_doctor, versions
 from ramet.store.doctor import Finding
-from ramet.store.errors import StoreError, StoreMissing
+from ramet.store.errors import StoreError, StoreMissing, StoreUnreachable
+from ramet.store.postgres import PostgresStore
+from ramet.store.postgres_connect import open_connection
 from ramet.store.postgres_doctor import examine_server
-from ramet.store.server_databases import connect, database_of, quoted_name
-from ramet.testing.postgres import Cluster
+from ramet.store.server_databases import connect, database_of, quoted_name, value
+from ramet.store.session import Session
+from ramet.testing.postgres import Cluster, terminate_backends
 from tests.postgres.bouncer import Bouncer
+from tests.upgrade.plans import NEXT, NOW
 from tests.upgrade.recorded import make_postgres, recorded
 from tests.world import SettableClock, World
 
@@ -124,6 +131,47 @@ def test_no_database_of_ours_is_refused(postgres_url: str) -> None:
         doctor("mysql://u:p@h/d")
 
 
+def test_an_older_schema_is_told_and_its_rows_are_not_counted(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(url, "UPDATE ramet_lineages SET success = 7")
+    monkeypatch.setattr(versions, "PLAN", NEXT)
+    item = found(url)["schema"]
+    assert (item.severity, item.do) == ("warning", "run `ramet migrate`")
+    assert item.what == f"the schema is {NOW}, this ramet writes {NOW + 1}"
+    assert "counters" not in found(url)
+
+
+def test_a_server_that_goes_away_meanwhile_is_one_line(url: str) -> None:
+    def look(session: Session) -> Iterator[Finding]:
+        terminate_backends(url)
+        session.rows("SELECT 1")
+        yield from ()
+
+    with pytest.raises(StoreError, match="terminating connection due to administrator command"):
+        examine_server(url, [look])
+
+
+@pytest.mark.parametrize("why", ["no second connection", "it ends"])
+def test_where_notifications_cannot_be_tried_the_rest_is_looked_at(
+    url: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(url, "UPDATE ramet_lineages SET success = 7")
+    opened: list[psycopg.Connection[Any]] = []
+
+    def hindered(url: str) -> psycopg.Connection[Any]:
+        if opened and why == "no second connection":
+            raise StoreUnreachable("all of its connections are taken")
+        opened.append(open_connection(url))
+        if len(opened) > 1:
+            value(url, f"SELECT pg_terminate_backend({opened[1].info.backend_pid}, 60000)")
+        return opened[-1]
+
+    monkeypatch.setattr(postgres_doctor, "open_connection", hindered)
+    seen = found(url)
+    assert seen["wake-up"].severity == "note"
+    assert seen["wake-up"].what.startswith("notifications cannot be tried: ")
+    assert "counters" in seen
+
+
 @pytest.fixture
 def pooled(url: str, bouncer: Bouncer) -> str:
     return bouncer.through(url)
@@ -135,10 +183,16 @@ def test_behind_a_pooler_a_note_says_that_work_is_found_by_polling(pooled: str) 
     assert "found by polling" in item.what
 
 
-def test_a_standby_is_not_taken_for_the_server() -> None:
-    with Cluster() as cluster:
+def test_a_slot_that_nobody_reads_is_named_and_a_standby_is_not_taken_for_the_server() -> None:
+    with Cluster(settings={"wal_level": "logical"}) as cluster:
         url = cluster.create_database()
-        open_store(url).close_now()  # type: ignore[attr-defined]
+        PostgresStore(url, inline=True).close_now()
+        change(url, "SELECT pg_create_logical_replication_slot('gone', 'pgoutput')")
+        item = found(url)["horizon"]
+        assert item.what == "nobody reads the replication slot gone, and it keeps dead rows"
+        assert item.do.endswith("SELECT pg_drop_replication_slot('gone')")
+        change(url, item.do.rpartition(": ")[2])
+        assert "horizon" not in found(url)
         standby = cluster.standby()
         try:
             what = [item.what for item in examine_server(standby.url(database_of(url)), ())]

@@ -12,7 +12,7 @@ import psycopg
 from ramet.store import versions as known
 from ramet.store.address import shown
 from ramet.store.doctor import Finding
-from ramet.store.errors import StoreMissing
+from ramet.store.errors import StoreError, StoreMissing
 from ramet.store.path_doctor import recount_paths
 from ramet.store.postgres_connect import ahead_seconds, open_connection
 from ramet.store.postgres_errors import first_line, store_error
@@ -147,7 +147,7 @@ def _hearing(session: PostgresSession, url: str) -> Iterator[Finding]:
             other.execute(f"NOTIFY {channel}".encode())
             heard = _heard(session.connection)
             session.connection.execute(f"UNLISTEN {channel}".encode())
-    except psycopg.Error as error:
+    except (StoreError, psycopg.Error) as error:
         yield Finding("wake-up", "note", f"notifications cannot be tried: {first_line(error)}", "nothing: workers poll")
         return
     if not heard:

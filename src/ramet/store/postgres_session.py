@@ -72,9 +72,10 @@ def connect(url: str, *, timeout_seconds: int = 10) -> psycopg.Connection[Row]:
         connection.prepare_threshold = None
     else:
         connection.execute(f"SET {_PLANS.replace('; ', '; SET ')}".encode())
-    if connection.info.server_version < VERSION_MIN:
+    version = connection.info.server_version  # A closed connection tells nothing.
+    if version < VERSION_MIN:
         connection.close()
-        raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: ramet needs 15 or newer")
+        raise StoreError(f"PostgreSQL {version // 10_000} is too old: ramet needs 15 or newer")
     return connection
 
 
