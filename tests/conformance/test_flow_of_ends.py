@@ -9,7 +9,7 @@ import pytest
 from ramet.model import events as ev
 from ramet.model.limits import ENDING_SECONDS
 from ramet.model.resources import Policy
-from tests.world import World, settlement
+from tests.world import World, failing, settlement
 
 DAY = 86_400.0
 
@@ -83,3 +83,14 @@ async def test_a_retry_after_that_names_no_resource_means_the_tasks_own_if_it_ha
     assert [row.name for row in await world.store.resources()] == ([] if resource is None else ["mill"])
     assert [row.paused_until > 0 for row in await world.store.resources()] == ([] if resource is None else [True])
     await world.check()
+
+
+async def test_the_end_of_a_task_says_nothing_about_its_resource(world: World) -> None:
+    """Its ``on_end`` handler may not even have asked it."""
+    await world.store.limit_resource(Policy("host", breaker_failures=2), by="ann")
+    await ending(world, resource="host")
+    before = await world.store.resources("host")
+    claimed = await world.claim_one()
+    await world.settle(claimed, failing(claimed, error_class="transient"))
+    [after] = await world.store.resources("host")
+    assert [(after.failures, after.tokens)] == [(row.failures, row.tokens) for row in before]

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import pytest
 
+from ramet.model import events as ev
 from ramet.model.paths import PathRule, conflict
 from ramet.model.task import NewTask
 from ramet.store.base import ClaimRequest, NewLineage, Store
+from tests.world import World
 
 ELEMENTS = ("a", "b")
 QUEUES = ("default", "other")
@@ -78,3 +80,16 @@ def test_the_histories_have_what_they_are_to_show() -> None:
     early = Stood("early", ("a", "b"), "q", None, 0.5)
     assert not waits(late, me)
     assert held_back(me, [me, early, between, late]) == {"between", "late"}
+
+
+async def test_a_task_that_comes_after_one_that_is_held_back_is_held_back_too(world: World) -> None:
+    """That one gave its ticket up while it was away, so that it stands behind whoever came meanwhile."""
+    above, below = await world.submit(world.task(path=PathRule(("a",))), world.task(path=PathRule(("a", "x"))))
+    away = await world.claim_one()
+    await world.settle(away, ev.Snooze(away.standing.fence, 5_000.0))
+    await world.submit(world.task(path=PathRule(("a", "y"))), tracking_id="mine")
+    mine = await world.claim_one()
+    told = [await world.store.holds_back([mine.standing.seq], task_id) for task_id in (above, below)]
+    assert told == [
+        "its own path holds that one back", f"that one comes after task {above}, which its own path holds back"
+    ]  # fmt: skip

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from ramet.model import events as ev
+from ramet.store import persons
 from ramet.store.base import Claimed
 from ramet.store.errors import StoreError
+from ramet.store.session import Session
 from tests.world import World, checkpoint, failing
 
 ENDS: dict[str, Callable[[Claimed], ev.Event]] = {
@@ -214,3 +217,20 @@ async def test_the_error_that_ended_it_before_is_not_tried_again(world: World) -
     again = await world.claim_one()
     answer = await world.settle(again, failing(again, "odd", "unclassified"))
     assert (answer.state, answer.reason) == ("failed", f"repeated_error: as task {task_id}")
+
+
+async def test_of_two_who_revive_a_task_at_once_one_does(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one had read it before."""
+    [task_id] = await world.submit()
+    claimed = await world.claim_one()
+    await world.settle(claimed, failing(claimed))
+    seen: list[tuple[Any, Any]] = []
+    read = persons.ended_standing
+
+    def early(session: Session, seq: int) -> tuple[Any, Any]:
+        seen.append(read(session, seq) if not seen else seen[0])
+        return seen[-1]
+
+    monkeypatch.setattr(persons, "ended_standing", early)
+    assert [await world.store.revive([task_id], by="ann") for _ in range(2)] == [[task_id], []]
+    assert len(await world.claim(5)) == 1

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ramet import App, Context
 from ramet.engine.registry import Registry
 from ramet.engine.scheduler import tick
 from ramet.engine.schedules import Declared, Schedules, declared, lineage_of_slot
@@ -326,3 +327,20 @@ async def test_a_plan_is_dropped_when_the_schedule_changed_since_it_was_read(
         await world.run_all()
     assert await world.store.take_slots([old]) == []
     assert (await schedules.all())[0].next_at == START + 1_200
+
+
+async def test_what_another_lineage_does_already_is_told_and_not_run(world: World) -> None:
+    app = App()
+
+    @app.task("page", unique="global")
+    async def page(ctx: Context) -> None: ...
+
+    schedules = Schedules(app.registry, world.store, Limits())
+    await schedules.add("page", key="front", every_seconds=300.0)
+    await world.submit(world.task("front", unique_seconds=3_600.0, id="there"), tracking_id="elsewhere")
+    with pytest.raises(StoreError, match="schedule 'page' could not be run: elsewhere: there"):
+        await schedules.run("page", by="ada")
+    world.clock.advance(300.0)
+    await look(world)
+    assert await outcomes(world) == [(300, "skipped", 1, "elsewhere: there")]
+    assert await runs(world) == ["elsewhere"]

@@ -143,3 +143,18 @@ async def test_what_a_savepoint_undoes_is_not_counted(world: World) -> None:
     assert (await world.store.settle([broken]))[0].state == "pending"
     [ever] = (await world.store.tallies()).rows
     assert (ever.created, ever.attempts["success"], ever.attempts["error"]) == (1, 0, 1)
+
+
+async def test_reasons_that_others_told_apart_before_are_counted_too(backend: Backend) -> None:
+    """A process that has seen none of them learns of all at its first."""
+    clock = SettableClock()
+    first, second = (World(backend.open(clock=clock, inline=True), clock) for _ in range(2))
+    await first.submit(*(first.task() for _ in range(WORDS_MAX + 5)))
+    for world, many in ((first, WORDS_MAX + 3), (second, 2)):
+        for number, claimed in enumerate(await world.claim(many)):
+            await world.settle(claimed, ev.Skip(claimed.standing.fence, f"{world is first}{number}"))
+    counts = {r.reason: r.count for r in (await first.store.tallies()).reasons}
+    assert (len(counts), counts[OTHER]) == (WORDS_MAX + 1, 5)
+    for world in (first, second):
+        await world.check()
+        await world.store.close()

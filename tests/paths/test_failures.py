@@ -237,3 +237,48 @@ async def test_many_are_skipped_and_revived_in_batches(desk: Desk, looks: int, m
         await desk.revive("parent")
         await desk.rest()
         assert await desk.order() == [["parent"], names]
+
+
+async def test_a_task_that_ends_already_is_not_skipped(desk: Desk) -> None:
+    """Its ``on_end`` handler is still to come, after the one above."""
+    await desk.submit(on("below", "d", "a", on_end=1))
+    await desk.start()
+    await desk.snooze("below", 5_000.0)
+    await desk.submit(on("first", "d"))
+    assert await desk.start() == ["first"]
+    await desk.cancel("below")
+    await desk.rest()
+    assert await desk.start() == []
+    await desk.fail("first")
+    await desk.rest()
+    assert await desk.start() == ["below"]
+    assert (await desk.told("below", ev.Complete(desk.fence("below")))).state == "cancelled"
+    assert await desk.told_of("below") == ("cancelled", "cancelled by ada")
+
+
+async def test_who_comes_after_a_task_without_a_ticket_goes_on_when_that_one_is_excluded(desk: Desk) -> None:
+    await desk.submit(on("first", "d"), on("a", "d", "a"), on("b", "d", "b"), on("again", "d", "a"))
+    await desk.start()
+    await desk.snooze("first", 5_000.0)
+    await desk.rest()
+    assert await desk.start() == []
+    assert await desk.store.exclude(["first"], by="ada") == ["first"]
+    await desk.rest()
+    assert await desk.order() == [["a", "b"], ["again"]]
+    assert await desk.rows("ramet_path_waves") == 0
+
+
+@pytest.mark.parametrize("taken", [False, True])
+async def test_a_revive_brings_a_unique_task_back_unless_another_has_its_key(desk: Desk, *, taken: bool) -> None:
+    await desk.submit(on("first", "d"), on("below", "d", "a", unique_seconds=100.0))
+    await desk.start()
+    await desk.fail("first")
+    await desk.rest()
+    assert await desk.told_of("below") == SKIPPED
+    desk.world.clock.advance(200.0)
+    if taken:
+        await desk.submit(on("below", "x", unique_seconds=100.0)._replace(id="other"))
+    await desk.revive("first")
+    await desk.rest()
+    assert await desk.order() == ([["first", "other"]] if taken else [["first"], ["below"]])
+    assert (await desk.told_of("below"))[0] == ("skipped" if taken else "success")

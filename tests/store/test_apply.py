@@ -127,3 +127,15 @@ def test_a_transition_that_names_its_fields_changes_no_other(transition: Transit
         touched = {name for name in Standing._fields if getattr(before, name) != getattr(change.after, name)}
         assert touched
         assert touched <= set(transition.fields)
+
+
+async def test_excluding_what_was_revived_meanwhile_changes_nothing(place: Place) -> None:
+    [task_id] = await place.world.submit()
+    claimed = await place.world.claim_one()
+    await place.world.settle(claimed, failing(claimed))
+    ended = claimed.standing._replace(state="failed", lease_until=0.0, worker=None)
+    change = decided(ended, ev.Exclude("ann"), place.world.clock.now)
+    await place.store.revive([task_id], by="bob")
+    before = await place.rows()
+    assert (await place.apply(change)).lost == {claimed.standing.seq}
+    assert await place.rows() == before
