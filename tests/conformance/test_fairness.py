@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ramet.model import events as ev
+from ramet.model.ordering import BY_DUE
 from ramet.model.task import NewTask
 from ramet.store.base import NewLineage
 from tests.world import World, settlement
@@ -148,3 +149,14 @@ async def test_kinds_with_different_pasts_share_a_worker(world: World) -> None:
     await backlog(world, "images", 100, kind="image")
     kinds = [claimed.standing.kind for claimed in await world.claim(20)]
     assert min(kinds.count("page"), kinds.count("image")) >= 8
+
+
+async def test_a_pulled_task_that_begins_anew_keeps_its_turn(world: World) -> None:
+    """Its rank says how long it waits already; the others queue again behind those who wait."""
+    await world.submit(world.task("pulled", breadth=BY_DUE, id="pulled"), world.task("other", "image", id="other"))
+    turns = "SELECT l.turn FROM ramet_live l JOIN ramet_tasks t ON t.seq = l.seq ORDER BY t.id"
+    [[other], [pulled]] = await world.store.read(turns)
+    for claimed in await world.claim(2, pulled=True):
+        await world.settle(claimed, ev.Continue(claimed.standing.fence, progressed=True))
+    assert await world.store.read(turns) == [(other + 1,), (pulled,)]
+    assert {claimed.id for claimed in await world.claim(2, pulled=True)} == {"pulled", "other"}

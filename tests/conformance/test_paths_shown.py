@@ -234,3 +234,16 @@ async def test_random_lines_are_shown_as_they_are(world: World, seed: int) -> No
         await world.sweep()
         world.clock.advance(3.0)
         await compare(world, rng)
+
+
+async def test_the_end_of_a_chain_of_those_without_tickets_is_told_too(world: World) -> None:
+    parent, child, grandchild = await world.submit(*(world.task(path=on(*"pcd"[:depth])) for depth in (1, 2, 3)))
+    await world.settle(await world.claim_one(), ev.Snooze(1, 5_000.0))
+    behind = "UPDATE ramet_paths SET behind = (SELECT seq FROM ramet_tasks WHERE id = '{}') WHERE seq = {}"
+    [(seq,)] = await world.store.read("SELECT seq FROM ramet_tasks WHERE id = ?", (grandchild,))
+    await world.store.ensure_tables([behind.format(child, seq)])
+    chain = await world.store.blocked_by(grandchild, limit=1)
+    assert chain is not None
+    assert chain.end is not None
+    assert (ids(chain.steps), chain.end.task_id, chain.steps[0].waits_for) == ([child], parent, parent)
+    await world.store.ensure_tables([behind.format(parent, seq)])

@@ -73,8 +73,9 @@ async def test_what_comes_to_wait_below_the_floor_is_found_by_the_next_look(worl
 async def test_a_higher_priority_goes_first_from_the_floor_too(world: World) -> None:
     await world.submit(world.task("urgent", priority=5), tracking_id="urgent")
     await engaged(world)
-    await world.submit(world.task("urgent too", priority=5), tracking_id="urgent too")
-    assert [claimed.key for claimed in await world.claim(2)] == ["urgent too", "key3"]
+    await world.submit(*(world.task(f"urgent too {n}", priority=5) for n in range(2)), tracking_id="urgent too")
+    assert [claimed.key for claimed in await world.claim(1)] == ["urgent too 0"]
+    assert [claimed.key for claimed in await world.claim(2)] == ["urgent too 1", "key3"]
 
 
 async def test_a_process_that_starts_at_an_empty_queue_finds_what_comes(world: World) -> None:

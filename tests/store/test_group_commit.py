@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ramet.model.task import NewTask
+from ramet.store import group_commit
 from ramet.store.base import NewLineage, Write
 from ramet.store.errors import StoreBusy, StoreError
 from ramet.store.session import Session
@@ -79,6 +80,15 @@ async def test_verbs_that_wait_together_share_a_commit(store: SqliteStore, gate:
     await behind(store, gate, *(store.submit([lineage(n)]) for n in range(50)))
     assert gate.commits <= 5
     assert len(await store.lineages(limit=1_000)) == 50
+
+
+async def test_what_waits_is_left_to_the_next_commit_once_gathering_took_its_time(
+    store: SqliteStore, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_commit, "GATHER_SECONDS_MAX", 0.0)
+    await behind(store, gate, *(store.submit([lineage(n)]) for n in range(5)))
+    assert gate.commits == 6
+    assert len(await store.lineages()) == 5
 
 
 async def test_a_lone_verb_is_committed_at_once(store: SqliteStore, gate: Gate) -> None:

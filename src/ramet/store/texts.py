@@ -7,7 +7,6 @@ handler asked for it: one task must not spoil the settlements of the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
 
@@ -50,6 +49,3 @@ def _check(name: str, value: object) -> None:
     elif isinstance(value, list | tuple | set | frozenset):
         for inner in value:
             _check(name, inner)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            _check(field.name, getattr(value, field.name))
