@@ -10,6 +10,7 @@ import pytest
 from ramet.model import events as ev
 from ramet.store import persons
 from ramet.store.base import Claimed
+from ramet.store.ended import ended_standing
 from ramet.store.errors import StoreError
 from ramet.store.session import Session
 from tests.world import World, checkpoint, failing
@@ -225,10 +226,9 @@ async def test_of_two_who_revive_a_task_at_once_one_does(world: World, monkeypat
     claimed = await world.claim_one()
     await world.settle(claimed, failing(claimed))
     seen: list[tuple[Any, Any]] = []
-    read = persons.ended_standing
 
     def early(session: Session, seq: int) -> tuple[Any, Any]:
-        seen.append(read(session, seq) if not seen else seen[0])
+        seen.append(ended_standing(session, seq) if not seen else seen[0])
         return seen[-1]
 
     monkeypatch.setattr(persons, "ended_standing", early)
