@@ -1,5 +1,6 @@
 """Every number of DESIGN §8 and of its presets, and what a limit may be."""
 
+import runpy
 from dataclasses import asdict, fields, replace
 from typing import Any
 
@@ -62,6 +63,16 @@ AGGRESSIVE_NUMBERS = BALANCED_NUMBERS | {
 }
 
 
+def test_the_presets_are_worked_out_from_the_balanced_one() -> None:
+    """As the module does when it is imported, which is before any test."""
+    worked_out = runpy.run_path(model.__file__, run_name=model.__name__)["PRESETS"]
+    assert {name: asdict(preset) for name, preset in worked_out.items()} == {
+        "conservative": CONSERVATIVE_NUMBERS,
+        "balanced": BALANCED_NUMBERS | {"max_cost": 100 * DOLLAR},
+        "aggressive": AGGRESSIVE_NUMBERS,
+    }
+
+
 @pytest.mark.parametrize(
     ("preset", "numbers"),
     [(CONSERVATIVE, CONSERVATIVE_NUMBERS), (BALANCED, BALANCED_NUMBERS), (AGGRESSIVE, AGGRESSIVE_NUMBERS)],
@@ -106,19 +117,19 @@ def test_the_engines_own_constants_are_those_of_the_design() -> None:
 @pytest.mark.parametrize("name", [item.name for item in fields(Limits)])
 @pytest.mark.parametrize("value", [-1, float("nan")])
 def test_no_limit_is_negative_or_not_a_number(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"limit {name} is .*: give a number of at least 0"):
+    with pytest.raises(ValueError, match=f"^limit {name} is {value}: give a number of at least 0$"):
         Limits(**{name: value})
 
 
 def test_a_task_runs_at_least_once() -> None:
-    with pytest.raises(ValueError, match="at least 1, the first run counts"):
+    with pytest.raises(ValueError, match="^limit max_attempts is 0: give at least 1, the first run counts$"):
         Limits(max_attempts=0)
     assert Limits(max_attempts=1).max_attempts == 1
 
 
 def test_unlimited_attempts_need_a_task_deadline() -> None:
     assert Limits(max_attempts=None).task_seconds == 7_200.0
-    with pytest.raises(ValueError, match="task_seconds"):
+    with pytest.raises(ValueError, match="^max_attempts=None needs a task deadline: give task_seconds$"):
         Limits(max_attempts=None, task_seconds=None)
 
 
@@ -155,7 +166,7 @@ def test_lowering_never_raises_anything(mine: Limits, theirs: Limits) -> None:
 
 
 def test_a_soft_ceiling_is_at_most_the_hard_one_and_sinks_with_it() -> None:
-    with pytest.raises(ValueError, match="limit soft_cost is 6: give at most max_cost, which is 5"):
+    with pytest.raises(ValueError, match="^limit soft_cost is 6: give at most max_cost, which is 5$"):
         Limits(soft_cost=6, max_cost=5)
     assert Limits(soft_cost=5, max_cost=5).soft_cost == 5
     assert Limits(soft_cost=6).lowered(Limits(max_cost=5)) == Limits(soft_cost=5, max_cost=5)

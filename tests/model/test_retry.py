@@ -1,6 +1,7 @@
 """Which errors are tried again, when, and which are the same error (DESIGN §6)."""
 
 import json
+import hashlib
 import re
 from types import SimpleNamespace
 
@@ -196,6 +197,12 @@ def test_a_fingerprint_is_16_hexadecimal_digits_of_any_text(error_type: str, mes
     assert fingerprint(error_type, message) == fingerprint(error_type, message)
 
 
+def test_a_fingerprint_is_the_same_in_every_version() -> None:
+    """Attempts that an earlier version stored are compared with it."""
+    expected = hashlib.sha256(b"Bad:page <n> of <url> \xc3\xa9").hexdigest()[:16]
+    assert fingerprint("Bad", " page  5\nof\thttps://example.org/x \xe9") == expected
+
+
 def test_lone_surrogates_have_a_fingerprint() -> None:
     assert fingerprint("Bad", "\ud800") != fingerprint("Bad", "\udfff")
 
@@ -243,3 +250,8 @@ def test_jitter_spreads_over_the_whole_delay(retry_count: int, jitter: float) ->
 
 def test_the_cap_can_be_lower() -> None:
     assert backoff_seconds(10, 0.5, seconds_max=60.0) == 30.0
+
+
+def test_a_delay_doubles_no_further_than_a_century() -> None:
+    """Beyond it no power has to be worked out, however often something is tried."""
+    assert [backoff_seconds(count, 1.0, seconds_max=1e12) for count in (31, 32, 33, 10**9)] == [2.0**31, *[2.0**32] * 3]

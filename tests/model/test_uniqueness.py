@@ -40,6 +40,9 @@ ENDS: dict[str, tuple[Standing, ev.Event, float | None]] = {
     "the task's deadline at the end of an attempt": (unique(**LATE), error(), None),
     "the task's deadline at a snooze": (unique(**LATE), ev.Snooze(FENCE, 5.0), None),
     "the lineage's deadline": (unique(), ev.LineageEnded("failed", "lineage_deadline"), None),
+    "the lineage's end for any other reason": (unique(), ev.LineageEnded("failed", "guard: too deep"), None),
+    "more was spent than is allowed": (unique(), ev.OverCeiling("$2 of $1 are spent"), None),
+    "no reason is told": (unique("pending", bound_to="s"), ev.SettledBy("s", FENCE, "failed", reason=None), DAY),
     "the lineage's cancel": (unique(), ev.LineageEnded("cancelled", "cancelled by ann"), None),
     "after the on_end handler of a deadline": (
         unique(ending="failed", ending_reason="task_deadline"),
@@ -71,3 +74,8 @@ def test_a_skip_by_the_engine_frees_the_key() -> None:
 def test_a_failure_that_names_the_cost_budget_is_an_end_by_a_limit() -> None:
     assert held_seconds(changed(unique(), ev.Fail(FENCE, "cost: nothing is left"))) is None
     assert held_seconds(changed(unique(), ev.Fail(FENCE, "costly page"))) == DAY
+
+
+def test_a_task_that_is_not_unique_holds_no_key() -> None:
+    with pytest.raises(AssertionError, match="^only unique tasks hold a key$"):
+        held_seconds(changed(standing(), ev.Complete(FENCE)))
