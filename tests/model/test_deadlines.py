@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from ramet.model import events as ev
-from ramet.model.deadlines import by_its_lineage, fails_by_time, is_judged, not_after_deadline, told_of_lineage
+from ramet.model.deadlines import (
+    TOLERANCE_SECONDS,
+    by_its_lineage,
+    fails_by_time,
+    is_judged,
+    not_after_deadline,
+    told_of_lineage,
+)
 from ramet.model.transitions import CANCEL, LINEAGE_ENDED, TASK_DEADLINE
 from tests.model.samples import NOW, changed, standing
 
@@ -59,7 +66,13 @@ def test_a_poll_is_claimed_once_more_at_its_deadline(changes: dict[str, Any], at
 
 @pytest.mark.parametrize(
     ("deadline_at", "lineage_at", "cut"),
-    [(NOW, NOW, True), (NOW - 0.0005, NOW, True), (NOW - 0.01, NOW, False), (NOW, NOW - 1.0, True)],
+    [
+        (NOW, NOW, True),
+        (NOW - 0.0005, NOW, True),
+        (NOW - TOLERANCE_SECONDS, NOW, True),
+        (NOW - 0.01, NOW, False),
+        (NOW, NOW - 1.0, True),
+    ],
 )
 def test_a_deadline_that_is_the_lineages_was_cut_by_it(deadline_at: float, lineage_at: float, cut: bool) -> None:
     end = changed(standing("pending", deadline_at=deadline_at), ev.DeadlinePassed(), NOW)

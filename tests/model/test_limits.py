@@ -122,14 +122,14 @@ def test_no_limit_is_negative_or_not_a_number(name: str, value: Any) -> None:
 
 
 def test_a_task_runs_at_least_once() -> None:
-    with pytest.raises(ValueError, match="^limit max_attempts is 0: give at least 1, the first run counts$"):
+    with pytest.raises(ValueError, match=r"^limit max_attempts is 0: give at least 1, the first run counts$"):
         Limits(max_attempts=0)
     assert Limits(max_attempts=1).max_attempts == 1
 
 
 def test_unlimited_attempts_need_a_task_deadline() -> None:
     assert Limits(max_attempts=None).task_seconds == 7_200.0
-    with pytest.raises(ValueError, match="^max_attempts=None needs a task deadline: give task_seconds$"):
+    with pytest.raises(ValueError, match=r"^max_attempts=None needs a task deadline: give task_seconds$"):
         Limits(max_attempts=None, task_seconds=None)
 
 
@@ -166,7 +166,7 @@ def test_lowering_never_raises_anything(mine: Limits, theirs: Limits) -> None:
 
 
 def test_a_soft_ceiling_is_at_most_the_hard_one_and_sinks_with_it() -> None:
-    with pytest.raises(ValueError, match="^limit soft_cost is 6: give at most max_cost, which is 5$"):
+    with pytest.raises(ValueError, match=r"^limit soft_cost is 6: give at most max_cost, which is 5$"):
         Limits(soft_cost=6, max_cost=5)
     assert Limits(soft_cost=5, max_cost=5).soft_cost == 5
     assert Limits(soft_cost=6).lowered(Limits(max_cost=5)) == Limits(soft_cost=5, max_cost=5)

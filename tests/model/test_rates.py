@@ -39,6 +39,21 @@ def test_so_many_seconds_bring_so_many_units(full: float, part: float | None, si
     assert rate.gained(NOW + since, NOW + since + seconds) == pytest.approx(units, rel=1e-3, abs=full * 1e-6)
 
 
+def test_at_the_edges_of_its_recovery_a_rate_gains_exactly_what_it_should() -> None:
+    """Units a second: 300 at the cut, 2 more every second, 600 after 150 s, in which 67,500 were gained."""
+    rate = Rate(600.0, 5.0, 300.0, NOW)
+    for seconds, units in {0.0: 0.0, 1.0: 301.0, 2.0: 604.0, 150.0: 67_500.0, 151.0: 68_100.0}.items():
+        assert rate.gained(NOW, NOW + seconds) == units
+        assert rate.gained(NOW - 1.0, NOW + seconds) == units + 300.0
+        assert rate.seconds_for(units, NOW) == seconds
+        assert rate.seconds_for(units + 300.0, NOW - 1.0) == seconds + 1.0
+
+
+def test_nothing_takes_no_time_and_a_rate_that_no_refusal_left_lower_is_as_exact_as_one_without() -> None:
+    assert [Rate(7.0, 5.0, cut, NOW).seconds_for(0.0, NOW + 33.3) for cut in (None, 0.7, 7.0)] == [0.0, 0.0, 0.0]
+    assert Rate(7.0, 5.0, 7.0, NOW).seconds_for(0.3, NOW + 20.3) == 0.3 / 7.0
+
+
 def test_a_refusal_halves_the_rate_and_time_brings_it_back_evenly() -> None:
     policy = Policy("api", rate_per_second=8.0)
     rate = rate_of(cut(API, policy, NOW), policy)

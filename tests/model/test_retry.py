@@ -1,7 +1,7 @@
 """Which errors are tried again, when, and which are the same error (DESIGN §6)."""
 
-import json
 import hashlib
+import json
 import re
 from types import SimpleNamespace
 

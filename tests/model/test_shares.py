@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ramet.model.rates import TOLERANCE_SECONDS
 from ramet.model.resources import Policy, Resource, cut, paused
-from ramet.model.shares import GRACE_SECONDS, OFF_SECONDS, Bucket, Share, look, refused, took
+from ramet.model.shares import GRACE_SECONDS, KEEP_SECONDS, OFF_SECONDS, Bucket, Look, Share, look, refused, took
 
 NOW = 1_000_000.0
 
@@ -178,10 +178,34 @@ def test_who_never_comes_back_costs_the_others_its_grace_at_most() -> None:
 def test_nobody_gets_anything_for_the_time_in_which_it_did_not_ask() -> None:
     shares = {"A": Share("A", 500.0, 1.0, NOW, NOW + 100.0), "B": Share("B", 3.0, 0.0, NOW, NOW + 60.0)}
     bucket = Bucket(Resource("a", tokens=0.0, refilled_at=NOW), rate(1.0), shares)
-    for lineage, later, taken in (("B", 10.0, 500.0), ("C", 0.0, 500.0), ("B", 1.0, 495.0)):
+    asked = [("B", 10.0, 500.0), ("C", 0.0, 500.0), ("B", 1.0, 495.0), ("B", GRACE_SECONDS, 495.0), ("B", 5.1, 500.0)]
+    for lineage, later, taken in asked:
         told = look(bucket, lineage, 1.0, NOW + later)
         assert refused(bucket, lineage, 1.0, NOW + later, told).shares[lineage].taken == taken
 
 
 def test_what_a_clock_says_that_was_set_back_keeps_nothing_for_anybody() -> None:
     assert not Share("A", 0.0, 1.0, NOW + 3_600.0, NOW + 3_700.0).waits(NOW)
+
+
+def test_what_was_taken_and_wanted_is_remembered_for_so_long_and_only_where_somebody_was_refused() -> None:
+    bucket = Bucket(Resource("a", tokens=5.0, refilled_at=NOW), rate(1.0, 5.0), {})
+    assert took(bucket, "A", 2.0, NOW) == bucket._replace(resource=Resource("a", tokens=3.0, refilled_at=NOW))
+    told = look(bucket, "A", 5.0, NOW + 0.0)
+    assert (told.seconds, told.queued) == (0.0, False)
+    empty = bucket._replace(resource=Resource("a", tokens=0.0, refilled_at=NOW))
+    told = look(empty, "A", 2.0, NOW)
+    assert (told.seconds, told.queued) == (2.0, True)
+    waiting = refused(empty, "A", 2.0, NOW, told)
+    assert waiting.shares == {"A": Share("A", 0.0, 2.0, NOW, NOW + 2.0 + GRACE_SECONDS + KEEP_SECONDS)}
+    given = took(waiting, "A", 2.0, NOW + 2.0)
+    assert given.shares == {"A": Share("A", 2.0, 0.0, NOW + 2.0, NOW + 2.0 + KEEP_SECONDS)}
+    held = refused(waiting, "A", 1.0, NOW + 1.0, Look(9.0, False))
+    assert held.shares == {"A": Share("A", 0.0, 0.0, NOW + 1.0, NOW + 1.0 + KEEP_SECONDS)}
+    assert refused(empty, "A", 1.0, NOW, Look(9.0, False)) == empty
+
+
+def test_who_wants_no_more_than_there_is_has_room_whatever_the_clock_says() -> None:
+    bucket = Bucket(Resource("a", tokens=1.0, refilled_at=NOW + 10.0), rate(1.0, 5.0), {})
+    assert look(bucket, "A", 1.0, NOW) == Look(0.0, False)
+    assert look(bucket, "A", 2.0, NOW) == Look(11.0, True)

@@ -69,8 +69,10 @@ def test_the_sum_of_spans_reaches_from_the_first_to_the_last() -> None:
     rows = tuple(tally_of(kind, at, 60.0, ones) for kind in ("image", "page") for at in (60.0, 180.0))
     total = Tallies(rows, ()).total()
     assert (total.kind, total.at, total.seconds, total.created) == ("", 60.0, 180.0, 4)
-    assert Tallies(rows, ()).total("page").created == 2
-    assert Tallies((), ()).total().created == 0
+    more = (*rows, tally_of("page", 240.0, 60.0, [5] * len(COLUMNS)))
+    assert Tallies(more, ()).total("page") == tally_of("page", 60.0, 240.0, [7] * len(COLUMNS))
+    assert Tallies(more, ()).total("image") == tally_of("image", 60.0, 180.0, [2] * len(COLUMNS))
+    assert Tallies((), ()).total() == tally_of("", 0.0, 0.0, ZERO)
 
 
 @pytest.mark.parametrize(
@@ -101,3 +103,17 @@ def test_a_revived_task_lives_again() -> None:
 
 def test_the_transactions_of_a_verb_are_the_sum_of_its_buckets() -> None:
     assert CommitTimes("claim", (1, 0, 4), 0.5).commits == 5
+
+
+def test_what_is_counted_is_added_to_what_was_counted_before() -> None:
+    once, twice = [*ZERO], [*ZERO]
+    for numbers, times in ((once, 5), (twice, 2), (twice, 3)):
+        count_created(numbers, 1, times)
+        count_revived(numbers, times)
+        count_ended(numbers, "success", 1, times)
+        count_attempt(numbers, "success", 1, times, waited_seconds=2.0, ran_seconds=3.0)
+    assert once == twice
+    tally = tally_of("page", 0.0, 0.0, once)
+    assert (tally.created, tally.revived, tally.ended["success"], tally.attempts["success"]) == (5, 5, 5, 5)
+    assert (tally.depths[1], tally.chains[1], tally.retried["success"][1]) == (5, 5, 5)
+    assert (tally.waited.seconds, tally.ran.seconds) == (10.0, 15.0)

@@ -90,7 +90,7 @@ def test_a_name_has_something_in_it_and_fits_an_index_entry() -> None:
     assert check_name("kind", longest) == longest
     for name, message in {
         "": "kind is empty: give a name",
-        longest + "x": f"kind {ascii('é' * 57 + '...')} has 256 bytes: give at most 255",
+        longest + "x": f"kind {'é' * 57 + '...'!a} has 256 bytes: give at most 255",
         "a\0": "kind 'a\\x00' holds a NUL or half a character (a lone surrogate): leave that out",
     }.items():
         with pytest.raises(InvalidText) as caught:

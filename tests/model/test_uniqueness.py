@@ -77,5 +77,5 @@ def test_a_failure_that_names_the_cost_budget_is_an_end_by_a_limit() -> None:
 
 
 def test_a_task_that_is_not_unique_holds_no_key() -> None:
-    with pytest.raises(AssertionError, match="^only unique tasks hold a key$"):
+    with pytest.raises(AssertionError, match=r"^only unique tasks hold a key$"):
         held_seconds(changed(standing(), ev.Complete(FENCE)))
