@@ -12,6 +12,7 @@ from ramet.engine.declared_settings import DeclaredSettings, UnknownSetting
 from ramet.engine.setting import LIMITS_PREFIX, SETTINGS
 from ramet.engine.settings import LiveSettings, Tuning, in_force, preset_changes
 from ramet.model.limits import BALANCED
+from tests.engine.stand_ins import Held
 from tests.engine.waiting import until, working
 
 
@@ -109,6 +110,30 @@ def test_a_worker_heeds_what_its_maker_gave_and_else_the_settings() -> None:
     assert (tuning.lease_seconds(), tuning.heartbeat_seconds(), tuning.sweep_seconds()) == (30.0, 10.0, 9.0)
     assert (given.lease_seconds(), given.heartbeat_seconds(), given.sweep_seconds()) == (60.0, 20.0, 1.0)
     assert tuning.retention_days() is None
+
+
+async def test_a_lease_made_shorter_while_workers_run_loses_no_claim(app: App, client: Client) -> None:
+    held = Held(app)
+    async with working(app, client):  # Its next heartbeat is due after half a minute.
+        await client.settings.set("worker.lease_seconds", 3.0)
+        await client.settings.refresh(0.0)
+        submitted = await client.submit("held", 1)
+        await until(lambda: held.running, "it runs")
+        claimed = await client.get(submitted.id)
+        assert claimed is not None
+        assert claimed.lease_until is not None
+        first = claimed.lease_until
+
+        async def later() -> bool:
+            found = await client.get(submitted.id)
+            return found is not None and (found.lease_until or 0.0) > first
+
+        await until(later, "its lease was extended, or it was claimed again")
+        held.go_on.set()
+        assert await client.result(submitted.id, timeout_seconds=60) == 1
+    ended = await client.get(submitted.id)
+    assert ended is not None
+    assert ended.fence == 1, "claimed once"
 
 
 async def test_a_change_is_recorded_with_who_why_and_what_was(client: Client) -> None:

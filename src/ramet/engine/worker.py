@@ -100,8 +100,8 @@ class Worker:
         """Held while the database claims or settles for this worker."""
         self._refusals, self._reach = RefusalLog(self._clock), Reach(self._clock)
         self._calls = Calls(self._store, self._claims, self._clock, self._reach)
-        self._hurry = asyncio.Event()
-        """Set when a task was ended from outside: heartbeats at once."""
+        self._hurry, self._lease_seconds = asyncio.Event(), self._tuning.lease_seconds()
+        """Hurry asks for heartbeats at once: a task was ended from outside, or leases are shorter than the last was."""
         self._broken: RuntimeError | None = None
         self.settled = 0
         """Tasks that this worker has settled so far."""
@@ -245,6 +245,9 @@ class Worker:
         # The lease counts from before the request was sent (DESIGN §10).
         sent_at = self._clock.monotonic()
         lease_seconds = self._tuning.lease_seconds()
+        if lease_seconds < self._lease_seconds:
+            self._hurry.set()  # The next heartbeat was planned for longer leases: it could come too late for these.
+        self._lease_seconds = lease_seconds
         request = ClaimRequest(self.name, self._queues, kinds, wanted, lease_seconds)
         async with self._asking:
             works = [work_of(item) for item in await self._store.claim(request)]
