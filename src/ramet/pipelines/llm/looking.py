@@ -47,7 +47,10 @@ def status(job: str | None, database: str, as_json: bool) -> None:
         out.print(terminal.show_status(now))
         if slots:
             depths = " ".join("-" if one["chain_depth"] is None else str(one["chain_depth"]) for one in slots)
-            out.print(f"\nlast slots of the poller, the newest first, by chain depth: {depths}", style="dim")
+            out.print(
+                f"\nthe last cycles of the poller, the newest first, by how often each went on at once: {depths}",
+                style="dim",
+            )
         if not now.over:
             _tell_idle(client, served=served)
 

@@ -70,6 +70,8 @@ class JobStatus:
     tokens_per_second: float | None
     eta_seconds: float | None
     """At that rate; None when it cannot be told."""
+    first_failure: str | None = None
+    """Why the first item that failed did; None while the job goes on."""
 
     @property
     def total(self) -> int:
@@ -99,6 +101,7 @@ class JobStatus:
             "source": settings.source,
             "rows": settings.rows,
             "items": {str(state): count for state, count in self.items.items()},
+            "first_failure": self.first_failure,
             "done": self.done,
             "total": self.total,
             "input_tokens": self.input_tokens,
@@ -146,7 +149,14 @@ async def status_of(client: Client, job: Job, *, now: float | None = None) -> Jo
         None if rates is None else rates[0],
         None if rates is None else rates[1],
         live / rates[0] if rates is not None and rates[0] > 0 else None,
+        await _first_failure(client, job) if items[ItemState.FAILED] and lineage.ended_at is not None else None,
     )
+
+
+async def _first_failure(client: Client, job: Job) -> str | None:
+    kind = BATCH_ITEM if job.settings.mode is Mode.BATCH else ITEM
+    page = await client.tasks(tracking_id=job.job_id, states=[TaskState.FAILED], kind=kind, limit=1)
+    return page.tasks[0].reason if page.tasks else None
 
 
 def state_of(job: Job, items: dict[ItemState, int]) -> str:

@@ -169,7 +169,19 @@ def show_status(status: JobStatus) -> RenderableType:
     table = columns(header=None)
     for name, told in _facts(status):
         table.add_row(Text(name, style="dim"), Text(told))
-    return Group(head, Text("\n".join(lines), style="dim"), Text(), states, Text(), table)
+    parts: list[RenderableType] = [head, Text("\n".join(lines), style="dim"), Text(), states, Text(), table]
+    if status.first_failure:
+        parts += [Text(), Text(_failed(status, status.first_failure), style="yellow")]
+    return Group(*parts)
+
+
+def _failed(status: JobStatus, why: str) -> str:
+    """Why items failed, and what a person can do about it."""
+    name = plain(status.job.name)
+    asks = f"`ramet llm results {name}` says why each failed, `ramet llm resume {name} --retry-failed` asks them again"
+    if why.startswith("cost:"):
+        asks = f"`ramet llm resume {name} --max-cost DOLLARS --retry-failed` raises the ceiling and asks them again"
+    return f"{status.items[ItemState.FAILED]:,} failed, the first as {plain(why)}\n{asks}"
 
 
 def _facts(status: JobStatus) -> list[tuple[str, str]]:

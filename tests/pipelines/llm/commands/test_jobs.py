@@ -94,3 +94,21 @@ def test_what_failed_in_a_batch_is_asked_again_with_its_lane(place: Place) -> No
     assert "2 items of job mine will be asked again" in told.output
     [status] = lines_of(place.run("status", "mine", "--json"))
     assert status["items"]["queued"] == 2
+
+
+def test_items_for_which_there_was_no_money_say_how_to_go_on(place: Place) -> None:
+    path = place.write([{"prompt": f"question {number} [[answer yes]]"} for number in range(8)])
+    told = place.submit(path, "--max-cost", "0.00011", "--job", "mine", "--work").stdout
+    assert "failed, the first as cost: the ceiling of the lineage is $0.00011" in told
+    assert "`ramet llm resume mine --max-cost DOLLARS --retry-failed` raises the ceiling" in told
+    assert place.run("resume", "mine", "--max-cost", "1", "--retry-failed", "--work").exit_code == 0
+    [status] = lines_of(place.run("status", "mine", "--json"))
+    assert (status["items"]["succeeded"], status["first_failure"]) == (8, None)
+
+
+@pytest.mark.parametrize("mode", ["chat", "batch"])
+def test_items_that_were_refused_say_where_the_reasons_are(place: Place, mode: str) -> None:
+    place.submit(place.write(ROWS), "--mode", mode, "--job", "mine", "--work")
+    told = place.run("status", "mine").stdout
+    assert "2 failed, the first as " in told
+    assert "`ramet llm results mine` says why each failed" in told
