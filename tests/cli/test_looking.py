@@ -40,6 +40,22 @@ def test_status_counts_kinds_and_states(grown: tuple[Cli, str, str]) -> None:
     assert "13/1k" in said
 
 
+def test_what_the_guard_refused_is_told_with_the_status_of_a_lineage(grown: tuple[Cli, str, str]) -> None:
+    cli, _, lineage = grown
+    assert cli.documents("status", lineage)[0]["refused"] == {"cycle": 12}
+    assert f"refused spawns: cycle 12; which: ramet blocks {lineage}\n" in cli.good("status", lineage)
+    assert cli.documents("status")[0]["refused"] == {}
+    assert "refused spawns" not in cli.good("status")
+
+
+def test_the_result_of_a_task_is_told_up_to_a_length(cli: Cli) -> None:
+    short, _ = cli.submit("node", {"name": "Ü"})
+    long, _ = cli.submit("node", {"name": "x" * 600})
+    cli.work()
+    assert '\nresult {"name": "Ü"}\n' in cli.good("explain", short)
+    assert "(all of it: `ramet tasks --json`)" in " ".join(cli.good("explain", long).split())
+
+
 def test_stages_are_counted(cli: Cli) -> None:
     _, line = cli.submit("node", {"name": "r"})
     assert cli.good("stages", "no") == "no tasks of kind no: `ramet status` lists the kinds that have some\n"

@@ -28,7 +28,7 @@ def test_a_check_exits_with_1_when_something_is_to_be_done(empty: Cli, monkeypat
     place = shown(empty.address)
     found = empty.run("migrate", "--check")
     assert (found.exit_code, found.stderr) == (1, "")
-    assert found.stdout == f"{place} has no tables of ramet, this ramet writes {NOW}: run `ramet migrate`\n"
+    assert found.stdout == f"{place} has no tables of ramet, this ramet writes schema {NOW}: run `ramet migrate`\n"
     assert empty.good("migrate") == f"{place} went from no tables of ramet to schema {NOW}\n"
     assert empty.good("migrate", "--check") == f"{place} has schema {NOW}: nothing to do\n"
     monkeypatch.setattr(versions, "PLAN", NEXT)
@@ -66,7 +66,7 @@ def test_a_role_that_may_only_change_rows_does_all_that_workers_and_people_do(
 ) -> None:
     administrator, worker = Cli(cli.database, postgres_url), Cli(cli.database, worker_url)
     role = urlsplit(worker_url).username or ""
-    administrator.good("migrate", "--grant", role)
+    assert f"{role} may read and change rows, and make no tables\n" in administrator.good("migrate", "--grant", role)
     _, lineage = worker.submit("node", {"name": "a", "depth": 2})
     task, _ = worker.submit("fails", {"text": "x"})
     worker.work()

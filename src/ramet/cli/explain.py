@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,6 +30,9 @@ from ramet.cli.show import (
 )
 from ramet.commands.story import story
 from ramet.engine.explain_ends import NO_RETRY
+
+RESULT_SHOWN = 500
+"""Characters of a result's JSON that a person is shown."""
 
 
 @click.command(short_help="Why a task is where it is.")
@@ -93,6 +97,10 @@ def _notes(found: Explanation, now: float) -> Iterable[str]:
     parent = f"parent {task.parent_id}" if task.parent_id else "a root"
     yield f"{parent}, depth {task.spawn_depth} of {task.max_spawn_depth}, queue {task.queue}, priority {task.priority}"
     yield from path_notes(found)
+    if task.result is not None:
+        result = json.dumps(task.result, ensure_ascii=False)
+        cut = f"{result[:RESULT_SHOWN]}... (all of it: `ramet tasks --json`)" if len(result) > RESULT_SHOWN else result
+        yield f"result {cut}"
     if not task.state.terminal and task.deadline_at is not None:
         yield f"its own deadline {moment(task.deadline_at, now)}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ STALE = "stale"
 LIVE = "live"
 """Pending or processing, where a kind's tasks are not told apart."""
 NOTHING: Mapping[str, Count] = {}
+NONE: Mapping[str, int] = {}
 
 
 class Look(NamedTuple):
@@ -40,6 +42,8 @@ class Look(NamedTuple):
     unserved: Sequence[Unserved] = ()
     waits: Mapping[str, Count] = NOTHING
     """Pending tasks by what they wait for, where ``counts`` does not tell it."""
+    refused: Mapping[str, int] = NONE
+    """How often the guard refused a spawn of the lineage, by reason; a full look at one lineage asks."""
 
     def total(self, *states: TaskState) -> int:
         """Tasks in these states; in all of them when none is named."""
@@ -81,6 +85,7 @@ class Look(NamedTuple):
             "states": {state.value: self.total(state) for state in TaskState},
             "counts": [_flat(item) for item in self.counts],
             "waits": jsonable(self.waits),
+            "refused": dict(self.refused),
             "lineages": jsonable(self.lineages),
             "more_lineages": self.more_lineages,
             "queues": jsonable(self.queues),
@@ -101,7 +106,7 @@ async def full_look(client: Client, tracking_id: str | None, limit: int) -> Look
     return Look(
         client.place, tracking_id, now, counts, states, _claimable(counts),
         sum(item.tasks.number for item in counts if item.wait == STALE), lineages, more,
-        **await _around(client, tracking_id),
+        **await _around(client, tracking_id), refused=await _refused(client, tracking_id),
     )  # fmt: skip
 
 
@@ -160,6 +165,14 @@ async def _lineages(client: Client, tracking_id: str | None, limit: int) -> tupl
         ended = [state.value for state in LineageState if state not in OPEN]
         found += await client.lineages(states=ended, limit=limit + 1 - len(found))
     return found[:limit], len(found) > limit
+
+
+async def _refused(client: Client, tracking_id: str | None) -> Mapping[str, int]:
+    times: Counter[str] = Counter()
+    if tracking_id is not None:
+        for (_, reason), count in (await client.block_totals(tracking_id)).items():
+            times[str(reason)] += count
+    return times
 
 
 async def _around(client: Client, tracking_id: str | None) -> dict[str, Any]:

@@ -27,6 +27,8 @@ def migrate(*, check: bool, target: str | None, grant_to: str | None, database: 
         emit({**made._asdict(), "needed": made.needed})
     else:
         click.echo(_told(made))
+        if grant_to is not None and not check:
+            click.echo(f"{plain(grant_to)} may read and change rows, and make no tables")
     click.get_current_context().exit(1 if check and made.needed else 0)
 
 
@@ -35,7 +37,7 @@ def _told(made: Migrated) -> str:
     if not made.needed:
         return f"{place} has schema {made.before}: nothing to do"
     if made.checked:
-        return f"{place} has {_version(made.before)}, this ramet writes {made.after}: run `ramet migrate`"
+        return f"{place} has {_version(made.before)}, this ramet writes schema {made.after}: run `ramet migrate`"
     return f"{place} went from {_version(made.before)} to schema {made.after}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +38,13 @@ def json_value(text: str, what: str) -> Any:
     except RecursionError as error:
         raise CliError(f"{what} is nested too deeply: flatten it") from error
     except ValueError as error:
-        raise CliError(f"{what} is not JSON ({error}): write it like '{{\"n\": 1}}'") from error
+        raise CliError(f"{what} is not JSON ({error}): write it like '{_like(text)}'") from error
+
+
+def _like(text: str) -> str:
+    """What somebody may have meant who left the quotes of a text out; else an object."""
+    meant = re.fullmatch(r"[^\s{}\[\]'\"\\][^\s'\"\\]{0,99}", text)
+    return f'"{text}"' if meant and text.isprintable() else '{"n": 1}'
 
 
 def parse_payload(text: str | None) -> Any:

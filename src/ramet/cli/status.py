@@ -133,6 +133,9 @@ def rendered(look: Look) -> Group:
         parts += [Text(), _lineages(look)]
     if look.more_lineages:
         parts.append(Text("... and more lineages: --limit, or give a tracking id"))
+    if look.refused and look.tracking_id is not None:
+        told = ", ".join(f"{plain(reason)} {number(count)}" for reason, count in sorted(look.refused.items()))
+        parts.append(Text(f"refused spawns: {told}; which: ramet blocks {plain(look.tracking_id)}"))
     if look.tracking_id is not None and look.lineages and look.lineages[0].reason:
         parts.append(Text(f"{look.lineages[0].state}: {plain(look.lineages[0].reason)}"))
     return Group(*parts)
