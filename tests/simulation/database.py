@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from ramet.store.epoch import COPIED
 from ramet.store.neighbours import Neighbours
 from ramet.store.postgres import PostgresStore
+from ramet.store.postgres_migrate import migrate_database
 from ramet.store.postgres_session import PostgresSession
-from ramet.store.sqlite import SqliteStore
+from ramet.store.sqlite import SqliteStore, _begun, _migrate
 from ramet.store.sqlite_session import Hook, SqliteSession
+from ramet.store.versions import Plan
 from tests.comparable import comparable
 from tests.postgres import used
 
@@ -56,6 +59,30 @@ class MemoryStore(SqliteStore):
     def abandon(self) -> None:
         """A dead process has no transaction; this one lives on for the others."""
         self._connection.rollback()
+
+    def upgrade(self, plan: Plan) -> None:
+        """A program of a later version opens the file beside everybody."""
+        session: Any = self._writer._session
+        with patch("ramet.store.versions.PLAN", plan):
+            _migrate(session, self.path, create=False)
+
+    def columns(self) -> dict[str, list[str]]:
+        """Names of the columns of every table."""
+        tables = [name for (name,) in self.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+        return {name: [row[1] for row in self.rows(f"PRAGMA table_info({name})")] for name in tables}
+
+    def copy(self) -> sqlite3.Connection:
+        """A backup of what is committed now."""
+        copy = _in_memory(self.path)
+        self._connection.backup(copy)
+        copy.execute("INSERT OR REPLACE INTO ramet_counters (name, value) VALUES (?, 1)", (COPIED,))
+        return copy
+
+    def restore(self, copy: sqlite3.Connection) -> None:
+        """The copy takes the place of the database, and is opened for the first time."""
+        copy.backup(self._connection)
+        session: Any = self._writer._session
+        session.fence_base = self._fence_base = _begun(session)
 
     def dump(self) -> list[str]:
         """Everything in the database."""
@@ -115,6 +142,22 @@ class ServerStore(PostgresStore):
             for name, columns in tables
             for row in comparable(name, columns, self.rows(f"TABLE {name}")).rows
         ]
+
+    def upgrade(self, plan: Plan) -> None:
+        """A program of a later version migrates the database beside everybody."""
+        self._reader._session.rollback()
+        with patch("ramet.store.versions.PLAN", plan):
+            migrate_database(self._database)
+
+    def columns(self) -> dict[str, list[str]]:
+        """Names of the columns of every table."""
+        return dict(
+            self.rows(
+                "SELECT relname, ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 "
+                "AND NOT attisdropped ORDER BY attnum) FROM pg_class c WHERE relnamespace = 'public'::regnamespace "
+                "AND relkind IN ('r', 'p') ORDER BY 1"
+            )
+        )
 
     def close_now(self) -> None:
         super().close_now()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,9 @@ from typing import Any
 from ramet.engine.client import Client
 from ramet.model.task import Task
 from ramet.store.errors import StoreBusy, StoreError
-from tests.simulation.workload import KINDS, LIMITS, Item
+from tests.simulation.scenery import MILL, Item
+from tests.simulation.virtual_time import EPOCH
+from tests.simulation.workload import KINDS, LIMITS
 
 DEEDS = (
     "cancel",
@@ -27,6 +29,14 @@ DEEDS = (
     "stop list",
     "breaker",
 )
+OF_PARTS = {
+    "source": ("mend", "mend", "mend"),
+    "prune": ("prune", "prune", "prune"),
+    "upgrade": ("upgrade",),
+    "restore": ("copy", "restore"),
+    "at once": ("tree", "tree", "pause", "revive", "raise"),
+}
+"""What there is to do besides where a run has a part."""
 PAUSE_SECONDS_MAX = 600.0
 ASK_AGAIN_SECONDS = 5.0
 
@@ -34,12 +44,21 @@ ASK_AGAIN_SECONDS = 5.0
 class People:
     """Everybody who is not a worker."""
 
-    def __init__(self, client: Client, rng: random.Random, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        rng: random.Random,
+        tell: Callable[[str], None],
+        kinds: Sequence[str] = KINDS,
+        parts: frozenset[str] = frozenset(),
+    ) -> None:
         self._client = client
         self._rng = rng
         self._tell = tell
-        self.busy = False
-        """True while something waits for them to come back to it."""
+        self._kinds = kinds
+        self._parts = parts
+        self.busy = 0
+        """How much waits for them to come back to it."""
 
     async def submit(self, lineages: int) -> None:
         """Lineages small and large, that live long or end by their deadline."""
@@ -47,7 +66,7 @@ class People:
         for number in range(lineages):
             spread = rng.choice((3, 20, 200))
             items = [
-                (rng.choice(KINDS), Item(number=rng.randrange(spread), spread=spread))
+                (rng.choice(self._kinds), Item(number=rng.randrange(spread), spread=spread))
                 for _ in range(rng.randrange(1, 4))
             ]
             limits = replace(
@@ -60,7 +79,15 @@ class People:
                 retries_per_minute=rng.choice((1, 600)),
             )
             name = f"line{number}"
-            ask = partial(self._client.submit_many, items, one_lineage=True, tracking_id=name, limits=limits)
+            at_end = "report" if "lineage end" in self._parts and rng.random() < 0.7 else None
+            ask = partial(
+                self._client.submit_many,
+                items,
+                one_lineage=True,
+                tracking_id=name,
+                limits=limits,
+                on_lineage_end=at_end,
+            )
             await self._insist(ask)
 
     async def _insist(self, ask: Callable[[], Awaitable[Any]]) -> None:
@@ -79,9 +106,27 @@ class People:
 
     async def do(self, deed: str) -> None:
         """One deed to some task."""
-        self.busy = True
+        self.busy += 1
         await self._do(deed)
-        self.busy = False
+        self.busy -= 1
+
+    async def hush(self) -> None:
+        """No schedule begins anything more."""
+        self.busy += 1
+        for schedule in await self._client.schedules.all():
+            await self._insist(partial(self._client.schedules.pause, schedule.name, by="simulation"))
+        self.busy -= 1
+
+    async def make_good(self) -> None:
+        """What was paused or switched off when the copy was made that is the database now."""
+        self.busy += 1
+        client = self._client
+        for lineage in await client.lineages(limit=1_000):
+            await self._insist(partial(client.resume_lineage, lineage.tracking_id, by="simulation"))
+        await self._insist(partial(client.resume_queue, "default", by="simulation"))
+        for name in ("host 0", "host 1", MILL):
+            await self._insist(partial(client.close_breaker, name, by="simulation"))
+        self.busy -= 1
 
     async def _do(self, deed: str) -> None:
         page = await self._client.tasks(limit=1_000)
@@ -113,6 +158,10 @@ class People:
                 await self._insist(lambda: client.pause_queue("default", by="simulation"))
                 await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)
                 await self._insist(lambda: client.resume_queue("default", by="simulation"))
+            case "mend":
+                await self._insist(lambda: client.close_breaker(MILL, by="simulation"))
+            case "prune":
+                await self._insist(lambda: client.store.prune(EPOCH * 2, limit=2, rows=30))
             case "breaker":
                 await self._insist(lambda: client.open_breaker("host 1", by="simulation"))
                 await asyncio.sleep(self._rng.random() * PAUSE_SECONDS_MAX)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -16,15 +17,19 @@ from unittest.mock import patch
 from ramet.engine.app import App
 from ramet.engine.client import Client
 from ramet.engine.worker import Worker
+from ramet.store import versions
 from ramet.store.errors import StoreError
-from tests.simulation.checks import violations
-from tests.simulation.database import SIMULATED, SimulatedStore
+from tests.simulation.census import counted, happened
+from tests.simulation.checks import rows_of, violations
+from tests.simulation.database import SIMULATED, MemoryStore, SimulatedStore
 from tests.simulation.doubled import DoubledWorker
 from tests.simulation.faults import Faults, FaultyStore
-from tests.simulation.people import DEEDS, People
+from tests.simulation.people import DEEDS, OF_PARTS, People
+from tests.simulation.scenery import parts_of
 from tests.simulation.virtual_time import VirtualClock, VirtualLoop, run
 from tests.simulation.witness import Witness
-from tests.simulation.workload import KINDS, TABLES, make_app
+from tests.simulation.workload import TABLES, make_app
+from tests.upgrade.plans import NEXT
 
 LEASE_SECONDS = 300.0
 END_SECONDS = 80_000.0
@@ -50,6 +55,10 @@ class Plan:
     prepare: Prepare | None = None
     """Changes the fresh database before anything runs (to break it on purpose)."""
     trace: bool = False
+    parts: frozenset[str] | None = None
+    """What it has besides plain tasks (:data:`tests.simulation.scenery.PARTS`); by default what the seed draws."""
+    later: versions.Plan = NEXT
+    """The schema that a run with an upgrade gets."""
 
 
 @dataclass
@@ -66,6 +75,8 @@ class Run:
     deaths: int
     seconds: float
     """Virtual seconds until everything had ended."""
+    events: Counter[str]
+    """How often what happened (:mod:`tests.simulation.census`)."""
 
 
 def simulate(plan: Plan, folder: Path) -> Run:
@@ -76,8 +87,10 @@ def simulate(plan: Plan, folder: Path) -> Run:
     """
     loop = VirtualLoop()
     SIMULATED[plan.on].ready()
-    with no_chance():
-        return run(_Simulation(plan, folder, loop).run(), loop)
+    with no_chance(), counted() as decided:
+        found = run(_Simulation(plan, folder, loop).run(), loop)
+    found.events.update(decided)
+    return found
 
 
 @contextmanager
@@ -93,6 +106,8 @@ def no_chance() -> Iterator[None]:
         stack.enter_context(patch("ramet.engine.worker.os.getpid", lambda: 1))
         # Handlers of the workload are overdue after minutes: looking every quarter of a second is most of a run.
         stack.enter_context(patch("ramet.engine.runner.OVERDUE_CHECK_SECONDS", 15.0))
+        # Every worker reads what every installed package declares: a fifth of a run.
+        stack.enter_context(patch("ramet.engine.alert_channels.installed", dict))
         yield
 
 
@@ -112,7 +127,10 @@ class _Simulation:
         self._trace: list[str] = []
         self._store = SIMULATED[plan.on](folder, self._clock.now)
         self._witness = Witness(self._store, self._clock.now)
-        self._app: App = make_app(plan.seed)
+        self._parts = parts_of(plan.seed, plan.on) if plan.parts is None else plan.parts
+        self._app: App
+        self._app, self._kinds = make_app(plan.seed, self._parts)
+        self._copy: tuple[Any, dict[str, Any]] | None = None
         self._names = count(1)
         self._running: dict[str, _Process] = {}
         self._others: list[asyncio.Task[None]] = []
@@ -128,7 +146,7 @@ class _Simulation:
             plan.prepare(store)
         client = self._client("people")
         await store.ensure_tables(TABLES)
-        people = People(client, self._rng, self._tell)
+        people = People(client, self._rng, self._tell, self._kinds, self._parts)
         for _ in range(plan.workers):
             self._start()
         submitting = asyncio.create_task(people.submit(plan.lineages))
@@ -137,7 +155,10 @@ class _Simulation:
         try:
             async with asyncio.timeout(END_SECONDS):
                 await submitting
-                while people.busy or not await store.idle(KINDS):
+                served = [kind.name for kind in self._app.registry.kinds]
+                while (
+                    people.busy or ("schedules" in self._parts and not trouble.done()) or not await store.idle(served)
+                ):
                     await asyncio.sleep(20.0)
                     self._raise_errors()
             return await self._result()
@@ -152,7 +173,8 @@ class _Simulation:
         outcomes = dict(self._store.rows("SELECT outcome, COUNT(*) FROM ramet_attempts GROUP BY outcome"))
         found = [*self._witness.violations(), *await violations(self._store)]
         dump = self._store.dump() if self._plan.trace else []
-        return Run(found, dump, self._trace, outcomes, self._deaths, self._clock.monotonic())
+        events = self._witness.events + happened(self._store, self._witness)
+        return Run(found, dump, self._trace, outcomes, self._deaths, self._clock.monotonic(), events)
 
     def _faulty(self, name: str) -> FaultyStore:
         rng = random.Random(self._rng.random())
@@ -212,6 +234,7 @@ class _Simulation:
         """Crashes, clock jumps and people, at moments that the seed chooses."""
         rng = self._rng
         deeds = ["crash"] * self._plan.crashes + ["jump"] * self._plan.jumps + ["drain", "stop", *DEEDS]
+        deeds += [deed for part, more in OF_PARTS.items() if part in self._parts for deed in more]
         rng.shuffle(deeds)
         for deed in deeds:
             await asyncio.sleep(rng.expovariate(1 / 30))
@@ -224,8 +247,43 @@ class _Simulation:
             elif deed == "jump":
                 self._clock.offset += rng.choice((-500.0, -20.0, 20.0, 500.0, 2_000.0))
                 self._tell(f"the clock is {self._clock.offset:+.0f} s off")
+            elif deed == "upgrade":
+                self._upgrade()
+            elif deed == "copy":
+                assert isinstance(self._store, MemoryStore)
+                self._copy = self._store.copy(), self._witness.remember()
+            elif deed == "restore":
+                await self._restore(people)
+            elif "at once" in self._parts:
+                self._others.append(asyncio.create_task(people.do(deed)))
             else:
                 await people.do(deed)
+        await people.hush()
+
+    def _upgrade(self) -> None:
+        """A later version changes the schema while workers of this one run; what they know stays as it is."""
+        before = rows_of(self._store, columns := self._store.columns())
+        self._store.upgrade(self._plan.later)
+        self._tell("the schema is a later one")
+        self._witness.events["upgraded"] += 1
+        self._witness.events["upgraded under claims"] += bool(self._witness.leases())
+        after = rows_of(self._store, columns)
+        self._witness.broken += [f"the upgrade changed table {name}" for name in before if before[name] != after[name]]
+
+    async def _restore(self, people: People) -> None:
+        """The machine is lost with everybody on it; a copy of the database goes on elsewhere."""
+        if self._copy is None:
+            return
+        assert isinstance(self._store, MemoryStore)
+        copy, memory = self._copy
+        dead, self._copy = list(self._running), None
+        self._store.restore(copy)
+        self._witness.go_back(memory)
+        for name in dead:
+            self._bury(name)
+        self._tell("a copy takes the place of the database")
+        self._witness.events["restored"] += 1
+        await people.make_good()
 
     def _crash(self) -> None:
         """Now, or at one of the next statements."""

@@ -27,41 +27,14 @@ from ramet.store import (
 )
 from ramet.store import resources as store_resources
 from ramet.store.session import Session
+from tests.simulation.broken import SEEDS, SHORT, found, must_be_found, rough
 from tests.simulation.database import SimulatedStore
-from tests.simulation.faults import Faults
-from tests.simulation.simulate import Plan, Prepare, simulate
-
-SEEDS = 8
-SHORT = 6
-"""The one of them that takes least."""
-
-
-def _found(on: str, seed: int, folder: Path, prepare: Prepare | None) -> list[str]:
-    """Broken promises, or the error by which the engine stopped itself."""
-    try:
-        plan = Plan(seed, on, crashes=6, jumps=8, faults=Faults(stall=0.03), prepare=prepare)
-        return simulate(plan, folder).violations
-    except Exception as error:
-        return [f"{type(error).__name__}: {error}"]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
 def on(request: pytest.FixtureRequest) -> str:
     """Which database, besides SQLite. What is taken away is the same on both, and a server takes ten times as long."""
     return str(request.param)
-
-
-def must_be_found(on: str, folder: Path, saying: str = "", prepare: Prepare | None = None) -> None:
-    """Within a few seeds on SQLite; and the seed that finds it there finds it on PostgreSQL."""
-    for seed in range(SEEDS):
-        found = _found("sqlite", seed, folder, prepare)
-        if found:
-            assert any(saying in line for line in found), found
-            if on != "sqlite":
-                found = _found(on, seed, folder, prepare)
-                assert any(saying in line for line in found), found
-            return
-    raise AssertionError("no seed notices")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +45,7 @@ def must_be_found(on: str, folder: Path, saying: str = "", prepare: Prepare | No
     ],
 )
 def test_the_unbroken_engine_passes_those_seeds(on: str, seed: int, tmp_path: Path) -> None:
-    assert _found(on, seed, tmp_path, None) == []
+    assert found(rough(seed, on), tmp_path) == []
 
 
 @pytest.mark.parametrize("on", ["sqlite", "postgres"])
@@ -135,8 +108,8 @@ def test_a_heartbeat_that_revives_a_dead_claim_is_found(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fresh(session: Session, seqs: Any) -> dict[int, Standing]:
-        found = settling.load_standings(session, seqs)
-        return {seq: standing._replace(lease_until=session.now + 1) for seq, standing in found.items()}
+        standings = settling.load_standings(session, seqs)
+        return {seq: standing._replace(lease_until=session.now + 1) for seq, standing in standings.items()}
 
     monkeypatch.setattr(claiming, "load_standings", fresh)
     must_be_found(on, tmp_path, "a heartbeat kept fence")

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
 
 from ramet.store.base import Claimed, Settled, Settlement, Submitted, Swept
 from ramet.store.base_persons import Reoffered
 from tests.simulation.database import SimulatedStore
+from tests.simulation.judge import Judge
 from tests.simulation.workload import HOST_CALLS_MAX, WALKS_MAX
 
 SWEEP_LIMIT = 500
@@ -28,12 +31,37 @@ _HELD = (
 """Live leases and slots held on after an end from outside."""
 
 
+class Before(NamedTuple):
+    """What was there just before a verb."""
+
+    leases: Leases
+    opened: dict[str, float]
+    """Open breakers."""
+    stands: dict[int, Any]
+    resources: dict[int, str]
+    """Of what is settled, but for what is ending."""
+    deadline: float
+    """Of what is about to be paused."""
+    terminal: frozenset[str]
+    """Tasks of ended lineages, where some are about to be pruned."""
+
+
+NOTHING = Before({}, {}, {}, {}, 0.0, frozenset())
+GROWING = frozenset({"settle", "submit", "reserve", "settle_reserved", "reoffer", "take_slots", "claim"})
+"""Verbs after which a lineage may be larger or dearer."""
+
+
 class Witness:
     """Everything that was promised to somebody."""
 
     def __init__(self, store: SimulatedStore, now: Callable[[], float]) -> None:
         self.store = store
         self._now = now
+        self.events: Counter[str] = Counter()
+        """How often what happened."""
+        self.judge = Judge(store, now, self.events)
+        self.pruned: set[str] = set()
+        """Ids of tasks that are gone, as they may be."""
         self.broken: list[str] = []
         self.granted: set[str] = set()
         """Ids of acknowledged roots and granted spawns."""
@@ -43,6 +71,122 @@ class Witness:
         """Refusals were looked at once more: their rows tell another story than the first answers."""
         self.doubtful = 0
         """Verbs that were committed and never answered: the process died in between."""
+
+    # --- around every verb
+
+    def look(self, name: str, arguments: Sequence[Any]) -> Before:
+        """The rows just before a verb, as far as its answer is judged by them."""
+        if name not in ("claim", "settle", "heartbeat", "sweep", "prune", "pause_lineage", "pause_queue"):
+            return NOTHING
+        before = NOTHING
+        match name:
+            case "claim":
+                before = before._replace(opened=self.judge.opened())
+            case "settle":
+                seqs = [item.seq for item in arguments[0]]
+                over = self.judge.ending(seqs)
+                rows = self.store.rows("SELECT seq, resource FROM ramet_live WHERE resource IS NOT NULL")
+                resources = {seq: resource for seq, resource in rows if seq in seqs and seq not in over}
+                before = before._replace(stands=self.judge.chains(seqs), resources=resources)
+            case "prune":
+                return before._replace(terminal=frozenset(self._over()))
+            case "pause_lineage":
+                return before._replace(deadline=self.judge.pausing(arguments[0]))
+            case "pause_queue":
+                return before._replace(deadline=self.judge.pausing(f"queue:{arguments[0]}"))
+        return before._replace(leases=self.leases())
+
+    def heard(self, name: str, before: Before, arguments: Sequence[Any], options: dict[str, Any], answer: Any) -> None:
+        """Judge an answer, and remember what it promised."""
+        self.events[f"verb {name}"] += 1
+        match name:
+            case "claim":
+                self.claimed(before.leases, answer)
+                self.judge.claimed(before.opened, answer)
+            case "settle":
+                self.settled(before.leases, arguments[0], answer)
+                self.judge.settled(before.stands, arguments[0], answer)
+                self.judge.counted(before.resources, arguments[0], answer)
+            case "heartbeat":
+                self.kept_alive(before.leases, arguments[0], answer)
+            case "sweep":
+                self.swept(before.leases, answer)
+            case "submit":
+                self.submitted(answer)
+            case "reoffer":
+                self.reoffered(answer)
+            case "prune":
+                self.pruned |= before.terminal - self._there()
+                # A slot that is forgotten comes again where the clock goes back: who prunes keeps more than that.
+                self.judge.slots &= set(self.store.rows("SELECT schedule, slot_at FROM ramet_slots"))
+                self.events["pruned a lineage"] += answer
+            case "take_slots":
+                self.granted.update(self._roots([str(slot.tracking_id) for slot in answer if slot.outcome == "run"]))
+                self.judge.taken(answer)
+            case _:
+                self._deed(name, before, arguments, options, answer)
+        if name in GROWING:
+            self.judge.sizes()
+
+    def _deed(self, name: str, before: Before, arguments: Sequence[Any], options: dict[str, Any], answer: Any) -> None:
+        """What a person did."""
+        judge = self.judge
+        self.events[f"{name} {'done' if answer else 'in vain'}"] += 1
+        match name:
+            case "pause_lineage" if answer:
+                judge.was_paused(arguments[0], before.deadline)
+            case "pause_queue" if answer:
+                judge.was_paused(f"queue:{arguments[0]}", before.deadline)
+            case "resume_lineage":
+                judge.was_resumed(arguments[0])
+            case "resume_queue":
+                judge.was_resumed(f"queue:{arguments[0]}")
+            case "cancel" if answer and options.get("tree"):
+                if self.store.rows("SELECT 1 FROM ramet_tasks WHERE id = ? AND parent_id IS NOT NULL", arguments[0]):
+                    judge.marks[arguments[0]] = 1
+                    self.events["cancelled a tree"] += 1
+            case "revive":
+                judge.marks.update((task_id, 0) for task_id in answer)
+                judge.forget_pauses()
+            case "cancel_lineage" | "raise_limits":
+                judge.forget_pauses()
+            case "close_breaker" if answer:
+                judge.failures[arguments[0]] = 0
+
+    def _there(self) -> set[str]:
+        return {task_id for (task_id,) in self.store.rows("SELECT id FROM ramet_tasks")}
+
+    def _over(self) -> list[str]:
+        rows = self.store.rows(
+            "SELECT t.id FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
+            "WHERE l.state IN ('finished', 'failed', 'cancelled') AND l.live = 0"
+        )
+        return [task_id for (task_id,) in rows]
+
+    def _roots(self, lineages: Sequence[str]) -> set[str]:
+        wanted = set(lineages)
+        rows = self.store.rows("SELECT id, tracking_id FROM ramet_tasks WHERE parent_id IS NULL")
+        return {task_id for task_id, tracking_id in rows if tracking_id in wanted}
+
+    # --- a copy of the database
+
+    def remember(self) -> dict[str, Any]:
+        """What was promised until now, to be known again where an older copy takes the place of the database."""
+        mine = {name: deepcopy(getattr(self, name)) for name in ("granted", "refused", "offered_again", "doubtful")}
+        return {**mine, "judge": {name: deepcopy(getattr(self.judge, name)) for name in ("marks", "failures")},
+                "slots": (set(self.judge.slots), deepcopy(self.judge.runs))}  # fmt: skip
+
+    def go_back(self, memory: dict[str, Any]) -> None:
+        """The copy is the database now. Fences go on: no claim may get one that was handed out after the copy."""
+        for name in ("granted", "refused", "offered_again", "doubtful"):
+            setattr(self, name, deepcopy(memory[name]))
+        for name, value in memory["judge"].items():
+            setattr(self.judge, name, deepcopy(value))
+        slots, runs = memory["slots"]
+        self.judge.slots, self.judge.runs = set(slots), deepcopy(runs)
+        self.judge.forget_pauses()
+
+    # --- claims and what comes of them
 
     def leases(self) -> Leases:
         """Every claim there is."""
@@ -117,11 +261,14 @@ class Witness:
     def violations(self) -> Iterator[str]:
         """Compare what was told with what is there (promises I1, I2 and I8)."""
         yield from self.broken
-        there = {task_id for (task_id,) in self.store.rows("SELECT id FROM ramet_tasks")}
-        yield from (f"{task_id} was acknowledged and is gone" for task_id in sorted(self.granted - there))
+        yield from self.judge.violations()
+        there = self._there()
+        yield from (f"{task_id} was acknowledged and is gone" for task_id in sorted(self.granted - there - self.pruned))
+        # The task of a lineage's end is made by whichever verb finds that it has ended.
+        of_ends = {task_id for (task_id,) in self.store.rows("SELECT id FROM ramet_tasks WHERE kind = 'report'")}
         if not self.doubtful:
-            yield from (f"{task_id} is there and nobody was told" for task_id in sorted(there - self.granted))
-        if not self.doubtful and not self.offered_again:
+            yield from (f"{task_id} is there and nobody was told" for task_id in sorted(there - self.granted - of_ends))
+        if not self.doubtful and not self.offered_again and not self.pruned:
             stored: Counter[str] = Counter()
             for table in ("ramet_blocks", "ramet_block_counts"):
                 stored.update(dict(self.store.rows(f"SELECT reason, SUM(count) FROM {table} GROUP BY reason")))

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
+from collections.abc import Sequence
 from typing import Any
-
-from pydantic import BaseModel
 
 from ramet import App, Context, Limits, Permanent, RetryAfter, Transient
 from ramet.engine.outcome import Outcome
+from tests.simulation.scenery import EFFECT, Item, add_parts
 
 TABLES = ("CREATE TABLE IF NOT EXISTS effects (task_id TEXT NOT NULL, token TEXT NOT NULL, name TEXT NOT NULL)",)
-EFFECT = "INSERT INTO effects (task_id, token, name) VALUES (?, ?, ?)"
 
 KINDS = ("walk", "look", "only", "tidy")
 LOOSE = {"look"}
@@ -23,6 +22,8 @@ WALKS_MAX = 3
 """Tasks of kind ``walk`` at once."""
 HOST_CALLS_MAX = 2
 """Tasks of each host at once."""
+HOST_FAILURES, HOST_COOLDOWN_SECONDS = 2, 30.0
+"""Of the breaker of each host."""
 
 LIMITS = Limits(
     max_shape=6,
@@ -37,41 +38,39 @@ LIMITS = Limits(
 )
 
 
-class Item(BaseModel):
-    """What a task is about: one of few numbers, so that branches meet again and again."""
-
-    number: int
-    spread: int
-
-
-def make_app(seed: int) -> App:
-    """An app whose handlers behave as ``seed`` says, differently on every attempt."""
+def make_app(seed: int, parts: frozenset[str] = frozenset()) -> tuple[App, tuple[str, ...]]:
+    """An app whose handlers behave as ``seed`` says, differently on every attempt; and the kinds that people submit."""
     app = App(limits=LIMITS, tables=TABLES)
+    more: list[str] = []
     app.resource(
-        "host*", concurrency=HOST_CALLS_MAX, rate_per_second=0.5, burst=3.0, breaker_failures=2, cooldown_seconds=30.0
-    )
+        "host*", concurrency=HOST_CALLS_MAX, rate_per_second=0.5, burst=3.0, breaker_failures=HOST_FAILURES,
+        cooldown_seconds=HOST_COOLDOWN_SECONDS,
+    )  # fmt: skip
 
     def chance(ctx: Context) -> random.Random:
         claim = ctx.token.rpartition(":")[2]
         digest = hashlib.sha256(f"{seed}:{ctx.kind}:{ctx.key}:{claim}".encode()).digest()
         return random.Random(digest)
 
+    async def act(ctx: Context, item: Item, rng: random.Random, other: str) -> Any:
+        return await _act(ctx, item, rng, (ctx.kind, other, *more))
+
     @app.task("walk", key=lambda item: f"n{item.number}", concurrency=WALKS_MAX)
     async def walk(ctx: Context, item: Item) -> Any:
-        return await _act(ctx, item, chance(ctx), "look")
+        return await act(ctx, item, chance(ctx), "look")
 
     @app.task("look", key=lambda item: f"n{item.number}", cycle_on="kind+key", trap=True)
     async def look(ctx: Context, item: Item) -> Any:
-        return await _act(ctx, item, chance(ctx), "only")
+        return await act(ctx, item, chance(ctx), "only")
 
     @app.task("only", key=lambda item: f"n{item.number}", unique="global", unique_seconds=900.0, resource=_host)
     async def only(ctx: Context, item: Item) -> Any:
         await _pay(ctx, chance(ctx))
-        return await _act(ctx, item, chance(ctx), "tidy")
+        return await act(ctx, item, chance(ctx), "tidy")
 
     @app.task("tidy", key=lambda item: f"n{item.number}")
     async def tidy(ctx: Context, item: Item) -> Any:
-        return await _act(ctx, item, chance(ctx), "walk")
+        return await act(ctx, item, chance(ctx), "walk")
 
     @app.on_end(tidy)
     async def tidy_up(ctx: Context, item: Item) -> None:
@@ -79,7 +78,8 @@ def make_app(seed: int) -> App:
         if chance(ctx).random() < 0.3:
             raise Transient("no broom")
 
-    return app
+    more += add_parts(app, parts, act, chance, _host)
+    return app, (*KINDS, *more)
 
 
 def _host(item: Item) -> str:
@@ -95,12 +95,12 @@ async def _pay(ctx: Context, rng: random.Random) -> None:
         ctx.charge(rng.randrange(20))
 
 
-async def _act(ctx: Context, item: Item, rng: random.Random, other: str) -> Any:
+async def _act(ctx: Context, item: Item, rng: random.Random, kinds: Sequence[str]) -> Any:
     if rng.random() < 0.5:
         await asyncio.sleep(rng.choice((0.1, 3.0, 60.0, 250.0)))
     for _ in range(rng.randrange(5)):
         child = Item(number=rng.randrange(item.spread), spread=item.spread)
-        kind = rng.choice((ctx.kind, other))
+        kind = rng.choice(kinds)
         if rng.random() < 0.2:
             await ctx.spawn_now(kind, child)
         else:

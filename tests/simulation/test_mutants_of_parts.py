@@ -1,0 +1,109 @@
+"""The judge of every answer notices what is broken: paths, pauses, trees, breakers, chains, schedules, copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ramet.model import resources
+from ramet.model.resources import Policy, Resource, Room
+from ramet.store import claiming, lineages, path_rows, pausing, scheduling, sqlite, versions
+from ramet.store.path_rows import Line
+from ramet.store.session import Session
+from tests.simulation.broken import must_be_found_with
+from tests.upgrade.plans import LATER, NEXT
+
+
+@pytest.mark.full
+def test_paths_that_do_not_exclude_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither who stands before a task nor who holds its path is looked at."""
+
+    def nobody(session: Session, lines: Sequence[Line]) -> list[int | None]:
+        return [None] * len(lines)
+
+    monkeypatch.setattr(path_rows, "blockers", nobody)
+    monkeypatch.setattr(path_rows, "shift_holders", lambda session, left, came: None)
+    must_be_found_with({"paths"}, tmp_path, "run at once on")
+
+
+@pytest.mark.full
+def test_a_task_that_overtakes_on_its_path_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who runs is waited for, and who waits is not: the constraint alone keeps promise I7, and not its order."""
+    blockers = path_rows.blockers
+
+    def only_holders(session: Session, lines: Sequence[Line]) -> list[int | None]:
+        holding = {ticket for (ticket,) in session.rows("SELECT ticket FROM ramet_paths WHERE waits_on IS NULL")}
+        return [ticket if ticket in holding else None for ticket in blockers(session, lines)]
+
+    monkeypatch.setattr(path_rows, "blockers", only_holders)
+    must_be_found_with({"paths"}, tmp_path, "")
+
+
+def test_claims_in_a_pause_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = lineages.read_lineages
+
+    def all_run(session: Session, tracking_ids: Any) -> dict[str, Any]:
+        found = read(session, tracking_ids)
+        return {name: row._replace(state="running") if row.state == "paused" else row for name, row in found.items()}
+
+    monkeypatch.setattr(claiming, "read_lineages", all_run)
+    must_be_found_with({"at once"}, tmp_path, "was paused")
+
+
+def test_a_clock_that_no_pause_stops_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pausing, "stopped_since", lambda since, now: 0.0)
+    must_be_found_with(set(), tmp_path, "and its clock stood still for 0")
+
+
+@pytest.mark.parametrize("part", ["source", "paths"])
+def test_claims_past_an_open_breaker_are_found(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a source that a person closes, and of a host with a cool-down."""
+
+    def always(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
+        return Room(None)
+
+    monkeypatch.setattr(resources, "room", always)
+    must_be_found_with({part}, tmp_path, "was open")
+
+
+def test_failures_that_a_breaker_does_not_count_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forgetful(resource: Resource, policy: Policy, now: float, reason: str) -> Resource:
+        return resource
+
+    monkeypatch.setattr(resources, "failed", forgetful)
+    must_be_found_with({"source"}, tmp_path, "counts 0 failures, not 1")
+
+
+def test_a_breaker_that_never_opens_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def counts(resource: Resource, policy: Policy, now: float, reason: str) -> Resource:
+        return resource._replace(failures=resource.failures + 1)
+
+    monkeypatch.setattr(resources, "failed", counts)
+    must_be_found_with({"source"}, tmp_path, "is closed after")
+
+
+def test_slots_that_run_beside_the_run_before_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduling, "_open", lambda session, tracking_id: False)
+    must_be_found_with({"schedules"}, tmp_path, "of bell runs beside")
+
+
+def test_an_upgrade_that_changes_what_tasks_know_is_found(tmp_path: Path) -> None:
+    careless = versions.Plan(
+        (*NEXT.steps[:-1], (*LATER, "UPDATE ramet_live SET rank = rank + 1")), NEXT.compatible_from
+    )
+    must_be_found_with({"upgrade"}, tmp_path, "the upgrade changed table ramet_live", careless)
+
+
+@pytest.mark.full
+def test_a_copy_that_hands_out_fences_again_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on in the epoch of the database of which it is a copy."""
+
+    def same_epoch(session: Session) -> int:
+        session.run("DELETE FROM ramet_counters WHERE name = 'copied'")
+        return 0
+
+    monkeypatch.setattr(sqlite, "begin_epoch", same_epoch)
+    must_be_found_with({"restore"}, tmp_path, "was claimed with fence")
