@@ -184,7 +184,7 @@ class Witness:
             setattr(self.judge, name, deepcopy(value))
         slots, runs = memory["slots"]
         self.judge.slots, self.judge.runs = set(slots), deepcopy(runs)
-        self.judge.forget_pauses()
+        self.judge.was_restored()
 
     # --- claims and what comes of them
 
