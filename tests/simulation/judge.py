@@ -29,10 +29,6 @@ _ON_PATHS = (
     "FROM ramet_paths p JOIN ramet_tasks t ON t.seq = p.seq WHERE p.ticket IS NOT NULL"
 )
 _SIZES = "SELECT l.tracking_id, l.max_tasks, COUNT(t.seq) FROM ramet_lineages l JOIN ramet_tasks t {0} GROUP BY 1, 2"
-_RUNNING = (
-    "SELECT DISTINCT t.tracking_id FROM ramet_live t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
-    "WHERE l.state IN ('running', 'paused')"
-)
 _OVERSPENT = (
     "SELECT tracking_id, spent + reserved, max_cost FROM ramet_lineages "
     "WHERE spent + reserved > max_cost + under_reserved"
@@ -62,8 +58,6 @@ class Judge:
         self.paused: dict[str, tuple[float, float | None]] = {}
         """Since when, and the deadline then, by lineage; queues as ``queue:`` and their name. None where a lineage and
         its queue were paused at once: what is not added up is nobody's to recount here."""
-        self.restored = False
-        """The database is a copy: its queue may be paused, and no deadline of a lineage is recounted any more."""
         self.marks: dict[str, int] = {}
         """1 where a person cancelled a task and all below, 0 where one revived it again."""
         self.failures: Counter[str] = Counter()
@@ -205,11 +199,8 @@ class Judge:
             self.broken.append(f"lineage {tracking_id} spent or reserved {cost} of {most}")
 
     def taken(self, answer: Sequence[Slot]) -> None:
-        """One lineage for a slot, and none while the one before runs (those of the bell).
-
-        A person may revive an older run beside it. Tasks of a lineage that has ended go nowhere: they are ended, too.
-        """
-        live = {name for (name,) in self._store.rows(_RUNNING)}
+        """One lineage for a slot, and none while the one before runs (those of the bell)."""
+        live = {name for (name,) in self._store.rows("SELECT DISTINCT tracking_id FROM ramet_live")}
         for slot in answer:
             self._events[f"slot {slot.outcome}"] += 1
             if slot.outcome != "run":
@@ -217,7 +208,7 @@ class Judge:
             if (slot.schedule, slot.slot_at) in self.slots:
                 self.broken.append(f"slot {slot.slot_at} of {slot.schedule} was run twice")
             self.slots.add((slot.schedule, slot.slot_at))
-            going_on = live & set(self.runs[slot.schedule][-1:])
+            going_on = live & set(self.runs[slot.schedule])
             if slot.schedule == "bell" and going_on:
                 self.broken.append(f"slot {slot.slot_at} of {slot.schedule} runs beside {sorted(going_on)}")
             self.runs[slot.schedule].append(str(slot.tracking_id))
@@ -235,7 +226,7 @@ class Judge:
     def was_paused(self, what: str, before: float) -> None:
         at_once = [other for other in self.paused if other.startswith("queue:") != what.startswith("queue:")]
         self.paused |= {other: (self.paused[other][0], None) for other in at_once if not other.startswith("queue:")}
-        alone = what.startswith("queue:") or not (at_once or self.restored)
+        alone = what.startswith("queue:") or not at_once
         self.paused[what] = (self._now(), before if alone else None)
 
     def was_resumed(self, what: str) -> None:
@@ -252,13 +243,8 @@ class Judge:
             self.broken.append(f"{what} was paused for {stopped} s, and its clock stood still for {after - before} s")
 
     def forget_pauses(self) -> None:
-        """Something else moved deadlines of lineages, or the states that pauses stand in. Queues stay as they are."""
-        self.paused = {what: since for what, since in self.paused.items() if what.startswith("queue:")}
-
-    def was_restored(self) -> None:
-        """Nobody knows what was paused in the copy."""
+        """Something else moved deadlines, or the states that pauses stand in."""
         self.paused.clear()
-        self.restored = True
 
     def violations(self) -> Iterator[str]:
         """What was broken, and chains that are longer than they may be."""

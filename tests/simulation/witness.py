@@ -184,7 +184,7 @@ class Witness:
             setattr(self.judge, name, deepcopy(value))
         slots, runs = memory["slots"]
         self.judge.slots, self.judge.runs = set(slots), deepcopy(runs)
-        self.judge.was_restored()
+        self.judge.forget_pauses()
 
     # --- claims and what comes of them
 
