@@ -220,35 +220,6 @@ async def test_a_task_that_waits_for_a_breaker_gives_its_place_up(desk: Desk) ->
     assert await recorded(desk, "first") == ["path_given_up", "path_ticket"]
 
 
-async def test_a_breaker_that_cooled_down_lets_in_who_gave_its_place_up_though_nobody_else_waits(desk: Desk) -> None:
-    """Found by the simulation: the resource that was looked at while nothing stood at it was never looked at again."""
-    await desk.store.limit_resource(Policy(HOST, cooldown_seconds=60.0, breaker_failures=1), by="ada")
-    await desk.submit(on("bad", resource=HOST, max_attempts=1))
-    await desk.start()
-    await desk.submit(on("first", "doc1", resource=HOST), on("below", "doc1", "a"))
-    await desk.told("bad", ev.Error(desk.fence("bad"), "gone", "unclassified", "gone", 0.0))
-    assert await desk.start() == []
-    await desk.rest()
-    assert await recorded(desk, "first") == ["path_given_up"]
-    desk.world.clock.advance(60.0)
-    assert await desk.start() == []
-    await desk.rest()
-    assert await desk.order() == [["first"], ["below"]]
-
-
-async def test_who_comes_to_a_resource_that_only_a_person_switches_on_is_skipped(desk: Desk) -> None:
-    """It gives no place up for a breaker that never lets it in."""
-    await desk.submit(on("before", "doc1"), on("first", "doc1", resource=HOST), on("below", "doc1", "a"))
-    assert await desk.start() == ["before"]
-    await desk.store.open_breaker(HOST, by="ada")
-    await desk.end("before")
-    assert await desk.start() == []
-    await desk.rest()
-    assert await desk.told_of("first") == ("skipped", f"source_disabled: {HOST}, by a person")
-    assert await desk.order() == [["below"]]
-    assert await recorded(desk, "first") == ["source_disabled"]
-
-
 async def test_those_behind_a_place_given_up_wait_for_who_gave_it_up_whatever_ends_first(desk: Desk) -> None:
     """Between them stands a foreign task: what is below is looked at only when that has ended."""
     await desk.submit(

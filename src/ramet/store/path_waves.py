@@ -11,7 +11,6 @@ from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
 from ramet.model.lineage import LineageState
-from ramet.model.resources import policy_of
 from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change
 from ramet.store import path_rows as rows
@@ -35,7 +34,6 @@ from ramet.store.path_following import (
 )
 from ramet.store.path_rows import Line, load_lines
 from ramet.store.records import Record, record
-from ramet.store.resources import load, policies
 from ramet.store.session import LOOKS_MAX, Session
 from ramet.store.settling import load_standings
 from ramet.store.spawning import load_parents
@@ -88,22 +86,18 @@ def take_places(session: Session, limit: int) -> int:
 
 
 def _switched_off(session: Session, names: set[str]) -> dict[str | None, float]:
-    """Resources whose breaker is open and lets somebody through in time -> when to look again.
-
-    Where nothing waits no claim looks, so that its cool-down alone says when. What stands at a resource that only a
-    person switches on again is skipped, and gives no place up.
-    """
-    opened = [resource for resource in load(session, names).values() if resource.opened_at is not None]
-    known = policies(session) if opened else []
-    off: dict[str | None, float] = {}
-    for resource in opened:
-        cooldown = policy_of(resource.name, known).cooldown_seconds
-        if cooldown is None or resource.opened_at is None:
-            continue
-        until = resource.opened_at + cooldown if resource.ready_at is None else resource.ready_at
-        if until > session.now:
-            off[resource.name] = min(until, session.now + LATER_SECONDS)
-    return off
+    """Resources whose breaker is open -> when to look again."""
+    if not names:
+        return {}
+    listed, values = session.members(sorted(names))
+    return {
+        name: min(ready_at or session.now + LATER_SECONDS, session.now + LATER_SECONDS)
+        for name, ready_at in session.rows(
+            f"SELECT name, ready_at FROM ramet_resources WHERE name IN {listed} AND opened_at IS NOT NULL "
+            "AND (ready_at IS NULL OR ready_at > ?)",
+            (values, session.now),
+        )
+    }
 
 
 _AT_A_BREAKER = (
