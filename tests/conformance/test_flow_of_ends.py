@@ -87,7 +87,7 @@ async def test_a_retry_after_that_names_no_resource_means_the_tasks_own_if_it_ha
 
 async def test_the_end_of_a_task_says_nothing_about_its_resource(world: World) -> None:
     """Its ``on_end`` handler may not even have asked it."""
-    await world.store.limit_resource(Policy("host", breaker_failures=2), by="ann")
+    await world.store.limit_resource(Policy("host", breaker_failures=2, cooldown_seconds=5.0), by="ann")
     await ending(world, resource="host")
     before = await world.store.resources("host")
     claimed = await world.claim_one()
