@@ -74,6 +74,8 @@ async def test_where_the_database_is_away_none_of_those_made_together_is_tried_b
 
 async def test_the_answer_to_somebody_who_has_left_disturbs_nobody(store: PostgresStore) -> None:
     verb = Gathering(ValueError("no"))
+    wrong: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: wrong.append(context))
     left = asyncio.create_task(store._write_together(verb, ["first"]))
     await until(verb.begun.is_set, "it runs")
     left.cancel()
@@ -81,6 +83,7 @@ async def test_the_answer_to_somebody_who_has_left_disturbs_nobody(store: Postgr
         await left
     verb.may_end.set()
     assert await store._write_together(verb, ["second"]) == ["second done"]
+    assert wrong == []
 
 
 async def test_after_the_end_nothing_is_written(ramet_postgres_url: str) -> None:
