@@ -86,6 +86,7 @@ def test_errors_of_a_schedule_are_judged_by_their_share_and_by_their_count() -> 
 
 def test_a_budget_is_worth_an_alert_from_its_share_on() -> None:
     assert budget_finding("lineage", "tasks", 79, 100, LIMITS) is None
+    assert budget_finding("lineage", "tasks", 80, 100, LIMITS) is not None
     assert budget_finding("lineage", "tasks", 5, 0, LIMITS) is None
     assert budget_finding("lineage", "tasks", 1, 1, LIMITS) is not None
     entry = {"name": "tasks", "weight": 800_012, "limit": 1_000_000, "share": 0.8}

@@ -84,7 +84,7 @@ def test_the_lower_of_soft_and_hard_bounds_what_is_reserved_and_only_the_hard_on
 def test_an_amount_is_a_whole_number_of_nano_dollars(wrong: object) -> None:
     with pytest.raises(ValueError, match=r"to be reserved are .*: give a whole number of nano-dollars"):
         amount_of(wrong, "to be reserved are")
-    assert amount_of(AMOUNT_MAX, "x") == AMOUNT_MAX
+    assert [amount_of(amount, "x") for amount in (0, 1, AMOUNT_MAX)] == [0, 1, AMOUNT_MAX]
 
 
 @pytest.mark.parametrize(

@@ -110,42 +110,55 @@ def test_paths_keys_and_payloads() -> None:
     assert row(Rules(kinds={"job": "page"})).kind == "page"
 
 
+DATE = "give a date like 2025-09-30T12:00:00Z, or Unix seconds"
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"id": ""}, "id is missing"),
-    ({"id": None}, "id is missing"),
-    ({"id": "x" * 201}, "id has 201 characters"),
-    ({"id": "a\x00"}, "id has the character '\\x00'"),
-    ({"id": "\ud800"}, "id has the character"),
+    ({"id": ""}, "id is missing: every row needs one"),
+    ({"id": None}, "id is missing: every row needs one"),
+    ({"id": "x" * 201}, "id has 201 characters, over 200: shorten it"),
+    ({"id": "a\x00"}, "id has the character '\\x00': remove it"),
+    ({"id": "\ud800"}, "id has the character '\\ud800': remove it"),
     ({"id": {"$oid": "1"}}, "id is {'$oid': '1'}: give it as text"),
-    ({"type": ""}, "type is missing"),
-    ({"type": True}, "type is True"),
+    ({"type": ""}, "type is missing: every row needs one"),
+    ({"type": True}, "type is True: give it as text"),
     ({"status": "odd"}, "status is 'odd': say what it means with --status odd=STATE"),
-    ({"retry_count": -1}, "retry_count is -1: give a number from 0"),
+    ({"retry_count": -1}, "retry_count is -1: give a number from 0 to 1000000"),
     ({"retry_count": "two"}, "retry_count is 'two': give a whole number"),
-    ({"retry_count": 1.5}, "retry_count is 1.5"),
-    ({"retry_count": "9" * 5_000}, "retry_count is '999"),
-    ({"max_retries": True}, "max_retries is True"),
+    ({"retry_count": 1.5}, "retry_count is 1.5: give a whole number"),
+    (
+        {"retry_count": "9" * 5_000},
+        "retry_count is '99999999999999999999999999999999999999999999999999999999...: give a whole number",
+    ),
+    ({"max_retries": True}, "max_retries is True: give a whole number"),
     ({"max_spawn_depth": 10**9}, "max_spawn_depth is 1000000000: give a number from 0 to 1000"),
-    ({"spawn_depth": "deep"}, "spawn_depth is 'deep'"),
-    ({"ancestry_chain": "p"}, "ancestry_chain is no JSON"),
+    ({"spawn_depth": "deep"}, "spawn_depth is 'deep': give a whole number"),
+    ({"ancestry_chain": "p"}, 'ancestry_chain is no JSON: write it like ["a"] or {"n": 1}'),
     ({"ancestry_chain": [1]}, "ancestry_chain is [1]: give a list of texts"),
-    ({"pipeline_state": "{"}, "pipeline_state is no JSON"),
-    ({"pipeline_state": "[" * 200_000}, "pipeline_state is no JSON"),
-    ({"queueHint": ["x"] * 101}, "queue_hint has over 100 elements"),
-    ({"queueHint": {"a": 1}}, "queue_hint is {'a': 1}"),
-    ({"queueHint": ["a\0b"]}, "queue_hint has the character"),
-    ({"queueHint": ["x" * 1_025]}, "queue_hint: a path element of 1025 bytes is too long"),
-    ({"created_at": True}, "created_at is True"),
-    ({"created_at": [1]}, "created_at is [1]"),
-    ({"created_at": "yesterday"}, "created_at is 'yesterday': give a date like"),
-    ({"created_at": -1}, "created_at is -1"),
-    ({"created_at": 10**400}, "created_at is 1000"),
-    ({"created_at": "nan"}, "created_at is 'nan'"),
-    ({"url": "http://"}, "url is 'http://'"),
-    ({"url": "ftp://x.example/"}, "url is 'ftp://x.example/'"),
-    ({"url": "a\x00b"}, "url has the character"),
-    ({"kind": "page"}, "type is given twice, as 'job' and 'page'"),
-    ({"error_details": "\ud800"}, "error_details has the character"),
+    ({"pipeline_state": "{"}, 'pipeline_state is no JSON: write it like ["a"] or {"n": 1}'),
+    ({"pipeline_state": "[" * 200_000}, 'pipeline_state is no JSON: write it like ["a"] or {"n": 1}'),
+    ({"queueHint": ["x"] * 101}, "queue_hint has over 100 elements or 16384 bytes: shorten it"),
+    ({"queueHint": {"a": 1}}, "queue_hint is {'a': 1}: give a list of texts"),
+    ({"queueHint": ["a\0b"]}, "queue_hint has the character '\\x00': remove it"),
+    (
+        {"queueHint": ["x" * 1_025]},
+        "queue_hint: a path element of 1025 bytes is too long: use at most 1024, or its hash",
+    ),
+    ({"created_at": True}, f"created_at is True: {DATE}"),
+    ({"created_at": [1]}, f"created_at is [1]: {DATE}"),
+    ({"created_at": "yesterday"}, f"created_at is 'yesterday': {DATE}"),
+    ({"created_at": -1}, f"created_at is -1: {DATE}"),
+    ({"created_at": 10**400}, f"created_at is 100000000000000000000000000000000000000000000000000000000...: {DATE}"),
+    ({"created_at": "nan"}, f"created_at is 'nan': {DATE}"),
+    (
+        {"url": "http://"},
+        "url is 'http://': the URL has no host: give an absolute one such as https://example.org/page",
+    ),
+    (
+        {"url": "ftp://x.example/"},
+        "url is 'ftp://x.example/': the URL has another scheme or none: give an absolute one with http:// or https://",
+    ),
+    ({"url": "a\x00b"}, "url has the character '\\x00': remove it"),
+    ({"kind": "page"}, "type is given twice, as 'job' and 'page': keep one of them"),
+    ({"error_details": "\ud800"}, "error_details has the character '\\ud800': remove it"),
 ]
 
 
@@ -153,9 +166,39 @@ BAD: list[tuple[dict[str, Any], str]] = [
 def test_what_makes_no_sense_is_refused_with_the_field_and_what_to_do(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(RowError) as refused:
         row(**fields)
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
-    assert len(str(refused.value)) < 400
+    assert str(refused.value) == message
+
+
+def test_what_is_just_within_its_bounds_is_taken() -> None:
+    got = row(
+        id="x" * 200, type="k" * 200, tracking_id="t" * 200, pipeline_stage="s" * 200, status="success",
+        retry_count=1_000_000, max_retries=1_000_000, max_spawn_depth=1_000, spawn_depth=1_000_000,
+        queueHint=["a"] * 100, created_at=0, error_details="e" * 10_001,
+    )  # fmt: skip
+    assert (len(got.id), len(got.kind), len(got.tracking_id or ""), len(got.stage or "")) == (200, 200, 200, 200)
+    assert (got.retry_count, got.max_attempts, got.max_spawn_depth) == (1_000_000, 1_000_001, 1_000)
+    assert (got.path, got.created_at, got.error) == (["a"] * 100, 0.0, "e" * 10_000)
+    assert row(created_at=10_000_000_000).created_at == 10_000_000_000.0
+    assert [row(created_at=at).created_at for at in (99_999, 100_000_000_000)] == [99_999.0, 100_000_000.0]
+    # With its brackets and quotes a path of one element has four bytes more.
+    assert row(status="success", queueHint=["x" * 16_380]).path == ["x" * 16_380]
+    with pytest.raises(RowError, match="16384 bytes"):
+        row(status="success", queueHint=["x" * 16_381])
+    for fields in ({"retry_count": 1_000_001}, {"max_spawn_depth": 1_001}, {"type": "k" * 201}, {"status": "s" * 201}):
+        with pytest.raises(RowError):
+            row(**fields)
+
+
+def test_a_column_without_a_meaning_of_its_own_stays_in_the_payload_under_its_name() -> None:
+    assert row(theirColumn=1, pipeline_state="").payload == {"theirColumn": 1}
+    assert row(pipeline_state="").pipeline_state is None
+
+
+def test_a_word_for_a_state_is_found_however_it_is_spelt() -> None:
+    rules = Rules(states={"on_hold": TaskState.SKIPPED, "Odd-One": TaskState.FAILED})
+    assert [row(rules, status=status).state for status in ("On-Hold", "on hold", "Odd-One")] == [
+        "skipped", "skipped", "failed",
+    ]  # fmt: skip
 
 
 def test_pairs_of_options() -> None:

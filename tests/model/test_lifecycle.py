@@ -1,5 +1,6 @@
 """Every cell of the state table (DESIGN §4): 7 states, 20 events, and nothing reaches what the table does not show."""
 
+import runpy
 from collections import defaultdict
 from functools import cache
 from itertools import product
@@ -8,6 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from ramet.model import events as ev
+from ramet.model import transitions
 from ramet.model.lifecycle import decide
 from ramet.model.retry import ErrorClass
 from ramet.model.task import LIVE, TERMINAL, Standing, TaskState
@@ -224,3 +226,12 @@ def test_every_event_of_a_worker_is_refused_under_any_other_fence() -> None:
     for fence in (FENCE - 1, FENCE + 1, 0):
         for name, event in fenced(fence):
             assert decide(task, event, NOW) == Refused("stale"), name
+
+
+def test_the_table_names_the_states_that_exist() -> None:
+    """As the module works it out when it is imported, which is before any test."""
+    table = runpy.run_path(transitions.__file__, run_name=transitions.__name__)["TRANSITIONS"]
+    assert [(row.name, row.sources, row.targets) for row in table] == [
+        (row.name, row.sources, row.targets) for row in TRANSITIONS
+    ]
+    assert {state for row in table for state in row.sources | row.targets} == {*STATES}

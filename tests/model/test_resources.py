@@ -135,6 +135,7 @@ def test_a_resource_is_full_when_forgetting_what_was_used_changes_nothing() -> N
     assert is_full(used, limited(), NOW + 1.0)
     assert is_full(used, Policy("a"), NOW)
     assert not is_full(HOST._replace(tokens=0.0, refilled_at=NOW), limited(), NOW)
+    assert not is_full(HOST._replace(tokens=0.0, refilled_at=NOW), Policy("a", rate_per_second=1.0, burst=1.0), NOW)
 
 
 def test_a_handler_switches_a_resource_off_and_what_waits_for_a_person_keeps_its_first_reason() -> None:

@@ -162,6 +162,31 @@ def test_a_clock_set_back_finds_its_next_slot_anew() -> None:
     assert plan(ahead, 1e9 - 59) is None
 
 
+def test_what_is_no_slot_of_a_schedule_names_none_and_the_last_at_sign_counts() -> None:
+    assert slot_of("@2026-10-25T00:30:00Z") is None
+    assert slot_of("poll@") is None
+    assert slot_of("2026-10-25T00:30:00Z") is None
+    found = slot_of("a@b@2026-10-25T02:30:00+02:00")
+    assert found == ("a@b", datetime(2026, 10, 25, 0, 30, tzinfo=UTC))
+    assert found[1].tzinfo is UTC
+    assert slot_name(1.0) == "1970-01-01T00:00:01Z"
+
+
+def test_intervals_count_from_1970_in_both_directions() -> None:
+    assert list(islice(Timing(every_seconds=300.0).after(1_200.0), 2)) == [1_500.0, 1_800.0]
+    assert list(islice(Timing(every_seconds=300.0).after(1_199.0), 2)) == [1_200.0, 1_500.0]
+    assert list(islice(Timing(every_seconds=300.0).after(-301.0), 3)) == [-300.0, 0.0, 300.0]
+
+
+def test_a_time_zone_that_nobody_knows_is_refused_with_what_to_give() -> None:
+    with pytest.raises(ValueError, match="unknown") as caught:
+        Timing("* * * * *", timezone="Europe/Atlantis")
+    assert str(caught.value) == (
+        "unknown time zone 'Europe/Atlantis': give a name such as Europe/Berlin (where this machine has no time zone "
+        "database, install the package tzdata)"
+    )
+
+
 def test_a_slot_has_one_name_and_the_name_tells_the_slot() -> None:
     moment = at("2026-10-25T02:30:00+02:00")
     assert slot_tracking_id("poll", moment) == "poll@2026-10-25T00:30:00Z"

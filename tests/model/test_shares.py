@@ -14,7 +14,18 @@ from hypothesis import strategies as st
 
 from ramet.model.rates import TOLERANCE_SECONDS
 from ramet.model.resources import Policy, Resource, cut, paused
-from ramet.model.shares import GRACE_SECONDS, KEEP_SECONDS, OFF_SECONDS, Bucket, Look, Share, look, refused, took
+from ramet.model.shares import (
+    GRACE_SECONDS,
+    KEEP_SECONDS,
+    OFF_SECONDS,
+    Bucket,
+    Look,
+    Share,
+    look,
+    position,
+    refused,
+    took,
+)
 
 NOW = 1_000_000.0
 
@@ -209,3 +220,33 @@ def test_who_wants_no_more_than_there_is_has_room_whatever_the_clock_says() -> N
     bucket = Bucket(Resource("a", tokens=1.0, refilled_at=NOW + 10.0), rate(1.0, 5.0), {})
     assert look(bucket, "A", 1.0, NOW) == Look(0.0, False)
     assert look(bucket, "A", 2.0, NOW) == Look(11.0, True)
+
+
+def test_a_lineage_is_waited_for_from_when_it_asked_until_what_it_took_is_all_that_counts() -> None:
+    share = Share("A", 0.0, 1.0, NOW, NOW + 5.0 + KEEP_SECONDS)
+    assert [share.waits(NOW + later) for later in (-0.1, 0.0, 4.9, 5.0)] == [False, True, True, False]
+    assert not share._replace(wanted=0.0).waits(NOW)
+
+
+def test_what_rests_says_for_how_long_and_nobody_queues_for_it() -> None:
+    empty = Bucket(Resource("a", tokens=0.0, refilled_at=NOW), rate(1.0), {})
+    for rest, told in ((0.5, Look(0.5, False)), (0.0, Look(1.0, True))):
+        resting = empty._replace(resource=paused(empty.resource, NOW + rest, "429"))
+        assert look(resting, "A", 1.0, NOW) == told
+    assert look(Bucket(Resource("a"), Policy("a"), {}), "A", 1.0, 0.0) == Look(0.0, False)
+    assert look(empty, "A", TOLERANCE_SECONDS, NOW) == Look(0.0, False)
+
+
+def test_who_comes_anew_stands_with_the_first_of_those_who_wait_or_behind_all() -> None:
+    shares = {"A": Share("A", 500.0, 0.0, NOW, NOW + 60.0), "B": Share("B", 5.0, 1.0, NOW, NOW + 100.0)}
+    bucket = Bucket(Resource("a", tokens=0.0, refilled_at=NOW), rate(1.0), shares)
+    assert position(bucket, "C", NOW) == 5.0
+    assert position(bucket, "C", NOW + 50.0) == 500.0
+    assert position(bucket._replace(shares={}), "C", NOW) == 0.0
+    # Without a rate nobody is behind: who waits and who comes are one.
+    assert position(bucket._replace(policy=Policy("a")), "A", NOW + 1.0) == 500.0
+    ahead = {"A": Share("A", 3.0, 0.0, NOW, NOW + 60.0), "B": Share("B", 5.0, 1.0, NOW, NOW + 100.0)}
+    assert position(bucket._replace(policy=Policy("a"), shares=ahead), "A", NOW + 1.0) == 5.0
+    assert took(bucket, "B", 2.0, NOW).shares["B"].taken == 7.0
+    assert took(bucket, "A", 2.0, NOW).shares["A"].taken == 502.0
+    assert took(bucket, "A", 2.0, NOW).resource.tokens == -2.0

@@ -216,7 +216,7 @@ def plan(schedule: Schedule, now: float) -> Plan | None:
 def slot_name(slot_at: float) -> str:
     """The slot's moment as it stands in tracking ids: ``2026-03-29T01:00:00Z``."""
     moment = datetime.fromtimestamp(slot_at, UTC)
-    return moment.isoformat(timespec="auto" if moment.microsecond else "seconds").replace("+00:00", "Z")
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def slot_tracking_id(name: str, slot_at: float) -> str:
