@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from tests import invariants
 from tests.simulation.database import SimulatedStore
@@ -12,13 +12,17 @@ ACCEPTED = ("success", "filtered", "skipped", "snooze", "continue")
 """Outcomes whose settlement committed what the handler had buffered. A declared failure did so too."""
 
 
-async def violations(store: SimulatedStore) -> list[str]:
-    """Every broken promise, as readable lines."""
+async def violations(store: SimulatedStore, pruned: Set[str] = frozenset()) -> list[str]:
+    """Every broken promise, as readable lines.
+
+    Args:
+        pruned: ids of tasks that are gone, as they may be.
+    """
     found = await invariants.violations(store, loose_kinds=LOOSE, clock_set_back=True)
-    return [*found, *_effects(store), *_everything_ended(store)]
+    return [*found, *_effects(store, pruned), *_everything_ended(store)]
 
 
-def _effects(store: SimulatedStore) -> Iterator[str]:
+def _effects(store: SimulatedStore, pruned: Set[str]) -> Iterator[str]:
     """Exactly one end effect per accepted settlement, none for any other (promise I2)."""
     ids = dict(store.rows("SELECT seq, id FROM ramet_tasks"))
     accepted = set()
@@ -26,7 +30,7 @@ def _effects(store: SimulatedStore) -> Iterator[str]:
     for seq, fence, outcome, reason, error_class, worker in store.rows(
         "SELECT seq, fence, outcome, COALESCE(reason, ''), error_class, worker FROM ramet_attempts"
     ):
-        if worker in there:
+        if worker in there or worker in pruned:
             continue  # It was settled by the task that it was bound to: no handler ran.
         token = f"{ids[seq]}:{fence}"
         # RetryAfter and CostRefused are raised: they end as a snooze and drop what was buffered, like any exception.

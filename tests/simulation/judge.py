@@ -67,6 +67,8 @@ class Judge:
         self.slots: set[tuple[str, float]] = set()
         self.runs: dict[str, list[str]] = defaultdict(list)
         """Lineages that slots became, by schedule."""
+        self.reopened: set[str] = set()
+        """Lineages of which people revived something."""
 
     # --- claims
 
@@ -199,8 +201,16 @@ class Judge:
             self.broken.append(f"lineage {tracking_id} spent or reserved {cost} of {most}")
 
     def taken(self, answer: Sequence[Slot]) -> None:
-        """One lineage for a slot, and none while the one before runs (those of the bell)."""
-        live = {name for (name,) in self._store.rows("SELECT DISTINCT tracking_id FROM ramet_live")}
+        """One lineage for a slot, and none while the one before runs (those of the bell).
+
+        An earlier one that a person opened again is not the last run: it goes on beside those that came since.
+        """
+        open_ones = {
+            name
+            for (name,) in self._store.rows(
+                "SELECT tracking_id FROM ramet_lineages WHERE state IN ('running', 'paused')"
+            )
+        }
         for slot in answer:
             self._events[f"slot {slot.outcome}"] += 1
             if slot.outcome != "run":
@@ -208,7 +218,7 @@ class Judge:
             if (slot.schedule, slot.slot_at) in self.slots:
                 self.broken.append(f"slot {slot.slot_at} of {slot.schedule} was run twice")
             self.slots.add((slot.schedule, slot.slot_at))
-            going_on = live & set(self.runs[slot.schedule])
+            going_on = open_ones & {*self.runs[slot.schedule][-1:], *(set(self.runs[slot.schedule]) - self.reopened)}
             if slot.schedule == "bell" and going_on:
                 self.broken.append(f"slot {slot.slot_at} of {slot.schedule} runs beside {sorted(going_on)}")
             self.runs[slot.schedule].append(str(slot.tracking_id))
@@ -243,8 +253,8 @@ class Judge:
             self.broken.append(f"{what} was paused for {stopped} s, and its clock stood still for {after - before} s")
 
     def forget_pauses(self) -> None:
-        """Something else moved deadlines, or the states that pauses stand in."""
-        self.paused.clear()
+        """Something else moved the deadlines of lineages, or the states that pauses stand in; queues have neither."""
+        self.paused = {what: since for what, since in self.paused.items() if what.startswith("queue:")}
 
     def violations(self) -> Iterator[str]:
         """What was broken, and chains that are longer than they may be."""

@@ -171,7 +171,7 @@ class _Simulation:
 
     async def _result(self) -> Run:
         outcomes = dict(self._store.rows("SELECT outcome, COUNT(*) FROM ramet_attempts GROUP BY outcome"))
-        found = [*self._witness.violations(), *await violations(self._store)]
+        found = [*self._witness.violations(), *await violations(self._store, self._witness.pruned)]
         dump = self._store.dump() if self._plan.trace else []
         events = self._witness.events + happened(self._store, self._witness)
         return Run(found, dump, self._trace, outcomes, self._deaths, self._clock.monotonic(), events)

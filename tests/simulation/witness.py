@@ -47,6 +47,8 @@ class Before(NamedTuple):
 
 
 NOTHING = Before({}, {}, {}, {}, 0.0, frozenset())
+_OF_PEOPLE = ("marks", "failures", "paused", "reopened")
+"""What a judge remembers of people, and has to forget with the database that knew it."""
 GROWING = frozenset({"settle", "submit", "reserve", "settle_reserved", "reoffer", "take_slots", "claim"})
 """Verbs after which a lineage may be larger or dearer."""
 
@@ -148,6 +150,7 @@ class Witness:
             case "revive":
                 judge.marks.update((task_id, 0) for task_id in answer)
                 judge.forget_pauses()
+                judge.reopened.update(self._lineages_of(answer))
             case "cancel_lineage" | "raise_limits":
                 judge.forget_pauses()
             case "close_breaker" if answer:
@@ -163,6 +166,10 @@ class Witness:
         )
         return [task_id for (task_id,) in rows]
 
+    def _lineages_of(self, task_ids: Sequence[str]) -> set[str]:
+        wanted = set(task_ids)
+        return {of for task_id, of in self.store.rows("SELECT id, tracking_id FROM ramet_tasks") if task_id in wanted}
+
     def _roots(self, lineages: Sequence[str]) -> set[str]:
         wanted = set(lineages)
         rows = self.store.rows("SELECT id, tracking_id FROM ramet_tasks WHERE parent_id IS NULL")
@@ -173,7 +180,7 @@ class Witness:
     def remember(self) -> dict[str, Any]:
         """What was promised until now, to be known again where an older copy takes the place of the database."""
         mine = {name: deepcopy(getattr(self, name)) for name in ("granted", "refused", "offered_again", "doubtful")}
-        return {**mine, "judge": {name: deepcopy(getattr(self.judge, name)) for name in ("marks", "failures")},
+        return {**mine, "judge": {name: deepcopy(getattr(self.judge, name)) for name in _OF_PEOPLE},
                 "slots": (set(self.judge.slots), deepcopy(self.judge.runs))}  # fmt: skip
 
     def go_back(self, memory: dict[str, Any]) -> None:
@@ -184,7 +191,6 @@ class Witness:
             setattr(self.judge, name, deepcopy(value))
         slots, runs = memory["slots"]
         self.judge.slots, self.judge.runs = set(slots), deepcopy(runs)
-        self.judge.forget_pauses()
 
     # --- claims and what comes of them
 
