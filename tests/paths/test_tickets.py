@@ -220,6 +220,29 @@ async def test_a_task_that_waits_for_a_breaker_gives_its_place_up(desk: Desk) ->
     assert await recorded(desk, "first") == ["path_given_up", "path_ticket"]
 
 
+async def test_who_gave_its_place_up_tries_a_resource_when_its_cool_down_is_over(desk: Desk) -> None:
+    """Nobody stands at the breaker any more: a claim that finds that out leaves the resource to whoever comes."""
+    await desk.store.limit_resource(Policy(HOST, cooldown_seconds=600.0), by="ada")
+    await desk.submit(on("first", "doc1", resource=HOST))
+    await desk.store.open_breaker(HOST, by="ada")
+    assert await desk.start() == []
+    await desk.rest()
+    desk.world.clock.advance(600.0)
+    assert await desk.start() == []
+    await desk.wait(30.0)
+    assert await desk.start() == ["first"]
+
+
+async def test_a_task_with_a_path_is_skipped_for_a_source_that_only_people_switch_on(desk: Desk) -> None:
+    """Whether it holds its path already, or is to take its place later."""
+    await desk.submit(on("first", "doc1", resource=HOST), on("later", "doc2", resource=HOST, delay_seconds=60.0))
+    await desk.store.open_breaker(HOST, by="ada", reason="it is gone")
+    await desk.rest()
+    assert await desk.told_of("first") == ("skipped", f"source_disabled: {HOST}, it is gone")
+    await desk.wait(60.0)
+    assert await desk.told_of("later") == ("skipped", f"source_disabled: {HOST}, it is gone")
+
+
 async def test_those_behind_a_place_given_up_wait_for_who_gave_it_up_whatever_ends_first(desk: Desk) -> None:
     """Between them stands a foreign task: what is below is looked at only when that has ended."""
     await desk.submit(

@@ -11,6 +11,7 @@ from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
 from ramet.model.lineage import LineageState
+from ramet.model.resources import policy_of
 from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change
 from ramet.store import path_rows as rows
@@ -34,6 +35,7 @@ from ramet.store.path_following import (
 )
 from ramet.store.path_rows import Line, load_lines
 from ramet.store.records import Record, record
+from ramet.store.resources import policies
 from ramet.store.session import LOOKS_MAX, Session
 from ramet.store.settling import load_standings
 from ramet.store.spawning import load_parents
@@ -86,18 +88,29 @@ def take_places(session: Session, limit: int) -> int:
 
 
 def _switched_off(session: Session, names: set[str]) -> dict[str | None, float]:
-    """Resources whose breaker is open -> when to look again."""
+    """Resources whose breaker is open for a time -> when to look again.
+
+    One that nobody looks at, as nothing waits for it, is judged by its cool-down: those that gave their tickets up are
+    the ones that have to try it. One that only a person closes keeps nobody away from it: what waits there is skipped.
+    """
     if not names:
         return {}
     listed, values = session.members(sorted(names))
-    return {
-        name: min(ready_at or session.now + LATER_SECONDS, session.now + LATER_SECONDS)
-        for name, ready_at in session.rows(
-            f"SELECT name, ready_at FROM ramet_resources WHERE name IN {listed} AND opened_at IS NOT NULL "
-            "AND (ready_at IS NULL OR ready_at > ?)",
-            (values, session.now),
-        )
-    }
+    found = session.rows(
+        f"SELECT name, opened_at, ready_at FROM ramet_resources WHERE name IN {listed} AND opened_at IS NOT NULL "
+        "AND (ready_at IS NULL OR ready_at > ?)",
+        (values, session.now),
+    )
+    known = policies(session) if found else []
+    off: dict[str | None, float] = {}
+    for name, opened_at, ready_at in found:
+        cooldown = policy_of(name, known).cooldown_seconds
+        if cooldown is None:
+            continue
+        until = opened_at + cooldown if ready_at is None else ready_at
+        if until > session.now:
+            off[name] = min(until, session.now + LATER_SECONDS)
+    return off
 
 
 _AT_A_BREAKER = (
