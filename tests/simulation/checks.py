@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
+from ramet.store.path_repair import COUNTER
 from tests import invariants
 from tests.simulation.database import SimulatedStore
 from tests.simulation.workload import LOOSE
@@ -19,7 +20,7 @@ async def violations(store: SimulatedStore, pruned: Set[str] = frozenset()) -> l
         pruned: ids of tasks that are gone, as they may be.
     """
     found = await invariants.violations(store, loose_kinds=LOOSE, clock_set_back=True)
-    return [*found, *_effects(store, pruned), *_everything_ended(store)]
+    return [*found, *_effects(store, pruned), *_everything_ended(store), *_repairs(store)]
 
 
 def _effects(store: SimulatedStore, pruned: Set[str]) -> Iterator[str]:
@@ -53,6 +54,12 @@ def _everything_ended(store: SimulatedStore) -> Iterator[str]:
     yield from (f"task {row} is still live" for row in live)
     running = store.rows("SELECT tracking_id, state FROM ramet_lineages WHERE state IN ('running', 'paused')")
     yield from (f"lineage {row} is still open" for row in running)
+
+
+def _repairs(store: SimulatedStore) -> Iterator[str]:
+    """Wake-ups that were lost are found again, and are a fault all the same."""
+    rows = store.rows("SELECT value FROM ramet_counters WHERE name = ?", COUNTER)
+    yield from (f"{repairs} tasks waited for a ticket that was gone" for (repairs,) in rows)
 
 
 def rows_of(store: SimulatedStore, columns: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -34,6 +34,7 @@ OF_PARTS = {
     "prune": ("prune", "prune", "prune"),
     "upgrade": ("upgrade",),
     "restore": ("copy", "restore"),
+    "trees": ("tree", "tree", "tree"),
     "at once": ("tree", "tree", "pause", "revive", "raise"),
 }
 """What there is to do besides where a run has a part."""

@@ -27,9 +27,13 @@ PARTS = (
     "upgrade",
     "restore",
     "at once",
+    "chains",
+    "money",
+    "trees",
 )
 """``source``: a breaker that only people close. ``restore``: a copy of the database takes the place of the database.
-``at once``: what people do takes time, and they do other things meanwhile."""
+``at once``: what people do takes time, and they do other things meanwhile. ``trees``: they cancel more tasks with all
+below. New parts go to the end: those that a seed drew before stay."""
 ALL_PARTS = frozenset(PARTS)
 EFFECT = "INSERT INTO effects (task_id, token, name) VALUES (?, ?, ?)"
 
@@ -88,6 +92,12 @@ def add_parts(app: App, parts: frozenset[str], act: Act, chance: Chance, host_of
     if "source" in parts:
         _source(app, chance)
         wanted += ["grain"]
+    if "chains" in parts:
+        _chains(app, chance)
+        wanted += ["relay"]
+    if "money" in parts:
+        _money(app, act, chance)
+        wanted += ["shop"]
     if "schedules" in parts:
         _schedules(app, act, chance)
     if "lineage end" in parts:
@@ -172,6 +182,31 @@ def _source(app: App, chance: Chance) -> None:
             raise Permanent("stones")
         ctx.write(EFFECT, (ctx.id, ctx.token, "end"))
         return ctx.fail("husks") if rng.random() < 0.3 else None
+
+
+def _chains(app: App, chance: Chance) -> None:
+    @app.task("relay", key=key_of)
+    async def relay(ctx: Context, item: Item) -> Outcome:
+        """Would go on for ever; now and then without having done anything since."""
+        rng = chance(ctx)
+        await asyncio.sleep(rng.choice((0.1, 30.0)))
+        if rng.random() < 0.9:
+            await ctx.checkpoint("passed on", {"attempt": ctx.attempt})
+        ctx.write(EFFECT, (ctx.id, ctx.token, "end"))
+        return ctx.continue_later()
+
+
+def _money(app: App, act: Act, chance: Chance) -> None:
+    @app.task("shop", key=key_of)
+    async def shop(ctx: Context, item: Item) -> Any:
+        """A few calls are as much as a cheap lineage may cost."""
+        rng = chance(ctx)
+        for _ in range(3):
+            kept = await ctx.reserve(rng.randrange(20, 150))
+            await asyncio.sleep(rng.choice((0.1, 10.0)))
+            if rng.random() < 0.7:
+                await kept.settle(rng.randrange(150))
+        return await act(ctx, item, rng, "shop")
 
 
 def _schedules(app: App, act: Act, chance: Chance) -> None:

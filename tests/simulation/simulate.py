@@ -34,6 +34,8 @@ from tests.upgrade.plans import NEXT
 LEASE_SECONDS = 300.0
 END_SECONDS = 80_000.0
 """Everything must be over by then: the lineages' deadlines are a quarter of it."""
+STALLED_SECONDS = 12_000.0
+"""Whatever lasts longer has waited for a lineage's deadline: what delays a run by itself takes a fraction of it."""
 POLL_SECONDS, SWEEP_SECONDS, ENDS_SECONDS = 25.0, 20.0, 15.0
 """How often loops look that find nothing, most of the time. Bells wake them in between."""
 
@@ -172,9 +174,12 @@ class _Simulation:
     async def _result(self) -> Run:
         outcomes = dict(self._store.rows("SELECT outcome, COUNT(*) FROM ramet_attempts GROUP BY outcome"))
         found = [*self._witness.violations(), *await violations(self._store, self._witness.pruned)]
+        seconds = self._clock.monotonic()
+        if seconds > STALLED_SECONDS:
+            found.append(f"it took {seconds:.0f} s: something waited until the deadline of its lineage")
         dump = self._store.dump() if self._plan.trace else []
         events = self._witness.events + happened(self._store, self._witness)
-        return Run(found, dump, self._trace, outcomes, self._deaths, self._clock.monotonic(), events)
+        return Run(found, dump, self._trace, outcomes, self._deaths, seconds, events)
 
     def _faulty(self, name: str) -> FaultyStore:
         rng = random.Random(self._rng.random())

@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 
-from ramet.model import resources
+from ramet.model import events as ev
+from ramet.model import lifecycle, resources
 from ramet.model.resources import Policy, Resource, Room
-from ramet.store import claiming, lineages, path_rows, pausing, scheduling, sqlite, versions
+from ramet.model.task import Standing
+from ramet.model.transitions import Change, Refused, Transition
+from ramet.store import claiming, lineages, path_rows, pausing, reserving, scheduling, settling, sqlite, versions
 from ramet.store.path_rows import Line
 from ramet.store.session import Session
+from ramet.store.sqlite_session import SqliteSession
 from tests.simulation.broken import must_be_found_with
 from tests.upgrade.plans import LATER, NEXT
 
@@ -58,6 +62,13 @@ def test_a_clock_that_no_pause_stops_is_found(tmp_path: Path, monkeypatch: pytes
     must_be_found_with(set(), tmp_path, "and its clock stood still for 0")
 
 
+def test_a_cancelled_tree_that_goes_on_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither claims, heartbeats nor settlements look for a grave: until the follow-up comes, all goes on."""
+    monkeypatch.setattr(claiming, "_buried", lambda session, standing, marks: False)
+    monkeypatch.setattr(settling, "buried", lambda marks, task_id, chain: None)
+    must_be_found_with({"trees"}, tmp_path, "below a task that was cancelled")
+
+
 @pytest.mark.parametrize("part", ["source", "paths"])
 def test_claims_past_an_open_breaker_are_found(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a source that a person closes, and of a host with a cool-down."""
@@ -83,6 +94,28 @@ def test_a_breaker_that_never_opens_is_found(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(resources, "failed", counts)
     must_be_found_with({"source"}, tmp_path, "is closed after")
+
+
+def test_chains_without_end_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    transition, rule = lifecycle._RULES[ev.Continue]
+
+    def endless(row: Transition, task: Standing, event: ev.Event, now: float) -> Change | Refused:
+        return rule(row, task._replace(max_chain_depth=task.max_chain_depth + 3), event, now)
+
+    monkeypatch.setitem(lifecycle._RULES, ev.Continue, (transition, endless))
+    must_be_found_with({"chains"}, tmp_path, "goes on for the 3th time")
+
+
+def test_money_without_a_ceiling_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither what is decided nor the condition of the update that does it."""
+    run = SqliteSession.run
+
+    def unbounded(self: SqliteSession, sql: str, parameters: Sequence[Any] = ()) -> int:
+        return run(self, sql.replace("spent + reserved + ? <= max_cost", "? IS NOT NULL"), parameters)
+
+    monkeypatch.setattr(SqliteSession, "run", unbounded)
+    monkeypatch.setattr(reserving, "refusal", lambda amount, bounds, now: None)
+    must_be_found_with({"money"}, tmp_path, "spent or reserved")
 
 
 def test_slots_that_run_beside_the_run_before_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
