@@ -45,10 +45,21 @@ def must_be_found(on: str, folder: Path, saying: str = "", prepare: Prepare | No
     raise AssertionError("no seed notices")
 
 
-def must_be_found_with(parts: set[str], folder: Path, saying: str, later: versions.Plan = NEXT, first: int = 0) -> None:
-    """The same, where it takes certain parts of the workload to notice."""
+def must_be_found_with(
+    parts: set[str],
+    folder: Path,
+    saying: str,
+    later: versions.Plan = NEXT,
+    first: int = 0,
+    prepare: Prepare | None = None,
+) -> None:
+    """The same, where it takes certain parts of the workload to notice.
+
+    Args:
+        first: the seed to begin with, one that is known to find it soon.
+    """
     for seed in range(first, first + SEEDS):
-        lines = found(Plan(seed, parts=frozenset(parts), later=later), folder)
+        lines = found(Plan(seed, parts=frozenset(parts), later=later, prepare=prepare), folder)
         if any(saying in line for line in lines):
             return
     raise AssertionError("no seed notices")

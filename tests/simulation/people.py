@@ -34,7 +34,7 @@ OF_PARTS = {
     "prune": ("prune", "prune", "prune"),
     "upgrade": ("upgrade",),
     "restore": ("copy", "restore"),
-    "trees": ("tree", "tree", "tree"),
+    "trees": ("fell", "fell", "fell"),
     "at once": ("tree", "tree", "pause", "revive", "raise"),
 }
 """What there is to do besides where a run has a part."""
@@ -141,6 +141,12 @@ class People:
                 await self._insist(lambda: client.cancel(task.id, by="simulation"))
             case "tree":
                 await self._insist(lambda: client.cancel(task.id, tree=True, by="simulation"))
+            case "fell":
+                # Something above what still lives; of a root it would be the lineage.
+                above = sorted({other.parent_id for other in live if other.parent_id and other.spawn_depth > 1})
+                if above:
+                    felled = self._rng.choice(above)
+                    await self._insist(lambda: client.cancel(felled, tree=True, by="simulation"))
             case "lineage":
                 if self._rng.random() < 0.3:
                     await self._insist(lambda: client.cancel_lineage(task.tracking_id, by="simulation"))
