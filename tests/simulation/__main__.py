@@ -1,11 +1,12 @@
 """Run seeds from a shell: one with its whole trace, or many with a line for each that fails.
 
-``python -m tests.simulation [DATABASE] SEED`` and ``python -m tests.simulation [DATABASE] FIRST STOP STEP``, on
-``sqlite`` (the default) or ``postgres``.
+``python -m tests.simulation [DATABASE] SEED``, ``... [DATABASE] FIRST STOP STEP`` and
+``... [DATABASE] --from FIRST --seeds COUNT``, on ``sqlite`` (the default) or ``postgres``.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 import traceback
@@ -47,8 +48,20 @@ def survey(on: str, seeds: Iterable[int], folder: Path) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    on = arguments.pop(0) if arguments[0] in SIMULATED else "sqlite"
-    numbers = [int(argument) for argument in arguments]
+    """Returns the exit code: 1 when any seed found something."""
+    on = arguments.pop(0) if arguments and arguments[0] in SIMULATED else "sqlite"
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description="Run seeds of the simulation.")
+    parser.add_argument(
+        "numbers", nargs="*", type=int, metavar="SEED", help="one seed; or the first, the stop and a step"
+    )
+    parser.add_argument("--from", dest="first", type=int, default=0, metavar="FIRST", help="the first of many seeds")
+    parser.add_argument("--seeds", type=int, default=None, metavar="COUNT", help="how many seeds to run")
+    asked = parser.parse_args(arguments)
+    numbers: list[int] = asked.numbers
+    if (asked.seeds is None) == (not numbers) or len(numbers) > 3:
+        parser.error("give one seed; or FIRST STOP STEP; or --seeds COUNT, with or without --from FIRST")
+    if asked.seeds is not None:
+        numbers = [asked.first, asked.first + asked.seeds]
     with tempfile.TemporaryDirectory() as folder:
         if len(numbers) == 1:
             return replay(on, numbers[0], Path(folder))

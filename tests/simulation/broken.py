@@ -49,6 +49,7 @@ def must_be_found_with(
     parts: set[str],
     folder: Path,
     saying: str,
+    *,
     later: versions.Plan = NEXT,
     first: int = 0,
     prepare: Prepare | None = None,

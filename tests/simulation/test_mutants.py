@@ -40,15 +40,15 @@ def on(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize(
     ("on", "seed"),
     [
-        *(("sqlite", seed) for seed in range(SEEDS)),
-        *(pytest.param("postgres", seed, marks=[] if seed == SHORT else pytest.mark.full) for seed in range(SEEDS)),
+        pytest.param(on, seed, marks=[] if seed == SHORT else pytest.mark.full)
+        for on in ("sqlite", "postgres")
+        for seed in range(SEEDS)
     ],
 )
 def test_the_unbroken_engine_passes_those_seeds(on: str, seed: int, tmp_path: Path) -> None:
     assert found(rough(seed, on), tmp_path) == []
 
 
-@pytest.mark.parametrize("on", ["sqlite", "postgres"])
 def test_without_the_fence_the_simulation_fails(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def any_fence(standing: Standing, fence: int, now: float) -> bool:
         return standing.state == "processing" and standing.lease_until > now
@@ -57,6 +57,7 @@ def test_without_the_fence_the_simulation_fails(on: str, tmp_path: Path, monkeyp
     must_be_found(on, tmp_path)
 
 
+@pytest.mark.full
 def test_without_counting_what_is_held_the_simulation_fails(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +65,7 @@ def test_without_counting_what_is_held_the_simulation_fails(
     must_be_found(on, tmp_path, "run at once, over")
 
 
+@pytest.mark.full
 def test_without_tokens_the_simulation_fails(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def any_number(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
         return Room(None)
@@ -72,6 +74,7 @@ def test_without_tokens_the_simulation_fails(on: str, tmp_path: Path, monkeypatc
     must_be_found(on, tmp_path)
 
 
+@pytest.mark.full
 def test_without_the_lease_check_the_simulation_fails(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def any_lease(standing: Standing, fence: int, now: float) -> bool:
         return standing.state == "processing" and standing.fence == fence
@@ -80,6 +83,7 @@ def test_without_the_lease_check_the_simulation_fails(on: str, tmp_path: Path, m
     must_be_found(on, tmp_path, "which was not current")
 
 
+@pytest.mark.full
 def test_without_the_identities_the_simulation_fails(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the guard's look nor the unique index: duplicates and cycles come up."""
 
@@ -104,6 +108,7 @@ def test_without_the_budget_decrement_the_simulation_fails(
     must_be_found(on, tmp_path)
 
 
+@pytest.mark.full
 def test_a_heartbeat_that_revives_a_dead_claim_is_found(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +133,7 @@ def test_attempts_that_are_not_counted_are_found(on: str, tmp_path: Path, monkey
     must_be_found(on, tmp_path, "attempts_are_bounded")
 
 
+@pytest.mark.full
 def test_a_sweep_that_reclaims_live_leases_is_found(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reclaim = reclaiming.reclaim
 
@@ -149,6 +155,7 @@ def test_losing_what_a_crashed_worker_held_is_found(on: str, tmp_path: Path, mon
     must_be_found(on, tmp_path)
 
 
+@pytest.mark.full
 def test_a_spawn_that_is_answered_and_not_made_is_found(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +168,7 @@ def test_a_spawn_that_is_answered_and_not_made_is_found(
     must_be_found(on, tmp_path)
 
 
+@pytest.mark.full
 def test_a_refusal_that_is_not_stored_is_found(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store_blocks = blocks.store_blocks
     monkeypatch.setattr(

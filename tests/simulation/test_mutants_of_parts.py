@@ -146,7 +146,7 @@ def test_an_upgrade_that_changes_what_tasks_know_is_found(tmp_path: Path) -> Non
     careless = versions.Plan(
         (*NEXT.steps[:-1], (*LATER, "UPDATE ramet_live SET rank = rank + 1")), NEXT.compatible_from
     )
-    must_be_found_with({"upgrade"}, tmp_path, "the upgrade changed table ramet_live", careless)
+    must_be_found_with({"upgrade"}, tmp_path, "the upgrade changed table ramet_live", later=careless)
 
 
 @pytest.mark.full

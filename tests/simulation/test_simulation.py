@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,28 +13,37 @@ from pathlib import Path
 import pytest
 
 from tests.postgres.servers import NAMED, NamedDatabase, databases
+from tests.simulation.broken import NO_PARTS
+from tests.simulation.census import REQUIRED
 from tests.simulation.database import SIMULATED
 from tests.simulation.faults import Faults
+from tests.simulation.scenery import ALL_PARTS, parts_of
 from tests.simulation.simulate import Plan, Run, simulate
 
 PROJECT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT), *filter(None, sys.path)])}
-FEW = {"postgres": 4, "sqlite": 150}
+FEW = {"postgres": 1, "sqlite": 8}
 """A statement that goes to a server costs ten times as much as one that does not."""
 ALL = {"postgres": 1_000, "sqlite": 10_000}
+CENSUS = 200
+"""Seeds in which everything has to happen."""
 STORMY = {"postgres": [14], "sqlite": [11, 12, 14, 15]}
 """Seeds in which, together, everything happens that can."""
 MANY_EVENTS = 21
 """A seed with many events, which takes long on a server."""
 SOME_EVENTS = 5
+PLAIN = 4
+"""A seed without parts, which takes little on a server, too."""
 
 on_each = pytest.mark.parametrize("on", sorted(SIMULATED))
 on_a_seed = pytest.mark.parametrize(
     ("on", "seed"),
     [
-        ("sqlite", MANY_EVENTS),
-        ("postgres", SOME_EVENTS),
-        pytest.param("postgres", MANY_EVENTS, marks=pytest.mark.full),
+        ("sqlite", SOME_EVENTS),
+        *(
+            pytest.param(*each, marks=pytest.mark.full)
+            for each in [("sqlite", MANY_EVENTS), ("postgres", SOME_EVENTS), ("postgres", MANY_EVENTS)]
+        ),
     ],
 )
 
@@ -74,6 +84,25 @@ def test_every_promise_holds_in_many_seeded_runs(on: str) -> None:
     _survey(on, 0, FEW[on])
 
 
+def test_the_few_seeds_have_all_parts() -> None:
+    """Each of them at least twice, beside others."""
+    drawn = Counter(part for seed in range(FEW["sqlite"]) for part in parts_of(seed))
+    assert drawn.keys() == ALL_PARTS
+    assert min(drawn.values()) >= 2
+
+
+@pytest.mark.full
+@pytest.mark.timeout(6_000)
+def test_everything_happens_that_can(tmp_path: Path) -> None:
+    """Until it has, one seed after the other; what a run is for may be lost by a small change to the workload."""
+    missing = set(REQUIRED)
+    for seed in range(CENSUS):
+        missing -= simulate(Plan(seed), tmp_path).events.keys()
+        if not missing:
+            return
+    raise AssertionError(f"never happened in {CENSUS} seeds: {sorted(missing)}")
+
+
 @pytest.mark.full
 @pytest.mark.timeout(20_000)
 @on_each
@@ -100,7 +129,9 @@ def test_a_seed_leaves_the_same_rows_when_it_is_run_again(on: str, seed: int, tm
     assert len(once.dump) > 100
 
 
-@pytest.mark.parametrize("seed", [SOME_EVENTS, pytest.param(MANY_EVENTS, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "seed", [PLAIN, *(pytest.param(seed, marks=pytest.mark.full) for seed in (SOME_EVENTS, MANY_EVENTS))]
+)
 def test_a_seed_gives_the_same_run_on_every_database(seed: int, tmp_path: Path) -> None:
     first, second = (simulate(Plan(seed, on, trace=True), tmp_path) for on in sorted(SIMULATED))
     assert (first.outcomes, first.deaths, first.seconds) == (second.outcomes, second.deaths, second.seconds)
@@ -109,7 +140,7 @@ def test_a_seed_gives_the_same_run_on_every_database(seed: int, tmp_path: Path) 
 
 def in_storm(on: str, folder: Path) -> list[Run]:
     """A few runs in which much goes wrong."""
-    plans = [Plan(seed, on, crashes=6, faults=Faults(stall=0.03), trace=True) for seed in STORMY[on]]
+    plans = [Plan(seed, on, crashes=6, faults=Faults(stall=0.03), trace=True, parts=NO_PARTS) for seed in STORMY[on]]
     return [simulate(plan, folder) for plan in plans]
 
 
@@ -169,7 +200,7 @@ def test_every_kind_of_trouble_happens_in_a_few_runs(stormy: list[Run], event: s
     assert any(event in line for run in stormy for line in run.trace)
 
 
-@on_each
+@pytest.mark.parametrize("on", [pytest.param("postgres", marks=pytest.mark.full), "sqlite"])
 def test_stormy_runs_keep_every_promise_too(on: str, stormy: list[Run], tmp_path: Path) -> None:
     runs = stormy if on == "sqlite" else in_storm(on, tmp_path)
     assert [run.violations for run in runs] == [[]] * len(runs)
