@@ -57,6 +57,7 @@ def test_a_task_that_overtakes_on_its_path_is_found(tmp_path: Path, monkeypatch:
     must_be_found_with({"paths"}, tmp_path, "")
 
 
+@pytest.mark.full
 def test_claims_in_a_pause_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = lineages.read_lineages
 
@@ -68,6 +69,7 @@ def test_claims_in_a_pause_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
     must_be_found_with({"at once"}, tmp_path, "was paused")
 
 
+@pytest.mark.full
 def test_a_clock_that_no_pause_stops_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pausing, "stopped_since", lambda since, now: 0.0)
     must_be_found_with(set(), tmp_path, "and its clock stood still for 0")
@@ -83,6 +85,7 @@ def test_a_cancelled_tree_that_goes_on_is_found(tmp_path: Path, monkeypatch: pyt
     must_be_found_with({"trees"}, tmp_path, "below a task that was cancelled")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("part", ["source", "paths"])
 def test_claims_past_an_open_breaker_are_found(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a source that a person closes, and of a host with a cool-down."""
@@ -137,11 +140,13 @@ def test_money_without_a_ceiling_is_found(tmp_path: Path, monkeypatch: pytest.Mo
     )
 
 
+@pytest.mark.full
 def test_slots_that_run_beside_the_run_before_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduling, "_open", lambda session, tracking_id: False)
     must_be_found_with({"schedules"}, tmp_path, "of bell runs beside")
 
 
+@pytest.mark.full
 def test_an_upgrade_that_changes_what_tasks_know_is_found(tmp_path: Path) -> None:
     careless = versions.Plan(
         (*NEXT.steps[:-1], (*LATER, "UPDATE ramet_live SET rank = rank + 1")), NEXT.compatible_from

@@ -22,6 +22,8 @@ from tests.simulation.simulate import Plan, Run, simulate
 
 PROJECT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT), *filter(None, sys.path)])}
+FIRST = {"postgres": 31, "sqlite": 0}
+"""Where the few begin: on a server with one that has many parts and takes little."""
 FEW = {"postgres": 1, "sqlite": 8}
 """A statement that goes to a server costs ten times as much as one that does not."""
 ALL = {"postgres": 1_000, "sqlite": 10_000}
@@ -81,7 +83,7 @@ def _processes(on: str) -> int:
 @pytest.mark.timeout(1_800)
 @on_each
 def test_every_promise_holds_in_many_seeded_runs(on: str) -> None:
-    _survey(on, 0, FEW[on])
+    _survey(on, FIRST[on], FIRST[on] + FEW[on])
 
 
 def test_the_few_seeds_have_all_parts() -> None:
@@ -107,7 +109,7 @@ def test_everything_happens_that_can(tmp_path: Path) -> None:
 @pytest.mark.timeout(20_000)
 @on_each
 def test_every_promise_holds_in_thousands_of_seeded_runs(on: str) -> None:
-    _survey(on, FEW[on], ALL[on])
+    _survey(on, 0, ALL[on])
 
 
 @on_a_seed
