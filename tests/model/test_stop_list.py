@@ -39,6 +39,7 @@ def test_an_entry_is_kept_in_the_form_of_keys(entry_type: str, value: str, store
         ("host", "example.com:80", "'example.com:80' is no host: give the name alone, without a port"),
         ("host", "example.com:8080", "'example.com:8080' is no host: give the name alone, without a port"),
         ("host", "example.com?q", "'example.com?q' is no host: give the name alone, without a port"),
+        ("domain", ":80", "':80' is no domain: "),
         ("host", "*.Example.com", "'*.Example.com' is no host: give it as the domain example.com"),
         ("domain", "com", "com is no domain that has others below it: give it as a host, or a name such as a.com"),
         ("domain", "10.0.0.1",

@@ -252,6 +252,15 @@ def test_every_twin_has_the_canonical_key(raw: str, key: str) -> None:
     assert url_key(key) == key
 
 
+def test_a_port_is_a_number_that_exists_however_many_zeros_lead_it() -> None:
+    for port, kept in {"0": ":0", "65535": ":65535", "80".zfill(20): "", "81".zfill(20): ":81"}.items():
+        assert url_key(f"http://a.example:{port}/") == f"http://a.example{kept}/"
+    for port in ("65536", "80".zfill(21)):
+        with pytest.raises(InvalidKey) as refusal:
+            url_key(f"http://a.example:{port}/")
+        assert str(refusal.value) == "the URL's port cannot exist: give a number from 0 to 65535, or none"
+
+
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_distinct_pages_keep_distinct_keys(one: str, other: str) -> None:
     assert url_key(one) != url_key(other)

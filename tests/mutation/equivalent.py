@@ -2,5 +2,86 @@
 
 from __future__ import annotations
 
-EQUIVALENT: dict[tuple[str, str, str], str] = {}
+EQUIVALENT: dict[tuple[str, str, str], str] = {
+    (
+        "uniqueness._by_limit",
+        'return (end.reason or "").partition(":")[0] in LIMIT_REASONS and end.after.state == FAILED',
+        'return (end.reason or "XXXX").partition(":")[0] in LIMIT_REASONS and end.after.state == FAILED',
+    ): "No limit has either text as its word.",
+    (
+        "paths.path_text",
+        'return json.dumps(elements, ensure_ascii=False, separators=(",", ":")) if elements else None',
+        'return json.dumps(elements, ensure_ascii=None, separators=(",", ":")) if elements else None',
+    ): "The encoder asks only whether it is true.",
+    (
+        "paths.path_text",
+        'return json.dumps(elements, ensure_ascii=False, separators=(",", ":")) if elements else None',
+        'return json.dumps(elements, ensure_ascii=False, separators=(",", "XX:XX")) if elements else None',
+    ): "A path is a list: no name and value stand in it.",
+    (
+        "retry.fingerprint",
+        'return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]',
+        'return hashlib.sha256(text.encode("UTF-8", "surrogatepass")).hexdigest()[:16]',
+    ): "Names of encodings have no case.",
+    (
+        "texts.on_one_line",
+        'return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)',
+        'return "".join(char if char.isprintable() else char.encode("UNICODE_ESCAPE").decode() for char in text)',
+    ): "Names of encodings have no case.",
+    (
+        "urls._label",
+        'label = "xn--" + label.encode("punycode").decode("ascii")',
+        'label = "xn--" + label.encode("punycode").decode("ASCII")',
+    ): "Names of encodings have no case.",
+    (
+        "tracing.task_span_id",
+        'return int.from_bytes(_digest(task_id)[:8], "big") or 1',
+        "return int.from_bytes(_digest(task_id)[:8], ) or 1",
+    ): "Big is what from_bytes takes by itself, since Python 3.11.",
+    (
+        "rates.Rate._since_cut",
+        "if self.cut >= self.full:",
+        "if self.cut > self.full:",
+    ): "Where they are equal nothing grows: what follows gives the same sum.",
+    (
+        "rates.Rate._since_cut",
+        "if seconds <= 0:",
+        "if seconds < 0:",
+    ): "In no time nothing is gained, by either formula.",
+    (
+        "rates.Rate.seconds_for",
+        "if wanted <= 0:",
+        "if wanted < 0:",
+    ): "Nothing is gained at the moment of the cut, by either formula.",
+    (
+        "rates.Rate.seconds_for",
+        "if wanted >= grown:",
+        "if wanted > grown:",
+    ): "Both formulas meet at the moment at which the rate is whole again.",
+    (
+        "notices.backoff_seconds",
+        "return min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS * 2.0 ** min(attempts - 1, 20))",
+        "return min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS * 2.0 ** min(attempts - 1, 21))",
+    ): "The longest delay is reached long before; the bound keeps the power finite.",
+    (
+        "resources.policy_of",
+        "length = -1",
+        "length = -2",
+    ): "Every pattern is longer than either.",
+    (
+        "resources.policy_of",
+        'if policy.pattern.endswith("*") and name.startswith(policy.pattern[:-1]) and len(policy.pattern) > length:',
+        'if policy.pattern.endswith("*") and name.startswith(policy.pattern[:-1]) and len(policy.pattern) >= length:',
+    ): "Two patterns of one length that fit the same name are the same pattern, and a pattern has one policy.",
+    (
+        "schedule.Timing._interval",
+        "number = int(moment // every)",
+        "number = int(moment / every)",
+    ): "It is where the search begins, at or before the first slot; both are.",
+    (
+        "task._with_rule",
+        "return new if new.path is None else new._replace(path=PathRule.restored(new.path))",
+        "return new if (new.path is None) and False else new._replace(path=PathRule.restored(new.path))",
+    ): "None is restored as None; the condition only spares a copy.",
+}
 """(Function, line as it is, line as changed) -> why nobody can tell them apart. An entry that fits no change fails."""

@@ -62,7 +62,7 @@ def entry_value(entry_type: str, value: str) -> str:
         host = host_of(canonical_url(f"http://{text.removeprefix('*.')}/"))
     except InvalidUrl as error:
         raise InvalidEntry(f"{value!a} is no {entry_type}: {error}") from None
-    if not host or _HOST.match(f"http://{text}/") is None or host_of(f"http://{text}/") != text:
+    if not host or host_of(f"http://{text}/") != text:
         raise InvalidEntry(f"{value!a} is no {entry_type}: give the name alone, without a port")
     if text.startswith("*.") and entry_type == EntryType.HOST:
         raise InvalidEntry(f"{value!a} is no host: give it as the domain {host}")
