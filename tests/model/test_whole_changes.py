@@ -314,6 +314,7 @@ def test_an_event_changes_what_it_should_and_nothing_else(name: str) -> None:
     task, event, fields, told = CASES[name]
     change = changed(task, event)
     assert change.after._asdict() == task._replace(**fields)._asdict()
+    assert change.transition.event is type(event)
     assert change == Change(task, change.after, change.transition, **told)
 
 
