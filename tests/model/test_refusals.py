@@ -8,9 +8,10 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.lifecycle import decide
+from ramet.model.limits import ENDING_SECONDS
 from ramet.model.task import Standing
 from ramet.model.transitions import Refused
-from tests.model.samples import FENCE, NOW, changed, claim, standing
+from tests.model.samples import FENCE, NOW, changed, claim, error, standing
 
 POLLS: dict[str, Any] = {"max_attempts": None}
 LEASED: dict[str, Any] = {"lease_until": NOW + 0.1}
@@ -99,3 +100,49 @@ def test_the_time_of_a_task_begins_with_its_first_claim_and_never_outlasts_its_l
     assert (claimed.deadline_at, claimed.started_at) == (own, began)
     kept = changed(task._replace(deadline_at=NOW + 5.0), bind).after
     assert kept.deadline_at == NOW + 5.0
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        error(),
+        ev.Snooze(FENCE, 60.0),
+        ev.HandBack(FENCE, 60.0),
+        ev.SettledBy("batch", FENCE, "pending", delay_seconds=60.0, known=False),
+    ],
+)
+def test_a_poll_whose_deadline_passed_meanwhile_is_claimed_once_more_at_once(event: ev.Event) -> None:
+    held = standing("pending", **BOUND) if isinstance(event, ev.SettledBy) else standing()
+    change = changed(held._replace(**POLLS, deadline_at=NOW - 1.0, claimed_at=NOW - 9.0), event)
+    assert (change.after.state, change.after.available_at, change.after.wait) == ("pending", NOW, None)
+
+
+def test_what_nobody_knows_of_a_poll_after_its_deadline_is_not_its_last_word() -> None:
+    late: dict[str, Any] = {**POLLS, "deadline_at": NOW - 5.0, "claimed_at": NOW - 1.0}
+    assert changed(standing(**late), ev.LeaseExpired(worker_dead=True)).after.state == "pending"
+    assert changed(standing(**late), ev.Snooze(FENCE, 5.0)).after.state == "failed"
+    bound = standing("pending", **BOUND, **late)
+    assert changed(bound, ev.SettledBy("batch", FENCE, "pending", known=False)).after.state == "pending"
+    assert changed(bound, ev.SettledBy("batch", FENCE, "pending")).after.state == "failed"
+
+
+def test_a_claim_may_be_handed_back_for_less_than_a_second_and_one_that_is_due_now_is_free() -> None:
+    for task, seconds, wait in ((standing(), 0.5, "due"), (standing(available_at=NOW), 0.0, None)):
+        after = changed(task, ev.HandBack(FENCE, seconds)).after
+        assert (after.wait, after.available_at) == (wait, NOW + seconds)
+
+
+def test_over_a_ceiling_a_last_handler_has_its_time_too() -> None:
+    after = changed(standing(on_end=1), ev.OverCeiling("so")).after
+    assert (after.available_at, after.deadline_at) == (NOW, NOW + ENDING_SECONDS)
+
+
+def test_a_last_handler_that_did_not_end_in_time_while_it_ran_is_told_with_its_outcome() -> None:
+    change = changed(standing(**ENDING, ending_reason="so", deadline_at=NOW, **LAPSED), ev.DeadlinePassed())
+    assert (change.outcome, change.reason) == ("ended", "so; on_end: not done within 3600 s")
+
+
+def test_a_revived_task_has_nothing_of_an_earlier_claim_or_end() -> None:
+    damaged = standing("failed", lease_until=NOW, worker="w", ending="failed", ending_reason="so")
+    after = changed(damaged, ev.Revive("ann")).after
+    assert (after.lease_until, after.worker, after.ending, after.ending_reason) == (0.0, None, None, None)
