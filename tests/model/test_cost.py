@@ -104,3 +104,39 @@ def test_a_task_whose_call_was_in_flight_is_told_which_ceiling_was_passed() -> N
 
 def test_a_day_begins_at_midnight_utc() -> None:
     assert (day_of(0.0), day_of(DAY_SECONDS - 0.001), day_of(DAY_SECONDS), day_of(NOON)) == (0, 0, 1, 20_000)
+
+
+@pytest.mark.parametrize(
+    ("most", "soft", "words"),
+    [
+        (100, None, "the ceiling of the lineage is $0.0000001"),
+        (100, 100, "the ceiling of the lineage is $0.0000001"),
+        (100, 60, "the soft ceiling of the lineage is $0.00000006"),
+        (None, 60, "the soft ceiling of the lineage is $0.00000006"),
+        (60, 100, "the ceiling of the lineage is $0.00000006"),
+    ],
+)
+def test_a_refusal_names_the_ceiling_that_is_met_first(most: int | None, soft: int | None, words: str) -> None:
+    refused = refusal(101, [Ceiling("lineage", 0, 0, most, soft)], NOON)
+    assert refused is not None
+    assert refused[0].partition(":")[0] == words
+    exact = min(bound for bound in (most, soft) if bound is not None)
+    assert refusal(exact, [Ceiling("lineage", 0, 0, most, soft)], NOON) is None
+
+
+@pytest.mark.parametrize(
+    ("spent", "reserved", "left"),
+    [(60, 30, "$0.00000001"), (60, 40, "nothing"), (60, 50, "nothing"), (101, 0, "nothing")],
+)
+def test_a_refusal_says_what_is_left(spent: int, reserved: int, left: str) -> None:
+    refused = refusal(20, [ceiling("global", most=None), ceiling(spent=spent, reserved=reserved)], NOON)
+    assert refused is not None
+    assert f" reserved, {left} left, $0.00000002 wanted" in refused[0]
+
+
+def test_every_ceiling_is_asked_and_room_may_come_back_up_to_exactly_the_ceiling() -> None:
+    roomy, full = ceiling("total"), ceiling(spent=40, reserved=60)
+    assert refusal(60, [roomy, full], NOON) == refusal(60, [full], NOON)
+    assert [(refusal(amount, [full], NOON) or ("", 0.0))[1] for amount in (60, 61)] == [SETTLING_SECONDS, None]
+    day = ceiling("day", spent=50)
+    assert [(refusal(amount, [day], NOON) or ("", 0.0))[1] for amount in (100, 101)] == [DAY_SECONDS / 2, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import Any
 
 import pytest
@@ -240,3 +241,48 @@ def test_a_number_that_json_does_not_know_is_refused() -> None:
     with pytest.raises(RowError, match="pipeline_state is no JSON: write it like") as caught:
         row(pipeline_state='{"a": NaN}')
     assert str(caught.value.__cause__) == "NaN is no JSON"
+
+
+def test_an_empty_text_says_nothing_and_a_field_given_twice_is_taken_from_where_it_says_something() -> None:
+    got = row(
+        retry_count="", max_retries="", ancestry_chain="", queue_hint="", created_at="", pipeline_state="", status="",
+        kind="", queueHint=["A"], retryCount=None, parent_item_id="p",
+    )  # fmt: skip
+    assert (got.retry_count, got.parent_id, got.path, got.created_at, got.status) == (0, "p", ["A"], None, "")
+    assert row(queue_hint="", documentId="d").path == ["d"]
+
+
+def test_only_a_loaded_row_has_its_status_as_its_stage_and_a_status_stays_as_it_was_spelt() -> None:
+    for status, stage in (("Loaded", "loaded"), ("Done", None), ("in-progress", None)):
+        got = row(status=status)
+        assert (got.status, got.stage) == (stage or status, stage)
+
+
+def test_an_error_that_is_no_text_is_kept_as_json() -> None:
+    assert row(error_details={"g": "gr\xfcn", "at": [1]}).error == '{"g": "gr\xfcn", "at": [1]}'
+    assert row(error_details={"at": UTC}).error == '{"at": "UTC"}'
+    assert row(error_details="boom").error == "boom"
+
+
+@pytest.mark.parametrize(
+    ("data", "payload"), [('["a"]', ["a"]), ('{"n": 1}', {"n": 1}), ("plain", "plain"), ("", ""), ({"[": 1}, {"[": 1})]
+)
+def test_a_payload_column_is_parsed_where_it_is_an_object_or_a_list(data: Any, payload: Any) -> None:
+    assert row(Rules(payload_column="data"), data=data).payload == payload
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"data": "[a"}, 'data is no JSON: write it like ["a"] or {"n": 1}'),
+        ({"status": "s" * 50}, f"status is '{'s' * 50}': say what it means with --status {'s' * 40}=STATE"),
+        ({"status": "s" * 58}, f"status is '{'s' * 58}': say what it means with --status {'s' * 40}=STATE"),
+        ({"status": "s" * 59}, f"status is '{'s' * 56}...: say what it means with --status {'s' * 40}=STATE"),
+        ({"retry_count": "1" * 20}, "retry_count is '11111111111111111111': give a number from 0 to 1000000"),
+        ({"retry_count": "1" * 21}, f"retry_count is '{'1' * 21}': give a whole number"),
+    ],
+)
+def test_a_refusal_shows_the_beginning_of_what_it_refuses(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(RowError) as refused:
+        row(Rules(payload_column="data"), **fields)
+    assert str(refused.value) == message

@@ -55,6 +55,13 @@ def test_what_is_deeper_or_tried_more_often_than_is_told_apart_counts_as_the_las
     assert tally.live == -1
 
 
+def test_a_first_run_is_no_retry() -> None:
+    numbers = [*ZERO]
+    count_attempt(numbers, "success", 0, 1, waited_seconds=0.0, ran_seconds=0.0)
+    count_attempt(numbers, "success", -1, 1, waited_seconds=0.0, ran_seconds=0.0)
+    assert tally_of("page", 0.0, 0.0, numbers).retried["success"][:2] == (2, 0)
+
+
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_every_outcome_is_counted_and_only_what_was_handed_back_has_no_time(outcome: str) -> None:
     numbers = [*ZERO]
