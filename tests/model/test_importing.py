@@ -14,6 +14,7 @@ from ramet.model.importing import (
     Rules,
     advance_of,
     as_json,
+    column_name,
     parse_pairs,
     state_on_arrival,
     storable,
@@ -286,3 +287,9 @@ def test_a_refusal_shows_the_beginning_of_what_it_refuses(fields: dict[str, Any]
     with pytest.raises(RowError) as refused:
         row(Rules(payload_column="data"), **fields)
     assert str(refused.value) == message
+
+
+def test_a_column_that_is_no_field_keeps_its_own_name() -> None:
+    assert [column_name(name, PLAIN) for name in ("theirColumn", " queueHint ", "Status")] == [
+        "theirColumn", "queue_hint", "status",
+    ]  # fmt: skip

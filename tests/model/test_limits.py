@@ -171,3 +171,4 @@ def test_a_soft_ceiling_is_at_most_the_hard_one_and_sinks_with_it() -> None:
     assert Limits(soft_cost=5, max_cost=5).soft_cost == 5
     assert Limits(soft_cost=6).lowered(Limits(max_cost=5)) == Limits(soft_cost=5, max_cost=5)
     assert Limits(soft_cost=6, max_cost=9).lowered(Limits(max_cost=5)) == Limits(soft_cost=5, max_cost=5)
+    assert [model.soft_within(*pair) for pair in ((6, None), (None, 5), (6, 5), (4, 5))] == [6, None, 5, 4]

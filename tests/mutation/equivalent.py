@@ -83,5 +83,115 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return new if new.path is None else new._replace(path=PathRule.restored(new.path))",
         "return new if (new.path is None) and False else new._replace(path=PathRule.restored(new.path))",
     ): "None is restored as None; the condition only spares a copy.",
+    (
+        "cost.refusal",
+        'return detail, None if seconds == float("inf") else seconds',
+        'return detail, None if seconds == float("INF") else seconds',
+    ): "Infinity is read in capitals too.",
+    (
+        "cost._again",
+        'return float("inf")',
+        'return float("INF")',
+    ): "Infinity is read in capitals too.",
+    (
+        "cost.day_of",
+        "return int(now // DAY_SECONDS)",
+        "return int(now / DAY_SECONDS)",
+    ): "No moment is before 1970, and what is cut off then is the same.",
+    (
+        "lineage.retry_slot",
+        "minute = int(now // RETRY_MINUTE_SECONDS)",
+        "minute = int(now / RETRY_MINUTE_SECONDS)",
+    ): "No moment is before 1970, and what is cut off then is the same.",
+    (
+        "cost.dollars",
+        "return f\"{sign}${whole // NANO_DOLLARS:,}.{cents[:2]}{cents[2:].rstrip('0')}\"",
+        "return f\"{sign}${whole // NANO_DOLLARS:,}.{cents[:2]}{cents[2:].rstrip('XX0XX')}\"",
+    ): "There are only digits to strip from.",
+    (
+        "importing.as_json",
+        "text = storable(json.dumps(value, ensure_ascii=False, allow_nan=False), what)",
+        "text = storable(json.dumps(value, ensure_ascii=None, allow_nan=False), what)",
+    ): "The encoder asks only whether it is true.",
+    (
+        "importing.as_json",
+        "text = storable(json.dumps(value, ensure_ascii=False, allow_nan=False), what)",
+        "text = storable(json.dumps(value, ensure_ascii=False, allow_nan=None), what)",
+    ): "The encoder asks only whether it is true.",
+    (
+        "importing._as_text",
+        "return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)",
+        "return value if isinstance(value, str) else json.dumps(value, ensure_ascii=None, default=str)",
+    ): "The encoder asks only whether it is true.",
+    (
+        "blobs.blob_of",
+        'raw, form = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(), "json"',
+        'raw, form = json.dumps(content, ensure_ascii=None, separators=(",", ":"), allow_nan=False).encode(), "json"',
+    ): "The encoder asks only whether it is true.",
+    (
+        "blobs.blob_of",
+        'raw, form = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(), "json"',
+        'raw, form = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=None).encode(), "json"',
+    ): "The encoder asks only whether it is true.",
+    (
+        "importing._moment",
+        "seconds = float(value) if abs(value) < 1e300 else math.inf",
+        "seconds = float(value) if abs(value) <= 1e300 else math.inf",
+    ): "So large a number is no moment, by either way.",
+    (
+        "importing._moment",
+        "seconds = float(value) if abs(value) < 1e300 else math.inf",
+        "seconds = float(value) if abs(value) < 1e+300 else math.inf",
+    ): "The same number, written in another way.",
+    (
+        "lifecycle._again",
+        "return _ended(row, task, FAILED, fields, **told)",
+        "return _ended(row, task, None, fields, **told)",
+    ): "A task that is ending becomes what it was ending as, whatever is said here.",
+    (
+        "lifecycle._task_deadline",
+        'return _ended(row, task, FAILED, outcome=_outcome_in_hand(task), reason=reason, by="engine")',
+        'return _ended(row, task, None, outcome=_outcome_in_hand(task), reason=reason, by="engine")',
+    ): "A task that is ending becomes what it was ending as, whatever is said here.",
+    (
+        "lifecycle._lease_expired",
+        'return _again(row, task, now, now, fields, known=False, outcome="lost", reason="lease_expired")',
+        'return _again(row, task, now, now, fields, known=None, outcome="lost", reason="lease_expired")',
+    ): "It is asked only whether it is true.",
+    (
+        "stop_list._pattern",
+        'if re.search(r"[\\x00\\ud800-\\udfff]", value):',
+        'if re.search(r"[\\x00\\uD800-\\uDFFF]", value):',
+    ): "The same characters, written in another way.",
+    (
+        "tracing.trace_id",
+        'return int.from_bytes(_digest(tracking_id)[:16], "big") or 1',
+        "return int.from_bytes(_digest(tracking_id)[:16], ) or 1",
+    ): "Big is what from_bytes takes by itself, since Python 3.11.",
+    (
+        "tracing.attempt_span_id",
+        'return int.from_bytes(_digest(f"{task_id}\\0{fence}")[:8], "big") or 1',
+        'return int.from_bytes(_digest(f"{task_id}\\0{fence}")[:8], ) or 1',
+    ): "Big is what from_bytes takes by itself, since Python 3.11.",
+    (
+        "tracing._digest",
+        'return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()',
+        'return hashlib.sha256(text.encode("UTF-8", "surrogatepass")).digest()',
+    ): "Names of encodings have no case.",
+    (
+        "texts.check_text",
+        "if bytes_max is not None and len(text) * 4 > bytes_max and len(text.encode()) > bytes_max:",
+        "if bytes_max is not None and len(text) * 5 > bytes_max and len(text.encode()) > bytes_max:",
+    ): "It only spares counting the bytes of short texts; they are counted after it.",
+    (
+        "texts.check_text",
+        "if bytes_max is not None and len(text) * 4 > bytes_max and len(text.encode()) > bytes_max:",
+        "if bytes_max is not None and len(text) * 4 >= bytes_max and len(text.encode()) > bytes_max:",
+    ): "It only spares counting the bytes of short texts; they are counted after it.",
+    (
+        "texts.storable",
+        'return cut if is_storable(cut) else _UNSTORABLE.sub("?", cut)',
+        'return cut if (is_storable(cut)) and False else _UNSTORABLE.sub("?", cut)',
+    ): "In a text that can be stored there is nothing to replace; the condition only spares a copy.",
 }
 """(Function, line as it is, line as changed) -> why nobody can tell them apart. An entry that fits no change fails."""
