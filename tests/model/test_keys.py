@@ -359,3 +359,41 @@ def test_a_payload_key_survives_storage_and_ignores_the_order_of_names(
     assert json_key(dict(data.draw(st.permutations(list(payload.items()))))) == key
     if len(key) < KEY_LENGTH_MAX:
         assert json.loads(key) == payload
+
+
+@pytest.mark.parametrize("around", [lambda inner: {"a": inner}, lambda inner: [inner]], ids=["object", "list"])
+def test_a_payload_has_exactly_so_many_levels_at_most(around: Callable[[object], object]) -> None:
+    inner: object = 1
+    for _ in range(PAYLOAD_DEPTH_MAX - 1):
+        inner = around(inner)
+    assert json_key({"a": inner}).startswith("{")
+    with pytest.raises(InvalidKey, match=f"is over {PAYLOAD_DEPTH_MAX} levels deep: flatten the payload"):
+        json_key({"a": around(inner)})
+
+
+def test_an_integer_has_4096_bits_at_most_and_a_refusal_says_where_it_is() -> None:
+    assert json_key({"a": 2**4_096 - 1}).startswith('{"a":')
+    for payload, message in (
+        ({"a": [2**4_096]}, "payload.a[0] is an integer of over 4,096 bits: give it as a string"),
+        (
+            {"a": {1}},
+            "payload.a is of type set, which JSON does not have: give null, a boolean, number, string, list or mapping",
+        ),
+        ({"x" * 200: math.nan}, f"payload.{'x' * 112} is nan, which JSON does not have: give a finite number or null"),
+    ):
+        with pytest.raises(InvalidKey) as refused:
+            json_key(payload)
+        assert str(refused.value) == message
+
+
+def test_a_character_that_no_key_has_is_told_with_its_position() -> None:
+    for function, text in ((text_key, "ab\0"), (title_key, "Ab\x01")):
+        with pytest.raises(InvalidKey) as refused:
+            function(text)
+        assert str(refused.value) == f"the key has the character {text[2]!a} at position 2: remove it"
+
+
+def test_a_host_keeps_its_www_unless_it_is_to_go_and_kept_parameters_stay() -> None:
+    url = "http://www.a.example/?utm_source=x"
+    assert url_key(url) == "http://www.a.example/"
+    assert url_key(url, drop_www=True, keep=["utm_source"]) == "http://a.example/?utm_source=x"
