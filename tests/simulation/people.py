@@ -142,11 +142,7 @@ class People:
             case "tree":
                 await self._insist(lambda: client.cancel(task.id, tree=True, by="simulation"))
             case "fell":
-                # Something above what still lives; of a root it would be the lineage.
-                above = sorted({other.parent_id for other in live if other.parent_id and other.spawn_depth > 1})
-                if above:
-                    felled = self._rng.choice(above)
-                    await self._insist(lambda: client.cancel(felled, tree=True, by="simulation"))
+                await self._fell(live)
             case "lineage":
                 if self._rng.random() < 0.3:
                     await self._insist(lambda: client.cancel_lineage(task.tracking_id, by="simulation"))
@@ -179,6 +175,13 @@ class People:
                 await self._insist(lambda: client.unstop("pattern", "n1*", by="simulation"))
             case _:
                 raise ValueError(f"nobody knows how to {deed}")
+
+    async def _fell(self, live: list[Task]) -> None:
+        """Something above what still lives; of a root it would be the lineage."""
+        above = sorted({other.parent_id for other in live if other.parent_id and other.spawn_depth > 1})
+        if above:
+            felled = self._rng.choice(above)
+            await self._insist(lambda: self._client.cancel(felled, tree=True, by="simulation"))
 
     async def _raise(self, tracking_id: str) -> None:
         """Room for what was blocked."""
