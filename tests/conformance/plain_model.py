@@ -172,7 +172,8 @@ class Tasks:
         lost = set()
         for name, fence in held:
             job = self.jobs.get(name)
-            if job is not None and self.current(job, fence) and job.line.state not in ("failed", "cancelled"):
+            over = job is None or job.line.state in ("failed", "cancelled") or self.buried(job)
+            if job is not None and not over and self.current(job, fence):
                 job.lease_until = self.now + self.lease_seconds
             else:
                 lost.add(name)
