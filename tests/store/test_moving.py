@@ -257,7 +257,7 @@ def test_a_server_of_another_version_is_not_copied(
         with pytest.raises(StoreError, match=rf"has schema {NOW}: run `ramet migrate` first"):
             backup(ramet_postgres_url, folder / "copy.db")
         migrate(ramet_postgres_url)
-    with pytest.raises(StoreError, match=rf"has schema {NOW + 1}: it is copied by the ramet that migrated it"):
+    with pytest.raises(StoreError, match=rf"has schema {NOW + 1}, this ramet knows {NOW}: upgrade ramet to open it"):
         backup(ramet_postgres_url, folder / "copy.db")
     assert list(folder.iterdir()) == []
 
