@@ -169,7 +169,8 @@ class SqliteStore(AllVerbs):
         self._closed = True
         self._writer.stop()
         self._neighbours.leave()
-        self._reader.close()
+        with self._reading:  # Who no longer waits for a read has not stopped it: its thread has the connection still.
+            self._reader.close()
         self._connection.close()
 
 
