@@ -82,12 +82,6 @@ def test_another_boot_of_the_machine_meets_elsewhere(temporary: Path, monkeypatc
     assert len({here, there, found()}) == 3
 
 
-def test_a_system_that_tells_no_users_apart_has_none(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "geteuid")
-    assert found() is None
-    assert list(temporary.iterdir()) == []
-
-
 @pytest.mark.parametrize("mode", [0o777, 0o750, 0o701])
 def test_a_folder_that_others_may_enter_is_refused(
     temporary: Path, mode: int, caplog: pytest.LogCaptureFixture
