@@ -115,13 +115,20 @@ def is_full(resource: Resource, policy: Policy, now: float) -> bool:
     return rate is None or (refilled(resource, policy, now).tokens or 0.0) >= rate.burst
 
 
+def half_open_at(resource: Resource, policy: Policy) -> float | None:
+    """When an open breaker lets one claim try; None where it is closed, or a person alone closes it."""
+    if resource.opened_at is None or policy.cooldown_seconds is None:
+        return None
+    return resource.opened_at + policy.cooldown_seconds
+
+
 def room(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
     """How many claims of the resource are possible at ``now`` beside the ``in_use`` that are held."""
     if resource.opened_at is not None and policy.cooldown_seconds is None:
         return Room(0, "disabled")
     counts: list[int] = []
-    if resource.opened_at is not None and policy.cooldown_seconds is not None:
-        until = resource.opened_at + policy.cooldown_seconds
+    until = half_open_at(resource, policy)
+    if until is not None:
         if now < until:
             return Room(0, "breaker", until)
         if in_use:
@@ -230,9 +237,9 @@ def adapted(resource: Resource, policy: Policy, told: Told, now: float) -> Resou
         seconds = max(60.0, told.reset_seconds or 0.0) if exhausted else 60.0
         before = refilled(resource, policy, now)
         resource = before._replace(told_rate=told.limit_per_minute / seconds)
-    if resource.opened_at is not None and policy.cooldown_seconds is not None:
-        half_open = now >= resource.opened_at + policy.cooldown_seconds
-        resource = succeeded(resource) if half_open else resource
+    until = half_open_at(resource, policy)
+    if until is not None and now >= until:
+        resource = succeeded(resource)
     if exhausted and told.reset_seconds and told.limit_per_minute is None:
         resource = paused(cut(resource, policy, now), now + told.reset_seconds, EXHAUSTED)
     if rate_of(resource, policy) is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ramet.model.rates import TOLERANCE_SECONDS
-from ramet.model.resources import Policy, Resource, rate_of, refilled
+from ramet.model.resources import Policy, Resource, half_open_at, rate_of, refilled
 
 GRACE_SECONDS = 5.0
 """So long after the moment that it was told a lineage finds what was left for it."""
@@ -102,12 +102,9 @@ def look(bucket: Bucket, tracking_id: str, amount: float, now: float) -> Look:
 def _rest(bucket: Bucket, now: float) -> float:
     """For how long nothing of it is given whatever its rate: a breaker that is open, a pause."""
     resource, policy = bucket.resource, bucket.policy
-    opened = 0.0
-    if resource.opened_at is not None:
-        if policy.cooldown_seconds is None:
-            return OFF_SECONDS
-        opened = resource.opened_at + policy.cooldown_seconds
-    return max(opened, resource.paused_until) - now
+    if resource.opened_at is not None and policy.cooldown_seconds is None:
+        return OFF_SECONDS
+    return max(half_open_at(resource, policy) or 0.0, resource.paused_until) - now
 
 
 def _ahead(bucket: Bucket, tracking_id: str, now: float) -> Iterable[Share]:

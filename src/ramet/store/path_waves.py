@@ -11,7 +11,7 @@ from ramet.model import events as ev
 from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
 from ramet.model.lineage import LineageState
-from ramet.model.resources import policy_of
+from ramet.model.resources import half_open_at, policy_of
 from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change
 from ramet.store import path_rows as rows
@@ -35,7 +35,7 @@ from ramet.store.path_following import (
 )
 from ramet.store.path_rows import Line, load_lines
 from ramet.store.records import Record, record
-from ramet.store.resources import policies
+from ramet.store.resources import load, policies
 from ramet.store.session import LOOKS_MAX, Session
 from ramet.store.settling import load_standings
 from ramet.store.spawning import load_parents
@@ -95,21 +95,16 @@ def _switched_off(session: Session, names: set[str]) -> dict[str | None, float]:
     """
     if not names:
         return {}
-    listed, values = session.members(sorted(names))
-    found = session.rows(
-        f"SELECT name, opened_at, ready_at FROM ramet_resources WHERE name IN {listed} AND opened_at IS NOT NULL "
-        "AND (ready_at IS NULL OR ready_at > ?)",
-        (values, session.now),
-    )
-    known = policies(session) if found else []
+    opened = [resource for resource in load(session, names).values() if resource.opened_at is not None]
+    known = policies(session) if opened else []
     off: dict[str | None, float] = {}
-    for name, opened_at, ready_at in found:
-        cooldown = policy_of(name, known).cooldown_seconds
-        if cooldown is None:
+    for resource in opened:
+        cooled_at = half_open_at(resource, policy_of(resource.name, known))
+        if cooled_at is None:
             continue
-        until = opened_at + cooldown if ready_at is None else ready_at
+        until = cooled_at if resource.ready_at is None else resource.ready_at
         if until > session.now:
-            off[name] = min(until, session.now + LATER_SECONDS)
+            off[resource.name] = min(until, session.now + LATER_SECONDS)
     return off
 
 

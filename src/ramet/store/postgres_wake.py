@@ -53,9 +53,8 @@ class PostgresNeighbours:
             identity: of the database, see :func:`identity_of`.
             environ: where ``XDG_RUNTIME_DIR`` is looked up.
         """
-        folder = runtime_folder(identity, environ)
-        self._folder = folder
-        self._near = Neighbours.at(_NOWHERE if folder is None else folder)
+        self._folder = runtime_folder(identity, environ)
+        self._near = Neighbours.at(_NOWHERE if self._folder is None else self._folder)
         self._bell = Bell(connect, self._near.wake_here)
         self._forgotten_once: set[str] = set()
 
