@@ -227,9 +227,11 @@ def _first(session: Session, one: Seen) -> Seen | None:
     the first two as well, so that the second has nobody before it.
     """
     last: Seen | None = one
-    while last is not None and _waits(last):  # The next has a smaller ticket, or, without one, a shorter path.
+    for _ in range(LIMIT_MAX):  # More than there can be, unless rows are damaged.
+        if last is None or not _waits(last):
+            return last
         last = _before(session, last) if last.ticket is None else _earliest(session, last, last.ticket)
-    return last
+    return None
 
 
 def _earliest(session: Session, one: Seen, ticket: int) -> Seen | None:

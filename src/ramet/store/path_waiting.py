@@ -9,6 +9,7 @@ from ramet.store.session import Session
 
 LOOKS_MAX = 1_000
 """Of the tasks of a lineage that is waited for, at most so many are looked at."""
+BEHIND_MAX = 100
 
 
 def holds_back(session: Session, in_hand: Sequence[int], task_id: str) -> str | None:
@@ -62,11 +63,12 @@ def _why(session: Session, mine: Line, other: Line) -> str | None:
 
 def _chain(session: Session, line: Line) -> Iterator[Line]:
     """A task, and those without a ticket that it is to come after."""
-    found = [line]
-    while found:  # Each is behind one at a shorter path, which may have ended.
-        [line] = found
+    for _ in range(BEHIND_MAX):  # More than there can be, unless rows are damaged.
         yield line
-        found = [] if line.behind is None else select(session, "seq = ?", (line.behind,))
+        above = [] if line.behind is None else select(session, "seq = ?", (line.behind,))
+        if not above:
+            return
+        line = above[0]
 
 
 def _shared(one: Line, other: Line) -> list[int]:
