@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -21,16 +20,9 @@ from ramet.store.postgres_migrate import advance
 from ramet.store.postgres_session import PostgresSession
 from ramet.store.server_databases import connect
 from ramet.store.versions import Migrated, Plan
-from tests.conformance.backends import BACKENDS, Backend
+from tests.conformance.backends import Backend
 from tests.upgrade.plans import NEXT, NOW, WITHOUT_US
 from tests.world import SettableClock, World
-
-
-@pytest.fixture(params=sorted(BACKENDS))
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
-    backend = BACKENDS[request.param](tmp_path)
-    yield backend
-    backend.close()
 
 
 @pytest.fixture

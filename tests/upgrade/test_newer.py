@@ -20,7 +20,7 @@ from ramet.store.copies import backup, restore
 from ramet.store.errors import StoreNewer
 from ramet.store.migrating import migrate
 from tests.cli.conftest import APP, Cli, cli
-from tests.conformance.backends import BACKENDS, Backend
+from tests.conformance.backends import Backend
 from tests.upgrade.plans import NEXT, NOW, WITHOUT_US
 
 __all__ = ["cli"]
@@ -64,13 +64,6 @@ def with_a_database(command: click.Command, name: str = "") -> Iterator[str]:
                 yield f"{name} {part}".strip()
     elif any("--db" in parameter.opts for parameter in command.params):
         yield name
-
-
-@pytest.fixture(params=sorted(BACKENDS))
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
-    backend = BACKENDS[request.param](tmp_path)
-    yield backend
-    backend.close()
 
 
 @pytest.fixture
