@@ -74,7 +74,7 @@ class SqliteStore(AllVerbs):
         ring = self._neighbours.ring
         self._writer = InlineWriter(session, ring) if inline else ThreadWriter(session, ring, f"ramet {path.name}")
         self._reader = SqliteSession(self._connection if inline else connect(path, read_only=True), clock, hook)
-        self._reading = threading.Lock()
+        self._reading = threading.RLock()  # a hook inside a read may close the store, as a process's end does
         self._timer = CommitTimer()
         self._inline = inline
         self._closed = False
