@@ -67,9 +67,10 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # A shell that runs this in the background has Ctrl-C ignored, and every process that tests start would be deaf.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A shell that runs this in the background has both ignored, and every process that tests start would be deaf.
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
     if hasattr(config, "workerinput"):
         # A socket's path has a hundred bytes at most, and much of that is a test's name.
         folder = Path(config.option.basetemp)

@@ -25,8 +25,8 @@ from tests.crash import office, runs
 from tests.crash.runs import Counts, Ended, Point, PostgresRun, Run, SqliteRun
 from tests.postgres import used
 
-PARTS, PARTS_FULL = 3, 40
-SHARE = {"postgres": 24, "sqlite": 3}
+PARTS, PARTS_FULL = 2, 40
+SHARE = {"postgres": 48, "sqlite": 6}
 """One in so many kinds is tried in the shorter run: a statement that goes to a server costs ten times as much."""
 MADE_OR_READ = re.compile(r"CREATE (?:UNIQUE )?\w+|(?:SELECT|WITH)\b.*?\bFROM (\w+)", re.DOTALL)
 RUNS: dict[str, type[Run]] = {"postgres": PostgresRun, "sqlite": SqliteRun}

@@ -26,7 +26,7 @@ from tests.invariants import violations
 WORDS = ("return", "checkpoint", "progress", "spawn_now")
 """What the late handlers do: end, and each call that commits at once."""
 
-late_for = pytest.mark.parametrize("late", ["late", "late-for-others"])
+late_for = pytest.mark.parametrize("late", [pytest.param("late", marks=pytest.mark.full), "late-for-others"])
 """A worker that wakes may know that its leases are over, or be the only one that does not."""
 
 REFUSED_LATE = {"stale", "ended"}

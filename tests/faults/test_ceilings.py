@@ -145,7 +145,7 @@ def unwatched(backend: Backend) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("items", "crew", "kills"),
     [
-        pytest.param(300, 4, 4, id="300 items"),
+        pytest.param(160, 4, 3, id="160 items"),
         pytest.param(10_000, 8, 40, id="10,000 items", marks=[pytest.mark.full, pytest.mark.timeout(900)]),
     ],
 )

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
 
 BATCH_MAX = 1_000
 BATCH_SECONDS = 0.05
@@ -59,7 +55,7 @@ IN_COMPANY = Execution()
 @contextlib.contextmanager
 def memory_limit(more_bytes: int | None) -> Iterator[None]:
     """While this lasts, the process gets so much address space more and not beyond; asking for it is a MemoryError."""
-    if more_bytes is None or resource is None:
+    if more_bytes is None:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)

@@ -110,7 +110,7 @@ def check_equal(found: dict[str, list[Any]], expected: dict[str, list[Any]]) -> 
         assert found[name] == rows, name
 
 
-@pytest.mark.parametrize(("articles", "times"), [(24, 4), pytest.param(60, KILLS, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("articles", "times"), [(16, 3), pytest.param(60, KILLS, marks=pytest.mark.full)])
 def test_an_expansion_that_is_killed_many_times_ends_in_the_same_graph(
     tmp_path: Path, articles: int, times: int
 ) -> None:

@@ -36,7 +36,7 @@ JOB_MAX = 10**9
 KEY = {names[0]: "none" for names in KEYS.values()}
 
 
-@pytest.fixture(params=sorted(BACKENDS))
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     made = BACKENDS[request.param](tmp_path)
     yield made

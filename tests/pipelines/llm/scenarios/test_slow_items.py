@@ -87,7 +87,7 @@ def test_1_an_item_that_keeps_failing_quickly_fails_by_time_and_not_by_count(
     assert (status.job.lineage.spent, status.job.lineage.reserved) == (PRICE_OF_ONE, 0)
 
 
-@pytest.mark.parametrize(("on", "mode"), on_both(product(WITH_ITEMS)))
+@pytest.mark.parametrize(("on", "mode"), on_both(product(WITH_ITEMS), server=False))
 def test_1_what_is_never_reached_costs_nothing_and_fails_by_time(on: str, mode: Mode, tmp_path: Path) -> None:
     async def story(world: World) -> End:
         world.provider.fault = lambda verb, what: NotSent("no route") if verb == "submit" else None
@@ -103,7 +103,7 @@ def test_1_what_is_never_reached_costs_nothing_and_fails_by_time(on: str, mode: 
 # --- 2: all items slow
 
 
-@pytest.mark.parametrize(("on", "mode"), on_both([(Mode.BACKGROUND,)], [(Mode.BATCH,)]))
+@pytest.mark.parametrize(("on", "mode"), on_both([(Mode.BACKGROUND,)], [(Mode.BATCH,)], server=False))
 def test_2_when_all_items_take_too_long_each_is_cancelled_at_the_provider_and_fails(
     on: str, mode: Mode, tmp_path: Path
 ) -> None:

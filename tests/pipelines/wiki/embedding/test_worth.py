@@ -84,7 +84,10 @@ def rank_of(place: Place, hits: Iterable[SearchHit]) -> int:
     )
 
 
-@pytest.mark.parametrize(("seed", "suffix"), [(1, "lbug"), (2, "sqlite"), (3, "sqlite")])
+@pytest.mark.parametrize(
+    ("seed", "suffix"),
+    [(1, "lbug"), pytest.param(2, "sqlite", marks=pytest.mark.full), pytest.param(3, "sqlite", marks=pytest.mark.full)],
+)
 def test_a_section_is_found_by_its_title_and_heading(
     seed: int, suffix: str, places: list[Place], minilm: MiniLmEmbedder, tmp_path: Path
 ) -> None:

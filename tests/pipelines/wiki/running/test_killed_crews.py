@@ -74,7 +74,8 @@ def begin(database: str, folder: Path, wiki: MediaWiki) -> None:
     asyncio.run(submitted())
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("kills", [2, 12])
 def test_two_processes_on_a_file_killed_at_random_end_in_the_same_graph(
     calm: Path, troubled: Path, mediawiki: MediaWiki, kills: int
 ) -> None:
@@ -138,6 +139,7 @@ def test_one_that_is_killed_and_a_server_that_restarts_in_the_middle_lose_nothin
     check_equal(database, troubled, calm)
 
 
+@pytest.mark.full
 def test_a_loader_that_is_gone_is_waited_for_while_the_others_work(
     calm: Path, troubled: Path, mediawiki: MediaWiki, postgres_url: str
 ) -> None:
