@@ -14,7 +14,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from ramet.engine.batch import Gatherer
-from ramet.engine.child_process import ChildPlan, ChildProcess, ChildShape, StartCutShort
+from ramet.engine.child_process import ChildPlan, ChildProcess, ChildShape, tried_to_start
 from ramet.engine.clock import Clock
 from ramet.engine.ending import conclude, overdue
 from ramet.engine.handlers import Claim, Supervisor
@@ -220,13 +220,7 @@ class Alone:
         """A process for this call; it may be cancelled or handed back until there is one."""
         while True:
             child = ChildProcess(self._plan, self, self._shape)
-            try:
-                await child.start()
-            except StartCutShort as error:
-                log.error("%s; starting another", error)
-            except RuntimeError as error:
-                log.error("%s", error)
-                self._boss.broken(error)
+            if not await tried_to_start(child, self._boss.broken):
                 return
             if child.alive:
                 break

@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -304,6 +304,23 @@ class ChildProcess:
             await asyncio.gather(self._listening, return_exceptions=True)
         if self._writer is not None:
             self._writer.close()
+
+
+async def tried_to_start(child: ChildProcess, broken: Callable[[RuntimeError], None]) -> bool:
+    """Start it; that it was killed meanwhile is seen by ``child.alive``, and worth another one.
+
+    Returns:
+        False when none can be started: ``broken`` has been told why.
+    """
+    try:
+        await child.start()
+    except StartCutShort as error:
+        log.error("%s; starting another", error)
+    except RuntimeError as error:
+        log.error("%s", error)
+        broken(error)
+        return False
+    return True
 
 
 def _child_environment() -> dict[str, str]:

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from ramet.engine.alone import Alone, widest
-from ramet.engine.child_process import ChildPlan, ChildProcess, ChildShape, StartCutShort
+from ramet.engine.child_process import ChildPlan, ChildProcess, ChildShape, tried_to_start
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.collecting import seldom_collected
 from ramet.engine.ending import conclude, overdue
@@ -228,13 +228,7 @@ class Pool:
         while True:
             await self._clock.sleep(pause_seconds)
             child = self._new()
-            try:
-                await child.start()
-            except StartCutShort as error:
-                log.error("%s; starting another", error)
-            except RuntimeError as error:
-                log.error("%s", error)
-                self._boss.broken(error)
+            if not await tried_to_start(child, self._boss.broken):
                 return
             if child.alive:
                 break

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ramet.pipelines.llm.errors import Ambiguous
 from ramet.pipelines.llm.providers.anthropic_answers import read_message
 from ramet.pipelines.llm.providers.anthropic_bodies import message_body
 from ramet.pipelines.llm.providers.anthropic_client import AnthropicClient
-from ramet.pipelines.llm.providers.base import CHAT_CAPS, Answer, AnswerState, Mode, Poll, PollState, Submission
-from ramet.pipelines.llm.providers.openai_answers import UNREADABLE
+from ramet.pipelines.llm.providers.at_once import AnswersAtOnce, submission
+from ramet.pipelines.llm.providers.base import Submission
 from ramet.pipelines.llm.requests import Request
 
 
-class AnthropicChat:
-    """A provider in mode chat. Nothing is kept at the provider, so there is nothing to poll, cancel or find.
-
-    A call whose connection breaks may have been answered and billed: that is `Ambiguous`, and stays so.
-    """
+class AnthropicChat(AnswersAtOnce):
+    """A provider in mode chat: see `AnswersAtOnce`."""
 
     name = "anthropic"
-    mode = Mode.CHAT
-    caps = CHAT_CAPS
+    calls = "messages"
 
     def __init__(self, client: AnthropicClient) -> None:
         """Connect to nothing yet."""
@@ -40,27 +35,7 @@ class AnthropicChat:
             )
 
         reply = await self._client.ask(call, seconds=seconds, submit=True)
-        answer = read_message(request.key, reply.body)
-        if answer.state is AnswerState.FAILED and answer.code == UNREADABLE:
-            raise Ambiguous(f"{self._client.host} answered, but {answer.error}")
-        return Submission(answer.response_id or submit_key, answer, reply.rates)
-
-    async def poll(self, remote_id: str, *, seconds: float) -> Poll:
-        """An answered call is not kept: it is lost to whoever did not read it."""
-        return Poll(PollState.LOST, "unknown", error="messages are not kept at the provider")
-
-    async def cancel(self, remote_id: str, *, seconds: float) -> None:
-        """Nothing is running once the call is over."""
-
-    async def results(self, remote_id: str, *, seconds: float) -> AsyncIterator[Answer]:
-        """None: the submit brought it."""
-        nothing: tuple[Answer, ...] = ()
-        for answer in nothing:
-            yield answer
-
-    async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
-        """Not possible."""
-        raise NotImplementedError("messages cannot be looked up")
+        return submission(read_message(request.key, reply.body), reply, submit_key, self._client.host)
 
     async def close(self) -> None:
         """Close the connections."""

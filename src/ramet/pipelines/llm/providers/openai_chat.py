@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ramet.pipelines.llm.errors import Ambiguous
-from ramet.pipelines.llm.providers.base import CHAT_CAPS, Answer, AnswerState, Mode, Poll, PollState, Submission
-from ramet.pipelines.llm.providers.openai_answers import UNREADABLE, read_chat
+from ramet.pipelines.llm.providers.at_once import AnswersAtOnce, submission
+from ramet.pipelines.llm.providers.base import Submission
+from ramet.pipelines.llm.providers.openai_answers import read_chat
 from ramet.pipelines.llm.providers.openai_bodies import chat_body
 from ramet.pipelines.llm.providers.openai_client import Client
 from ramet.pipelines.llm.requests import Request
 
 
-class OpenAIChat:
-    """A provider in mode chat. Nothing is kept at the provider, so there is nothing to poll, cancel or find.
-
-    A call whose connection breaks may have been answered and billed: that is `Ambiguous`, and stays so.
-    """
+class OpenAIChat(AnswersAtOnce):
+    """A provider in mode chat: see `AnswersAtOnce`."""
 
     name = "openai"
-    mode = Mode.CHAT
-    caps = CHAT_CAPS
+    calls = "chat completions"
 
     def __init__(self, client: Client, *, limit_name: str = "max_completion_tokens") -> None:
         """Connect to nothing yet; `limit_name`: see `chat_body`."""
@@ -42,27 +38,8 @@ class OpenAIChat:
             )
 
         reply = await self._client.ask(call, seconds=seconds, submit=True)
-        answer = read_chat(request.key, reply.body)
-        if answer.state is AnswerState.FAILED and answer.code == UNREADABLE:
-            raise Ambiguous(f"{self._client.host} answered, but {answer.error}")
-        return Submission(answer.response_id or submit_key, dataclasses.replace(answer, key=request.key), reply.rates)
-
-    async def poll(self, remote_id: str, *, seconds: float) -> Poll:
-        """An answered call is not kept: it is lost to whoever did not read it."""
-        return Poll(PollState.LOST, "unknown", error="chat completions are not kept at the provider")
-
-    async def cancel(self, remote_id: str, *, seconds: float) -> None:
-        """Nothing is running once the call is over."""
-
-    async def results(self, remote_id: str, *, seconds: float) -> AsyncIterator[Answer]:
-        """None: the submit brought it."""
-        nothing: tuple[Answer, ...] = ()
-        for answer in nothing:
-            yield answer
-
-    async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
-        """Not possible."""
-        raise NotImplementedError("chat completions cannot be looked up")
+        answer = dataclasses.replace(read_chat(request.key, reply.body), key=request.key)
+        return submission(answer, reply, submit_key, self._client.host)
 
     async def close(self) -> None:
         """Close the connections."""
