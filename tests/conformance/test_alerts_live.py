@@ -9,6 +9,7 @@ import pytest
 from ramet.model.alerts import Alert, MonitorLimits
 from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, Actual, ReserveRequest
 from ramet.model.flow import WorkerSeen
+from ramet.model.resources import Policy
 from ramet.store.path_repair import COUNTER
 from tests.world import World
 
@@ -180,6 +181,22 @@ async def test_tasks_that_wait_for_a_lineage_that_runs_are_told(world: World) ->
     assert (worst(found)["name"], worst(found)["why"]) == ("line", "tasks wait until this lineage runs, and it does")
     await world.store.ensure_tables(["UPDATE ramet_lineages SET state = 'paused' WHERE tracking_id = 'line'"])
     assert await look(world) == {}
+
+
+async def test_tasks_that_wait_for_a_resource_that_no_claim_looks_at_are_told(world: World) -> None:
+    """Nothing makes them; if they are there, nobody would wake them."""
+    await serve(world, "page")
+    await world.store.limit_resource(Policy("example.org", concurrency=1), by="ada")
+    await world.submit(*(world.task(resource="example.org") for _ in range(2)))
+    [claimed] = await world.claim(2)
+    await world.store.ensure_tables(["UPDATE ramet_resources SET ready_at = NULL WHERE name = 'example.org'"])
+    found = (await look(world))["waits_for_nothing"]
+    assert worst(found)["name"] == "example.org"
+    assert worst(found)["why"] == "tasks wait for this resource, and no claim looks at it"
+    await world.settle(claimed)
+    assert await look(world) == {}
+    [claimed] = await world.claim(2)
+    await world.settle(claimed)
 
 
 async def test_repaired_paths_are_told_each_time_that_there_are_more(world: World) -> None:

@@ -70,3 +70,10 @@ def test_an_error_about_a_folder_that_is_gone_is_told_all_the_same(tmp_path: Pat
     path = tmp_path / "gone" / "a.db"
     told = store_error(sqlite3.OperationalError("unable to open database file"), path)
     assert str(told) == f"cannot open {path}: check that its folder exists and is writable"
+
+
+def test_an_error_of_the_disk_in_a_folder_that_is_gone_is_no_full_disk(tmp_path: Path) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = "SQLITE_IOERR_WRITE"
+    path = tmp_path / "gone" / "a.db"
+    assert str(store_error(error, path)) == f"{path}: disk I/O error"
