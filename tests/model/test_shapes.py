@@ -143,6 +143,7 @@ def test_two_schemes_of_one_page_have_one_shape() -> None:
         ("https://www.www.shop7.example.com:8443/a", "(www)+.shop#.example.com:#/a"),
         ("https://a.b.c.d.e.f.g.h.i.example.com/", "....b.c.d.e.f.g.h.i.example.com/"),
         ("http://[2001:db8::7]:8080/a", "[2001:db8:0:0:*]:#/a"),
+        ("http://[2001:db8:5::]/a", "[2001:db8:5:0:*]/a"),
         ("http://[::ffff:7f00:1]/a", "[::ffff:7f00:1]/a"),
         ("http://[::1/a", "[::1/a"),
         ("http://[zz]/a", "[zz]/a"),
