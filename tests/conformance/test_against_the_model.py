@@ -377,6 +377,7 @@ def test_a_spawn_over_the_budget_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     assert _is_found()
 
 
+@pytest.mark.full
 def test_a_continuation_without_progress_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     transition, rule_ = lifecycle._RULES[ev.Continue]
     always = (transition, lambda row, task, event, now: rule_(row, task._replace(progressed=1), event, now))
@@ -384,11 +385,13 @@ def test_a_continuation_without_progress_is_found(monkeypatch: pytest.MonkeyPatc
     assert _is_found()
 
 
+@pytest.mark.full
 def test_a_lost_claim_that_costs_an_attempt_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle, "_given_back", lambda task: task.attempts)
     assert _is_found()
 
 
+@pytest.mark.full
 def test_a_revive_that_leaves_the_tombstone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(persons, "buried", lambda marks, task_id, chain: None)
     assert _is_found()

@@ -235,7 +235,7 @@ async def run(garden: Garden, verb: Verb, crash_at: int | None = None, later: fl
 @pytest.mark.parametrize("name", VERBS)
 async def test_a_crash_at_any_statement_leaves_all_or_nothing(name: str, garden: Garden) -> None:
     """On a server it is tried at some of them: all that happens there costs more."""
-    await leaves_all_or_nothing(name, garden, 1 if isinstance(garden, FileGarden) else 5)
+    await leaves_all_or_nothing(name, garden, 1 if isinstance(garden, FileGarden) else 10)
 
 
 @pytest.mark.full

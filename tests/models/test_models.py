@@ -135,6 +135,7 @@ def test_a_larger_model_holds(run: Run, states_min: int, tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("spin")
+@pytest.mark.full
 @pytest.mark.parametrize("run", BROKEN, ids=name_of)
 def test_a_broken_variant_fails_as_it_should(run: Run, tmp_path: Path) -> None:
     assert run.broken is not None

@@ -21,6 +21,7 @@ def saved(openings: int, folder: Path) -> None:
 
 
 @pytest.mark.crash
+@pytest.mark.full
 def test_after_kill_9_in_the_middle_the_same_rows_are_saved(tmp_path: Path) -> None:
     saved(120, tmp_path)
 

@@ -74,7 +74,7 @@ class Desk:
         return dict(await self.rows("jobs_listings", "title, status"))
 
 
-@pytest.fixture(params=sorted(BACKENDS))
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None]:
     """The address of a PostgreSQL database, or None for a file."""
     made = BACKENDS[request.param](tmp_path)

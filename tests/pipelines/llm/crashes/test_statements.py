@@ -22,6 +22,7 @@ from tests.pipelines.llm.crashes.lives import Fuse, live, season, world
 
 MODES = list(Mode)
 STORES = ["postgres", "sqlite"]
+SLOW = {("postgres", Mode.BACKGROUND), ("postgres", Mode.BATCH)}
 FEW = {"postgres": 2, "sqlite": 6}
 """Moments of the shorter form in each mode: one on a server costs more."""
 PARTS_FULL = 8
@@ -62,8 +63,10 @@ def around_commits(heard: list[tuple[str, str]]) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("on", STORES)
+@pytest.mark.parametrize(
+    ("on", "mode"),
+    [pytest.param(on, mode, marks=[pytest.mark.full] if (on, mode) in SLOW else []) for on in STORES for mode in MODES],
+)
 async def test_a_crash_loses_nothing_asks_nothing_twice_and_leaves_the_books_right(
     on: str, mode: Mode, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ def test_progress_that_is_always_there_is_noticed(tmp_path: Path, monkeypatch: p
         test_bounds.test_5_an_invocation_in_which_nothing_changed_never_continues_itself(ON, tmp_path)
 
 
+@pytest.mark.full
 def test_claims_that_are_not_noted_in_advance_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def take(self: Any, wanted: int) -> int:
         return wanted

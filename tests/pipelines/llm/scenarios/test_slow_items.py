@@ -152,7 +152,7 @@ def test_2_a_call_that_never_returns_is_uncertain_each_time_and_asked_no_more_th
 # --- 3: items stuck in processing
 
 
-@pytest.mark.parametrize(("on", "seed"), on_both(product(SEEDS), product(MORE_SEEDS)))
+@pytest.mark.parametrize(("on", "seed"), on_both(product(SEEDS), product(MORE_SEEDS), server=False))
 def test_3_stuck_items_fail_after_a_poll_past_their_deadline_and_the_others_go_on(
     on: str, seed: int, tmp_path: Path
 ) -> None:
@@ -186,6 +186,7 @@ def test_3_stuck_items_fail_after_a_poll_past_their_deadline_and_the_others_go_o
     on_both(
         product([Mode.BACKGROUND], SEEDS),
         [*product([Mode.BATCH], SEEDS), *product([Mode.BACKGROUND, Mode.BATCH], MORE_SEEDS)],
+        server=False,
     ),
 )
 def test_3_an_answer_of_the_last_minute_is_found_by_the_poll_after_the_deadline(

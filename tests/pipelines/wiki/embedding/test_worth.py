@@ -96,6 +96,7 @@ def test_a_section_is_found_by_its_title_and_heading(
     assert mean_reciprocal_rank(tmp_path / f"graph.{suffix}", minilm, sample, queries) >= RANK_WANTED
 
 
+@pytest.mark.full
 def test_a_section_is_found_by_what_it_says(places: list[Place], minilm: MiniLmEmbedder, tmp_path: Path) -> None:
     """Saying a section's place several times over must not drown its text."""
     chance = random.Random(1)

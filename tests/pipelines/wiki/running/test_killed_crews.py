@@ -123,6 +123,7 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.mark.full
 def test_one_that_is_killed_and_a_server_that_restarts_in_the_middle_lose_nothing(
     calm: Path, troubled: Path, mediawiki: MediaWiki, cluster: Cluster
 ) -> None:

@@ -20,7 +20,7 @@ ATTEMPTS_LOST = """
 """Tasks that did not end with the first attempt that counted."""
 
 
-@pytest.mark.parametrize("disambiguation", ["fail", "links"])
+@pytest.mark.parametrize("disambiguation", ["fail", pytest.param("links", marks=pytest.mark.full)])
 async def test_every_title_of_a_wiki_ends_with_the_right_reason(
     tmp_path: Path, mediawiki: MediaWiki, disambiguation: Literal["fail", "links"]
 ) -> None:

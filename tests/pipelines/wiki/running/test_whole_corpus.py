@@ -73,6 +73,7 @@ async def test_from_the_main_page_everything_is_as_counted(tmp_path: Path, form:
     assert len(counted.links) > 1_000
 
 
+@pytest.mark.full
 async def test_from_all_articles_at_once_the_whole_wikipedia_is_as_counted(tmp_path: Path) -> None:
     seeds = sorted(reached(texts()).articles)
     told = await expanded(tmp_path, "dump", seeds)
