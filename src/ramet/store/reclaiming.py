@@ -24,7 +24,9 @@ def reclaim(session: Session, limit: int, dead_workers: DeadWorkers, *, pathless
     What a dead worker had fetched and not begun goes back with its attempt: it lost nothing (DESIGN §10).
     """
     only = " AND holds_path IS NULL" if pathless else ""
-    stale = take_live(session, f"WHERE state = ? AND lease_until <= ?{only}", (PROCESSING, session.now), limit)
+    # In the index's own order: which of many come first must not hang on what the database knows about its tables.
+    where = f"WHERE state = ? AND lease_until <= ?{only} ORDER BY spawn_depth, seq"
+    stale = take_live(session, where, (PROCESSING, session.now), limit)
     events: list[tuple[Standing, ev.Event]] = [(standing, ev.LeaseExpired()) for standing in stale]
     if dead_workers:
         listed, values = session.members(dead_workers)
