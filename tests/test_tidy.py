@@ -7,7 +7,6 @@ nothing, and on bad samples, where it must find something; so a check that has g
 from __future__ import annotations
 
 import ast
-import gc
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -55,10 +54,8 @@ def nodes_of(tree: ast.Module) -> tuple[ast.AST, ...]:
 
 @pytest.fixture(scope="module", autouse=True)
 def forgotten_afterwards() -> Iterator[None]:
-    """Millions of nodes are no burden for the tests that come after these, and none of them is garbage before."""
-    gc.disable()
+    """Millions of nodes are no burden for the tests that come after these."""
     yield
-    gc.enable()
     parsed.cache_clear()
     nodes_of.cache_clear()
 
