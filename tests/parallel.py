@@ -17,8 +17,8 @@ LINE_SECONDS = 30.0
 def workers() -> int:
     """How many processes run tests at once; 0 where there is one database for all of them.
 
-    Most tests wait (for a disk, a process that starts, a lease that lapses), so that two more than there are
-    processors keep those busy: with one, a fifth of the time was nobody's.
+    Most tests wait (for a disk, a process that starts, a lease that lapses), so that one more than there are
+    processors keeps those busy.
 
     Raises:
         UsageError: the server that ``RAMET_TEST_POSTGRES`` names cannot be used.
@@ -28,7 +28,7 @@ def workers() -> int:
             return 0
     except ServerError as error:
         raise pytest.UsageError(str(error)) from None
-    return (os.cpu_count() or 1) + 2
+    return (os.cpu_count() or 1) + 1
 
 
 class Progress:
