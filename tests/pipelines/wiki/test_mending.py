@@ -120,7 +120,7 @@ def test_who_excluded_what_and_why_is_recorded(place: Place, monkeypatch: pytest
     assert rows == [("excluded by ada: not for us",)]
 
 
-@pytest.mark.parametrize("words", [("retry", "Nothing"), ("exclude", "Hub")])
+@pytest.mark.parametrize("words", [("retry", "Nothing"), ("exclude", "Nothing"), ("retry", "Hub"), ("exclude", "Hub")])
 def test_a_title_that_cannot_be_meant_is_one_line(place: Place, words: tuple[str, ...]) -> None:
     place.expand()
     result = place.run(*words)

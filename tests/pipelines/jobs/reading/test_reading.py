@@ -36,7 +36,7 @@ POSTING = Posting(
     description=TEXT,
 )
 
-LONG = 100_000
+LONG = 200_000
 """Characters. What takes time in proportion to their square takes minutes, and is stopped by the guard."""
 PIECES = [
     " ", "\n", "1", "1 ", "1,", "$1 ", "$1,000 - ", "a-", "a ", ".", "a.", "C, ", "Go ", "Go, ", "or ", "years ",

@@ -13,7 +13,7 @@ from tests.pipelines.wiki.wikitext.pages import wikitext
 from tests.pipelines.wiki.wikitext.sites import ENGLISH, LATGALIAN
 
 NESTED = 20_000
-LONG = 40_000
+LONG = 80_000
 
 OPENED = [
     *(
