@@ -16,6 +16,9 @@ from ramet.store.taking import take_live
 DeadWorkers = Mapping[str, Collection[tuple[int, int]] | None]
 """What the store proved: by name, the claims (seq, fence) that ran when the worker died; None where nobody knows."""
 
+# The index's own: which of many come first must not hang on what the database knows about its tables.
+_ORDER = " ORDER BY spawn_depth, seq"
+
 
 def reclaim(session: Session, limit: int, dead_workers: DeadWorkers, *, pathless: bool = False) -> tuple[int, int]:
     """Stale tasks (with ``pathless`` those without paths) become pending again; returns how many, and how many ended as
@@ -24,13 +27,11 @@ def reclaim(session: Session, limit: int, dead_workers: DeadWorkers, *, pathless
     What a dead worker had fetched and not begun goes back with its attempt: it lost nothing (DESIGN §10).
     """
     only = " AND holds_path IS NULL" if pathless else ""
-    # In the index's own order: which of many come first must not hang on what the database knows about its tables.
-    where = f"WHERE state = ? AND lease_until <= ?{only} ORDER BY spawn_depth, seq"
-    stale = take_live(session, where, (PROCESSING, session.now), limit)
+    stale = take_live(session, f"WHERE state = ? AND lease_until <= ?{only}{_ORDER}", (PROCESSING, session.now), limit)
     events: list[tuple[Standing, ev.Event]] = [(standing, ev.LeaseExpired()) for standing in stale]
     if dead_workers:
         listed, values = session.members(dead_workers)
-        where = f"WHERE state = ? AND lease_until > ? AND worker IN {listed}"
+        where = f"WHERE state = ? AND lease_until > ? AND worker IN {listed}{_ORDER}"
         found = take_live(session, where, (PROCESSING, session.now, values), limit)
         events += [(standing, _of_the_dead(standing, dead_workers)) for standing in found]
     changes = apply_events(session, events)
