@@ -132,9 +132,8 @@ def test_a_drain_on_a_server_tells_what_the_server_did(tmp_path: Path) -> None:
 
 def test_a_kill_loses_nothing_of_ramets(tmp_path: Path, ramet: Entrant) -> None:
     with fresh("sqlite", tmp_path, None) as database:
-        found = measure.kill(ramet, database, tmp_path, tasks=100, wait_seconds=60.0)
+        found = measure.kill(ramet, database, tmp_path, tasks=1_000, wait_seconds=60.0)
     assert found.missing == 0
-    assert found.seconds > 0
 
 
 def test_an_entrant_that_fails_says_why(tmp_path: Path, ramet: Entrant) -> None:

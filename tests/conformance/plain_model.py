@@ -31,6 +31,10 @@ class Said(NamedTuple):
     winner: str | None = None
 
 
+OFFERED_AGAIN = ("depth", "budget", "fan_out", "deadline")
+"""Refusals that a person can undo: half of the rows are theirs alone."""
+
+
 @dataclass
 class Line:
     """A lineage."""
@@ -216,7 +220,8 @@ class Tasks:
                 parent.progressed = True
                 continue
             line, name = parent.line, (wish.kind, wish.key, said.reason)
-            if name in line.blocks or len(line.blocks) < line.max_tasks:
+            most = line.max_tasks if said.reason in OFFERED_AGAIN else (line.max_tasks + 1) // 2
+            if name in line.blocks or len(line.blocks) < most:
                 line.blocks[name] += 1
             else:
                 line.uncounted[(parent.id, wish.kind, said.reason)] += 1

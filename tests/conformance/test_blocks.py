@@ -46,7 +46,7 @@ async def test_the_last_parent_is_the_one_that_asked_last(world: World) -> None:
 
 LIMITS: dict[str, dict[str, Any]] = {
     "depth": {"max_spawn_depth": 0},
-    "budget": {"max_tasks": 2},
+    "budget": {"max_tasks": 3},
     "fan_out": {"max_fan_out": 0},
     "deadline": {"lineage_seconds": 50.0},
 }
@@ -54,8 +54,8 @@ LIMITS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("reason", LIMITS)
 async def test_what_was_wanted_is_kept_whole_where_a_person_may_raise_the_limit(world: World, reason: str) -> None:
-    await world.submit(world.task("first"), world.task("second"), **LIMITS[reason])
-    first, _ = await world.claim(2)
+    await world.submit(*map(world.task, ("first", "second", "third")), **LIMITS[reason])
+    first, *_ = await world.claim(3)
     world.clock.advance(50.0)
     new = world.task("x", payload='{"keep": "me"}', priority=3, delay_seconds=1.5, queue="q", max_attempts=None)
     told = await world.spawn(first, new, world.task("first"))
@@ -69,9 +69,9 @@ async def test_what_was_wanted_is_kept_whole_where_a_person_may_raise_the_limit(
 async def test_one_key_may_be_blocked_for_several_reasons(world: World) -> None:
     first, second = await two_claims(world, max_tasks=3)
     await world.spawn(first, world.task("x", "image"))
-    await world.spawn(second, world.task("x", "image"), world.task("x", "page"))
-    await world.settle(await world.claim_one(kinds=("image",)))
     await world.spawn(second, world.task("x", "image"))
+    await world.settle(await world.claim_one(kinds=("image",)))
+    await world.spawn(second, world.task("x", "image"), world.task("x", "page"))
     assert [(b.kind, b.reason) for b in await world.store.blocks("line")] == [
         ("image", "done"),
         ("image", "in_flight"),
@@ -93,10 +93,24 @@ async def test_block_rows_are_at_most_max_tasks_and_then_counted_by_parent_kind_
     assert await world.store.block_totals("line") == {("image", "budget"): 12}
 
 
+async def test_duplicates_leave_half_of_the_rows_to_what_a_person_may_offer_again(world: World) -> None:
+    first, second = await two_claims(world, max_tasks=5)
+    wanted = [world.task(f"x{n}") for n in range(9)]
+    await world.spawn(first, *wanted[:3])
+    lost = second._replace(standing=second.standing._replace(fence=second.standing.fence + 1))
+    # A lost attempt wants more than the lineage may ever have, before anything else is refused.
+    assert await world.spawn(lost, *wanted) == ["stale"] * 9
+    assert await world.spawn(first, *wanted) == ["in_flight"] * 3 + ["budget"] * 6
+    rows = [(block.reason, block.key) for block in await world.store.blocks("line")]
+    assert sorted(rows) == [("budget", "x3"), ("budget", "x4"), ("stale", "x0"), ("stale", "x1"), ("stale", "x2")]
+    counted = await world.store.read("SELECT reason, count FROM ramet_block_counts ORDER BY reason")
+    assert counted == [("budget", 4), ("in_flight", 3), ("stale", 6)]
+
+
 async def test_blocks_are_found_by_kind_key_and_reason(world: World) -> None:
     await world.submit(*(world.task(key) for key in ("first", "second", "third", "fourth")), max_tasks=4)
     await world.settle(
-        await world.claim_one(), spawns=[world.task(key, kind) for key in ("x", "first") for kind in ("page", "image")]
+        await world.claim_one(), spawns=[world.task(key, kind) for key in ("first", "x") for kind in ("page", "image")]
     )
 
     async def found(**filters: Any) -> list[tuple[str, str, str]]:

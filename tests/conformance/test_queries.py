@@ -186,7 +186,7 @@ async def test_history_tells_attempts_transitions_and_refused_spawns(world: Worl
     await world.settle(claimed, failing(claimed, "busy", "transient"))
     world.clock.advance(5.0)
     claimed = await world.claim_task(task_id)
-    await world.spawn(claimed, world.task("x"), world.task("a"))
+    await world.spawn(claimed, world.task("a"), world.task("x"))
     await world.store.cancel(task_id, tree=False, by="ann", reason="enough")
     await world.store.revive([task_id], by="bob")
     history = await world.store.history(task_id)

@@ -57,7 +57,11 @@ _BLOCK_COUNT = (
 
 
 def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[str, Lineage]) -> None:
-    """One row per (lineage, kind, key, reason), at most as many as the lineage may have tasks; then counters."""
+    """One row per (lineage, kind, key, reason), at most as many as the lineage may have tasks; then counters.
+
+    What cannot be offered again has rows only while half of them are free: duplicates, and what a lost attempt wanted,
+    are many and come first, and what a limit refused is to be found by a person who raises it.
+    """
     if not refusals:
         return
     tallying.blocked(session, ((item.new.kind, item.blocked.reason.value) for item in refusals))
@@ -67,31 +71,28 @@ def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[s
     for tracking_id, several in by_lineage.items():
         known = _known_blocks(session, tracking_id, several)
         lineage = lineages[tracking_id]
-        room = _room(lineage)
-        rows, overflow, fresh = [], [], 0
+        most = _most_rows(lineage)
+        rows, overflow, stored = [], [], lineage.blocks
         for item in several:
             name = (item.new.kind, item.new.key, item.blocked.reason.value)
             if name not in known:
-                if fresh >= room:
+                if stored >= (most if item.blocked.reason in REOFFERABLE else (most + 1) // 2):
                     overflow.append((tracking_id, item.parent.id, item.new.kind, item.blocked.reason.value))
                     continue
                 known.add(name)
-                fresh += 1
+                stored += 1
             rows.append(_block_row(item, session.now))
         session.run_many(_BLOCK, rows)
         session.run_many(_BLOCK_COUNT, overflow)
-        if fresh:
-            stored = lineage.blocks + fresh
+        if stored != lineage.blocks:
             session.run("UPDATE ramet_lineages SET blocks = ? WHERE tracking_id = ?", (stored, tracking_id))
             lineages[tracking_id] = lineage._replace(blocks=stored)
 
 
-def _room(lineage: Lineage) -> int:
-    """How many more rows the lineage may have; none when its budget cannot be read."""
-    try:
-        return lineage.max_tasks - lineage.blocks
-    except TypeError:
-        return 0
+def _most_rows(lineage: Lineage) -> int:
+    """How many rows the lineage may have; none when its budget cannot be read."""
+    most: object = lineage.max_tasks
+    return most if isinstance(most, int) else 0
 
 
 def _known_blocks(session: Session, tracking_id: str, several: Sequence[Refusal]) -> set[tuple[str, str, str]]:
