@@ -206,12 +206,16 @@ def test_a_server_that_is_not_there_is_a_refused_connection(proxy: Proxy, postgr
             psycopg.connect(proxy.url(postgres_url))
 
 
-def test_a_statement_under_way_can_be_cancelled_through_it(client: Connection) -> None:
-    waiting = threading.Timer(0.05, client.cancel_safe)
-    waiting.start()
+def test_a_statement_under_way_can_be_cancelled_through_it(client: Connection, direct: Connection) -> None:
+    def cancel() -> None:
+        until_now(lambda: ("active",) in direct.execute(STATES).fetchall(), "the statement is under way")
+        client.cancel_safe()
+
+    cancelling = threading.Thread(target=cancel)
+    cancelling.start()
     with pytest.raises(psycopg.errors.QueryCanceled):
         client.execute("SELECT pg_sleep(60)")
-    waiting.join()
+    cancelling.join()
 
 
 def frame(kind: bytes, body: bytes) -> bytes:
