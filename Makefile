@@ -61,7 +61,7 @@ crash: .venv/.stamp ## the kill -9 tests, in full
 	@$(PYTEST) -m crash || { code=$$?; \
 	if [ $$code -eq 5 ]; then echo "no test is marked crash yet" >&2; exit 2; fi; exit $$code; }
 
-chaos: .venv/.stamp ## all pipelines at once, hurt for MINUTES=3 on both databases; then every promise is checked
+chaos: .venv/.stamp ## all pipelines at once, hurt for MINUTES=3 on both databases at once; then every promise is checked
 	@.venv/bin/python -m tests.chaos --minutes "$(MINUTES)"
 
 coverage: .venv/.stamp .venv/node/.stamp ## what the tests run: all of model/ and store/, nine tenths of the rest

@@ -1,6 +1,6 @@
 """``python -m tests.chaos --minutes 3``: hurt a running ramet for as long as asked, then see that it kept its promises.
 
-Half of the time goes to each store, unless one is named. Ctrl-C ends the faults early; what ran is checked all the
+Both stores at once, in a process each, unless one is named. Ctrl-C ends the faults early; what ran is checked all the
 same. Exit status 1 when one of the zeros is none.
 """
 
@@ -12,6 +12,7 @@ import json
 import logging
 import random
 import signal
+import subprocess
 import sys
 import threading
 
@@ -30,10 +31,10 @@ def say(*lines: str) -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=3.0, help="of faults, over all stores (default: 3)")
+    parser.add_argument("--minutes", type=float, default=3.0, help="of faults (default: 3)")
     parser.add_argument("--store", choices=[*STORES, "both"], default="both")
     parser.add_argument("--seed", type=int, default=None, help="of the schedule of faults (default: a new one)")
-    parser.add_argument("--json", action="store_true", help="print the reports as JSON at the end")
+    parser.add_argument("--json", action="store_true", help="print each report as a line of JSON, too")
     parser.add_argument("--keep", action="store_true", help="keep logs, effects and the SQLite file")
     return parser.parse_args()
 
@@ -60,36 +61,39 @@ def told(report: Report) -> list[str]:
     return lines
 
 
-async def chaos(options: argparse.Namespace) -> list[Report]:
-    """Run what was asked for."""
-    stores = STORES if options.store == "both" else (options.store,)
-    seed = random.randrange(1_000_000) if options.seed is None else options.seed
-    interrupted = threading.Event()
-    reports = []
-    for store in stores:
-        if interrupted.is_set():
-            break
-        enough = threading.Event()
+async def chaos(store: str, options: argparse.Namespace) -> Report:
+    """Hurt one store."""
+    enough = threading.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, enough.set)
+    plan = Plan(store, 60.0 * options.minutes, options.seed, keep=options.keep)
+    report = await Chaos(plan, say, enough).go()
+    say(*told(report))
+    return report
 
-        def interrupt(enough: threading.Event = enough) -> None:
-            interrupted.set()
-            enough.set()
 
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupt)
-        plan = Plan(store, 60.0 * options.minutes / len(stores), seed, keep=options.keep)
-        reports.append(await Chaos(plan, say, enough).go())
-        say(*told(reports[-1]))
-    return reports
+def both(options: argparse.Namespace) -> int:
+    """Each store in a process of its own, with one seed; whether one of them found something."""
+    given = ["--minutes", str(options.minutes), "--seed", str(options.seed)]
+    given += [f"--{name}" for name in ("json", "keep") if getattr(options, name)]
+    command = [sys.executable, "-m", "tests.chaos", *given]
+    running = [subprocess.Popen([*command, "--store", store]) for store in STORES]
+    # A terminal's Ctrl-C reaches them as well, and they say what comes of it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return max(abs(process.wait()) for process in running)
 
 
 def main() -> int:
     options = arguments()
+    if options.seed is None:
+        options.seed = random.randrange(1_000_000)
+    if options.store == "both":
+        return both(options)
     # That a connection was cut is what the proxy is for.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    reports = asyncio.run(chaos(options))
+    report = asyncio.run(chaos(options.store, options))
     if options.json:
-        say(json.dumps([_plain(report) for report in reports]))
-    return 1 if any(report.verdict.findings for report in reports) else 0
+        say(json.dumps(_plain(report)))
+    return int(bool(report.verdict.findings))
 
 
 def _plain(report: Report) -> dict[str, object]:

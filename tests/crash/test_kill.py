@@ -76,7 +76,7 @@ class Round:
 @pytest.mark.parametrize(
     ("kills", "seed"),
     [
-        pytest.param(10, SEED, id="10 kills"),
+        pytest.param(6, SEED, id="6 kills"),
         pytest.param(50, SEED + 1, id="50 kills", marks=[pytest.mark.full, pytest.mark.timeout(900)]),
     ],
 )

@@ -8,7 +8,7 @@ from tests.paths.histories import survey
 
 PART = {"postgres": 12, "sqlite": 50}
 """Histories of one test: so many that several processes share them well."""
-FEW = {"postgres": 1, "sqlite": 2}
+FEW = {"postgres": 1, "sqlite": 1}
 """Parts in every run of the tests."""
 ALL = {"postgres": 25, "sqlite": 200}
 

@@ -101,7 +101,7 @@ NOT_OF_ACTIONS: list[Any] = [negative_data_rejection, positive_data_acceptance]
 
 
 @READING.parametrize()
-@fuzzed(5)
+@fuzzed(3)
 def test_reading_finds_no_defect_and_no_undeclared_answer(case: schemathesis.Case[Any], origin: str) -> None:
     case.call_and_validate(base_url=origin, headers=HEADERS)
 

@@ -20,7 +20,8 @@ ATTEMPTS_LOST = """
 """Tasks that did not end with the first attempt that counted."""
 
 
-@pytest.mark.parametrize("disambiguation", ["fail", pytest.param("links", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("disambiguation", ["fail", "links"])
 async def test_every_title_of_a_wiki_ends_with_the_right_reason(
     tmp_path: Path, mediawiki: MediaWiki, disambiguation: Literal["fail", "links"]
 ) -> None:
@@ -49,6 +50,7 @@ async def test_trouble_that_passes_costs_no_article_and_no_attempt(
     mediawiki_to_edit.edit("Template:Foot", "Another foot. [[Category:Pages with a foot]]")  # A job waits: that is lag.
     mediawiki_to_edit.forget()
     await expand(tmp_path, mediawiki_to_edit, trouble)
+    # Every title with the right reason, as it is without any trouble.
     check(tmp_path, Truth())
     check_manners(mediawiki_to_edit.asked())
     assert rows(tmp_path, "SELECT COUNT(*) > 0 FROM ramet_attempts WHERE reason LIKE 'retry after%'") == [(1,)]
