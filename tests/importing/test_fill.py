@@ -168,6 +168,15 @@ async def test_rows_that_are_too_deep_arrive_terminal(move: Move) -> None:
     assert [lineage.max_spawn_depth for lineage in await move.store.lineages()] == [3]
 
 
+async def test_of_several_roots_of_a_lineage_the_smallest_depth_holds_for_all(move: Move) -> None:
+    roots = [row("wide", max_spawn_depth=9, tracking_id="T"), row("narrow", max_spawn_depth=1, tracking_id="T")]
+    await move.fill(*roots, row("none", tracking_id="T"), row("b", "wide"), row("c", "b"), row("d", "none"))
+    [lineage] = await move.store.lineages()
+    assert lineage.max_spawn_depth == 1
+    assert (await move.task("c")).reason == "import_depth: depth 2 is over max_spawn_depth 1, below task b"
+    assert [(await move.task(name)).state for name in ("b", "d")] == ["pending", "pending"]
+
+
 async def test_a_key_that_an_ancestor_works_on_arrives_terminal_unless_its_kind_allows_it(move: Move) -> None:
     @move.app.task("loose", cycle_on="kind+key")
     async def loose(ctx: Context, payload: dict[str, Any]) -> None:

@@ -189,6 +189,11 @@ class Staging:
         self._walk_all(max_spawn_depth)
         while self._break_circles(max_spawn_depth):
             self._walk_all(max_spawn_depth)
+        # A lineage has one bound, and its roots may each name another.
+        run(
+            "UPDATE staged SET bound = least FROM (SELECT lineage AS name, MIN(bound) AS least FROM staged "
+            "GROUP BY lineage) WHERE name = lineage AND least < bound"
+        )
         run(
             "UPDATE staged SET verdict = ?, detail = 'depth ' || depth || ' is over max_spawn_depth ' || bound || "
             "', below task ' || parent, parent = NULL, depth = 0, chain = '' WHERE known = 0 AND depth > bound",
