@@ -25,7 +25,7 @@ from tests.pullers.log import Run, wrong
 from tests.world import LEASE_SECONDS, SettableClock, World
 
 Step = Callable[[World], Awaitable[object]]
-FEW = {"sqlite": 3, "postgres": 1}
+FEW = {"sqlite": 1, "postgres": 1}
 """So many moments of each verb an ordinary run takes."""
 ROUNDS = 80
 

@@ -10,6 +10,8 @@ from tests.conformance.backends import Backend
 from tests.faults.load import Load, under_load
 
 
+# What kills do to a file is seen in tests/crash in every run.
+@pytest.mark.parametrize("backend", ["postgres", pytest.param("sqlite", marks=pytest.mark.full)], indirect=True)
 @pytest.mark.crash
 @pytest.mark.parametrize(
     "kills", [pytest.param(3, id="3 kills"), pytest.param(30, id="30 kills", marks=pytest.mark.full)]

@@ -21,7 +21,7 @@ THREADS, PROCESSES = 4, 2
 Process = subprocess.Popen[str]
 
 
-@pytest.fixture(params=["postgres", "sqlite"])
+@pytest.fixture(params=["postgres", pytest.param("sqlite", marks=pytest.mark.full)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield str(tmp_path / "ramet.db")

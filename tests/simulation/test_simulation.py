@@ -124,7 +124,10 @@ def test_a_seed_tells_the_whole_run_in_any_process(on: str, seed: int) -> None:
     assert len(once.splitlines()) > 100
 
 
-@on_a_seed
+@pytest.mark.parametrize(
+    ("on", "seed"),
+    [("sqlite", PLAIN), *(pytest.param(on, MANY_EVENTS, marks=pytest.mark.full) for on in ("postgres", "sqlite"))],
+)
 def test_a_seed_leaves_the_same_rows_when_it_is_run_again(on: str, seed: int, tmp_path: Path) -> None:
     once, again = (simulate(Plan(seed, on, trace=True), tmp_path) for _ in range(2))
     assert once.dump == again.dump

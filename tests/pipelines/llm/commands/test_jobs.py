@@ -98,7 +98,7 @@ def test_what_failed_in_a_batch_is_asked_again_with_its_lane(place: Place) -> No
 
 def test_items_for_which_there_was_no_money_say_how_to_go_on(place: Place) -> None:
     path = place.write([{"prompt": f"question {number} [[answer yes]]"} for number in range(8)])
-    told = place.submit(path, "--max-cost", "0.00011", "--job", "mine", "--work").stdout
+    told = place.submit(path, "--mode", "chat", "--max-cost", "0.00011", "--job", "mine", "--work").stdout
     assert "failed, the first as cost: the ceiling of the lineage is $0.00011" in told
     assert "`ramet llm resume mine --max-cost DOLLARS --retry-failed` raises the ceiling" in told
     assert place.run("resume", "mine", "--max-cost", "1", "--retry-failed", "--work").exit_code == 0
