@@ -48,10 +48,30 @@ def test_what_a_worker_left_is_found_under_its_name_only(tmp_path: Path) -> None
     noted(tmp_path, "b.1")
     gone.remove()
     gone.remove()
-    (tmp_path / "a.4.slots").touch()
     assert left_running(tmp_path, "a") == frozenset({(1, 1), (2, 1), (3, 5)})
     assert left_running(tmp_path, "b") == frozenset()
     assert left_running(tmp_path, "c") is None
+
+
+@pytest.mark.parametrize("size", [0, 1, 30, 4_096])
+def test_a_file_that_is_not_whole_is_no_word(tmp_path: Path, size: int) -> None:
+    """A sweep that fails on it would fail on every worker for ever."""
+    noted(tmp_path, "a.1", (1, 1))
+    (tmp_path / "a.2.slots").write_bytes(bytes(size))
+    assert left_running(tmp_path, "a") is None
+
+
+def test_a_file_that_cannot_be_read_is_no_word(tmp_path: Path) -> None:
+    (tmp_path / "a.1.slots").mkdir()
+    assert left_running(tmp_path, "a") is None
+
+
+def test_a_file_that_another_sweep_took_away_meanwhile_is_left_out(
+    tmp_path: Path,
+) -> None:
+    noted(tmp_path, "a.1", (1, 1))
+    (tmp_path / "a.2.slots").symlink_to(tmp_path / "gone")
+    assert left_running(tmp_path, "a") == frozenset({(1, 1)})
 
 
 def test_without_the_folder_the_slots_are_in_memory(tmp_path: Path) -> None:
@@ -80,15 +100,19 @@ def test_a_disk_without_room_for_the_slots_ends_nobody_and_leaves_nothing_open(
             os.fstat(handle)
 
 
-def test_where_a_full_disk_has_no_room_for_the_file_the_slots_are_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("taken", [0, 24, 50])
+def test_where_a_full_disk_has_no_room_for_the_file_the_slots_are_in_memory_and_nobody_trusts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int
 ) -> None:
-    refused: list[int] = []
+    """A disk takes what it has room for and says so, and refuses the rest."""
+    handles: list[int] = []
     write = os.write
 
     def full_once(handle: int, data: bytes) -> int:
-        if not refused:
-            refused.append(handle)
+        handles.append(handle)
+        if len(handles) == 1 and taken:
+            return write(handle, data[:taken])
+        if len(handles) == 1 + bool(taken):
             raise OSError(errno.ENOSPC, "no space left")
         return write(handle, data)
 
@@ -102,12 +126,23 @@ def test_where_a_full_disk_has_no_room_for_the_file_the_slots_are_in_memory(
 
     monkeypatch.setattr(os, "close", watched)
     slots, handle = new_slots(tmp_path, "a.1", 4)
-    assert closed == refused != []
+    assert closed == [handles[0]]
     os.close(handle)
-    slots.note(0, 7, 1)
+    slots.note(3, 7, 1)
     assert [run.seq for run in slots.running()] == [7]
-    assert left_running(tmp_path, "a") == frozenset(), "nobody finds there what is only in memory"
+    assert left_running(tmp_path, "a") is None, "nobody finds there what is only in memory"
     slots.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_takes_the_slots_piece_by_piece_has_them_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: write(handle, data[:10]))
+    slots = noted(tmp_path, "a.1", (1, 1), (2, 1), (3, 1), (4, 1))
+    assert [run.seq for run in slots.running()] == [1, 2, 3, 4]
+    assert left_running(tmp_path, "a") == frozenset({(1, 1), (2, 1), (3, 1), (4, 1)})
 
 
 # --- after the death of a worker --------------------------------------------------------------------------------
@@ -146,6 +181,17 @@ async def test_only_what_ran_when_a_worker_died_is_lost(store: SqliteStore) -> N
     await store.sweep()
     assert store.slots_folder is not None
     assert list(store.slots_folder.iterdir()) == [], "what it left is cleared away"
+
+
+async def test_a_torn_word_of_a_dead_worker_stops_no_sweep(store: SqliteStore) -> None:
+    """Found by chaos: each worker that came later ended by it, so nothing went on any more."""
+    await claims_of_a_dead_worker(store)
+    assert store.slots_folder is not None
+    (store.slots_folder / "dead.1.slots").write_bytes(bytes(30))
+    assert (await store.sweep()).reclaimed == 3
+    assert await losses(store) == [("pending", 0, 1)] * 3
+    await store.sweep()
+    assert list(store.slots_folder.iterdir()) == []
 
 
 async def test_without_a_word_of_a_dead_worker_all_that_it_held_is_lost(store: SqliteStore) -> None:

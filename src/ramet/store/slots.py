@@ -52,7 +52,7 @@ class Slots:
         """What is noted now; nothing after :meth:`remove`."""
         if self._memory.closed:
             return []
-        return [Running(seq, fence, at) for fence, at, seq in _NOTE.iter_unpack(self._memory[:]) if seq]
+        return _running(self._memory[:])
 
     def remove(self) -> None:
         """Nobody needs to read them any more."""
@@ -61,8 +61,14 @@ class Slots:
             self._path.unlink(missing_ok=True)
 
 
+def _running(notes: bytes) -> list[Running]:
+    return [Running(seq, fence, at) for fence, at, seq in _NOTE.iter_unpack(notes) if seq]
+
+
 def new_slots(folder: Path | None, name: str, count: int) -> tuple[Slots, int]:
     """Slots in a file of this name that a sweep can find, else in memory of these processes only; and its handle.
+
+    Where a file was begun and there was no room for it, it stays, empty: the sweep is told that nobody knows.
 
     Raises:
         OSError: there is no room for it.
@@ -72,31 +78,35 @@ def new_slots(folder: Path | None, name: str, count: int) -> tuple[Slots, int]:
         with contextlib.suppress(OSError):
             return _mapped(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), count, path)
     with tempfile.TemporaryFile() as file:
-        return _mapped(os.dup(file.fileno()), count, None)
+        return _mapped(os.dup(file.fileno()), count, path)
 
 
 def _mapped(handle: int, count: int, path: Path | None) -> tuple[Slots, int]:
     try:
         # Written, not only made long: a page that a full disk cannot give would end whoever touches it.
-        os.write(handle, bytes(count * _NOTE.size))
+        left = memoryview(bytes(count * _NOTE.size))
+        while left:  # A disk that is nearly full takes a part.
+            left = left[os.write(handle, left) :]
         return Slots(handle, path), handle
     except BaseException:
+        with contextlib.suppress(OSError):
+            os.ftruncate(handle, 0)
         os.close(handle)
         raise
 
 
 def left_running(folder: Path, worker: str) -> frozenset[tuple[int, int]] | None:
-    """Claims (seq, fence) that ran when a worker died; None when it left no word about that."""
+    """Claims (seq, fence) that ran when a worker died; None when it left no word about that, or not a whole one."""
     paths = list(folder.glob(f"{worker}.*{ENDING}"))
     found = set[tuple[int, int]]()
     for path in paths:
-        # One that vanishes or is cut short says nothing; a claim that is not named is handed back, which loses none.
-        with contextlib.suppress(OSError, ValueError):
-            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-            try:
-                slots = Slots(handle)
-                found |= {(run.seq, run.fence) for run in slots.running()}
-                slots.remove()  # Only from this process's memory: it has no path.
-            finally:
-                os.close(handle)
+        try:
+            notes = path.read_bytes()
+        except FileNotFoundError:  # Another sweep was faster.
+            continue
+        except OSError:
+            return None
+        if not notes or len(notes) % _NOTE.size:
+            return None
+        found |= {(run.seq, run.fence) for run in _running(notes)}
     return frozenset(found) if paths else None
