@@ -38,6 +38,8 @@ def test_who_maps_the_same_slots_sees_what_runs(tmp_path: Path, *, in_file: bool
     theirs.free(0)
     theirs.note(0, 7, 4)
     assert [(run.seq, run.fence) for run in ours.running()] == [(7, 4), (2**40, 3)]
+    ours.remove()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_a_worker_left_is_found_under_its_name_only(tmp_path: Path) -> None:
