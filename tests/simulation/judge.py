@@ -203,7 +203,8 @@ class Judge:
     def taken(self, answer: Sequence[Slot]) -> None:
         """One lineage for a slot, and none while the one before runs (those of the bell).
 
-        An earlier one that a person opened again is not the last run: it goes on beside those that came since.
+        An earlier one that a person opened again is not the last run: it goes on beside those that came since. A slot
+        that was forgotten and comes again, where the clock went back, is the same lineage.
         """
         open_ones = {
             name
@@ -219,7 +220,7 @@ class Judge:
                 self.broken.append(f"slot {slot.slot_at} of {slot.schedule} was run twice")
             self.slots.add((slot.schedule, slot.slot_at))
             going_on = open_ones & {*self.runs[slot.schedule][-1:], *(set(self.runs[slot.schedule]) - self.reopened)}
-            if slot.schedule == "bell" and going_on:
+            if slot.schedule == "bell" and going_on - {slot.tracking_id}:
                 self.broken.append(f"slot {slot.slot_at} of {slot.schedule} runs beside {sorted(going_on)}")
             self.runs[slot.schedule].append(str(slot.tracking_id))
 
@@ -240,13 +241,15 @@ class Judge:
         self.paused[what] = (self._now(), before if alone else None)
 
     def was_resumed(self, what: str) -> None:
-        """Its clock stood still, for exactly as long as it was paused."""
+        """Its clock stood still, for exactly as long as it was paused: until now, or until it ended."""
         if what not in self.paused:
             return
         since, before = self.paused.pop(what)
         if before is None:
             return
-        stopped = min(PAUSE_SECONDS_MAX, max(0.0, self._now() - since))
+        ended = self._store.rows("SELECT ended_at FROM ramet_lineages WHERE tracking_id = ? AND live = 0", what)
+        until = next((at for (at,) in ended if at is not None), self._now())
+        stopped = min(PAUSE_SECONDS_MAX, max(0.0, until - since))
         after = self.pausing(what)
         self._events["clock stood still"] += 1
         if abs(after - before - stopped) > 0.001:

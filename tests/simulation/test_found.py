@@ -31,6 +31,9 @@ def row(seed: int, parts: str, what: str, *, often: bool = False) -> Found:
 _PROBE = "engine: who gave its ticket up for an open breaker never tried the resource after the cool-down"
 _PAUSES = "judge: a queue's pause was forgotten, and a lineage's that lay in it was taken for the only one"
 _BELL = "judge: an earlier run that a person opened again was taken for the last run of its schedule"
+_OFFERED = "judge: an earlier run that had a spawn offered again was taken for the last run of its schedule"
+_FORGOTTEN = "judge: a slot that was forgotten and came again was taken to run beside itself"
+_ENDED = "judge: a lineage that ended while it was paused was taken to be paused until somebody resumed it"
 _SETTLER = "judge: items whose settler was pruned were taken for tasks whose handlers left no effect"
 FOUND = (
     row(426, "at once, paths, upgrade", _PROBE),
@@ -50,6 +53,10 @@ FOUND = (
         "binding, lineage end, paths, prune, restore, schedules, source, stages, upgrade",
         f"{_SETTLER}; {_PROBE}",
     ),
+    row(60300, "at once, binding, chains, lineage end, money, paths, prune, restore, source, upgrade", _ENDED),
+    row(60477, "at once, binding, money, paths, schedules, source, stages, trees", _ENDED),
+    row(60504, "at once, binding, lineage end, prune, restore, schedules, source, stages, trees", _FORGOTTEN),
+    row(60710, "money, prune, schedules, source, stages, trees, upgrade", _OFFERED),
 )
 
 

@@ -117,6 +117,8 @@ class Witness:
                 self.submitted(answer)
             case "reoffer":
                 self.reoffered(answer)
+                if answer.created:
+                    self.judge.reopened.add(arguments[0])
             case "prune":
                 self.pruned |= before.terminal - self._there()
                 # A slot that is forgotten comes again where the clock goes back: who prunes keeps more than that.
