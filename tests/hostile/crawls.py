@@ -77,7 +77,7 @@ class Crawls:
             if not stored:
                 # Duplicates have half as many rows as the lineage may have tasks; of the others it keeps counts.
                 assert BlockReason(reason) not in REOFFERABLE
-                assert lineage.blocks >= lineage.max_tasks // 2
+                assert lineage.blocks >= (lineage.max_tasks + 1) // 2
                 continue
             told = await client.explain_key(KIND, stored[0].key, site.host)
             assert told is not None

@@ -220,7 +220,8 @@ class Judge:
                 self.broken.append(f"slot {slot.slot_at} of {slot.schedule} was run twice")
             self.slots.add((slot.schedule, slot.slot_at))
             going_on = open_ones & {*self.runs[slot.schedule][-1:], *(set(self.runs[slot.schedule]) - self.reopened)}
-            if slot.schedule == "bell" and going_on - {slot.tracking_id}:
+            going_on.discard(str(slot.tracking_id))
+            if slot.schedule == "bell" and going_on:
                 self.broken.append(f"slot {slot.slot_at} of {slot.schedule} runs beside {sorted(going_on)}")
             self.runs[slot.schedule].append(str(slot.tracking_id))
 

@@ -68,9 +68,7 @@ def test_a_file_that_cannot_be_read_is_no_word(tmp_path: Path) -> None:
     assert left_running(tmp_path, "a") is None
 
 
-def test_a_file_that_another_sweep_took_away_meanwhile_is_left_out(
-    tmp_path: Path,
-) -> None:
+def test_a_file_that_another_sweep_took_away_meanwhile_is_left_out(tmp_path: Path) -> None:
     noted(tmp_path, "a.1", (1, 1))
     (tmp_path / "a.2.slots").symlink_to(tmp_path / "gone")
     assert left_running(tmp_path, "a") == frozenset({(1, 1)})
@@ -82,6 +80,14 @@ def test_without_the_folder_the_slots_are_in_memory(tmp_path: Path) -> None:
     slots.remove()
     assert slots.running() == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_slots_without_a_file_remove_none(tmp_path: Path) -> None:
+    """Where the folder cannot be entered there is nothing to take away, and trying would fail."""
+    (tmp_path / "file").touch()
+    slots = noted(tmp_path / "file", "a.1", (1, 1))
+    slots.remove()
+    assert slots.running() == []
 
 
 def test_a_disk_without_room_for_the_slots_ends_nobody_and_leaves_nothing_open(

@@ -73,12 +73,15 @@ def new_slots(folder: Path | None, name: str, count: int) -> tuple[Slots, int]:
     Raises:
         OSError: there is no room for it.
     """
-    path = None if folder is None else folder / f"{name}{ENDING}"
-    if path is not None:
+    begun = None
+    if folder is not None:
+        path = folder / f"{name}{ENDING}"
         with contextlib.suppress(OSError):
-            return _mapped(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), count, path)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            begun = path
+            return _mapped(handle, count, path)
     with tempfile.TemporaryFile() as file:
-        return _mapped(os.dup(file.fileno()), count, path)
+        return _mapped(os.dup(file.fileno()), count, begun)
 
 
 def _mapped(handle: int, count: int, path: Path | None) -> tuple[Slots, int]:
