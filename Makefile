@@ -26,84 +26,110 @@ NEED_ENVIRONMENT = $(NEED_PYTHON); \
 	exit 2; }
 
 INSTALL = $(NEED_ENVIRONMENT); \
-	echo "setting up $$folder from $$lock (once, and after a change: about half a minute)"; \
+	echo "setting up $$folder from $$lock (once, and after a change: about a minute)"; \
 	"$$folder/bin/python" $(PIP_INSTALL) -r "$$lock" && \
 	"$$folder/bin/python" $(PIP_INSTALL) --no-deps -e . && \
-	touch "$$folder/.stamp"
+	touch "$@"
 
 # A database that waits for the disk at every commit is half of a run: the tests' files are in memory where there is enough.
 IN_MEMORY = if [ -z "$$TMPDIR" ] && [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | awk 'NR == 2 { print $$4 }')" -gt 8000000 ]; then \
 	TMPDIR=$$(mktemp -d /dev/shm/ramet-XXXXXX) && chmod 711 "$$TMPDIR" && export TMPDIR && \
 	trap 'rm -rf "$$TMPDIR"' EXIT && trap 'exit 130' INT TERM; fi
 
-.PHONY: help demo check test test-full coverage mutants crash chaos sim sim-nightly models bench bench-peers docs pictures fix lock clean
+.PHONY: help demo check test test-postgres test-web test-wiki test-llm test-jobs test-proofs test-nightly test-all \
+	test-supported durations coverage mutants chaos sim sim-nightly models bench bench-peers docs pictures fix lock clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv-demo/.stamp ## set up, then expand 500 real articles into a graph and search it
 	@.venv-demo/bin/ramet wiki demo
 
-check: .venv/.stamp ## formatting, lint, types, import layers
+check: .venv/.stamp-all ## formatting, lint, types, import layers
 	@$(TREES); set -ex; \
 	.venv/bin/ruff format --check $$trees; \
 	.venv/bin/ruff check $$trees; \
 	.venv/bin/mypy --strict $$trees; \
 	.venv/bin/lint-imports --no-logo
 
-test: .venv/.stamp .venv/node/.stamp ## the tests, without those marked full
-	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) -m "not full"
+test: .venv/.stamp ## the tests to run all day: no server, no browser (5 minutes)
+	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target test
 
-test-full: .venv/.stamp .venv/node/.stamp ## every test
-	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL)
+test-postgres: .venv/.stamp-all ## what needs a PostgreSQL server
+	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target postgres
 
-crash: .venv/.stamp ## the kill -9 tests, in full
-	@$(PYTEST) -m crash || { code=$$?; \
-	if [ $$code -eq 5 ]; then echo "no test is marked crash yet" >&2; exit 2; fi; exit $$code; }
+test-web: .venv/.stamp-all ## dashboard, API, metrics and traces; some tests need Chromium
+	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target web
 
-chaos: .venv/.stamp ## all pipelines at once, hurt for MINUTES=3 on both databases at once; then every promise is checked
+test-wiki: .venv/.stamp-all ## servers and processes of the wiki pipeline; some tests need PHP and MediaWiki
+	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target wiki
+
+test-llm: .venv/.stamp-all .venv/node/.stamp ## servers and processes of the llm pipeline
+	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target llm
+
+test-jobs: .venv/.stamp-all ## servers and processes of the jobs pipeline
+	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target jobs
+
+test-proofs: .venv/.stamp-all ## crashes, faults, simulation, models, upgrades, documented commands; chaos; some mutants
+	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target proofs
+	@$(MAKE) chaos
+	@$(MAKE) mutants SAMPLE=100
+
+test-nightly: .venv/.stamp-all .venv/node/.stamp ## the same with thousands of seeds, kills and statements (hours)
+	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target nightly
+
+test-all: test test-postgres test-web test-wiki test-llm test-jobs test-proofs ## all of these but test-nightly
+
+test-supported: .venv/.stamp-all ## the oldest PostgreSQL and SQLite, the oldest and newest Python
+	@$(IN_MEMORY); .venv/bin/python -m tests.gate.supported
+
+durations: ## run test-all and record how long each test file takes
+	@PYTEST_ADDOPTS=--record-durations $(MAKE) test-all
+
+chaos: .venv/.stamp-all ## all pipelines at once, hurt for MINUTES=3 on both databases at once; then every promise is checked
 	@.venv/bin/python -m tests.chaos --minutes "$(MINUTES)"
 
-coverage: .venv/.stamp .venv/node/.stamp ## what the tests run: all of model/ and store/, nine tenths of the rest
+coverage: .venv/.stamp-all .venv/node/.stamp ## what the tests run: all of model/ and store/, nine tenths of the rest
 	@$(IN_MEMORY); .venv/bin/python -m tests.coverage_report
 
-mutants: .venv/.stamp ## small changes to model/, one at a time, that some test has to notice; all take hours, SAMPLE=400 half of one
+mutants: .venv/.stamp-all ## small changes to model/, one at a time, that some test has to notice; all take hours, SAMPLE=400 half of one
 	@.venv/bin/python -m tests.mutation --sample "$(SAMPLE)"
 
-sim: .venv/.stamp ## the seeded simulation; SEED=n repeats one run and prints all that happens in it
-	@if [ -n "$(SEED)" ]; then .venv/bin/python -m tests.simulation $(SEED); else $(PYTEST) -m "not full" tests/simulation; fi
+sim: .venv/.stamp-all ## the seeded simulation; SEED=n repeats one run and prints all that happens in it
+	@if [ -n "$(SEED)" ]; then .venv/bin/python -m tests.simulation $(SEED); else $(PYTEST) -m "not nightly" tests/simulation; fi
 
-sim-nightly: .venv/.stamp ## SEEDS=10000 of the simulation in two processes; each that fails, and how to repeat it
+sim-nightly: .venv/.stamp-all ## SEEDS=10000 of the simulation in two processes; each that fails, and how to repeat it
 	@all=; for part in 0 1; do .venv/bin/python -m tests.simulation $$part "$(SEEDS)" 2 & all="$$all $$!"; done; \
 	code=0; for process in $$all; do wait $$process || code=1; done; exit $$code
 
-models: .venv/.stamp ## the formal models below models/, checked by spin, in full
+models: .venv/.stamp-all ## the formal models below models/, checked by spin, in full
 	@$(PYTEST) tests/models
 
-bench: .venv/.stamp ## quick benchmarks, as JSON
+bench: .venv/.stamp-all ## quick benchmarks, as JSON
 	@.venv/bin/ramet bench --quick --json
 
-bench-peers: .venv/.stamp .venv-bench/.stamp ## ramet beside other queues; OPTIONS="--quick --write docs/benchmarks.md"
+bench-peers: .venv/.stamp-all .venv-bench/.stamp ## ramet beside other queues; OPTIONS="--quick --write docs/benchmarks.md"
 	@.venv/bin/python -m benchmarks.compare $(OPTIONS)
 
-docs: .venv/.stamp ## write what is generated in docs/, check the pages against the code, and build the site in site/
+docs: .venv/.stamp-all ## write what is generated in docs/, check the pages against the code, and build the site in site/
 	@for program in generate_reference draw_timeline draw_lifecycle draw_concepts; do .venv/bin/python -m docs.$$program || exit; done
 	@$(PYTEST) tests/test_docs.py tests/test_timeline.py tests/docs
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-pictures: .venv/.stamp ## draw docs/pictures from real runs: the dashboard (needs Chromium), the demo (needs tmux)
+pictures: .venv/.stamp-all ## draw docs/pictures from real runs: the dashboard (needs Chromium), the demo (needs tmux)
 	@.venv/bin/python -m tests.web.runs.pictures
 	@.venv/bin/python docs/draw_recording.py
 
-fix: .venv/.stamp ## format, and mend what the linter can mend
+fix: .venv/.stamp-all ## format, and mend what the linter can mend
 	@$(TREES); set -ex; \
 	.venv/bin/ruff format $$trees; \
 	.venv/bin/ruff check --fix $$trees
 
 lock: .venv-lock/.stamp ## renew requirements/*.lock from pyproject.toml
-	@$(LOCK) --extra wiki --extra jobs --extra llm --extra llm-tokens --extra anthropic --extra parquet --extra postgres --extra web --extra metrics --extra traces --extra alerts --extra docs --extra dev \
+	@$(LOCK) $(TESTED) --extra web --extra metrics --extra traces --extra alerts --extra docs --extra dev \
 		--output-file requirements/dev.lock pyproject.toml
+	@$(LOCK) $(TESTED) --constraint requirements/dev.lock --output-file requirements/test.lock pyproject.toml
 	@$(LOCK) --extra wiki --constraint requirements/dev.lock --output-file requirements/wiki.lock pyproject.toml
 	@$(LOCK) --output-file requirements/bench.lock requirements/bench.in
 
@@ -115,12 +141,17 @@ clean: ## remove the environments, caches and build output
 LOCK = .venv-lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--annotation-style line --no-emit-index-url --no-emit-find-links --no-config --no-python-downloads --python .venv-lock/bin/python \
 	--custom-compile-command "make lock"
+TESTED = --extra wiki --extra jobs --extra llm --extra llm-tokens --extra anthropic --extra parquet --extra postgres --extra test
 
-.venv/.stamp: requirements/dev.lock pyproject.toml
+# What `make test` imports; all else that developers need is a larger lock with the same versions.
+.venv/.stamp: requirements/test.lock pyproject.toml
+	@folder=.venv lock=requirements/test.lock; $(INSTALL)
+
+.venv/.stamp-all: .venv/.stamp requirements/dev.lock
 	@folder=.venv lock=requirements/dev.lock; $(INSTALL)
 
 # A server of the tests that is no Python package. Its tests are skipped without it, which CI takes for a failure.
-.venv/node/.stamp: .venv/.stamp tests/node/package-lock.json
+.venv/node/.stamp: .venv/.stamp-all tests/node/package-lock.json
 	@mkdir -p .venv/node && cp tests/node/package*.json .venv/node/ && cd .venv/node && \
 	PATH="../bin:$$PATH" npm ci --silent --no-audit --no-fund && touch .stamp || \
 	echo "npm could not install tests/node/package.json: the tests that need it are skipped" >&2

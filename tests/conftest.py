@@ -1,4 +1,8 @@
-"""A test that skips proves nothing. In CI (`CI=true`) a skip is a failure, unless it is listed here with its reason."""
+"""Fixtures and rules of all tests.
+
+``--target NAME`` runs the cases of one target (``tests/gate``). A test that skips proves nothing: in CI (``CI=true``) a
+skip is a failure, unless it is listed here with its reason.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
+
+from tests.gate import targets
+from tests.gate.durations import RECORD, Durations, longest_first, recorded
+from tests.gate.needs import Needs
 
 if TYPE_CHECKING:
     from tests.postgres.bouncer import Bouncer
@@ -24,6 +33,29 @@ ALLOWED_IN_CI: dict[str, str] = {
 """Test id (or its beginning) to the reason why it may skip in CI."""
 
 _skipped: list[str] = []
+
+
+PROJECT = Path(__file__).parents[1]
+FIXTURES = {
+    targets.SERVER: {"bouncer", "postgres_url", "ramet_postgres_url"},
+    targets.PROCESS: {
+        "built_wiki", "environment", "programs", "release", "running_aimock", "running_llmock", "running_wiki",
+    },
+    targets.NETWORK: {"running_standin"},
+    targets.BROWSER: {"chromium"},
+}  # fmt: skip
+"""A mark to the shared fixtures that need it."""
+
+# How long an example takes says how busy the machine is, and nothing of the code under test.
+hypothesis.settings.register_profile(
+    "ramet", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
+)
+hypothesis.settings.load_profile("ramet")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--target", choices=targets.TARGETS, help="run the cases of this target only")
+    parser.addoption(RECORD, action="store_true", help="renew the target's part of tests/durations.json")
 
 
 @pytest.fixture
@@ -60,7 +92,7 @@ def bouncer() -> Iterator[Bouncer]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    from tests.parallel import workers
+    from tests.gate.parallel import workers
 
     return workers()
 
@@ -75,6 +107,42 @@ def pytest_configure(config: pytest.Config) -> None:
         # A socket's path has a hundred bytes at most, and much of that is a test's name.
         folder = Path(config.option.basetemp)
         config.option.basetemp = folder.with_name(folder.name.removeprefix("popen-gw"))
+    else:
+        config.pluginmanager.register(Durations(config.getoption("--target")))
+    config.pluginmanager.register(Needs())
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    target = config.getoption("--target")
+    if target is None or not collection_path.is_relative_to(PROJECT / "tests"):
+        return None
+    return not targets.may_hold(collection_path.relative_to(PROJECT).as_posix(), target) or None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Add the marks that a case's fixtures and parameters imply."""
+    used = getattr(item, "fixturenames", ())
+    for mark, fixtures in FIXTURES.items():
+        if not fixtures.isdisjoint(used):
+            item.add_marker(mark)
+    if hasattr(item, "callspec") and "postgres" in item.callspec.params.values():
+        item.add_marker(targets.SERVER)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    target = config.getoption("--target")
+    if target is None:
+        return
+    chosen: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        mine = targets.target_of(item.path.relative_to(PROJECT).as_posix(), marks) == target
+        (chosen if mine else others).append(item)
+    config.hook.pytest_deselected(items=others)
+    longest_first(chosen, recorded().get(target, {}))
+    items[:] = chosen
 
 
 @pytest.hookimpl(trylast=True)
@@ -88,7 +156,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     plugins = session.config.pluginmanager
     terminal = plugins.get_plugin("terminalreporter")
     if terminal is not None and plugins.has_plugin("dsession"):
-        from tests.parallel import Progress
+        from tests.gate.parallel import Progress
 
         plugins.register(Progress(terminal))
 

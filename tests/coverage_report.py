@@ -27,7 +27,7 @@ WHOLE = ("model", "store")
 """Packages of which every statement and every branch runs."""
 SHARE_MIN = 0.9
 """Of the statements and branches of every other package."""
-SUITE = ("-n", "auto", "--dist", "worksteal", "-m", "not full", "-q")
+SUITE = ("-n", "auto", "--dist", "worksteal", "-m", "not nightly", "-q")
 
 
 class Measured(NamedTuple):

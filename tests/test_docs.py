@@ -23,6 +23,7 @@ from ramet.model.transitions import TRANSITIONS
 from ramet.store.opening import open_store
 from tests.docs.blocks import blocks
 from tests.docs.pages import DOCS, PAGES, PROJECT, README, blocks_of, prose_of, text_of
+from tests.gate.patience import HANG_SECONDS
 
 TRACEABILITY = DOCS / "traceability.md"
 CONCEPT_LINES_MAX = 130
@@ -248,7 +249,7 @@ def test_the_readme_shows_the_quickstart_and_what_it_prints(tmp_path: Path) -> N
     page = text_of(README)
     assert blocks_of(page, "python")[0] == text_of(program)
     command = [sys.executable, str(program)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     assert folded(blocks_of(page.partition("It prints")[2], "text")[0]) == folded(done.stdout)
 

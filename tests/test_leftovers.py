@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.gate.patience import HANG_SECONDS
+
 HERE = Path(__file__).parent
 
 TESTS = """
@@ -41,7 +43,7 @@ def test_the_next_test_does_not_fail_for_it(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, str(tmp_path)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), *filter(None, sys.path)])},
-        capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False,
+        capture_output=True, text=True, cwd=tmp_path, timeout=HANG_SECONDS, check=False,
     )  # fmt: skip
     summary = done.stdout.rpartition("short test summary info")[2]
     told = [line.split(" - ")[0] for line in summary.splitlines() if "::" in line]

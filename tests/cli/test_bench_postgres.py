@@ -16,6 +16,8 @@ from tests.cli.conftest import Cli
 from tests.cli.test_bench import PUBLISHED, assert_paths, make_small
 from tests.postgres.servers import databases
 
+pytestmark = pytest.mark.server
+
 TABLES = ("tasks", "live", "identities", "attempts")
 
 

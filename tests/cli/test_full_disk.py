@@ -104,6 +104,7 @@ def servers_disk(cli: Cli) -> Iterator[Disk]:
         yield disk
 
 
+@pytest.mark.server
 def test_a_worker_whose_server_runs_out_of_disk_says_so_waits_and_goes_on_when_there_is_room(
     servers_disk: Disk, cli: Cli, start: Callable[..., Process]
 ) -> None:

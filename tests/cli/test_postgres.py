@@ -18,6 +18,8 @@ from ramet.store.server import Server
 from ramet.store.server_databases import connect, value
 from tests.cli.conftest import Cli
 
+pytestmark = pytest.mark.server
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:

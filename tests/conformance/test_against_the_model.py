@@ -346,7 +346,7 @@ def test_the_store_does_what_the_plain_model_does() -> None:
     run_state_machine_as_test(StoreAndModel, settings=SOME)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(3_000)
 def test_the_store_does_what_the_plain_model_does_in_many_more_histories() -> None:
     run_state_machine_as_test(StoreAndModel, settings=settings(SOME, max_examples=3_000, stateful_step_count=80))
@@ -377,7 +377,7 @@ def test_a_spawn_over_the_budget_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     assert _is_found()
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_continuation_without_progress_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     transition, rule_ = lifecycle._RULES[ev.Continue]
     always = (transition, lambda row, task, event, now: rule_(row, task._replace(progressed=1), event, now))
@@ -385,13 +385,13 @@ def test_a_continuation_without_progress_is_found(monkeypatch: pytest.MonkeyPatc
     assert _is_found()
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_lost_claim_that_costs_an_attempt_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle, "_given_back", lambda task: task.attempts)
     assert _is_found()
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_revive_that_leaves_the_tombstone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(persons, "buried", lambda marks, task_id, chain: None)
     assert _is_found()

@@ -20,7 +20,7 @@ def test_the_store_does_what_the_plain_model_does() -> None:
     run_state_machine_as_test(ServerAndModel, settings=settings(SOME, max_examples=3))
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(6_000)
 def test_the_store_does_what_the_plain_model_does_in_many_more_histories() -> None:
     run_state_machine_as_test(ServerAndModel, settings=settings(SOME, max_examples=300, stateful_step_count=80))

@@ -85,7 +85,7 @@ async def test_a_budget_of_700_is_never_passed_and_the_rest_is_blocked_as_budget
     assert (lineage.tasks, lineage.max_tasks) == (700, 700)
 
 
-@pytest.mark.parametrize("fan_out", [pytest.param(0, marks=pytest.mark.full), 37])
+@pytest.mark.parametrize("fan_out", [pytest.param(0, marks=pytest.mark.nightly), 37])
 async def test_fan_out_is_exact_for_every_parent(shared: Store, backend: Backend, fan_out: int) -> None:
     told = await race(shared, backend.address, max_fan_out=fan_out)
     counts = await shared.child_counts([f"root{n}" for n in range(SPAWNERS)])

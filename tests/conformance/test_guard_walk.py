@@ -99,7 +99,7 @@ async def walk(world: World, seed: int, steps: int, *, check: bool = True) -> Gu
     ("backend", "seed"),
     [
         *(("sqlite", seed) for seed in range(6)),
-        *(pytest.param("postgres", seed, marks=[pytest.mark.full] if seed > 1 else []) for seed in range(6)),
+        *(pytest.param("postgres", seed, marks=[pytest.mark.nightly] if seed > 1 else []) for seed in range(6)),
     ],
     indirect=["backend"],
 )
@@ -120,7 +120,7 @@ async def test_the_histories_meet_every_reason_that_they_are_about(world: World)
     assert min(offered, excluded, edges) > 0
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(100, 300))
 async def test_many_histories_are_sound_at_every_step_and_end(world: World, seed: int) -> None:
     done = await walk(world, seed, 3 * STEPS)

@@ -117,7 +117,7 @@ async def test_every_history_is_sound_at_every_step_and_ends(world: World, seed:
     await walk.finish()
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [*range(2, 8), *range(100, 400)])
 async def test_many_histories_are_sound_at_every_step_and_end(world: World, seed: int) -> None:
     walk = Walk(world, seed)

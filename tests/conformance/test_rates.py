@@ -197,7 +197,7 @@ async def test_what_was_learned_is_forgotten_after_a_day_without_use(world: Worl
 # --- lineages
 
 
-@pytest.mark.parametrize("seconds", [5.0, pytest.param(20.0, marks=pytest.mark.full)])
+@pytest.mark.parametrize("seconds", [5.0, pytest.param(20.0, marks=pytest.mark.nightly)])
 async def test_a_lineage_of_one_task_gets_as_much_as_one_of_a_hundred(world: World, seconds: float) -> None:
     await limited(world, rate=10.0, burst=3.0)
     await world.submit(*(world.task() for _ in range(100)), tracking_id="many")

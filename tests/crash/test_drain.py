@@ -40,7 +40,6 @@ async def lost_claims(client: Client) -> int:
     return await count(client, "SELECT COUNT(*) FROM ramet_attempts WHERE outcome = 'lost'")
 
 
-@pytest.mark.crash
 async def test_a_run_that_is_drained_again_and_again_loses_nothing(client: Client, tmp_path: Path) -> None:
     rng = random.Random(7)
     database = tmp_path / "ramet.db"
@@ -70,7 +69,6 @@ async def test_a_run_that_is_drained_again_and_again_loses_nothing(client: Clien
     await assert_promises_hold(client, roots, {})
 
 
-@pytest.mark.crash
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_the_second_signal_ends_at_once_and_every_claim_goes_back(
     client: Client, tmp_path: Path, number: signal.Signals

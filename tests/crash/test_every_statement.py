@@ -156,7 +156,7 @@ def test_a_crash_at_any_kind_of_statement_loses_nothing_and_does_nothing_twice(
         survive(on, tmp_path / str(number), point, ended)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", range(PARTS_FULL))
 def test_a_crash_at_every_statement_loses_nothing_and_does_nothing_twice(
     on: str, part: int, reference: tuple[Counts, Ended], tmp_path: Path
@@ -182,7 +182,7 @@ def _without_transactions(on: str, patch: Callable[[type, str, Any], None]) -> N
 
 
 @pytest.mark.parametrize(
-    "beginning", ["INSERT INTO ramet_tasks", pytest.param("UPDATE ramet_tasks SET state", marks=pytest.mark.full)]
+    "beginning", ["INSERT INTO ramet_tasks", pytest.param("UPDATE ramet_tasks SET state", marks=pytest.mark.nightly)]
 )
 def test_without_transactions_a_crash_does_harm_and_is_found(
     on: str, beginning: str, reference: tuple[Counts, Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -238,7 +238,7 @@ async def test_a_crash_at_a_statement_leaves_all_or_nothing(name: str, garden: G
     await leaves_all_or_nothing(name, garden, 3 if isinstance(garden, FileGarden) else 20)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", VERBS)
 async def test_a_crash_at_every_statement_leaves_all_or_nothing(name: str, garden: Garden) -> None:
     await leaves_all_or_nothing(name, garden, 1)

@@ -72,12 +72,11 @@ class Round:
             self.worker.end_whatever_it_does()
 
 
-@pytest.mark.crash
 @pytest.mark.parametrize(
     ("kills", "seed"),
     [
         pytest.param(6, SEED, id="6 kills"),
-        pytest.param(50, SEED + 1, id="50 kills", marks=[pytest.mark.full, pytest.mark.timeout(900)]),
+        pytest.param(50, SEED + 1, id="50 kills", marks=[pytest.mark.nightly, pytest.mark.timeout(900)]),
     ],
 )
 async def test_every_promise_holds_after_any_number_of_kills(tmp_path: Path, kills: int, seed: int) -> None:

@@ -119,14 +119,12 @@ async def nobody_is_blamed(client: Client) -> None:
     assert errors == [(0,)]
 
 
-@pytest.mark.crash
 @pytest.mark.parametrize("point", SAMPLE, ids=" ".join)
 async def test_a_death_at_a_point_loses_nothing(point: Point, tmp_path: Path) -> None:
     assert await survive(tmp_path / "run", point), "nobody came to this point"
 
 
-@pytest.mark.crash
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(3_000)
 @pytest.mark.parametrize("part", range(PARTS))
 async def test_a_death_at_any_point_loses_nothing(part: int, reached: Reached, tmp_path: Path) -> None:
@@ -141,8 +139,7 @@ async def test_a_death_at_any_point_loses_nothing(part: int, reached: Reached, t
             await survive(tmp_path / f"late-{number}", point, recovering=recovering, occurrence=LATE)
 
 
-@pytest.mark.crash
-@pytest.mark.full
+@pytest.mark.nightly
 def test_the_points_are_all_that_the_engine_does(reached: Reached) -> None:
     names = {(point.role, point.name.split(" (")[0]) for point in (*reached.fresh, *reached.recovering)}
     for beginning in (

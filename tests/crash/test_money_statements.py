@@ -70,7 +70,7 @@ def garden(request: pytest.FixtureRequest, name: str, tmp_path: Path) -> Iterato
     used.give_back(garden.url, anew=True)
 
 
-@pytest.mark.parametrize("often", [1, pytest.param(5, marks=pytest.mark.full)])
+@pytest.mark.parametrize("often", [1, pytest.param(5, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", VERBS)
 async def test_after_a_crash_at_any_statement_the_next_one_does_what_is_left_and_nothing_twice(
     name: str, often: int, garden: Garden

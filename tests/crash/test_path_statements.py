@@ -238,7 +238,7 @@ async def test_a_crash_at_a_statement_about_paths_leaves_order_and_nobody_behind
     await die_everywhere(garden, CASES[name], FEW[on])
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("name", CASES)
 async def test_a_crash_at_any_statement_about_paths_leaves_order_and_nobody_behind(

@@ -20,13 +20,14 @@ from tests.comparable import comparable
 from tests.crash.crash_app import Meeting, app
 from tests.crash.late_app import LATE, LATE_SECONDS, LEASE_SECONDS
 from tests.crash.process import WorkerProcess
-from tests.engine.waiting import GIVE_UP_SECONDS, until
+from tests.engine.waiting import until
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 
 WORDS = ("return", "checkpoint", "progress", "spawn_now")
 """What the late handlers do: end, and each call that commits at once."""
 
-late_for = pytest.mark.parametrize("late", [pytest.param("late", marks=pytest.mark.full), "late-for-others"])
+late_for = pytest.mark.parametrize("late", [pytest.param("late", marks=pytest.mark.nightly), "late-for-others"])
 """A worker that wakes may know that its leases are over, or be the only one that does not."""
 
 REFUSED_LATE = {"stale", "ended"}
@@ -134,7 +135,7 @@ def writable(database: Path) -> bool:
 async def stopped_past_its_lease(process: WorkerProcess, folder: Path, late: str) -> list[int]:
     """Stop worker and handler process; when they go on, the leases of all that they hold are over."""
     pids = await stopped(process, folder / "ramet.db")
-    with closing(sqlite3.connect(folder / "ramet.db", timeout=GIVE_UP_SECONDS, isolation_level=None)) as connection:
+    with closing(sqlite3.connect(folder / "ramet.db", timeout=HANG_SECONDS, isolation_level=None)) as connection:
         over = "UPDATE ramet_live SET lease_until = lease_until - ? WHERE state = 'processing' AND lease_until > ?"
         assert connection.execute(over, (LATE_SECONDS, time.time())).rowcount == len(WORDS)
     (folder / late).touch()
@@ -143,7 +144,7 @@ async def stopped_past_its_lease(process: WorkerProcess, folder: Path, late: str
 
 async def finished(client: Client, submitted: list[Submitted], second: WorkerProcess) -> None:
     """The second worker ends everything and then itself."""
-    results = [await client.result(item.id, timeout_seconds=GIVE_UP_SECONDS) for item in submitted]
+    results = [await client.result(item.id, timeout_seconds=HANG_SECONDS) for item in submitted]
     assert results == ["by claim 2"] * len(submitted)
     await until(lambda: client.store.idle(["held", "async"]), "the children end too")
     second.send(signal.SIGTERM)
@@ -163,7 +164,6 @@ async def goes_on(process: WorkerProcess, pids: list[int], meetings: list[Meetin
 
 
 @late_for
-@pytest.mark.crash
 async def test_a_worker_that_wakes_after_another_has_finished_its_work_changes_nothing(
     client: Client, meetings: list[Meeting], tmp_path: Path, late: str
 ) -> None:
@@ -183,7 +183,6 @@ async def test_a_worker_that_wakes_after_another_has_finished_its_work_changes_n
 
 
 @late_for
-@pytest.mark.crash
 async def test_a_worker_that_wakes_while_another_holds_its_work_takes_nothing_from_it(
     client: Client, meetings: list[Meeting], tmp_path: Path, late: str
 ) -> None:

@@ -15,12 +15,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.docs.blocks import Wrong, is_shown
+from tests.gate.patience import HANG_SECONDS
 
 MARK = "\x1e"
 TOLD_OF_JOBS = re.compile(r"^\[\d+\][+-]? +[A-Z][a-z]+ .*\n", flags=re.MULTILINE)
 """What the shell says when it notices that a job has ended."""
-GIVE_UP_SECONDS = 120.0
-"""A guard against hanging, not a measurement."""
 RAMET = """#!/bin/sh
 case "$1 $2" in
   worker*|dashboard*|metrics*|postgres*|bench*|*" work"|*" run"|"wiki "*) exec {python} -m ramet.cli "$@" ;;
@@ -81,7 +80,7 @@ class Shell:
         assert self._bash.stdin is not None
         self._bash.stdin.close()
         try:
-            self._bash.wait(GIVE_UP_SECONDS)
+            self._bash.wait(HANG_SECONDS)
         finally:
             self._bash.kill()
             assert self._bash.stdout is not None
@@ -96,7 +95,7 @@ class Shell:
         log = self.folder / ".home" / f"background-{len(self._logs)}"
         self._logs.append(log)
         _, told = self._typed(f"{command.removesuffix('&')} >{shlex.quote(str(log))} 2>&1 & echo $!")
-        pid, give_up_at = int(told.split()[-1]), time.monotonic() + GIVE_UP_SECONDS
+        pid, give_up_at = int(told.split()[-1]), time.monotonic() + HANG_SECONDS
         while time.monotonic() < give_up_at:
             written = log.read_text(encoding="utf-8") if log.exists() else ""
             if is_shown(f"{shown}...", written) if shown.strip() else (written or _listens(pid) or not _lives(pid)):
@@ -113,7 +112,7 @@ class Shell:
         words = f"{{ {command}\n}} </dev/null\nprintf '{MARK}%d{MARK}' $?\n"
         self._bash.stdin.write(words.encode())
         self._bash.stdin.flush()
-        read, give_up_at = b"", time.monotonic() + GIVE_UP_SECONDS
+        read, give_up_at = b"", time.monotonic() + HANG_SECONDS
         while read.count(MARK.encode()) < 2:
             ready, _, _ = select.select([self._bash.stdout], [], [], max(0.0, give_up_at - time.monotonic()))
             part = os.read(self._bash.stdout.fileno(), 65_536) if ready else b""

@@ -26,6 +26,7 @@ def unrun(page: Path) -> list[tuple[str, int, str]]:
     return [(name_of(page), block.line, block.not_run) for block in blocks(text_of(page)) if block.not_run]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("page", READ, ids=name_of)
 def test_a_page_does_what_it_says(page: Path, programs: Path, tmp_path: Path) -> None:
     text = text_of(page)

@@ -12,6 +12,8 @@ import yaml
 from tests.docs.blocks import Wrong, is_shown
 from tests.docs.running import Reading
 
+pytestmark = pytest.mark.process
+
 
 def console(*lines: str) -> str:
     return "\n".join(["```console", *lines, "```", ""])

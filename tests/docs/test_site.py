@@ -15,6 +15,7 @@ import pytest
 
 from docs import hooks
 from tests.docs.pages import PROJECT
+from tests.gate.patience import HANG_SECONDS
 from tests.web.browser.browsing import MISSING, PROGRAM, browser
 
 TABS = ["Home", "Tutorial", "Concepts", "Guides", "Reference", "Comparison", "Decisions", "Traceability"]
@@ -67,7 +68,7 @@ def build(folder: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(PROJECT)}
     done = subprocess.run(
-        command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=240, check=False
+        command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS, check=False
     )
     assert done.returncode == 0, done.stderr
 
@@ -88,6 +89,7 @@ async def found_from_a_disk(page: Path, words: str) -> tuple[list[str], list[str
         return [await link.get_attribute("href") or "" for link in await results.all()], faults
 
 
+@pytest.mark.process
 async def test_the_site_builds_without_a_warning_and_works_from_a_disk(tmp_path: Path) -> None:
     site = tmp_path / "site"
     build(site)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ramet import App, Context, WaitRefused
+from tests.gate.patience import HANG_SECONDS
 
 app = App(tables=["CREATE TABLE IF NOT EXISTS steps (at INTEGER PRIMARY KEY, step TEXT NOT NULL)"])
 STEP = "INSERT INTO steps (step) VALUES (?)"
@@ -29,7 +30,7 @@ async def waits(ctx: Context) -> str:
     child = await ctx.spawn_now("part", "child", path=[*ctx.path, "below"], on_dependency_failure="run")
     assert child.id is not None
     try:
-        await ctx.client.wait(child.id, timeout_seconds=60)
+        await ctx.client.wait(child.id, timeout_seconds=HANG_SECONDS)
     except WaitRefused as error:
         return str(error)
     return "waited"

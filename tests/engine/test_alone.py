@@ -15,6 +15,7 @@ from tests.engine.asking import get, history, outcomes
 from tests.engine.child_app import Meeting
 from tests.engine.force_app import app
 from tests.engine.waiting import until, worked_off, working
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 
 TARGET = "tests.engine.force_app:app"
@@ -50,11 +51,11 @@ async def test_a_handler_past_its_limit_is_killed_alone(client: Client, meeting:
         pool = worker._handlers
         assert isinstance(pool, Pool)
         submitted = await client.submit("alone", meeting)
-        result = await client.result(submitted.id, timeout_seconds=60)
+        result = await client.result(submitted.id, timeout_seconds=HANG_SECONDS)
         assert result["attempt"] == 2
         assert result["pid"] not in (pool.pid, int(meeting.path("began-1").read_text()))
         neighbour.put("go")
-        assert await client.result(near.id, timeout_seconds=60) == {"attempt": 1, "pid": pool.pid}
+        assert await client.result(near.id, timeout_seconds=HANG_SECONDS) == {"attempt": 1, "pid": pool.pid}
     told = await history(client, submitted.id)
     assert [attempt.outcome for attempt in told.attempts] == ["error", "success"]
     assert told.attempts[0].error == "Timeout: the handler ran longer than 0.3 s"
@@ -81,7 +82,7 @@ async def test_a_cancelled_handler_is_killed_with_its_process(client: Client, me
         await until(lambda: not Path(f"/proc/{pid}").exists(), "its process is gone")
         await until(lambda: worker.in_hand == 0, "the claim was let go")
         later = await client.submit("quick", 1)
-        assert await client.result(later.id, timeout_seconds=60) == 1
+        assert await client.result(later.id, timeout_seconds=HANG_SECONDS) == 1
     assert (await get(client, submitted.id)).state == "cancelled"
 
 
@@ -103,9 +104,9 @@ async def test_a_segmentation_fault_fails_its_task_after_three_and_nobody_else_n
     async with working(app, client, target=TARGET):
         await until(lambda: neighbour.seen("began"), "the neighbour runs")
         submitted = await client.submit("crash", meeting)
-        task = await client.wait(submitted.id, timeout_seconds=120)
+        task = await client.wait(submitted.id, timeout_seconds=HANG_SECONDS)
         neighbour.put("go")
-        await client.result(near.id, timeout_seconds=60)
+        await client.result(near.id, timeout_seconds=HANG_SECONDS)
     assert (task.state, task.reason) == ("failed", "poison: 3 claims lost, 3 of them alone")
     assert await outcomes(client, near.id) == ["success"]
 

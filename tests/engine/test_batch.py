@@ -17,6 +17,7 @@ from tests.engine.bench import Bench, work
 from tests.engine.force_app import Text
 from tests.engine.force_app import app as force_app
 from tests.engine.waiting import until, worked_off
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 
 TARGET = "tests.engine.force_app:app"
@@ -188,7 +189,7 @@ async def test_a_call_goes_on_until_the_last_of_its_claims_is_lost(bench: Bench,
         @bench.app.task("many", batch=2)
         def in_a_thread(batch: SyncBatchContext, payloads: list[int]) -> list[int]:
             began.append(True)
-            go_on.wait(60)
+            go_on.wait(HANG_SECONDS)
             told.extend(ctx.cancelled for ctx in batch)
             return payloads
     else:

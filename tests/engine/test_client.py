@@ -24,6 +24,7 @@ from ramet import (
     UnknownKind,
 )
 from tests.engine.waiting import until, worked_off, working
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 
 
@@ -127,7 +128,7 @@ async def test_limits_given_at_submission_are_the_lineages(client: Client) -> No
 async def test_many_can_submit_and_ask_at_the_same_time(app: App, client: Client) -> None:
     async def one(n: int) -> str:
         submitted = await client.submit("work", str(n))
-        return str(await client.result(submitted.id, timeout_seconds=60))
+        return str(await client.result(submitted.id, timeout_seconds=HANG_SECONDS))
 
     async with working(app, client):
         results = await asyncio.gather(*(one(n) for n in range(50)))
@@ -206,7 +207,7 @@ async def test_has_live_is_true_while_a_task_is_pending_or_processing(app: App, 
         await began.wait()
         assert await client.has_live("held", "k"), "while it runs"
         go_on.set()
-        await client.wait(submitted.id, timeout_seconds=60)
+        await client.wait(submitted.id, timeout_seconds=HANG_SECONDS)
     assert not await client.has_live("held", "k")
 
 
@@ -245,9 +246,9 @@ async def test_counts_tell_kinds_states_and_mean_depths(client: Client, grown: s
 async def test_result_is_what_the_handler_returned_and_raises_for_any_other_end(app: App, client: Client) -> None:
     good, bad = await client.submit("work", "x"), await client.submit("work", "fail")
     async with working(app, client):
-        assert await client.result(good.id, timeout_seconds=60) == "did x"
+        assert await client.result(good.id, timeout_seconds=HANG_SECONDS) == "did x"
         with pytest.raises(TaskFailed, match=rf"task {bad.id} \(work\) is failed: asked to") as caught:
-            await client.result(bad.id, timeout_seconds=60)
+            await client.result(bad.id, timeout_seconds=HANG_SECONDS)
         assert caught.value.task.id == bad.id
         assert (await client.wait(bad.id)).state == "failed"
 
@@ -283,7 +284,7 @@ async def test_cancelling_a_tree_ends_what_grew_from_it_and_nothing_beside_it(ap
         keep, cut = sorted(pending, key=lambda task: str(task.payload))
         assert cut.parent_id is not None
         assert await client.cancel(cut.parent_id, tree=True, by="me", reason="enough")
-        task = await client.wait(cut.id, timeout_seconds=60)
+        task = await client.wait(cut.id, timeout_seconds=HANG_SECONDS)
     assert task.state == "cancelled"
     left = await client.get(keep.id)
     assert left is not None
@@ -338,7 +339,7 @@ async def test_a_revived_task_that_fails_in_the_same_way_is_not_retried(app: App
 async def test_reviving_past_the_lineages_deadline_needs_an_extension(app: App, client: Client) -> None:
     submitted = await client.submit("elsewhere", limits=Limits(lineage_seconds=0.01))
     async with working(app, client):
-        assert (await client.wait(submitted.id, timeout_seconds=60)).reason == "lineage_deadline"
+        assert (await client.wait(submitted.id, timeout_seconds=HANG_SECONDS)).reason == "lineage_deadline"
     with pytest.raises(StoreError, match="has passed: give --extend SECONDS"):
         await client.revive([submitted.id])
     assert await client.revive([submitted.id], extend_seconds=600) == [submitted.id]

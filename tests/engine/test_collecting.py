@@ -11,6 +11,7 @@ import pytest
 from ramet.engine.collecting import ALLOCATIONS, seldom_collected
 from tests.engine.force_app import app
 from tests.engine.waiting import working
+from tests.gate.patience import HANG_SECONDS
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +54,6 @@ async def test_a_worker_collects_seldom_only_where_its_handlers_run_elsewhere(
     async with app.client(tmp_path / "ramet.db") as client:
         submitted = await client.submit("quick", 1)
         async with working(app, client, target=target):
-            assert await client.result(submitted.id, timeout_seconds=60) == 1
+            assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == 1
             assert gc.get_threshold()[0] == while_it_runs
         assert gc.get_threshold()[0] == 700

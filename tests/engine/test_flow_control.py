@@ -12,6 +12,7 @@ from ramet import App, Client, Context, Policy, RetryAfter, Worker
 from ramet.model.task import NewTask
 from ramet.store.base import ClaimRequest, NewLineage
 from tests.engine.waiting import until
+from tests.gate.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -167,7 +168,7 @@ async def test_a_cancelled_task_frees_its_slot_when_its_handler_has_stopped(app:
     running = asyncio.create_task(worker.run())
     await began.wait()
     await client.cancel(first.id)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_SECONDS):
         await running
     assert await client.read("SELECT * FROM ramet_holds") == []
 

@@ -116,7 +116,7 @@ async def test_an_item_that_is_cancelled_is_told_and_the_others_go_on(items: Ite
     assert items.told == [Invocation(3, 2, left=False)]
 
 
-@pytest.mark.parametrize("every", [10, pytest.param(3, marks=pytest.mark.full)])
+@pytest.mark.parametrize("every", [10, pytest.param(3, marks=pytest.mark.nightly)])
 async def test_whatever_statement_a_process_dies_at_no_cycle_claims_more_than_its_bound(every: int) -> None:
     limits = Limits(invocation_items=3, max_chain_depth=1)
     ends: list[int] = []

@@ -14,6 +14,7 @@ from ramet.model.limits import ENDING_SECONDS
 from ramet.store.sqlite import SqliteStore
 from tests.engine.stand_ins import always
 from tests.engine.waiting import until, worked_off, working
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 from tests.world import SettableClock, World
 
@@ -338,7 +339,7 @@ async def test_who_waits_for_a_lineage_waits_for_the_task_of_its_end_too(app: Ap
     [end] = await client.ends(line)
     [task] = await client.roots(end.tracking_id)
     assert (end.state, task.kind, task.state, task.retry_count) == ("finished", "report", "success", 1)
-    assert (await client.wait_lineage(line, timeout_seconds=10.0)).success == 1
+    assert (await client.wait_lineage(line, timeout_seconds=HANG_SECONDS)).success == 1
     other = (await client.submit(page, 4, on_lineage_end="report")).tracking_id
     with pytest.raises(TimeoutError):
         await client.wait_lineage(other, timeout_seconds=0.0)

@@ -10,6 +10,7 @@ import pytest
 
 from ramet import App, BatchContext, Claim, Client, Context, SyncContext, Task, WaitRefused
 from tests.engine.waiting import until, worked_off, working
+from tests.gate.patience import HANG_SECONDS
 
 INSTEAD = "return, and let a task on the same path, spawned after the others, do the rest"
 
@@ -28,7 +29,7 @@ async def taken(client: Client, path: list[str], **options: Any) -> Claim:
 
 async def refused(client: Client, task_id: str) -> str:
     with pytest.raises(WaitRefused) as caught:
-        await client.wait(task_id, timeout_seconds=60)
+        await client.wait(task_id, timeout_seconds=HANG_SECONDS)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -40,7 +41,7 @@ async def still_waits(client: Client, task_id: str) -> bool:
 
 
 async def ended(client: Client, task_id: str) -> Task:
-    return await client.wait(task_id, timeout_seconds=60)
+    return await client.wait(task_id, timeout_seconds=HANG_SECONDS)
 
 
 # --- handlers
@@ -115,7 +116,7 @@ async def test_in_a_batch_each_task_in_hand_counts(app: App, client: Client) -> 
     async def plan(batch: BatchContext, names: list[str]) -> None:
         for name in names:
             with pytest.raises(WaitRefused, match="one of 2 tasks in hand"):
-                await batch[0].client.wait(behind[name], timeout_seconds=60)
+                await batch[0].client.wait(behind[name], timeout_seconds=HANG_SECONDS)
             seen.append(name)
 
     @app.task("part")
@@ -133,7 +134,7 @@ async def test_a_handler_may_wait_for_what_stands_in_nobodys_way(app: App, clien
     async def plan(ctx: Context) -> str:
         child = await ctx.spawn_now("part", "child", path=[*ctx.path[:-1], "beside"])
         assert child.id is not None
-        return str(await ctx.client.result(child.id, timeout_seconds=60))
+        return str(await ctx.client.result(child.id, timeout_seconds=HANG_SECONDS))
 
     @app.task("part")
     async def part(ctx: Context, name: str) -> str:
@@ -190,7 +191,7 @@ async def test_who_is_none_of_ones_path_is_waited_for(client: Client) -> None:
             assert await still_waits(client, task_id)
         [part] = await client.claim("part")
         await part.complete("done")
-        assert await client.result(part.id, timeout_seconds=60) == "done"
+        assert await client.result(part.id, timeout_seconds=HANG_SECONDS) == "done"
         await claim.complete()
 
 
@@ -206,7 +207,7 @@ async def test_within_a_lineage_a_narrow_path_holds_back_its_own(client: Client)
 async def test_one_that_comes_in_between_later_is_noticed_while_waiting(client: Client) -> None:
     async with await taken(client, ["d", "a"]) as claim:
         delayed = await submitted(client, "delayed", ["d", "b"], delay_seconds=900.0)
-        waiting = asyncio.create_task(client.wait(delayed, timeout_seconds=60))
+        waiting = asyncio.create_task(client.wait(delayed, timeout_seconds=HANG_SECONDS))
         await asyncio.sleep(0)
         between = await submitted(client, "between", ["d"])
         with pytest.raises(WaitRefused, match=f"stands behind task {between}"):
@@ -244,10 +245,10 @@ def test_a_pulled_claim_of_a_plain_program_counts_too(app: App, tmp_path: Path) 
         behind = client.submit("part", path=["d", "x"])
         with claim:
             with pytest.raises(WaitRefused, match="its own path holds that one back"):
-                client.wait(behind.id, timeout_seconds=60)
+                client.wait(behind.id, timeout_seconds=HANG_SECONDS)
             claim.release()
         with client.keep(client.claim("mine")), pytest.raises(WaitRefused):
-            client.wait(behind.id, timeout_seconds=60)
+            client.wait(behind.id, timeout_seconds=HANG_SECONDS)
         with pytest.raises(TimeoutError):
             client.wait(behind.id, timeout_seconds=0.05)
 
@@ -279,9 +280,9 @@ async def test_no_task_waits_for_its_own_lineage(client: Client) -> None:
     [claim] = await client.claim("mine")
     async with claim:
         with pytest.raises(WaitRefused, match=f"task {claim.id} must not wait for lineage .* on_lineage_end"):
-            await client.wait_lineage(claim.tracking_id, timeout_seconds=60)
+            await client.wait_lineage(claim.tracking_id, timeout_seconds=HANG_SECONDS)
         await claim.complete()
-        assert (await client.wait_lineage(claim.tracking_id, timeout_seconds=60)).state == "finished"
+        assert (await client.wait_lineage(claim.tracking_id, timeout_seconds=HANG_SECONDS)).state == "finished"
 
 
 async def test_a_lineage_with_a_task_that_is_held_back_is_not_waited_for(client: Client) -> None:
@@ -289,7 +290,7 @@ async def test_a_lineage_with_a_task_that_is_held_back_is_not_waited_for(client:
         other = (await client.submit_many([("part", 1), ("part", 2, {"path": ["d", "x"]})], one_lineage=True))[0]
         free = await client.submit("part", 3, path=["e"])
         with pytest.raises(WaitRefused, match=f"lineage {other.tracking_id}: its own path holds that one back"):
-            await client.wait_lineage(other.tracking_id, timeout_seconds=60)
+            await client.wait_lineage(other.tracking_id, timeout_seconds=HANG_SECONDS)
         with pytest.raises(TimeoutError):
             await client.wait_lineage(free.tracking_id, timeout_seconds=0.05)
         await claim.complete()
@@ -303,7 +304,7 @@ async def test_what_a_handler_left_running_may_wait_for_its_lineage(app: App, cl
     async def plan(ctx: Context) -> None:
         async def afterwards(tracking_id: str = ctx.tracking_id) -> Any:
             await over.wait()
-            return await client.wait_lineage(tracking_id, timeout_seconds=60)
+            return await client.wait_lineage(tracking_id, timeout_seconds=HANG_SECONDS)
 
         left.append(asyncio.create_task(afterwards()))
         ctx.spawn("part", "child", delay_seconds=0.2)

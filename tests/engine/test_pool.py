@@ -20,6 +20,7 @@ from tests.engine.child_app import Meeting
 from tests.engine.force_app import app
 from tests.engine.stand_ins import Greedy, Hands, always
 from tests.engine.waiting import until, working
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 
 TARGET = "tests.engine.force_app:app"
@@ -62,10 +63,10 @@ async def test_a_handler_that_holds_the_interpreter_past_its_limit_is_ended_and_
         submitted = await client.submit("hold", meeting, priority=1)
         await until(lambda: meeting.seen("began-1"), "it holds the interpreter")
         waiting = await client.submit_many([("quick", n) for n in range(20)])
-        assert await client.result(submitted.id, timeout_seconds=60) == "attempt 2"
+        assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == "attempt 2"
         neighbour.put("go")
-        result = await client.result(near.id, timeout_seconds=60)
-        assert [await client.result(item.id, timeout_seconds=60) for item in waiting] == list(range(20))
+        result = await client.result(near.id, timeout_seconds=HANG_SECONDS)
+        assert [await client.result(item.id, timeout_seconds=HANG_SECONDS) for item in waiting] == list(range(20))
     told = await history(client, submitted.id)
     assert [attempt.outcome for attempt in told.attempts] == ["error", "success"]
     assert told.attempts[0].error == "Timeout: the handler ran longer than 0.3 s"
@@ -84,8 +85,8 @@ async def test_what_a_silent_process_may_have_begun_begins_again_under_another_f
     holding = await client.submit("hold", meeting, priority=1)
     async with working(app, client, target=TARGET, concurrency=1) as worker:
         worker._pace = Greedy(30)  # type: ignore[assignment]
-        assert await client.result(holding.id, timeout_seconds=60) == "attempt 2"
-        assert await client.result(ended.id, timeout_seconds=60) == "2", "its fence"
+        assert await client.result(holding.id, timeout_seconds=HANG_SECONDS) == "attempt 2"
+        assert await client.result(ended.id, timeout_seconds=HANG_SECONDS) == "2", "its fence"
     assert await outcomes(client, ended.id) == ["returned", "success"]
     assert (await get(client, ended.id)).attempts == 1
 
@@ -106,10 +107,10 @@ async def test_a_thread_past_its_limit_is_told_then_ended_when_its_neighbours_ha
         await until(lambda: pool.pid not in (first, None), "another process took over")
         assert not meeting.seen("began-2"), "as long as the thread runs, nobody else runs the task"
         later = await client.submit("quick", 1)
-        assert await client.result(later.id, timeout_seconds=60) == 1, "the worker goes on meanwhile"
+        assert await client.result(later.id, timeout_seconds=HANG_SECONDS) == 1, "the worker goes on meanwhile"
         neighbour.put("go")
-        assert await client.result(near.id, timeout_seconds=60) == {"attempt": 1, "pid": first}
-        assert await client.result(submitted.id, timeout_seconds=60) == "attempt 2"
+        assert await client.result(near.id, timeout_seconds=HANG_SECONDS) == {"attempt": 1, "pid": first}
+        assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == "attempt 2"
     assert await outcomes(client, submitted.id) == ["error", "success"]
     assert await outcomes(client, near.id) == ["success"]
 
@@ -121,10 +122,10 @@ async def test_a_neighbour_that_needs_too_long_goes_back_with_its_attempt(client
         await until(lambda: neighbour.seen("began"), "the neighbour runs")
         first = neighbour.path("began").read_text()
         submitted = await client.submit("thread", meeting)
-        assert await client.result(submitted.id, timeout_seconds=60) == "attempt 2"
+        assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == "attempt 2"
         await until(lambda: neighbour.path("began").read_text() != first, "it runs again, elsewhere")
         neighbour.put("go")
-        assert (await client.result(near.id, timeout_seconds=60))["attempt"] == 1
+        assert (await client.result(near.id, timeout_seconds=HANG_SECONDS))["attempt"] == 1
     assert await outcomes(client, near.id) == ["returned", "success"]
 
 
@@ -140,7 +141,7 @@ async def test_a_drain_ends_although_a_handler_holds_the_interpreter(client: Cli
 # --- leases -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seconds", [4, pytest.param(62, marks=pytest.mark.full)])
+@pytest.mark.parametrize("seconds", [4, pytest.param(62, marks=pytest.mark.nightly)])
 async def test_a_handler_that_holds_the_interpreter_for_longer_than_its_lease_keeps_it(
     client: Client, tmp_path: Path, seconds: int
 ) -> None:
@@ -150,7 +151,7 @@ async def test_a_handler_that_holds_the_interpreter_for_longer_than_its_lease_ke
         working(app, client, target=TARGET, lease_seconds=1.0),
         working(app, second, kinds=["quick"]),  # Its sweeps would reclaim the task as soon as its lease lapsed.
     ):
-        assert await client.result(submitted.id, timeout_seconds=120) == "1", "under its first fence"
+        assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == "1", "under its first fence"
     assert await outcomes(client, submitted.id) == ["success"]
 
 
@@ -202,7 +203,7 @@ async def test_a_handler_that_ignores_its_cancel_is_ended_with_its_process(clien
         await until(lambda: meeting.seen("told"), "it is told")
         await until(lambda: not Path(f"/proc/{first}").exists(), "the end of its process")
         later = await client.submit("quick", 1)
-        assert await client.result(later.id, timeout_seconds=60) == 1
+        assert await client.result(later.id, timeout_seconds=HANG_SECONDS) == 1
         assert not pool._cancelled
     assert (await get(client, submitted.id)).state == "cancelled"
 
@@ -218,9 +219,9 @@ async def test_a_task_that_kills_its_process_fails_after_three_deaths_alone_and_
     async with working(app, client, target=TARGET, concurrency=2):
         await until(lambda: neighbour.seen("began"), "the neighbour runs")
         submitted = await client.submit("kill", meeting)
-        task = await client.wait(submitted.id, timeout_seconds=120)
+        task = await client.wait(submitted.id, timeout_seconds=HANG_SECONDS)
         neighbour.put("go")
-        await client.result(near.id, timeout_seconds=60)
+        await client.result(near.id, timeout_seconds=HANG_SECONDS)
     assert (task.state, task.reason) == ("failed", "poison: 4 claims lost, 3 of them alone")
     assert await outcomes(client, near.id) == ["lost", "success"], "only by the first death"
 
@@ -239,7 +240,7 @@ async def test_those_on_probation_wait_for_their_turn_while_the_worker_goes_on(
         await until(lambda: pool.set_aside == 2 and worker.in_hand == 4, "two run alone, two wait")
         later = await client.submit_many([("quick", n) for n in range(20)])
         for item in later:
-            await client.wait(item.id, timeout_seconds=60)
+            await client.wait(item.id, timeout_seconds=HANG_SECONDS)
         await until(lambda: len(pool._alone._calls) == 2, "the two have their processes")
         worker.drain()
         await until(lambda: worker.in_hand == 2, "those that wait go back")
@@ -262,7 +263,7 @@ async def test_a_kind_without_probation_runs_among_the_others_after_a_loss(clien
         await until(lambda: meeting.seen("began-2"), "it runs again")
         shared = pool.pid
         meeting.put("go")
-        assert await client.result(submitted.id, timeout_seconds=60) == shared
+        assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == shared
     assert await outcomes(client, submitted.id) == ["lost", "success"]
 
 

@@ -11,6 +11,7 @@ from ramet import Context, Limits, SyncContext
 from ramet.model import events as ev
 from tests.engine.bench import Bench, work
 from tests.engine.waiting import until
+from tests.gate.patience import HANG_SECONDS
 
 # --- time and turns ---------------------------------------------------------------------------------------------
 
@@ -38,7 +39,7 @@ async def test_a_thread_past_its_limit_frees_its_slot_and_its_late_return_is_dro
 
     @bench.app.task("slow", limits=Limits(invocation_seconds=0.01))
     def slow(ctx: SyncContext) -> str:
-        go_on.wait(60)
+        go_on.wait(HANG_SECONDS)
         returned.set()
         return "late"
 
@@ -178,7 +179,7 @@ async def test_stop_ends_every_handler_and_delivers_nothing_more(bench: Bench, r
     runner = bench.start(concurrency=2)
     runner.add([work(number, "wait") for number in (1, 2, 3)])
     await until(lambda: all(bench.slots), "two running")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANG_SECONDS):
         await runner.stop()
     assert bench.delivered == []
     assert [item.seq for item in runner.take_unstarted()] == [3]

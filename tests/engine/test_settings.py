@@ -14,6 +14,7 @@ from ramet.engine.settings import LiveSettings, Tuning, in_force, preset_changes
 from ramet.model.limits import BALANCED
 from tests.engine.stand_ins import Held
 from tests.engine.waiting import until, working
+from tests.gate.patience import HANG_SECONDS
 
 
 def test_every_limit_is_a_setting_with_the_models_default() -> None:
@@ -130,7 +131,7 @@ async def test_a_lease_made_shorter_while_workers_run_loses_no_claim(app: App, c
 
         await until(later, "its lease was extended, or it was claimed again")
         held.go_on.set()
-        assert await client.result(submitted.id, timeout_seconds=60) == 1
+        assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == 1
     ended = await client.get(submitted.id)
     assert ended is not None
     assert ended.fence == 1, "claimed once"

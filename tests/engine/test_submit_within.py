@@ -13,6 +13,7 @@ import pytest
 from ramet import App, Client, LineageExists, PayloadTooLarge, StoreError, SyncClient
 from ramet.store.errors import StoreBusy
 from tests.engine.waiting import worked_off, working
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 
 
@@ -139,7 +140,7 @@ async def test_a_worker_that_waits_picks_up_what_the_caller_commits(tmp_path: Pa
 
     async with app.client(tmp_path / "ramet.db") as client, working(app, client):
         task_id = await asyncio.to_thread(order, client)
-        assert await client.result(task_id, timeout_seconds=60) == "shipped"
+        assert await client.result(task_id, timeout_seconds=HANG_SECONDS) == "shipped"
 
 
 def test_a_statement_that_the_database_refuses_undoes_only_the_submit(

@@ -14,6 +14,7 @@ from ramet import App, Client, Context, StoreUncertain, StoreUnreachable, Worker
 from tests.engine.asking import outcomes
 from tests.engine.stand_ins import AwayStore, Held, LeapingClock
 from tests.engine.waiting import until, working
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 
 TABLE = "CREATE TABLE IF NOT EXISTS effects (task TEXT, effect TEXT)"
@@ -84,7 +85,7 @@ async def test_past_its_lease_it_stops_its_handlers_settles_nothing_of_them_and_
         database.away = False
         await until(lambda: held.began == [1, 1], "it is claimed again")
         held.go_on.set()
-        assert await near.result(submitted.id, timeout_seconds=60) == 1
+        assert await near.result(submitted.id, timeout_seconds=HANG_SECONDS) == 1
     assert await outcomes(near, submitted.id) == ["returned", "success"]
     assert (await get(near, submitted.id)).fence == 2
     for line in ("database is away", "database is back", "claims lapsed"):
@@ -105,7 +106,7 @@ async def test_an_idle_worker_outlives_the_absence_of_its_database(
         await until(lambda: database.missed["claim"] > 2, "it tries")
         submitted = await near.submit(page)
         database.away = False
-        assert await near.result(submitted.id, timeout_seconds=60) == "done"
+        assert await near.result(submitted.id, timeout_seconds=HANG_SECONDS) == "done"
 
 
 @pytest.mark.parametrize("verb", ["idle", "next_due_at"])
@@ -119,7 +120,7 @@ async def test_a_question_that_fails_ends_no_worker(
     database.unanswered[verb] = StoreUnreachable("lost")
     submitted = await near.submit(page, delay_seconds=0.2)
     worker = Worker(app, client, until_idle=True, poll_seconds=0.05)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_SECONDS):
         await worker.run()
     assert (await get(near, submitted.id)).state == "success"
     assert database.unanswered == {}
@@ -142,7 +143,7 @@ async def test_a_handler_that_calls_while_the_database_is_away_waits_and_notices
     async with working(app, client, **QUICK):
         await until(lambda: database.missed["settle"] > 2, "it tries")
         database.away = False
-        assert await near.result(submitted.id, timeout_seconds=60) == "done"
+        assert await near.result(submitted.id, timeout_seconds=HANG_SECONDS) == "done"
     assert began == [1]
     assert await outcomes(near, submitted.id) == ["success"]
     assert await effects(near) == [(submitted.id, "once")]
@@ -164,7 +165,7 @@ async def test_a_checkpoint_that_may_have_taken_effect_is_not_made_twice(
 
     submitted = await near.submit(page)
     async with working(app, client, **QUICK):
-        assert await near.result(submitted.id, timeout_seconds=60) == "done"
+        assert await near.result(submitted.id, timeout_seconds=HANG_SECONDS) == "done"
     assert began == [{}, {"step": 1}], "the next claim goes on from what the database has"
     assert await effects(near) == [(submitted.id, "once")]
     assert await outcomes(near, submitted.id) == ["returned", "success"]
@@ -185,7 +186,7 @@ async def test_a_settlement_whose_answer_is_lost_takes_effect_once(
 
     submitted = await near.submit(page)
     async with working(app, client, until_idle=True, **QUICK) as worker:
-        assert await near.result(submitted.id, timeout_seconds=60) == "done"
+        assert await near.result(submitted.id, timeout_seconds=HANG_SECONDS) == "done"
         await until(lambda: worker.settled >= 2, "the child ended too")
     assert await effects(near) == [(submitted.id, "once")]
     assert await outcomes(near, submitted.id) == ["success"]
@@ -212,7 +213,7 @@ async def test_a_claim_whose_answer_comes_after_its_lease_is_not_begun(
         assert held.began == [1]
         assert ((await get(near, submitted.id)).fence, late) == (2, [1])
         held.go_on.set()
-        assert await near.result(submitted.id, timeout_seconds=60) == 1
+        assert await near.result(submitted.id, timeout_seconds=HANG_SECONDS) == 1
     assert await outcomes(near, submitted.id) == ["returned", "success"]
 
 
@@ -226,7 +227,7 @@ async def test_it_ends_when_told_to_though_the_database_is_away(
     await until(lambda: held.running, "it runs")
     database.away = True
     worker.stop()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_SECONDS):
         await run
     assert "they return when their leases lapse" in told.text
     assert (await get(near, submitted.id)).state == "processing"
@@ -245,7 +246,7 @@ async def test_it_ends_when_told_to_though_the_database_never_answers(
     database.silent = {"claim", "settle", "forget_worker"}
     await until(lambda: database.missed["claim"], "it asks and gets no answer")
     worker.stop()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_SECONDS):
         await run
     assert {"claim", "settle", "forget_worker"} <= {*database.missed}
     assert "1 claims could not be handed back (no answer): they return when their leases lapse" in told.text
@@ -263,5 +264,5 @@ async def test_what_ended_before_the_lease_did_is_settled_when_the_database_is_b
         await until(lambda: database.missed["settle"] > 2, "it tries to settle")
         assert worker.in_hand == 1, "a slot is free once its settlement is durable"
         database.away = False
-        assert await near.result(submitted.id, timeout_seconds=60) == 1
+        assert await near.result(submitted.id, timeout_seconds=HANG_SECONDS) == 1
     assert await outcomes(near, submitted.id) == ["success"]

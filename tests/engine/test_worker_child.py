@@ -19,6 +19,7 @@ from tests.engine.asking import history
 from tests.engine.child_app import Meeting, app
 from tests.engine.stand_ins import Greedy
 from tests.engine.waiting import until, worked_off, working
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 
 TARGET = "tests.engine.child_app:app"
@@ -105,7 +106,7 @@ async def test_what_cannot_be_sent_fails_its_task_and_delays_no_other(client: Cl
     good = await client.submit_many([("quick", n) for n in range(20)])
     async with working(app, client, target=TARGET):
         for item in good:
-            await client.wait(item.id, timeout_seconds=60)
+            await client.wait(item.id, timeout_seconds=HANG_SECONDS)
 
         async def tried() -> bool:
             return len((await history(client, bad.id)).attempts) > 0
@@ -131,7 +132,7 @@ async def test_after_the_childs_death_what_ran_is_lost_and_what_waited_keeps_its
         await killed(worker)
         for meeting in meetings:
             meeting.put("go")
-        results = [await client.result(item.id, timeout_seconds=60) for item in submitted]
+        results = [await client.result(item.id, timeout_seconds=HANG_SECONDS) for item in submitted]
     assert [result["attempt"] for result in results] == [1] * 6, "a lost attempt does not count"
     assert first_pid not in {result["pid"] for result in results}
     told = [await history(client, item.id) for item in submitted]
@@ -148,8 +149,8 @@ async def test_a_handler_that_ends_its_process_does_not_stop_the_others(client: 
     async with working(app, client, target=TARGET, concurrency=2):
         await until(lambda: deadly.path("death-2").exists(), "two deaths")
         deadly.put("go")
-        await client.wait(submitted.id, timeout_seconds=60)
-        results = [await client.result(item.id, timeout_seconds=60) for item in others]
+        await client.wait(submitted.id, timeout_seconds=HANG_SECONDS)
+        results = [await client.result(item.id, timeout_seconds=HANG_SECONDS) for item in others]
     told = await history(client, submitted.id)
     assert (told.task.state, told.task.attempts) == ("success", 1)
     assert told.task.result == f"lived after {told.task.losses} deaths"
@@ -160,7 +161,7 @@ async def test_a_task_that_always_ends_its_process_is_failed_as_poison(client: C
     deadly = Meeting(folder=str(tmp_path), name="deadly")
     submitted = await client.submit("die", deadly)
     async with working(app, client, target=TARGET, concurrency=2):
-        task = await client.wait(submitted.id, timeout_seconds=250)
+        task = await client.wait(submitted.id, timeout_seconds=HANG_SECONDS)
     assert (task.state, task.reason) == ("failed", "poison: 4 claims lost, 3 of them alone")
     assert signs(tmp_path, "deadly.death-*") == 4
 
@@ -173,7 +174,7 @@ async def test_a_child_that_dies_during_a_drain_does_not_hold_it_up(client: Clie
     await until(lambda: meeting.seen("began"), "it runs")
     worker.drain()
     await killed(worker)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_SECONDS):
         await run
     told = await history(client, submitted.id)
     assert (told.task.state, told.task.losses) == ("pending", 1)
@@ -201,14 +202,14 @@ async def test_a_child_that_is_killed_while_it_starts_is_started_again(
     for pid in started(tmp_path) - first:
         os.kill(pid, signal.SIGKILL)
     if drain:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANG_SECONDS):
             await run
         assert (await history(client, submitted.id)).task.state == "pending"
         return
     await until(lambda: signs(tmp_path, "start-*") == 5, "two more are loading")
     start.touch()
     meeting.put("go")
-    assert (await client.result(submitted.id, timeout_seconds=60))["attempt"] == 1
+    assert (await client.result(submitted.id, timeout_seconds=HANG_SECONDS))["attempt"] == 1
     worker.stop()
     await run
     assert (await history(client, submitted.id)).task.losses == 1
@@ -227,7 +228,7 @@ async def test_drain_and_stop_hand_back_what_a_child_did_not_begin_or_finish(cli
     worker.drain()
     await until(lambda: worker.in_hand == 2, "the two that wait go back")
     meetings[0].put("go")
-    assert (await client.result(submitted[0].id, timeout_seconds=60))["attempt"] == 1
+    assert (await client.result(submitted[0].id, timeout_seconds=HANG_SECONDS))["attempt"] == 1
     assert not run.done()
     worker.stop()
     await run
@@ -271,7 +272,7 @@ async def test_a_handler_that_keeps_its_process_busy_keeps_its_lease(client: Cli
 
         await until(outlasted, "a heartbeat after the first lease would have lapsed")
         meeting.put("go")
-        assert await client.result(submitted.id, timeout_seconds=60) == "done"
+        assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == "done"
     assert (await history(client, submitted.id)).task.fence == 1
 
 

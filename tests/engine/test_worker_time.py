@@ -15,6 +15,7 @@ from ramet import (
 from tests.engine.asking import get, history
 from tests.engine.stand_ins import Held, always
 from tests.engine.waiting import until, worked_off, working
+from tests.gate.patience import HANG_SECONDS
 
 # --- retries, snoozes, continuations ----------------------------------------------------------------------------
 
@@ -113,10 +114,10 @@ async def test_a_handler_of_a_lineage_past_its_deadline_is_told_and_its_tasks_fa
         await until(lambda: held.running == {1, 2, 3}, "all run")
         await until(lambda: held.running == {3}, "the handlers of the ended lineage are stopped")
         for item in submitted:
-            task = await client.wait(item.id, timeout_seconds=60)
+            task = await client.wait(item.id, timeout_seconds=HANG_SECONDS)
             assert (task.state, task.reason) == ("failed", "lineage_deadline")
         held.go_on.set()
-        assert await client.result(other.id, timeout_seconds=60) == 3
+        assert await client.result(other.id, timeout_seconds=HANG_SECONDS) == 3
     lineage = await client.lineage(submitted[0].tracking_id)
     assert lineage is not None
     assert (lineage.state, lineage.reason, lineage.live) == ("failed", "lineage_deadline", 0)

@@ -17,6 +17,7 @@ from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement
 from tests.engine.asking import outcomes
 from tests.engine.stand_ins import Greedy, Held
 from tests.engine.waiting import until, worked_off, working
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 
 TABLE = "CREATE TABLE IF NOT EXISTS effects (task TEXT, effect TEXT, UNIQUE (task, effect))"
@@ -102,7 +103,7 @@ async def test_heartbeats_keep_a_handler_that_outlasts_its_lease(app: App, clien
 
             await until(outlasted, "a heartbeat after the first lease would have lapsed")
             held.go_on.set()
-            assert await client.result(submitted.id, timeout_seconds=60) == 1
+            assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == 1
     task = await get(client, submitted.id)
     assert (task.fence, task.losses, held.began) == (1, 0, [1])
 
@@ -122,7 +123,7 @@ async def test_a_worker_whose_lease_lapsed_stops_by_itself_and_another_takes_ove
             troubled.fail["settle"] = 0
             await until(lambda: worker.in_hand == 0, "the first let go")
             held.go_on.set()
-            assert await client.result(submitted.id, timeout_seconds=60) == 1
+            assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == 1
     task = await get(client, submitted.id)
     assert (task.fence, task.losses, task.attempts) == (2, 1, 1)
     assert await outcomes(client, submitted.id) == ["lost", "success"]
@@ -190,7 +191,7 @@ async def test_a_worker_that_wrongly_trusts_its_lease_is_refused_by_the_database
             assert await get(client, submitted.id) == before, "neither fence nor lease nor stage moved"
             assert await client.read("SELECT * FROM effects") == []
             claims.go_on["2"].set()
-            assert await client.result(submitted.id, timeout_seconds=60) == "2"
+            assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == "2"
     assert claims.refused == ([] if call == "return" else ["1"])
     assert await client.read("SELECT effect FROM effects") == [("claim 2",)]
     assert await outcomes(client, submitted.id) == ["lost", "success"]
@@ -325,7 +326,7 @@ async def test_a_worker_that_cannot_go_on_says_so_instead_of_hanging(
         worker.drain()
         await until(lambda: any("draining" in message for message in caplog.messages), "the drain")
     held.go_on.set()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(HANG_SECONDS):
         with pytest.raises(AssertionError, match="a bug"):
             await run
     assert worker.in_hand == 0

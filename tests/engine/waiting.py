@@ -10,11 +10,10 @@ from inspect import isawaitable
 from typing import Any, TypeVar, overload
 
 from ramet import App, Client, Worker
+from tests.gate.patience import HANG_SECONDS
 
 Found = TypeVar("Found")
 
-GIVE_UP_SECONDS = 120.0
-"""Far beyond what anything here takes, so that a busy machine fails no test."""
 LOOK_SECONDS = 0.005
 
 
@@ -22,7 +21,7 @@ LOOK_SECONDS = 0.005
 async def until(look: Callable[[], Awaitable[Found]], what: str, give_up_seconds: float = ...) -> Found: ...
 @overload
 async def until(look: Callable[[], Found], what: str, give_up_seconds: float = ...) -> Found: ...
-async def until(look: Callable[[], Any], what: str, give_up_seconds: float = GIVE_UP_SECONDS) -> Any:
+async def until(look: Callable[[], Any], what: str, give_up_seconds: float = HANG_SECONDS) -> Any:
     """The first true answer of ``look``."""
     give_up_at = time.monotonic() + give_up_seconds
     while True:
@@ -36,7 +35,7 @@ async def until(look: Callable[[], Any], what: str, give_up_seconds: float = GIV
         await asyncio.sleep(LOOK_SECONDS)
 
 
-def until_now(look: Callable[[], Found], what: str, give_up_seconds: float = GIVE_UP_SECONDS) -> Found:
+def until_now(look: Callable[[], Found], what: str, give_up_seconds: float = HANG_SECONDS) -> Found:
     """:func:`until` outside of an event loop."""
 
     give_up_at = time.monotonic() + give_up_seconds
@@ -63,6 +62,6 @@ async def worked_off(app: App, client: Client, **options: Any) -> Worker:
     """Work until nothing that the app serves is live; returns the worker."""
     quick = {"poll_seconds": 0.05, "sweep_seconds": 0.05, "concurrency": 4, "until_idle": True}
     worker = Worker(app, client, **{**quick, **options})
-    async with asyncio.timeout(GIVE_UP_SECONDS):
+    async with asyncio.timeout(HANG_SECONDS):
         await worker.run()
     return worker

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ramet import App, Client
+from tests.gate.patience import HANG_SECONDS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -21,7 +22,7 @@ Blocks = dict[tuple[str, str], int]
 def run(name: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run an example in a folder of its own."""
     command = [sys.executable, str(EXAMPLES / name), *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HANG_SECONDS, check=False)
 
 
 Ended = Callable[[str], tuple[Path, str]]
@@ -95,6 +96,7 @@ CASES: list[tuple[str, Tasks, Blocks, dict[str, int]]] = [
 ]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("name", "tasks", "blocks", "attempts"), CASES, ids=[case[0] for case in CASES])
 async def test_a_loop_ends_with_these_tasks_attempts_and_refusals(
     name: str, tasks: Tasks, blocks: Blocks, attempts: dict[str, int], ended: Ended
@@ -136,6 +138,7 @@ async def test_the_duplicates_name_the_one_company_that_was_created(ended: Ended
         }
 
 
+@pytest.mark.process
 async def test_the_quickstart_visits_each_page_once_and_prints_every_refusal(tmp_path: Path) -> None:
     done = run("quickstart.py", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -158,11 +161,13 @@ async def test_the_quickstart_visits_each_page_once_and_prints_every_refusal(tmp
     assert done.stdout.count("\n") == 4 + 3
 
 
+@pytest.mark.process
 def test_an_example_without_a_path_leaves_nothing_behind(tmp_path: Path) -> None:
     assert run("loop_direct.py", tmp_path).returncode == 0
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.process
 def test_a_path_that_is_no_database_is_told_in_one_line(tmp_path: Path) -> None:
     for case in CASES:
         done = run(case[0], tmp_path, str(tmp_path))

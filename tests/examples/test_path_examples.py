@@ -15,6 +15,8 @@ from tests.examples.test_loops import run
 from tests.examples.test_uses import printed
 from tests.invariants import violations
 
+pytestmark = pytest.mark.process
+
 NAMES = ["path_documents.py", "path_import.py", "path_review.py", "path_mapreduce.py"]
 
 

@@ -27,6 +27,7 @@ async def fetched(play: Play, url: str = URL) -> tuple[polite_crawl.Answer, Host
         return await fetch(url, connect), server
 
 
+@pytest.mark.network
 async def test_a_page_comes_whole_and_is_asked_for_by_its_name() -> None:
     answer, server = await fetched(answers(b"x" * 1_000_000), "http://user:secret@site.example:8080/a b?q=é#top")
     assert (answer.status, len(answer.body)) == (200, 1_000_000)
@@ -35,12 +36,14 @@ async def test_a_page_comes_whole_and_is_asked_for_by_its_name() -> None:
     assert "secret" not in str(request)
 
 
+@pytest.mark.network
 async def test_a_redirect_is_an_answer_and_nothing_is_followed() -> None:
     answer, server = await fetched(sends_to("http://169.254.169.254/latest/"))
     assert (answer.status, answer.location) == (302, "http://169.254.169.254/latest/")
     assert len(server.requests) == 1
 
 
+@pytest.mark.network
 @pytest.mark.parametrize(
     ("play", "error", "said"),
     [
@@ -57,6 +60,7 @@ async def test_what_is_no_answer_is_an_error_in_one_line(play: Play, error: type
     assert len(str(found.value).splitlines()) == 1
 
 
+@pytest.mark.network
 @pytest.mark.parametrize("begin", [b"", head()], ids=["headers", "body"])
 async def test_a_server_that_drips_gets_no_more_time(begin: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polite_crawl, "PAGE_SECONDS_MAX", 0.2)

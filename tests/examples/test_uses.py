@@ -9,6 +9,8 @@ from ramet import App, Client
 from tests.examples.test_loops import run
 from tests.invariants import violations
 
+pytestmark = pytest.mark.process
+
 NAMES = ["polite_crawl.py", "provider_batch.py", "plain_worker.py"]
 
 

@@ -141,12 +141,11 @@ def unwatched(backend: Backend) -> Iterator[None]:
     unwatch(backend.address)
 
 
-@pytest.mark.crash
 @pytest.mark.parametrize(
     ("items", "crew", "kills"),
     [
         pytest.param(160, 4, 3, id="160 items"),
-        pytest.param(10_000, 8, 40, id="10,000 items", marks=[pytest.mark.full, pytest.mark.timeout(900)]),
+        pytest.param(10_000, 8, 40, id="10,000 items", marks=[pytest.mark.nightly, pytest.mark.timeout(900)]),
     ],
 )
 async def test_no_ceiling_is_ever_passed_and_what_is_booked_is_what_was_billed(

@@ -10,8 +10,8 @@ import pytest
 from tests.faults.load import Load, under_load
 from tests.postgres.proxy import Proxy
 
-TIMES = [pytest.param(1, id="once"), pytest.param(30, id="30 times", marks=pytest.mark.full)]
-SILENCES = [pytest.param(1, id="once"), pytest.param(10, id="10 times", marks=pytest.mark.full)]
+TIMES = [pytest.param(1, id="once"), pytest.param(30, id="30 times", marks=pytest.mark.nightly)]
+SILENCES = [pytest.param(1, id="once"), pytest.param(10, id="10 times", marks=pytest.mark.nightly)]
 SILENT: dict[str, Callable[[Proxy], None]] = {
     "clients vanish": lambda proxy: proxy.half_open("client"),
     "the server vanishes": lambda proxy: proxy.half_open("server"),
@@ -33,29 +33,25 @@ async def disturb(load: Load, times: int, fault: Callable[[], None]) -> None:
         await load.faults(times, fault)
 
 
-@pytest.mark.crash
 @pytest.mark.parametrize("times", TIMES)
 async def test_connections_that_are_cut_lose_nothing(times: int, load: Load, proxy: Proxy) -> None:
     await disturb(load, times, proxy.cut)
 
 
-@pytest.mark.crash
 @pytest.mark.parametrize("times", TIMES)
 async def test_answers_to_commits_that_are_swallowed_lose_nothing(times: int, load: Load, proxy: Proxy) -> None:
     await disturb(load, times, lambda: proxy.swallow_commit_answers(SWALLOWED))
     assert proxy.swallowed >= times
 
 
-@pytest.mark.crash
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("times", TIMES)
 async def test_commits_that_never_arrive_lose_nothing(times: int, load: Load, proxy: Proxy) -> None:
     await disturb(load, times, lambda: proxy.cut_before_commit(SWALLOWED))
     assert proxy.prevented >= times
 
 
-@pytest.mark.crash
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("times", TIMES)
 async def test_a_delay_in_both_directions_loses_nothing(times: int, load: Load, proxy: Proxy) -> None:
     async with under_load(load):
@@ -67,10 +63,9 @@ async def test_a_delay_in_both_directions_loses_nothing(times: int, load: Load, 
             await load.go_on(5)
 
 
-@pytest.mark.crash
 @pytest.mark.parametrize("times", SILENCES)
 @pytest.mark.parametrize(
-    "silence", ["the server vanishes", *(pytest.param(name, marks=pytest.mark.full) for name in MORE_SILENT)]
+    "silence", ["the server vanishes", *(pytest.param(name, marks=pytest.mark.nightly) for name in MORE_SILENT)]
 )
 async def test_silence_loses_nothing(silence: str, times: int, load: Load, proxy: Proxy) -> None:
     """One side of every connection vanishes without a word to the other, or nothing passes in either direction, for
@@ -84,8 +79,7 @@ async def test_silence_loses_nothing(silence: str, times: int, load: Load, proxy
             proxy.heal()
 
 
-@pytest.mark.crash
-@pytest.mark.full
+@pytest.mark.nightly
 async def test_a_server_out_of_reach_for_longer_than_a_lease_loses_nothing(load: Load, proxy: Proxy) -> None:
     async with under_load(load):
         await load.go_on(20)

@@ -16,7 +16,7 @@ from tests.engine.waiting import until
 from tests.faults.load import Load, under_load
 from tests.postgres.full_disk import small_log, small_tables
 
-TIMES = [pytest.param(1, id="once"), pytest.param(20, id="20 times", marks=pytest.mark.full)]
+TIMES = [pytest.param(1, id="once"), pytest.param(20, id="20 times", marks=pytest.mark.nightly)]
 
 
 @pytest.fixture
@@ -25,7 +25,6 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.mark.crash
 @pytest.mark.parametrize("times", TIMES)
 async def test_a_server_that_is_killed_and_started_again_loses_nothing(
     times: int, cluster: Cluster, tmp_path: Path
@@ -38,7 +37,6 @@ async def test_a_server_that_is_killed_and_started_again_loses_nothing(
         await load.faults(times, kill_and_start)
 
 
-@pytest.mark.crash
 @pytest.mark.parametrize("times", TIMES)
 async def test_sessions_that_are_ended_at_any_moment_lose_nothing(
     times: int, postgres_url: str, tmp_path: Path
@@ -59,7 +57,6 @@ async def test_sessions_that_are_ended_at_any_moment_lose_nothing(
         await load.faults(2 * times, end_some)
 
 
-@pytest.mark.crash
 async def test_the_promotion_of_a_synchronous_standby_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
     """Workers know both servers; the first dies without a warning, and the second takes over."""
     first = cluster.create_database()
@@ -75,8 +72,7 @@ async def test_the_promotion_of_a_synchronous_standby_loses_nothing(cluster: Clu
             await load.go_on(30)
 
 
-@pytest.mark.crash
-@pytest.mark.full
+@pytest.mark.nightly
 async def test_a_disk_without_room_for_tables_loses_nothing(tmp_path: Path) -> None:
     with small_tables() as (disk, _, url):
         async with under_load(Load(url, tmp_path, seed=6)) as load:
@@ -96,7 +92,6 @@ def fill_the_log(url: str) -> None:
             connection.execute("INSERT INTO ballast SELECT repeat('x', 100) FROM generate_series(1, 10000)")
 
 
-@pytest.mark.crash
 async def test_a_disk_without_room_for_the_log_loses_nothing(tmp_path: Path) -> None:
     """The server gives up when its log finds no room, and is started again when there is some."""
     with small_log() as (disk, cluster, url):

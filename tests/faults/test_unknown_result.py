@@ -227,9 +227,9 @@ async def disturbed(proxy: Proxy, url: str, fault: Fault, times: float) -> Left:
     ("name", "times"),
     [
         *((name, TIMES) for name in FAULTS),
-        *(pytest.param(name, 2, marks=pytest.mark.full) for name in FAULTS),
+        *(pytest.param(name, 2, marks=pytest.mark.nightly) for name in FAULTS),
         # Transactions that were undone leave dead rows, so in the end maintenance comes to tasks in another order.
-        pytest.param(ANSWER, float("inf"), marks=pytest.mark.full),
+        pytest.param(ANSWER, float("inf"), marks=pytest.mark.nightly),
     ],
 )
 async def test_a_lost_commit_or_answer_changes_neither_what_is_told_nor_what_is_there(
@@ -243,7 +243,7 @@ async def test_a_lost_commit_or_answer_changes_neither_what_is_told_nor_what_is_
         assert found.rows[table] == expected.rows[table], table
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 async def test_statistics_that_come_in_the_middle_change_nothing(seed: int, postgres_url: str, expected: Left) -> None:
     """The server gathers them when it likes, and may plan every statement anew."""

@@ -68,7 +68,7 @@ async def test_nothing_of_an_honest_site_of_5000_pages_is_blocked(backend: Backe
         await check_whole(crawls, site, asked)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(1_800)
 async def test_nothing_of_an_honest_site_is_blocked_when_a_server_sends_it(backend: Backend) -> None:
     site, asked = honest(PAGES), Counter[str]()

@@ -15,7 +15,7 @@ from tests.hostile.site import TRAPS
 pytest.importorskip("httpcore2", reason="the extra [jobs] is not installed")
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 async def test_a_worker_with_child_processes_crawls_what_the_servers_program_has(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

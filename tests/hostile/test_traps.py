@@ -12,6 +12,8 @@ from tests.hostile.crawler import SAME_PAGE_REDIRECTS_MAX, OverHttp
 from tests.hostile.crawls import crawl
 from tests.hostile.site import TRAPS, HostileSites
 
+pytestmark = pytest.mark.network
+
 pytest.importorskip("httpcore2", reason="the extra [jobs] is not installed")
 
 SMALL = Limits(max_tasks=60, max_shape=12)
@@ -75,7 +77,7 @@ async def test_every_trap_ends_within_its_limits_and_says_which_held(backend: Ba
     assert await check_all_end(backend, SMALL) == ENDS
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(1_800)
 async def test_every_trap_ends_within_the_default_bound_of_a_shape(backend: Backend) -> None:
     found = await check_all_end(backend, LARGE)

@@ -221,7 +221,7 @@ async def test_a_lineage_of_several_batches_can_be_claimed_only_when_it_is_whole
     assert len(await move.store.claim(ClaimRequest("w", ("default",), ("job",), 5_000, 300.0))) >= 2_501
 
 
-@pytest.mark.parametrize("broken_at", [2, *(pytest.param(at, marks=pytest.mark.full) for at in (0, 1, 3))])
+@pytest.mark.parametrize("broken_at", [2, *(pytest.param(at, marks=pytest.mark.nightly) for at in (0, 1, 3))])
 async def test_a_run_that_is_cut_short_is_finished_by_the_next(
     move: Move, broken_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

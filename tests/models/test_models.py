@@ -126,7 +126,7 @@ def test_everything_ends(run: Run, states_min: int, tmp_path: Path) -> None:
     held(run, states_min, tmp_path)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(1_800)
 @pytest.mark.usefixtures("spin")
 @pytest.mark.parametrize(("run", "states_min"), LARGE, ids=name_of)
@@ -135,7 +135,7 @@ def test_a_larger_model_holds(run: Run, states_min: int, tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("spin")
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("run", BROKEN, ids=name_of)
 def test_a_broken_variant_fails_as_it_should(run: Run, tmp_path: Path) -> None:
     assert run.broken is not None

@@ -17,6 +17,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.gate.patience import HANG_SECONDS
+
 PROJECT = Path(__file__).parents[2]
 FIRST_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -44,7 +46,7 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """A program to its end, whatever its exit status."""
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "RAMET_", "COV"))}
     return subprocess.run(
-        list(map(str, command)), cwd=cwd, env=outside, capture_output=True, text=True, check=False, timeout=120
+        list(map(str, command)), cwd=cwd, env=outside, capture_output=True, text=True, check=False, timeout=HANG_SECONDS
     )
 
 

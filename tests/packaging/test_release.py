@@ -13,6 +13,8 @@ import pytest
 from ramet.commands.extras import extras
 from tests.packaging.installed import PROJECT, Environment, Release, core_closure, good, names_in, run
 
+pytestmark = pytest.mark.process
+
 EXTRA_COMMANDS = {
     "web": ("dashboard",),
     "metrics": ("metrics", "--listen", "127.0.0.1:0"),

@@ -224,7 +224,7 @@ async def test_a_path_with_many_behind_it_is_freed_in_batches(desk: Desk) -> Non
     assert await desk.rows("ramet_path_waves") == 0
 
 
-@pytest.mark.parametrize(("looks", "many"), [(40, 97), pytest.param(LOOKS_MAX, 1_201, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("looks", "many"), [(40, 97), pytest.param(LOOKS_MAX, 1_201, marks=pytest.mark.nightly)])
 async def test_many_are_skipped_and_revived_in_batches(desk: Desk, looks: int, many: int) -> None:
     names = [f"child{number:04}" for number in range(many)]
     with batches(looks):

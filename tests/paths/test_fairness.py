@@ -41,7 +41,7 @@ async def test_a_parent_starts_after_exactly_those_before_it(desk: Desk) -> None
     assert await drain(desk, 7) == 60
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 async def test_a_parent_between_two_thousand_and_two_thousand_children_starts_after_the_first_ones(desk: Desk) -> None:
     assert await starts_after(desk, 2_000, 50) == 2_000

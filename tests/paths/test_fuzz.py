@@ -24,7 +24,7 @@ def test_random_histories(on: str, part: int) -> None:
     _check(on, part)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(3_000)
 @pytest.mark.parametrize(("on", "part"), [(on, part) for on in FEW for part in range(FEW[on], ALL[on])])
 def test_random_histories_in_their_thousands(on: str, part: int) -> None:

@@ -29,7 +29,7 @@ def test_loose_histories(on: str) -> None:
     _check(on, range(FEW[on]))
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(6_000)
 @pytest.mark.parametrize("on", FEW)
 def test_loose_histories_in_their_thousands(on: str) -> None:

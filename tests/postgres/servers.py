@@ -1,7 +1,8 @@
 """The PostgreSQL that the tests run on: one of our own, started when first asked for, or the one that is named.
 
 ``RAMET_TEST_POSTGRES=URL`` names one. Where its user may create databases, every test has one of its own; else the
-database that the address names must be empty, and is emptied after every test.
+database that the address names must be empty, and is emptied after every test. ``RAMET_TEST_POSTGRES_PROGRAMS=FOLDER``
+starts our own from other programs than those of the extra ``postgres-server``.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+from pathlib import Path
 from typing import Protocol
 
 from ramet.store.address import shown
 from ramet.store.postgres import PostgresStore
 from ramet.store.server_databases import connect, create_database, database_of, drop_database, value
 from ramet.testing.postgres import Cluster, ServerError
+from tests.gate.needs import uses
+from tests.gate.targets import SERVER
 
 NAMED = "RAMET_TEST_POSTGRES"
+PROGRAMS = "RAMET_TEST_POSTGRES_PROGRAMS"
 PREFIX = "ramet_test"
 
 MAY_CREATE = "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
@@ -67,7 +72,8 @@ class OwnServer:
     """A cluster that ends with the program."""
 
     def __init__(self) -> None:
-        self.cluster = Cluster().start()
+        programs = os.environ.get(PROGRAMS)
+        self.cluster = Cluster(binaries=Path(programs) if programs else None).start()
         self.url = self.cluster.url()
 
     @functools.cached_property
@@ -155,8 +161,13 @@ def named(url: str) -> Databases:
     return NamedServer(url) if value(url, MAY_CREATE) else NamedDatabase(url)
 
 
-@functools.cache
 def databases() -> Databases:
     """The server of this test run."""
+    uses(SERVER, "tests.postgres.servers")
+    return _databases()
+
+
+@functools.cache
+def _databases() -> Databases:
     url = os.environ.get(NAMED)
     return named(url) if url else OwnServer()

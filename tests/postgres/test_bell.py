@@ -13,6 +13,7 @@ from ramet.store import postgres_bell
 from ramet.store.postgres_bell import RING_SECONDS, channel_of
 from ramet.store.postgres_line import Line
 from tests.engine.waiting import until_now
+from tests.gate.patience import HANG_SECONDS
 from tests.postgres.listener import Listener
 
 Make = Callable[[], Listener]
@@ -30,7 +31,7 @@ def make(postgres_url: str) -> Iterator[Make]:
     for listener in made:
         listener.bell.close()
         if listener.bell._thread is not None:
-            listener.bell._thread.join(60.0)  # On a busy machine it needs longer than anybody waits who ends.
+            listener.bell._thread.join(HANG_SECONDS)  # On a busy machine it needs longer than anybody waits who ends.
         assert all(connection.closed for connection in listener.opened)
 
 
@@ -67,7 +68,7 @@ def test_the_first_ring_goes_out_at_once_and_many_become_few(make: Make, ear: ps
     sender.bell.close()
     took = time.monotonic() - started_at
     came = list(ear.notifies(timeout=0.0))
-    came += ear.notifies(timeout=60.0, stop_after=1) if not came else []
+    came += ear.notifies(timeout=HANG_SECONDS, stop_after=1) if not came else []
     assert 1 <= len(came) <= 2 + took / RING_SECONDS
 
 
@@ -75,21 +76,21 @@ def test_a_ring_just_before_the_end_still_goes_out(make: Make, ear: psycopg.Conn
     sender = make()
     sender.bell.ring()
     sender.bell.close()
-    assert len(list(ear.notifies(timeout=60.0, stop_after=1))) == 1
+    assert len(list(ear.notifies(timeout=HANG_SECONDS, stop_after=1))) == 1
 
 
 def test_a_ring_before_the_pause_is_over_goes_out_after_it(make: Make, ear: psycopg.Connection[Any]) -> None:
     sender = make()
     for _ in range(2):
         sender.bell.ring()
-        assert len(list(ear.notifies(timeout=60.0, stop_after=1))) == 1
+        assert len(list(ear.notifies(timeout=HANG_SECONDS, stop_after=1))) == 1
 
 
 def test_who_only_sends_opens_one_connection_and_does_not_listen(make: Make, ear: psycopg.Connection[Any]) -> None:
     sender = make()
     assert sender.opened == []
     sender.bell.ring()
-    assert list(ear.notifies(timeout=60.0, stop_after=1))
+    assert list(ear.notifies(timeout=HANG_SECONDS, stop_after=1))
     assert (len(sender.opened), sender.bell.hears) == (1, False), "a second one would be the probe's"
 
 
@@ -100,7 +101,7 @@ def test_who_has_nothing_to_send_closes_its_connection_and_opens_it_again(
     sender = make()
     for rings in (1, 2):
         sender.bell.ring()
-        assert list(ear.notifies(timeout=60.0, stop_after=1))
+        assert list(ear.notifies(timeout=HANG_SECONDS, stop_after=1))
         until_now(lambda: all(connection.closed for connection in sender.opened), "it is closed")
         assert len(sender.opened) == rings
 
@@ -128,7 +129,7 @@ def test_a_ring_while_the_server_is_away_waits_for_nobody_and_goes_out_when_it_i
     until_now(lambda: sender.bell._backoff.failures > 2, "it tries again")
     assert caplog.text.count("polling goes on") == 1, "told once, not at every try"
     sender.away = False
-    assert list(ear.notifies(timeout=60.0, stop_after=1))
+    assert list(ear.notifies(timeout=HANG_SECONDS, stop_after=1))
 
 
 def test_a_ring_whose_connection_is_lost_as_it_goes_out_is_sent_again(
@@ -145,7 +146,7 @@ def test_a_ring_whose_connection_is_lost_as_it_goes_out_is_sent_again(
 
     monkeypatch.setattr(Line, "run", end_once)
     sender.bell.ring()
-    assert list(ear.notifies(timeout=60.0, stop_after=1))
+    assert list(ear.notifies(timeout=HANG_SECONDS, stop_after=1))
     assert len(ended) == 1
     assert len(sender.opened) == 2
 
@@ -157,7 +158,7 @@ def test_the_end_does_not_wait_for_a_server_that_is_away(make: Make) -> None:
     until_now(lambda: sender.bell._backoff.failures, "it tried")
     sender.bell.close()
     assert sender.bell._thread is not None
-    sender.bell._thread.join(60.0)
+    sender.bell._thread.join(HANG_SECONDS)
     assert not sender.bell._thread.is_alive()
     sender.bell.ring()
     sender.bell.listen()
@@ -208,7 +209,7 @@ def test_a_connection_that_hears_nothing_only_sends_and_says_so_once(
     until_now(lambda: "found by polling" in caplog.text, "it knows")
     for _ in range(3):
         listener.bell.ring()
-        assert list(ear.notifies(timeout=60.0, stop_after=1))
+        assert list(ear.notifies(timeout=HANG_SECONDS, stop_after=1))
     assert (listener.bell.hears, listener.heard) == (False, 0)
     listened = [sql for sql in pooled.statements if sql.startswith("LISTEN")]
     assert len(listened) == 1, "the connection is tried again much later"
@@ -230,7 +231,7 @@ def test_a_ring_changes_no_setting_of_its_session(make: Make, ear: psycopg.Conne
     """Behind a pooler the session is the next one's too, and a verb's commit has to reach the disk."""
     sender = make()
     sender.bell.ring()
-    assert list(ear.notifies(timeout=60.0, stop_after=1))
+    assert list(ear.notifies(timeout=HANG_SECONDS, stop_after=1))
     [connection] = sender.opened
     with psycopg.connect(sender.url) as other:
         [query] = other.execute(

@@ -8,6 +8,7 @@ import pytest
 from ramet.store.postgres_bell import channel_of
 from ramet.store.server_databases import connect, value
 from tests.engine.waiting import until_now
+from tests.gate.patience import HANG_SECONDS
 from tests.postgres.bouncer import Bouncer
 from tests.postgres.listener import Listener
 
@@ -63,7 +64,7 @@ def test_a_bell_behind_it_only_rings_because_it_would_hear_nothing(
         ear.execute(f"LISTEN {channel_of('public')}")
         for _ in range(3):
             pooled.bell.ring()
-            assert list(ear.notifies(timeout=60.0, stop_after=1))
+            assert list(ear.notifies(timeout=HANG_SECONDS, stop_after=1))
     assert (pooled.bell.hears, pooled.heard) == (False, 0)
     with connect(pooled.url) as next_one:
         assert next_one.execute("SHOW synchronous_commit").fetchone() == ("on",)

@@ -18,6 +18,7 @@ from ramet.model.task import NewTask
 from ramet.store.base import ClaimRequest, NewLineage, Store
 from ramet.store.postgres import PostgresStore
 from tests.beside import beside
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 from tests.postgres.crowd import Told, crowd, judged, prepare
 from tests.world import in_threads
@@ -69,7 +70,7 @@ async def stores(postgres_url: str) -> Any:
         await store.close()
 
 
-@pytest.mark.parametrize("steps", [40, pytest.param(600, marks=pytest.mark.full)])
+@pytest.mark.parametrize("steps", [40, pytest.param(600, marks=pytest.mark.nightly)])
 async def test_whoever_collides_with_whom_everything_told_is_there(
     postgres_url: str, stores: list[Store], steps: int
 ) -> None:
@@ -92,7 +93,7 @@ def deadlocks(address: str) -> int:
         return int(count)
 
 
-@pytest.mark.parametrize("steps", [40, pytest.param(600, marks=pytest.mark.full)])
+@pytest.mark.parametrize("steps", [40, pytest.param(600, marks=pytest.mark.nightly)])
 async def test_connections_that_are_cut_make_no_answer_wrong(
     postgres_url: str, stores: list[Store], steps: int
 ) -> None:
@@ -137,7 +138,7 @@ async def test_a_claim_passes_over_what_somebody_else_is_about_to_take(postgres_
     await stores[0].submit([NewLineage("line", roots)])
     with psycopg.connect(postgres_url) as other:
         other.execute("SELECT 1 FROM ramet_live WHERE kind = 'page' ORDER BY seq LIMIT 2 FOR UPDATE")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANG_SECONDS):
             found = await stores[0].claim(ClaimRequest("w", ("default",), ("page",), 10, 300.0))
         assert [claimed.id for claimed in found] == ["t2"]
 
@@ -154,7 +155,7 @@ async def test_a_claim_leaves_an_overdue_lineage_that_somebody_holds_to_the_next
     request = ClaimRequest("w", ("default",), ("page",), 10, 300.0)
     with psycopg.connect(postgres_url) as other:
         other.execute("SELECT 1 FROM ramet_lineages WHERE tracking_id = 'over' FOR UPDATE")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANG_SECONDS):
             assert [claimed.id for claimed in await stores[0].claim(request)] == ["t1"]
         over = await stores[0].lineage("over")
         assert over is not None

@@ -47,11 +47,11 @@ def stale_claims_count_for_nothing(patch: Patch) -> None:
 @pytest.mark.parametrize(
     "mutant",
     [
-        pytest.param(rows_not_held, marks=pytest.mark.full),
+        pytest.param(rows_not_held, marks=pytest.mark.nightly),
         nobody_counts_alone,
-        pytest.param(stale_claims_count_for_nothing, marks=pytest.mark.full),
+        pytest.param(stale_claims_count_for_nothing, marks=pytest.mark.nightly),
         # Few verbs run alone: it takes long until two of them meet.
-        pytest.param(alone_is_beside, marks=pytest.mark.full),
+        pytest.param(alone_is_beside, marks=pytest.mark.nightly),
     ],
 )
 async def test_without_it_a_crowd_does_wrong(

@@ -13,6 +13,7 @@ from ramet.store import postgres_bell
 from tests.engine.asking import outcomes
 from tests.engine.stand_ins import Held
 from tests.engine.waiting import until, until_now, working
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 from tests.postgres.listener import Listener
 from tests.postgres.proxy import Proxy
@@ -41,7 +42,7 @@ async def test_a_silent_server_keeps_no_handler_beyond_its_lease(
             proxy.heal()
             await until(lambda: held.began == [1, 1], "it is claimed again")
             held.go_on.set()
-            assert await near.result(submitted.id, timeout_seconds=60) == 1
+            assert await near.result(submitted.id, timeout_seconds=HANG_SECONDS) == 1
         assert (await outcomes(near, submitted.id))[-1] == "success"
         assert "1 claims lapsed before a heartbeat reached the database: their handlers stop" in caplog.messages
         assert await violations(near.store) == []

@@ -114,7 +114,7 @@ async def test_no_statement_reads_a_whole_table_that_grows(recorded: Recorded) -
     assert recorded.found() == {}
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 async def test_nor_does_one_that_knows_that_tables_are_small(analyzed: Recorded) -> None:
     assert analyzed.found() == {}
 

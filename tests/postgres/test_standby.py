@@ -14,6 +14,7 @@ import pytest
 from ramet.store.server_databases import connect, value
 from ramet.testing.postgres import Cluster, ServerError, either
 from tests.engine.waiting import until_now
+from tests.gate.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def test_a_commit_waits_for_its_standby_and_is_seen_there(pair: tuple[Cluster, C
         until_now(lambda: value(primary.url(), waits) == 1, "the commit waits")
         assert waiting.is_alive()
         standby.start()
-        waiting.join(60)
+        waiting.join(HANG_SECONDS)
         assert not waiting.is_alive()
     until_now(lambda: value(standby.url(), "SELECT COUNT(*) FROM kept") == 1, "it is seen there")
     with connect(standby.url()) as connection, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):

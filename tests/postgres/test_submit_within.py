@@ -22,6 +22,7 @@ from ramet.store.postgres_history import Room
 from ramet.store.postgres_session import PostgresSession
 from ramet.store.postgres_wake import identity_of
 from ramet.store.postgres_within import Database, run_within
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 from tests.postgres.servers import databases
 
@@ -197,7 +198,7 @@ async def test_nobody_waits_for_the_callers_open_transaction(postgres_url: str) 
         roots = [NewTask("t1", "page", "k1", "null", resource="host:a"), NewTask("t2", "page", "k2", "null")]
         store.submit_within(connection, [NewLineage("within", roots)])
         store.submit_within(connection, [NewLineage("before", [NewTask("t0", "page", "k0", "null")])])
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(HANG_SECONDS):
             [claimed] = await store.claim(REQUEST)
             fence = claimed.standing.fence
             [settled] = await store.settle([Settlement(claimed.standing.seq, fence, ev.Complete(fence))])

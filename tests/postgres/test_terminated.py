@@ -183,7 +183,7 @@ async def test_of_two_answers_to_one_request_the_first_tells_what_happened(
     await store.close()
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(1800)
 async def test_a_session_that_ends_at_any_statement_costs_no_verb_and_repeats_none() -> None:
     await compare(1, 1)

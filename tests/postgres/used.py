@@ -16,6 +16,8 @@ import psycopg
 
 from ramet.store.postgres import PostgresStore
 from ramet.testing.postgres import ServerError
+from tests.gate.needs import uses
+from tests.gate.targets import SERVER
 from tests.postgres.servers import NamedDatabase, databases
 
 NEW = """
@@ -76,6 +78,7 @@ _kept: dict[str, psycopg.Connection[tuple[Any, ...]]] = {}
 
 def take() -> str:
     """The address of a database with ramet's tables and nothing in them that a new one has not."""
+    uses(SERVER, "tests.postgres.used")
     if _unused:
         return _unused.pop()
     url = databases().create(migrated=True)

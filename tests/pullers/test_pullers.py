@@ -21,7 +21,7 @@ THREADS, PROCESSES = 4, 2
 Process = subprocess.Popen[str]
 
 
-@pytest.fixture(params=["postgres", pytest.param("sqlite", marks=pytest.mark.full)])
+@pytest.fixture(params=["postgres", pytest.param("sqlite", marks=pytest.mark.nightly)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield str(tmp_path / "ramet.db")
@@ -52,7 +52,7 @@ def start(process: Process) -> None:
     process.stdin.flush()
 
 
-@pytest.mark.parametrize("tasks", [10, pytest.param(400, marks=[pytest.mark.full, pytest.mark.timeout(1_800)])])
+@pytest.mark.parametrize("tasks", [10, pytest.param(400, marks=[pytest.mark.nightly, pytest.mark.timeout(1_800)])])
 async def test_a_crowd_on_conflicting_paths_keeps_their_order(database: str, tmp_path: Path, tasks: int) -> None:
     log = Log(tmp_path / "log")
     async with opened(database, THREADS) as stores:
@@ -64,8 +64,7 @@ async def test_a_crowd_on_conflicting_paths_keeps_their_order(database: str, tmp
     assert found == [], "\n".join(found)
 
 
-@pytest.mark.crash
-@pytest.mark.parametrize("tasks", [10, pytest.param(400, marks=[pytest.mark.full, pytest.mark.timeout(1_800)])])
+@pytest.mark.parametrize("tasks", [10, pytest.param(400, marks=[pytest.mark.nightly, pytest.mark.timeout(1_800)])])
 async def test_whoever_is_killed_leaves_the_order_to_the_others(database: str, tmp_path: Path, tasks: int) -> None:
     """kill -9 of the processes, one after the other, in the middle of what they do; the last one finishes it all."""
     log = Log(tmp_path / "log")

@@ -20,6 +20,8 @@ from ramet.pipelines.wiki.sources.base import SourceOptions
 from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
 from tests.pipelines.shared.hostile import Hostile, Play, head, streams
 
+pytestmark = pytest.mark.network
+
 HASTY_SECONDS, SECONDS = 0.1, 20.0
 """That a whole answer may take, where it drips and where it has no end."""
 BYTES_MAX = 200_000

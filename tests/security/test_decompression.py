@@ -17,6 +17,8 @@ import pytest
 from ramet.pipelines.shared.web.client import AnswerTooLarge, Question, ServerTrouble, WebClient, WebRefused
 from tests.pipelines.shared.hostile import Hostile, Play, answers, bomb, head, streams
 
+pytestmark = pytest.mark.network
+
 MAX = 100_000
 HELD_BYTES_MAX = 4_000_000
 """That a request may add, whatever is sent; a fortieth of what the streams below offer."""

@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 
 from tests.engine.waiting import until_now
+from tests.gate.patience import HANG_SECONDS
 from tests.pipelines.llm.providers.scripted import Call, Said, scripted
 
-STATUSES = (401, *(pytest.param(status, marks=pytest.mark.full) for status in (400, 403, 404, 429, 500)))
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
+STATUSES = (401, *(pytest.param(status, marks=pytest.mark.nightly) for status in (400, 403, 404, 429, 500)))
 
 
 def telltale(call: Call, status: int) -> Said:
@@ -42,7 +45,7 @@ def ramet(folder: Path, environment: dict[str, str], *words: str, until: Callabl
             until_now(lambda: until() or process.poll() is not None, "what is waited for")
             process.send_signal(signal.SIGINT)
         try:
-            process.wait(timeout=120)
+            process.wait(timeout=HANG_SECONDS)
         finally:
             process.kill()
         said.seek(0)

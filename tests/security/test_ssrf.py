@@ -25,6 +25,8 @@ from ramet.pipelines.shared.web.addresses import AddressRefused, WebError, resol
 from ramet.pipelines.shared.web.client import Question, WebClient
 from tests.pipelines.shared.hostile import Hostile, answers, in_turn, sends_to
 
+pytestmark = pytest.mark.network
+
 PUBLIC = "93.184.215.14"
 OTHER_PUBLIC = "93.184.215.15"
 INSIDE = [

@@ -142,7 +142,7 @@ def test_any_text_comes_back_unchanged_or_is_refused(opened: Opened, text: str) 
     opened.run(_try_all(opened.client, text, opened.marks))
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @settings(max_examples=400, deadline=None, suppress_health_check=SHARED)
 @given(text=TEXT)
 def test_very_many_texts_come_back_unchanged_or_are_refused(opened: Opened, text: str) -> None:

@@ -19,6 +19,8 @@ from ramet.pipelines.wiki.sources.opening import open_source
 from tests.pipelines.jobs.boards.boards import board, read
 from tests.pipelines.shared.hostile import Hostile
 
+pytestmark = pytest.mark.network
+
 DOCUMENTS = {
     "rss": "<rss version='2.0'><channel><item><title>{text}</title><link>https://a.example/1</link></item>"
     "</channel></rss>",

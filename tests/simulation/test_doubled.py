@@ -124,8 +124,8 @@ def test_one_worker_does_all_that_is_worth_doubling(alone: Left) -> None:
     "hands",
     [
         [Hand(True, 16)],
-        pytest.param([Hand(False, 16)] * 2, marks=pytest.mark.full),
-        pytest.param([Hand(True, 8)] * 3, marks=pytest.mark.full),
+        pytest.param([Hand(False, 16)] * 2, marks=pytest.mark.nightly),
+        pytest.param([Hand(True, 8)] * 3, marks=pytest.mark.nightly),
     ],
     ids=str,
 )
@@ -133,7 +133,7 @@ def test_loops_that_run_twice_at_once_change_nothing(alone: Left, hands: list[Ha
     assert grown(tmp_path, hands) == alone
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_loops_that_run_twice_at_once_change_nothing_on_postgresql(alone: Left, tmp_path: Path) -> None:
     assert grown(tmp_path, [Hand(True, 8), Hand(False, 4)], "postgres") == alone
 
@@ -141,7 +141,7 @@ def test_loops_that_run_twice_at_once_change_nothing_on_postgresql(alone: Left, 
 hands = st.lists(st.builds(Hand, st.booleans(), st.integers(1, 24)), min_size=1, max_size=4)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @settings(
     max_examples=10, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )  # fmt: skip

@@ -21,7 +21,7 @@ class Found(NamedTuple):
     parts: frozenset[str]
     what: str
     often: bool = False
-    """True for those of the ordinary run; the others are kept for the full one."""
+    """True for those of the ordinary run; the others are kept for the nightly one."""
 
 
 def row(seed: int, parts: str, what: str, *, often: bool = False) -> Found:
@@ -63,7 +63,7 @@ FOUND = (
 @pytest.mark.parametrize(
     "found",
     [
-        pytest.param(found, id=f"{found.seed}: {found.what}", marks=[] if found.often else pytest.mark.full)
+        pytest.param(found, id=f"{found.seed}: {found.what}", marks=[] if found.often else pytest.mark.nightly)
         for found in FOUND
     ],
 )

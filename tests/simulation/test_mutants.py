@@ -31,7 +31,7 @@ from tests.simulation.broken import SEEDS, SHORT, found, must_be_found, rough
 from tests.simulation.database import SimulatedStore
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)])
 def on(request: pytest.FixtureRequest) -> str:
     """Which database, besides SQLite. What is taken away is the same on both, and a server takes ten times as long."""
     return str(request.param)
@@ -40,7 +40,7 @@ def on(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize(
     ("on", "seed"),
     [
-        pytest.param(on, seed, marks=[] if seed == SHORT else pytest.mark.full)
+        pytest.param(on, seed, marks=[] if seed == SHORT else pytest.mark.nightly)
         for on in ("sqlite", "postgres")
         for seed in range(SEEDS)
     ],
@@ -57,7 +57,7 @@ def test_without_the_fence_the_simulation_fails(on: str, tmp_path: Path, monkeyp
     must_be_found(on, tmp_path)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_without_counting_what_is_held_the_simulation_fails(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,7 +65,7 @@ def test_without_counting_what_is_held_the_simulation_fails(
     must_be_found(on, tmp_path, "run at once, over")
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_without_tokens_the_simulation_fails(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def any_number(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
         return Room(None)
@@ -74,7 +74,7 @@ def test_without_tokens_the_simulation_fails(on: str, tmp_path: Path, monkeypatc
     must_be_found(on, tmp_path)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_without_the_lease_check_the_simulation_fails(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def any_lease(standing: Standing, fence: int, now: float) -> bool:
         return standing.state == "processing" and standing.fence == fence
@@ -83,7 +83,7 @@ def test_without_the_lease_check_the_simulation_fails(on: str, tmp_path: Path, m
     must_be_found(on, tmp_path, "which was not current")
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_without_the_identities_the_simulation_fails(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the guard's look nor the unique index: duplicates and cycles come up."""
 
@@ -108,7 +108,7 @@ def test_without_the_budget_decrement_the_simulation_fails(
     must_be_found(on, tmp_path)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_heartbeat_that_revives_a_dead_claim_is_found(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +133,7 @@ def test_attempts_that_are_not_counted_are_found(on: str, tmp_path: Path, monkey
     must_be_found(on, tmp_path, "attempts_are_bounded")
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_sweep_that_reclaims_live_leases_is_found(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reclaim = reclaiming.reclaim
 
@@ -155,7 +155,7 @@ def test_losing_what_a_crashed_worker_held_is_found(on: str, tmp_path: Path, mon
     must_be_found(on, tmp_path)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_spawn_that_is_answered_and_not_made_is_found(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,7 +168,7 @@ def test_a_spawn_that_is_answered_and_not_made_is_found(
     must_be_found(on, tmp_path)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_refusal_that_is_not_stored_is_found(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store_blocks = blocks.store_blocks
     monkeypatch.setattr(

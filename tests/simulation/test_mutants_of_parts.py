@@ -32,7 +32,7 @@ from tests.simulation.broken import must_be_found_with
 from tests.upgrade.plans import LATER, NEXT
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_paths_that_do_not_exclude_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither who stands before a task nor who holds its path is looked at."""
 
@@ -44,7 +44,7 @@ def test_paths_that_do_not_exclude_are_found(tmp_path: Path, monkeypatch: pytest
     must_be_found_with({"paths"}, tmp_path, "run at once on")
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_task_that_overtakes_on_its_path_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who runs is waited for, and who waits is not: the constraint alone keeps promise I7, and not its order."""
     blockers = path_rows.blockers
@@ -57,7 +57,7 @@ def test_a_task_that_overtakes_on_its_path_is_found(tmp_path: Path, monkeypatch:
     must_be_found_with({"paths"}, tmp_path, "")
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_claims_in_a_pause_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = lineages.read_lineages
 
@@ -69,7 +69,7 @@ def test_claims_in_a_pause_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
     must_be_found_with({"at once"}, tmp_path, "was paused")
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_clock_that_no_pause_stops_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pausing, "stopped_since", lambda since, now: 0.0)
     must_be_found_with(set(), tmp_path, "and its clock stood still for 0")
@@ -85,7 +85,7 @@ def test_a_cancelled_tree_that_goes_on_is_found(tmp_path: Path, monkeypatch: pyt
     must_be_found_with({"trees"}, tmp_path, "below a task that was cancelled")
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", ["source", "paths"])
 def test_claims_past_an_open_breaker_are_found(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a source that a person closes, and of a host with a cool-down."""
@@ -140,13 +140,13 @@ def test_money_without_a_ceiling_is_found(tmp_path: Path, monkeypatch: pytest.Mo
     )
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_slots_that_run_beside_the_run_before_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduling, "_open", lambda session, tracking_id: False)
     must_be_found_with({"schedules"}, tmp_path, "of bell runs beside")
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_an_upgrade_that_changes_what_tasks_know_is_found(tmp_path: Path) -> None:
     careless = versions.Plan(
         (*NEXT.steps[:-1], (*LATER, "UPDATE ramet_live SET rank = rank + 1")), NEXT.compatible_from
@@ -154,7 +154,7 @@ def test_an_upgrade_that_changes_what_tasks_know_is_found(tmp_path: Path) -> Non
     must_be_found_with({"upgrade"}, tmp_path, "the upgrade changed table ramet_live", later=careless)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_copy_that_hands_out_fences_again_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes on in the epoch of the database of which it is a copy."""
 

@@ -43,7 +43,7 @@ on_a_seed = pytest.mark.parametrize(
     [
         ("sqlite", SOME_EVENTS),
         *(
-            pytest.param(*each, marks=pytest.mark.full)
+            pytest.param(*each, marks=pytest.mark.nightly)
             for each in [("sqlite", MANY_EVENTS), ("postgres", SOME_EVENTS), ("postgres", MANY_EVENTS)]
         ),
     ],
@@ -80,6 +80,7 @@ def _processes(on: str) -> int:
     return 1 if on == "postgres" and isinstance(databases(), NamedDatabase) else os.cpu_count() or 1
 
 
+@pytest.mark.proof
 @pytest.mark.timeout(1_800)
 @on_each
 def test_every_promise_holds_in_many_seeded_runs(on: str) -> None:
@@ -93,7 +94,7 @@ def test_the_few_seeds_have_all_parts() -> None:
     assert min(drawn.values()) >= 2
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(6_000)
 def test_everything_happens_that_can(tmp_path: Path) -> None:
     """Until it has, one seed after the other; what a run is for may be lost by a small change to the workload."""
@@ -105,7 +106,7 @@ def test_everything_happens_that_can(tmp_path: Path) -> None:
     raise AssertionError(f"never happened in {CENSUS} seeds: {sorted(missing)}")
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(20_000)
 @on_each
 def test_every_promise_holds_in_thousands_of_seeded_runs(on: str) -> None:
@@ -126,7 +127,7 @@ def test_a_seed_tells_the_whole_run_in_any_process(on: str, seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("on", "seed"),
-    [("sqlite", PLAIN), *(pytest.param(on, MANY_EVENTS, marks=pytest.mark.full) for on in ("postgres", "sqlite"))],
+    [("sqlite", PLAIN), *(pytest.param(on, MANY_EVENTS, marks=pytest.mark.nightly) for on in ("postgres", "sqlite"))],
 )
 def test_a_seed_leaves_the_same_rows_when_it_is_run_again(on: str, seed: int, tmp_path: Path) -> None:
     once, again = (simulate(Plan(seed, on, trace=True), tmp_path) for _ in range(2))
@@ -134,8 +135,9 @@ def test_a_seed_leaves_the_same_rows_when_it_is_run_again(on: str, seed: int, tm
     assert len(once.dump) > 100
 
 
+@pytest.mark.server
 @pytest.mark.parametrize(
-    "seed", [PLAIN, *(pytest.param(seed, marks=pytest.mark.full) for seed in (SOME_EVENTS, MANY_EVENTS))]
+    "seed", [PLAIN, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (SOME_EVENTS, MANY_EVENTS))]
 )
 def test_a_seed_gives_the_same_run_on_every_database(seed: int, tmp_path: Path) -> None:
     first, second = (simulate(Plan(seed, on, trace=True), tmp_path) for on in sorted(SIMULATED))
@@ -203,7 +205,7 @@ def test_every_kind_of_trouble_happens_in_a_few_runs(stormy: list[Run]) -> None:
     assert [event for event in TROUBLE if not any(event in line for run in stormy for line in run.trace)] == []
 
 
-@pytest.mark.parametrize("on", [pytest.param("postgres", marks=pytest.mark.full), "sqlite"])
+@pytest.mark.parametrize("on", [pytest.param("postgres", marks=pytest.mark.nightly), "sqlite"])
 def test_stormy_runs_keep_every_promise_too(on: str, stormy: list[Run], tmp_path: Path) -> None:
     runs = stormy if on == "sqlite" else in_storm(on, tmp_path)
     assert [run.violations for run in runs] == [[]] * len(runs)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ramet.store.sqlite import SqliteStore
+from tests.gate.patience import HANG_SECONDS
 
 READ = "SELECT 41 + 1"
 
@@ -33,7 +34,7 @@ async def test_a_read_that_nobody_waits_for_any_more_ends_before_its_connection_
     def hook(when: str, sql: str) -> None:
         if sql == READ:
             began.set()
-            assert go.wait(30)
+            assert go.wait(HANG_SECONDS)
             order.append(f"{when} the read")
 
     store = SqliteStore(tmp_path / "ramet.db", hook=hook)

@@ -17,6 +17,7 @@ from ramet.store.base import NewLineage, Write
 from ramet.store.errors import StoreBusy, StoreError
 from ramet.store.session import Session
 from ramet.store.sqlite import SqliteStore
+from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 from tests.world import in_threads
 
@@ -43,7 +44,7 @@ class Gate:
 
     def hold(self, session: Session) -> str:
         self.entered.set()
-        assert self.opened.wait(60.0)
+        assert self.opened.wait(HANG_SECONDS)
         return "held"
 
 

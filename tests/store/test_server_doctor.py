@@ -183,6 +183,7 @@ def test_behind_a_pooler_a_note_says_that_work_is_found_by_polling(pooled: str) 
     assert "found by polling" in item.what
 
 
+@pytest.mark.server
 def test_a_slot_that_nobody_reads_is_named_and_a_standby_is_not_taken_for_the_server() -> None:
     with Cluster(settings={"wal_level": "logical"}) as cluster:
         url = cluster.create_database()

@@ -14,6 +14,7 @@ from ramet import App
 from ramet.commands.errors import UserError
 from ramet.telemetry.commands import metrics
 from ramet.telemetry.listening import address_of, application, check_address, served
+from tests.gate.patience import HANG_SECONDS
 
 TOKEN = "a token of some length"
 
@@ -23,7 +24,7 @@ def told(accept: str) -> tuple[bytes, str]:
 
 
 def asked(port: int, path: str = "/metrics", method: str = "GET", **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_SECONDS)
     connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
     answer = connection.getresponse()
     body = answer.read()

@@ -16,6 +16,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from ramet.model.tracing import attempt_span_id, task_span_id, trace_id
 from ramet.store.base import Submitted
 from tests.conformance.backends import BACKENDS, Backend
+from tests.gate.patience import HANG_SECONDS
 from tests.telemetry.observers import install
 from tests.telemetry.receiver import Collector, attributes, collector
 from tests.telemetry.traced_app import app
@@ -60,7 +61,7 @@ def ended(workers: list[subprocess.Popen[str]]) -> str:
         for worker in workers:
             stack.callback(worker.kill)
         for worker in workers:
-            logged += worker.communicate(timeout=120)[1]
+            logged += worker.communicate(timeout=HANG_SECONDS)[1]
             assert worker.returncode == 0, logged
     return logged
 
@@ -95,7 +96,7 @@ def test_a_lineage_of_three_levels_over_two_workers_is_one_tree(backend: Backend
     assert len({found.processes[span.span_id] for span in spans}) == 4
 
 
-@pytest.mark.parametrize("backend", ["sqlite", pytest.param("postgres", marks=pytest.mark.full)], indirect=True)
+@pytest.mark.parametrize("backend", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True)
 def test_retries_lost_attempts_and_processes_of_their_own_are_seen(backend: Backend, tmp_path: Path) -> None:
     with collector() as found:
         env = environment(tmp_path, found.url)

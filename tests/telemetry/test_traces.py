@@ -20,6 +20,7 @@ from ramet.telemetry.exporting import MEMORY
 from ramet.telemetry.traces import make
 from tests.conformance.backends import BACKENDS, Backend
 from tests.engine.stand_ins import always
+from tests.gate.patience import HANG_SECONDS
 from tests.telemetry.observers import forget, install, observed, use_program_provider
 from tests.telemetry.traced_app import app
 
@@ -246,7 +247,7 @@ async def test_an_observer_that_fails_is_told_of_once_and_stops_no_task(
     with observed(folder, "off", observers="broken"):
         async with app.client(tmp_path / "ramet.db") as client:
             root = await client.submit("left", "r")
-            await asyncio.wait_for(work(client), 60)
+            await asyncio.wait_for(work(client), HANG_SECONDS)
             lineage = await client.lineage(root.tracking_id)
     assert lineage is not None
     assert (lineage.state, lineage.success) == ("finished", 7)

@@ -134,7 +134,7 @@ async def test_actions_in_any_order_leave_a_sound_database(client: Client) -> No
     assert len(did) > len(ACTIONS) * 2 / 3, did
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(2, 12))
 async def test_many_actions_in_any_order_leave_a_sound_database(client: Client, seed: int) -> None:
     assert await act_at_random(client, seed, 2_000)

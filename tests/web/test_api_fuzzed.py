@@ -112,7 +112,7 @@ def test_acting_finds_no_defect_and_no_undeclared_answer(case: schemathesis.Case
     case.call_and_validate(base_url=origin, headers=HEADERS, excluded_checks=NOT_OF_ACTIONS)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @ACTING.parametrize()
 @fuzzed(50)
 def test_much_acting_finds_no_defect_and_no_undeclared_answer(case: schemathesis.Case[Any], origin: str) -> None:

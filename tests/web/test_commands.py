@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from ramet import App
 from ramet.cli import main
 from ramet.web.serving import is_loopback, listen, origin_of
+from tests.gate.patience import HANG_SECONDS
 
 TOKEN = "a-token-of-sixteen-characters"
 
@@ -63,13 +64,13 @@ def running(database: Path, *words: str, **environment: str) -> Iterator[tuple[s
 def test_it_ends_well_and_at_once_while_somebody_follows_a_page(database: Path, number: signal.Signals) -> None:
     with (
         running(database) as (process, origin),
-        httpx.stream("GET", f"{origin}/live/", timeout=60) as stream,
+        httpx.stream("GET", f"{origin}/live/", timeout=HANG_SECONDS) as stream,
     ):
         lines = stream.iter_lines()
         assert next(lines) == "event: page"
         process.send_signal(number)
         assert [line for line in lines if line.startswith("event:")] == []  # It ends, and was not torn off.
-        _, complaints = process.communicate(timeout=60)
+        _, complaints = process.communicate(timeout=HANG_SECONDS)
         assert (process.returncode, complaints) == (0, "")
 
 

@@ -292,7 +292,7 @@ def block_totals(session: Session, tracking_id: str) -> dict[tuple[str, str], in
     """How often spawns of each (kind, reason) were refused: the stored rows and the counters beyond them."""
     rows = session.rows(
         "SELECT kind, reason, SUM(count) FROM (SELECT kind, reason, count FROM ramet_blocks WHERE tracking_id = ? "
-        "UNION ALL SELECT kind, reason, count FROM ramet_block_counts WHERE tracking_id = ?) "
+        "UNION ALL SELECT kind, reason, count FROM ramet_block_counts WHERE tracking_id = ?) AS refused "
         "GROUP BY kind, reason ORDER BY kind, reason",
         (tracking_id, tracking_id),
     )

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Self
 
 from ramet.store.server import free_port
 from ramet.store.server_programs import until
+from tests.gate.patience import HANG_SECONDS
 from tests.pipelines.wiki.mediawiki_pages import export
 
 SOURCE = Path("/usr/share/mediawiki")
@@ -205,7 +206,7 @@ class MediaWiki:
 
     def query(self, words: str) -> Any:
         """The API's answer to a GET, as JSON."""
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=60)
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=HANG_SECONDS)
         try:
             connection.request("GET", f"/api.php?format=json&formatversion=2&{words}")
             return json.load(connection.getresponse())

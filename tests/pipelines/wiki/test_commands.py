@@ -17,6 +17,8 @@ from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 from ramet.pipelines.wiki.graphs.locks import lock_alone
 from tests.pipelines.wiki.worlds import SEEDS, write_world
 
+pytestmark = pytest.mark.process
+
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
 pytest.importorskip("ahocorasick", reason="the extra [wiki] is not installed")
 

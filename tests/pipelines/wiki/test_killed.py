@@ -22,6 +22,7 @@ from ramet.pipelines.wiki.errors import DatasetError
 from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 from ramet.pipelines.wiki.sources import dataset
 from ramet.pipelines.wiki.sources.opening import BUNDLED
+from tests.gate.patience import HANG_SECONDS
 from tests.pipelines.wiki.worlds import SEEDS, what_is_left, write_world
 
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
@@ -34,7 +35,7 @@ QUICK = ("--embed", "hashing", "--max-depth", "2")
 PROGRESS = """
     SELECT COUNT(*) + COUNT(loaded_at) + COUNT(processed_at) + (SELECT COUNT(*) FROM wiki_links) FROM wiki_articles"""
 
-pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.process]
 
 
 def command(folder: Path, world: str, articles: int, *more: str) -> list[str]:
@@ -59,7 +60,7 @@ def progress(folder: Path) -> int:
     """How many rows and moments are durable: grows with every step of an expansion."""
     if not (folder / "wiki.db").exists():
         return 0
-    with closing(sqlite3.connect(f"file:{folder / 'wiki.db'}?mode=ro", uri=True, timeout=60)) as database:
+    with closing(sqlite3.connect(f"file:{folder / 'wiki.db'}?mode=ro", uri=True, timeout=HANG_SECONDS)) as database:
         if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'wiki_links'").fetchall():
             return 0
         [(rows,)] = database.execute(PROGRESS).fetchall()
@@ -80,7 +81,7 @@ def wait_for_progress(process: subprocess.Popen[str], folder: Path, wanted: int)
 
 
 def finish(arguments: list[str]) -> str:
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr + done.stdout
     return done.stdout
 
@@ -110,7 +111,7 @@ def check_equal(found: dict[str, list[Any]], expected: dict[str, list[Any]]) -> 
         assert found[name] == rows, name
 
 
-@pytest.mark.parametrize(("articles", "times"), [(16, 3), pytest.param(60, KILLS, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("articles", "times"), [(16, 3), pytest.param(60, KILLS, marks=pytest.mark.nightly)])
 def test_an_expansion_that_is_killed_many_times_ends_in_the_same_graph(
     tmp_path: Path, articles: int, times: int
 ) -> None:
@@ -143,7 +144,7 @@ def test_killed_handlers_are_replaced_while_the_expansion_goes_on(tmp_path: Path
         wait_for_progress(process, tmp_path, 20)
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
         os.kill(int(children[0]), signal.SIGKILL)
-        output = process.communicate(timeout=120)[0]
+        output = process.communicate(timeout=HANG_SECONDS)[0]
         assert process.returncode == 0, output
     assert len(what_is_left(tmp_path)["articles"]) == 20
 
@@ -161,20 +162,20 @@ def test_status_and_search_work_beside_a_running_expansion(tmp_path: Path) -> No
         wait_for_progress(process, tmp_path, 60)
         told = json.loads(ask("status"))
         hits = ask("search", "houses").splitlines()
-        output = process.communicate(timeout=120)[0]
+        output = process.communicate(timeout=HANG_SECONDS)[0]
     assert process.returncode == 0, output
     assert (told["state"], told["graph_holds"]["articles"] > 0, len(hits) > 0) == ("running", True, True)
     assert json.loads(ask("status"))["articles"] == 60
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
 def test_a_signal_drains_and_the_same_command_goes_on(tmp_path: Path, number: signal.Signals) -> None:
     world = str(write_world(tmp_path / "world.jsonl", articles=60))
     arguments = command(tmp_path, world, 20, *QUICK)
     with running(arguments) as process:
         wait_for_progress(process, tmp_path, 20)
         process.send_signal(number)
-        output = process.communicate(timeout=120)[0]
+        output = process.communicate(timeout=HANG_SECONDS)[0]
     assert process.returncode == 128 + number
     assert "to continue:" in output
     assert "Place 000" in output.split("to continue:")[1]
@@ -184,7 +185,7 @@ def test_a_signal_drains_and_the_same_command_goes_on(tmp_path: Path, number: si
     assert len(what_is_left(tmp_path)["articles"]) == 20
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_five_hundred_real_articles_killed_ten_times_end_in_the_same_graph(tmp_path: Path) -> None:
     try:
         dataset.fetch(dataset.ENGLISH_LEADS, dataset.default_data_dir())

@@ -17,6 +17,8 @@ from ramet.pipelines.wiki.refreshing import begin_refresh
 from ramet.pipelines.wiki.runs import find_run
 from tests.pipelines.wiki.worlds import graph_of
 
+pytestmark = pytest.mark.process
+
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
 
 PAGES: dict[str, dict[str, Any]] = {

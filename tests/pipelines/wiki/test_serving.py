@@ -9,9 +9,11 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 from ramet.cli import main
+from tests.gate.patience import HANG_SECONDS
 from tests.pipelines.wiki.worlds import SEEDS, graph_of, write_world
 
 QUICK = ("--embed", "hashing", "--max-articles", "20", "--max-depth", "2")
@@ -27,6 +29,7 @@ def expand(folder: Path, *words: str) -> Result:
     return run(folder, "expand", *SEEDS, *where, *QUICK, *words)
 
 
+@pytest.mark.process
 def test_one_process_submits_one_fetches_parses_and_embeds_and_one_loads(tmp_path: Path) -> None:
     here, alone = tmp_path / "here", tmp_path / "alone"
     for folder in (here, alone):
@@ -39,7 +42,7 @@ def test_one_process_submits_one_fetches_parses_and_embeds_and_one_loads(tmp_pat
     words = [sys.executable, "-m", "ramet.cli", "wiki", "work", "--until-ended", name, "--db", str(here / "wiki.db")]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as others:
         loading = run(here, "work", "--only", "load", "--until-ended", name)
-        told = others.communicate(timeout=120)[1]
+        told = others.communicate(timeout=HANG_SECONDS)[1]
     assert (loading.exit_code, others.returncode) == (0, 0), loading.output + told
     assert "working on fetch, parse, embed" in told
     assert expand(alone).exit_code == 0

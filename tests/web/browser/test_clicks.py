@@ -206,7 +206,7 @@ async def test_a_click_is_known_for_every_action() -> None:
 # The ordinary run clicks on every third; tests/web/test_acting.py does them all by forms.
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.full] if number % 3 else []) for number, name in enumerate(ACTIONS)],
+    [pytest.param(name, marks=[pytest.mark.nightly] if number % 3 else []) for number, name in enumerate(ACTIONS)],
 )
 async def test_an_action_is_done_by_clicking_and_recorded_with_who_when_and_why(seen: Seen, name: str) -> None:
     client, (browser, origin, faults) = seen

@@ -1,6 +1,6 @@
 """Every page over a database with real runs of all pipelines: no link is broken, and in a browser every page is sound.
 
-The ordinary run looks at one address of each page; those marked full look at every address that links lead to.
+The ordinary run looks at one address of each page; those marked nightly look at every address that links lead to.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SOME = 4
 ALL = 100_000
 CONTROLS = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
 CONTROLS_MAX = 60
-"""A page with more is passed through by the keyboard in the full run, and so is each on a narrow screen."""
+"""A page with more is passed through by the keyboard in the nightly run, and so is each on a narrow screen."""
 AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "resultTypes": ["violations"]}
 LOOKS = pytest.mark.parametrize(
     "look",
-    [pytest.param((False, WIDE), marks=pytest.mark.full), (True, NARROW)],
+    [pytest.param((False, WIDE), marks=pytest.mark.nightly), (True, NARROW)],
     ids=["light, wide", "dark, narrow"],
 )
 """Whether the reader likes it dark, and the size of the window."""
@@ -48,7 +48,7 @@ def chosen(pages: dict[str, list[str]], of_each: int) -> Iterator[tuple[str, str
             yield from ((name, address) for address in group[:of_each] if not name.endswith(FRAGMENT))
 
 
-@pytest.mark.parametrize("most", [SOME, pytest.param(ALL, marks=pytest.mark.full)])
+@pytest.mark.parametrize("most", [SOME, pytest.param(ALL, marks=pytest.mark.nightly)])
 async def test_links_lead_to_every_page_and_none_is_broken(made: Made, most: int) -> None:
     async with opened(made) as client:
         found = await walk(client, most)
@@ -97,7 +97,7 @@ async def faults_of(seen: Visit, client: Client, name: str, address: str, contro
 
 @pytest.mark.parametrize(
     ("of_each", "controls_max"),
-    [(1, CONTROLS_MAX), pytest.param(ALL, ALL, marks=pytest.mark.full)],
+    [(1, CONTROLS_MAX), pytest.param(ALL, ALL, marks=pytest.mark.nightly)],
     ids=["some", "all"],
 )
 @LOOKS

@@ -13,6 +13,7 @@ from ramet import Client, Worker
 from ramet.pipelines.llm import pipeline as llm_pipeline
 from ramet.store.sqlite import SqliteStore
 from ramet.testing import FakeClock, drain, fresh_client
+from tests.gate.patience import HANG_SECONDS
 from tests.web.runs import jobs, llm, press, wiki
 from tests.web.runs.clock import RealClock, TickingClock
 
@@ -20,7 +21,6 @@ BEGIN = 1_795_432_800.0
 """A day in November 2026, 12:00 UTC."""
 TICK_SECONDS = 0.5
 WORKERS = 2
-WORKERS_SECONDS_MAX = 30.0
 DATABASE = "ramet.db"
 LEFT = "left"
 """The folder of the database as it is looked at."""
@@ -133,7 +133,7 @@ async def _at_work(folder: Path, clock: TickingClock) -> float:
         for name in ("gazette", "herbal", "novel"):
             await client.submit(press.document, name, tracking_id=f"press-{name}", path=[name])
             await client.submit(press.letter, f"editor@{name}.example", tracking_id=f"letter-{name}")
-        assert await asyncio.to_thread(press.held[0].everybody.wait, WORKERS_SECONDS_MAX), "not all tasks were claimed"
+        assert await asyncio.to_thread(press.held[0].everybody.wait, HANG_SECONDS), "not all tasks were claimed"
         await _all_waiting(client)
         now = real.now()
         (folder / LEFT).mkdir()
@@ -153,6 +153,6 @@ async def _at_work(folder: Path, clock: TickingClock) -> float:
 
 async def _all_waiting(client: Client) -> None:
     """Until what is not held up has ended."""
-    async with asyncio.timeout(WORKERS_SECONDS_MAX):
+    async with asyncio.timeout(HANG_SECONDS):
         while (await client.present()).processing > press.HELD:  # noqa: ASYNC110  other threads end them
             await asyncio.sleep(0.02)

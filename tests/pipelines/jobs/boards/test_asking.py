@@ -18,6 +18,8 @@ from tests.pipelines.jobs.world.boards import Board
 from tests.pipelines.jobs.world.openings import Opening, made_up
 from tests.pipelines.jobs.world.world import World
 
+pytestmark = pytest.mark.network
+
 BYTES_MAX = 10_000_000
 COUNTS = {
     "greenhouse": 25,

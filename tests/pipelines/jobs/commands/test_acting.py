@@ -8,6 +8,8 @@ from tests.pipelines.jobs.commands.conftest import Place, refusal
 from tests.pipelines.jobs.world.openings import made_up
 from tests.pipelines.jobs.world.world import World
 
+pytestmark = pytest.mark.network
+
 
 @pytest.mark.parametrize(
     ("word", "said"),

@@ -6,10 +6,14 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.pipelines.jobs.commands.conftest import Place
 from tests.pipelines.jobs.world.boards import Board
 from tests.pipelines.jobs.world.openings import made_up
 from tests.pipelines.jobs.world.world import World
+
+pytestmark = [pytest.mark.network, pytest.mark.process]
 
 PROFILE = """\
 profile: {name: Somebody, technologies: {Python: required}}

@@ -9,10 +9,14 @@ import sys
 from subprocess import PIPE
 from typing import Any
 
+import pytest
+
 from tests.pipelines.jobs.commands.conftest import Place, refusal
 from tests.pipelines.jobs.world import plays
 from tests.pipelines.jobs.world.openings import Opening, made_up
 from tests.pipelines.jobs.world.world import World
+
+pytestmark = [pytest.mark.network, pytest.mark.process]
 
 EASY = """\
 profile:

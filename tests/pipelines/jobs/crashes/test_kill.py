@@ -20,14 +20,12 @@ def saved(openings: int, folder: Path) -> None:
     assert killed["rows"] == whole["rows"]
 
 
-@pytest.mark.crash
-@pytest.mark.full
+@pytest.mark.nightly
 def test_after_kill_9_in_the_middle_the_same_rows_are_saved(tmp_path: Path) -> None:
     saved(120, tmp_path)
 
 
-@pytest.mark.crash
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(1_200)
 def test_after_kill_9_in_the_middle_of_ten_thousand(tmp_path: Path) -> None:
     saved(10_000, tmp_path)

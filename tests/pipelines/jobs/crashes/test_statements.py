@@ -18,6 +18,8 @@ from tests.pipelines.jobs.scenarios.circle import put_up, site_of
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.world import World
 
+pytestmark = pytest.mark.network
+
 COMPANIES = (
     "SELECT company_id, name, website, status, analysis_status, about, culture, tech_stack, tier, completeness "
     "FROM jobs_companies ORDER BY company_id"
@@ -68,7 +70,7 @@ async def test_a_crash_before_a_statement_changes_nothing_that_is_saved(world: W
     assert await survive(world, 37) > 5
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(3_600)
 async def test_a_crash_before_every_statement(world: World) -> None:
     assert await survive(world, 1) > 200

@@ -6,6 +6,8 @@ import sqlite3
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from ramet import Task
 from ramet.pipelines.jobs import pipeline
 from ramet.pipelines.jobs.app import LIMITS
@@ -14,6 +16,8 @@ from ramet.testing import drain
 from tests.pipelines.jobs.running.conftest import EAGER, Desk
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.plays import trouble
+
+pytestmark = pytest.mark.network
 
 DAY = 86_400.0
 

@@ -16,6 +16,8 @@ from tests.pipelines.jobs.world.openings import Opening, made_up
 from tests.pipelines.jobs.world.plays import bomb, busy, cut_off, garbled, hang, huge, redirect, trouble, wrong_json
 from tests.pipelines.jobs.world.world import Action
 
+pytestmark = pytest.mark.network
+
 LIST = f"{API}/jobs"
 PEOPLE = "https://job-boards.greenhouse.io/acme"
 INSIDE = ("http://10.0.0.1/", "https://127.0.0.1:8443/", "http://[::1]/", "http://169.254.169.254/latest/meta-data/")
@@ -150,7 +152,7 @@ async def test_a_board_that_shows_its_first_page_for_ever_ends_after_two(desk: D
     assert (await desk.one("jobs_sources", "last_status"))[0] == "success"
 
 
-@pytest.mark.parametrize(("pages", "size_max"), [(60, 4_000), pytest.param(300, 20_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("pages", "size_max"), [(60, 4_000), pytest.param(300, 20_000, marks=pytest.mark.nightly)])
 async def test_a_board_of_endless_pages_ends_at_the_setting_and_its_state_stays_small(
     desk: Desk, pages: int, size_max: int
 ) -> None:

@@ -19,6 +19,8 @@ from tests.pipelines.jobs.running.conftest import EAGER, Desk
 from tests.pipelines.jobs.world.openings import TEXT, Opening
 from tests.pipelines.jobs.world.plays import busy, trouble
 
+pytestmark = pytest.mark.network
+
 both = pytest.mark.parametrize("backend", sorted(BACKENDS), indirect=True)
 DAY = 86_400.0
 PEOPLE = "https://job-boards.greenhouse.io/acme"

@@ -24,6 +24,8 @@ from tests.pipelines.jobs.world.plays import (
 )
 from tests.pipelines.jobs.world.world import Action
 
+pytestmark = pytest.mark.network
+
 both = pytest.mark.parametrize("backend", sorted(BACKENDS), indirect=True)
 DAY = 86_400.0
 DAY = 86_400.0

@@ -13,6 +13,8 @@ from tests.pipelines.jobs.world.messages import Reply
 from tests.pipelines.jobs.world.openings import TEXT, Opening
 from tests.pipelines.jobs.world.pages import jsonld, page
 
+pytestmark = pytest.mark.network
+
 both = pytest.mark.parametrize("backend", sorted(BACKENDS), indirect=True)
 API = "https://boards-api.greenhouse.io/v1/boards/acme"
 

@@ -15,6 +15,8 @@ from tests.pipelines.jobs.world.messages import Asked, Reply, html
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.pages import jsonld, page, posting_page
 
+pytestmark = pytest.mark.network
+
 both = pytest.mark.parametrize("backend", sorted(BACKENDS), indirect=True)
 SITE = "https://acme.example/"
 PAGE = "https://careers.acme.example/jobs/1"

@@ -74,7 +74,7 @@ class Desk:
         return dict(await self.rows("jobs_listings", "title, status"))
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None]:
     """The address of a PostgreSQL database, or None for a file."""
     made = BACKENDS[request.param](tmp_path)

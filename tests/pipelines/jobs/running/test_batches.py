@@ -15,6 +15,8 @@ from ramet.pipelines.jobs.kinds import LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DI
 from tests.pipelines.jobs.running.conftest import EAGER, Desk
 from tests.pipelines.jobs.world.openings import Opening
 
+pytestmark = pytest.mark.network
+
 DAY = 86_400.0
 BREAD = (
     "{name} bakes bread in three small towns, every night but Sunday's, and has done so for as long as anybody knows."

@@ -12,6 +12,8 @@ from tests.pipelines.jobs.world.messages import Reply
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.plays import busy, trouble
 
+pytestmark = pytest.mark.network
+
 SITE = "https://acme.example/"
 DAY = 86_400.0
 

@@ -14,6 +14,8 @@ from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.pages import job_posting, jsonld, list_page, page, posting_page
 from tests.pipelines.jobs.world.plays import redirect, trouble
 
+pytestmark = pytest.mark.network
+
 CAREERS = "https://acme.example/careers"
 
 

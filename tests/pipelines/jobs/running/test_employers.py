@@ -9,6 +9,8 @@ from ramet.pipelines.jobs.posting import Posting
 from ramet.pipelines.jobs.tasks.employer import employer_of
 from tests.pipelines.jobs.running.conftest import Desk
 
+pytestmark = pytest.mark.network
+
 OWN = "https://careers.acme.example/jobs/1"
 VENDOR = "https://job-boards.greenhouse.io/acme/jobs/1"
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from ramet.pipelines.jobs.kinds import LISTING
 from ramet.pipelines.jobs.reasons import find_listings, why_of
 from tests.pipelines.jobs.running.conftest import EAGER, Desk
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.pages import posting_page
 from tests.pipelines.jobs.world.plays import trouble
+
+pytestmark = pytest.mark.network
 
 URL = "https://careers.acme.example/jobs/1"
 

@@ -15,6 +15,8 @@ from tests.pipelines.jobs.world.messages import html, json_reply
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.plays import busy, trouble, wrong_json
 
+pytestmark = pytest.mark.network
+
 DAY = 86_400.0
 
 
@@ -38,7 +40,7 @@ KINDS = ("greenhouse", "ashby", "workable", "recruitee", "personio", "teamtailor
 @pytest.mark.parametrize(
     ("backend", "kind"),
     [
-        pytest.param(on, kind, marks=[pytest.mark.full] if on == "postgres" and kind != KINDS[0] else [])
+        pytest.param(on, kind, marks=[pytest.mark.nightly] if on == "postgres" and kind != KINDS[0] else [])
         for on in sorted(BACKENDS)
         for kind in KINDS
     ],

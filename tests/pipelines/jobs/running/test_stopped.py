@@ -8,6 +8,8 @@ from ramet.pipelines.jobs.kinds import COMPANY, LISTING
 from tests.pipelines.jobs.running.conftest import Desk
 from tests.pipelines.jobs.world.openings import Opening
 
+pytestmark = pytest.mark.network
+
 SITE = "https://acme.example/"
 
 

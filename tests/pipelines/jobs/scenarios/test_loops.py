@@ -18,6 +18,8 @@ from tests.pipelines.jobs.running.conftest import EAGER, Desk
 from tests.pipelines.jobs.scenarios.circle import NAMES, OPENINGS, address_of, feed_of, put_up, site_of
 from tests.pipelines.jobs.world.plays import trouble
 
+pytestmark = pytest.mark.network
+
 
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,12 +23,12 @@ from ramet.pipelines.jobs.app import LIMITS
 from ramet.pipelines.jobs.configuring.config import sample
 from ramet.pipelines.jobs.kinds import COMPANY, HOST_RESOURCE, LISTING
 from tests.conformance.backends import BACKENDS
+from tests.gate.patience import HANG_SECONDS
 from tests.pipelines.jobs.scenarios.circle import OPENINGS, site_of
 from tests.pipelines.jobs.scenarios.stories import STORIES, Story
 from tests.pipelines.jobs.world.process import world_process
 
 WORKERS = 2
-SECONDS_MAX = 240.0
 LOOK_SECONDS = 0.1
 EAGER = {"jobs.match.min_score": 0, "jobs.match.preferred_office_min_score": 0}
 
@@ -70,7 +70,7 @@ async def begin(database: str) -> dict[str, Crew]:
 
 async def wait(database: str, tracking_ids: list[str]) -> None:
     """Until all of them have ended."""
-    async with asyncio.timeout(SECONDS_MAX), pipeline.app.client(database) as client:
+    async with asyncio.timeout(HANG_SECONDS), pipeline.app.client(database) as client:
         while not all([await ended(client, one) for one in tracking_ids]):  # noqa: ASYNC110  other processes end them
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -90,7 +90,7 @@ def worked_off(database: str, folder: Path) -> dict[str, Crew]:
             for one in workers:
                 one.terminate()
             for one in workers:
-                one.wait(60)
+                one.wait(HANG_SECONDS)
     for crew in crews.values():
         crew.count_homes(log)
     return crews
@@ -142,6 +142,7 @@ def matches(crew: Crew) -> int:
     return asyncio.run(count())
 
 
+@pytest.mark.process
 def test_a_closed_circle_ends(crews: dict[str, Crew]) -> None:
     crew = crews["circle"]
     names = crew.story.names

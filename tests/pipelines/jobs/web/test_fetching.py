@@ -17,6 +17,8 @@ from tests.pipelines.jobs.world.openings import made_up
 from tests.pipelines.jobs.world.plays import redirect, trouble
 from tests.pipelines.jobs.world.world import World
 
+pytestmark = pytest.mark.network
+
 pytest.importorskip("httpcore2", reason="the extra [jobs] is not installed")
 pytest.importorskip("protego", reason="the extra [jobs] is not installed")
 

@@ -27,6 +27,8 @@ from tests.pipelines.jobs.world.plays import (
 )  # fmt: skip
 from tests.pipelines.jobs.world.world import Action, World
 
+pytestmark = pytest.mark.network
+
 SITE = "https://acme.example"
 URL = f"{SITE}/careers"
 MAX = 1_000_000

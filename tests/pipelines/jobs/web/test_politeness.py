@@ -24,6 +24,8 @@ from tests.pipelines.jobs.web.asking import asking_app
 from tests.pipelines.jobs.world.plays import busy, hang, redirect
 from tests.pipelines.jobs.world.world import World
 
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
 SITE = "https://acme.example"
 URL = f"{SITE}/careers"
 HOST = "jobs:host:acme.example"

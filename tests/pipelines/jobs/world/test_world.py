@@ -18,6 +18,8 @@ from tests.pipelines.jobs.world.plays import busy, cut_off, hang
 from tests.pipelines.jobs.world.process import world_process
 from tests.pipelines.jobs.world.world import MAKERS, World
 
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
 
 class Said(NamedTuple):
     """An answer, as a plain client reads it."""

@@ -9,6 +9,8 @@ import pytest
 
 from tests.pipelines.llm.commands.conftest import Place, lines_of
 
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
 ROWS: list[dict[str, Any] | str] = [
     {"id": "a", "prompt": "one [[answer first]]"},
     {"id": "b", "prompt": "two [[incomplete]]"},

@@ -96,7 +96,7 @@ async def test_faults_of_the_provider_and_deaths_change_no_end_and_no_book(on: s
     assert await bear_all(on, mode, tmp_path / "run", range(SEEDS[on]))
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("on", STORES)

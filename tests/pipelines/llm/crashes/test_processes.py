@@ -26,6 +26,8 @@ from tests.faults.money_watch import seen, watch, wrong_now
 from tests.invariants import violations
 from tests.pipelines.llm.running.conftest import DEAR, MODEL, asked
 
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
 QUICK = {
     "worker.lease_seconds": 6.0,
     "worker.heartbeat_seconds": 1.0,
@@ -36,7 +38,7 @@ JOB_MAX = 10**9
 KEY = {names[0]: "none" for names in KEYS.values()}
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     made = BACKENDS[request.param](tmp_path)
     yield made
@@ -88,12 +90,11 @@ def running(run: Run) -> Iterator[Run]:
             worker.end_whatever_it_does()
 
 
-@pytest.mark.crash
 @pytest.mark.parametrize(
     ("items", "workers", "kills"),
     [
         pytest.param(15, 3, 2, id="15 items"),
-        pytest.param(2_000, 8, 40, id="2,000 items", marks=[pytest.mark.full, pytest.mark.timeout(1_800)]),
+        pytest.param(2_000, 8, 40, id="2,000 items", marks=[pytest.mark.nightly, pytest.mark.timeout(1_800)]),
     ],
 )
 async def test_killed_workers_leave_books_that_are_the_servers_journal(

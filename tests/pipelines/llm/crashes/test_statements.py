@@ -65,7 +65,11 @@ def around_commits(heard: list[tuple[str, str]]) -> list[int]:
 
 @pytest.mark.parametrize(
     ("on", "mode"),
-    [pytest.param(on, mode, marks=[pytest.mark.full] if (on, mode) in SLOW else []) for on in STORES for mode in MODES],
+    [
+        pytest.param(on, mode, marks=[pytest.mark.nightly] if (on, mode) in SLOW else [])
+        for on in STORES
+        for mode in MODES
+    ],
 )
 async def test_a_crash_loses_nothing_asks_nothing_twice_and_leaves_the_books_right(
     on: str, mode: Mode, tmp_path: Path
@@ -120,7 +124,7 @@ async def test_the_job_meets_everything_that_words_can_say(mode: Mode, tmp_path:
         assert sum(len(one.answers) > 1 for one in provider.taken.values()) >= 2
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("part", range(PARTS_FULL))
 @pytest.mark.parametrize("mode", MODES)

@@ -245,6 +245,7 @@ def test_hostile_schemas_are_refused(schema: dict[str, Any], said: str) -> None:
         open_check(schema, None)
 
 
+@pytest.mark.network
 def test_nothing_is_fetched_wherever_the_reference_hides() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"http://127.0.0.1:{server.getsockname()[1]}/schema.json"

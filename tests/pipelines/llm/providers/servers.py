@@ -19,6 +19,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from ramet.store.server_programs import until
+from tests.gate.patience import HANG_SECONDS
 
 RUN = '"$@" & read -r _; kill -9 0'
 """Ends with whoever holds the other end of its input, however that ends."""
@@ -47,7 +48,7 @@ class Server:
     def ask(self, method: str, path: str, body: object = None) -> Any:
         """One call to its own controls; the answer's JSON."""
         host = urlsplit(self.url)
-        connection = http.client.HTTPConnection(host.hostname or "", host.port, timeout=60)
+        connection = http.client.HTTPConnection(host.hostname or "", host.port, timeout=HANG_SECONDS)
         try:
             sent = None if body is None else json.dumps(body)
             connection.request(method, path, sent, {"Content-Type": "application/json"})

@@ -17,6 +17,8 @@ from tests.pipelines.llm.providers.account import KEY, OnScript, batch, line
 from tests.pipelines.llm.providers.questions import question
 from tests.pipelines.llm.providers.scripted import Call, Said, scripted
 
+pytestmark = pytest.mark.network
+
 pytest.importorskip("anthropic", reason="the extra [anthropic] is not installed")
 
 

@@ -12,6 +12,8 @@ from ramet.pipelines.llm.providers.opening import open_provider
 from tests.pipelines.llm.providers.questions import question
 from tests.pipelines.llm.providers.scripted import Said, scripted
 
+pytestmark = pytest.mark.network
+
 pytest.importorskip("anthropic", reason="the extra [anthropic] is not installed")
 
 

@@ -8,9 +8,12 @@ import pytest
 
 from ramet.pipelines.llm.errors import NotSent
 from ramet.pipelines.llm.providers import anthropic_batches
+from tests.gate.patience import HANG_SECONDS
 from tests.pipelines.llm.providers.account import Account, OnScript, batch
 from tests.pipelines.llm.providers.questions import question
 from tests.pipelines.llm.providers.scripted import Call, Said
+
+pytestmark = pytest.mark.network
 
 pytest.importorskip("anthropic", reason="the extra [anthropic] is not installed")
 AT = 1_795_000_000.0
@@ -73,7 +76,7 @@ async def test_all_calls_together_have_the_time_that_is_given(on_script: OnScrip
 
     def script(call: Call) -> Said:
         if len(account.calls) == 2:
-            over.wait(60)
+            over.wait(HANG_SECONDS)
         return account(call)
 
     provider = on_script(script)

@@ -20,6 +20,8 @@ from ramet.pipelines.llm.providers.opening import open_provider
 from ramet.pipelines.llm.requests import Request, identity
 from tests.pipelines.llm.providers.servers import ANSWER, AiMock, LlMock
 
+pytestmark = pytest.mark.process
+
 pytest.importorskip("openai", reason="the extra [llm] is not installed")
 pytest.importorskip("anthropic", reason="the extra [anthropic] is not installed")
 

@@ -17,6 +17,8 @@ from ramet.pipelines.llm.providers.base import Mode, Poll, PollState, Provider, 
 from ramet.pipelines.llm.providers.opening import open_provider
 from tests.pipelines.llm.providers.questions import question
 
+pytestmark = pytest.mark.network
+
 STATUSES = [200, 201, 204, 301, 400, 401, 402, 403, 404, 405, 408, 409, 410, 413, 418, 422, 429, 500, 501, 502, 503]
 STATUSES += [504, 505, 524, 529, 599]
 BODIES: tuple[Any, ...] = (

@@ -11,6 +11,8 @@ from ramet.pipelines.llm.standin.server import StandIn
 from tests.pipelines.llm.providers.conftest import Opened
 from tests.pipelines.llm.providers.questions import question
 
+pytestmark = pytest.mark.network
+
 POLLS_MAX = 20
 
 

@@ -16,6 +16,8 @@ from ramet.pipelines.llm.standin.server import StandIn
 from tests.pipelines.llm.providers.conftest import Opened
 from tests.pipelines.llm.providers.questions import question
 
+pytestmark = pytest.mark.network
+
 POLLS_MAX = 10_000
 """The stand-in works a batch off in a thread: it is polled until that is done."""
 

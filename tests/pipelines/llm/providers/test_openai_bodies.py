@@ -114,6 +114,7 @@ def test_each_vendor_checks_for_itself() -> None:
         check_request("anthropic", Mode.BATCH, asked)
 
 
+@pytest.mark.network
 async def test_a_server_of_ones_own_is_told_the_limit_by_the_older_name(standin: StandIn) -> None:
     pytest.importorskip("openai", reason="the extra [llm] is not installed")
     from ramet.pipelines.llm.providers.opening import _limit_name

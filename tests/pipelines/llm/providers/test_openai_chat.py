@@ -17,6 +17,8 @@ from ramet.pipelines.llm.standin.server import StandIn
 from tests.pipelines.llm.providers.conftest import Opened
 from tests.pipelines.llm.providers.questions import MODEL, question
 
+pytestmark = pytest.mark.network
+
 SCHEMA = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "size": {"type": "integer"}},

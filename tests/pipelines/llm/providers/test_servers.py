@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.gate.patience import HANG_SECONDS
 from tests.pipelines.llm.providers.servers import AiMock, LlMock, Server
 
 BACKGROUND = {"model": "gpt-5.2", "input": "hello", "background": True, "store": True}
@@ -14,7 +15,7 @@ BACKGROUND = {"model": "gpt-5.2", "input": "hello", "background": True, "store":
 
 def status(server: Server, method: str, path: str, body: str | None = None) -> int:
     host = urlsplit(server.url)
-    connection = http.client.HTTPConnection(host.hostname or "", host.port, timeout=60)
+    connection = http.client.HTTPConnection(host.hostname or "", host.port, timeout=HANG_SECONDS)
     try:
         connection.request(method, path, body, {"Content-Type": "application/json", "Authorization": "Bearer k"})
         return connection.getresponse().status

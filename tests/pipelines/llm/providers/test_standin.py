@@ -15,15 +15,17 @@ from ramet.pipelines.llm.standin.answering import chat_ask, instance
 from ramet.pipelines.llm.standin.limiter import Limiter, period
 from ramet.pipelines.llm.standin.script import Faults, Script, marks_in, script_from, without_marks
 from ramet.pipelines.llm.standin.server import StandIn
+from tests.gate.patience import HANG_SECONDS
 
 
 def get(url: str, body: dict[str, Any] | None = None) -> Any:
     """What a plain client is answered: it proves that nothing depends on the SDK."""
     data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=30) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, data=data), timeout=HANG_SECONDS) as answer:
         return json.load(answer)
 
 
+@pytest.mark.process
 def test_it_runs_as_a_program_and_ends_when_told() -> None:
     command = [sys.executable, "-m", "ramet.pipelines.llm.standin", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -34,9 +36,10 @@ def test_it_runs_as_a_program_and_ends_when_told() -> None:
         assert completion["choices"][0]["message"]["content"].endswith("hello")
         assert get(url.removesuffix("v1") + "journal")["totals"]["requests"] == 1
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=HANG_SECONDS) == 0
 
 
+@pytest.mark.network
 def test_a_new_script_forgets_everything(standin: StandIn) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
     get(f"{standin.url}/chat/completions", body)
@@ -54,6 +57,7 @@ def test_a_script_with_an_unknown_name_is_refused() -> None:
         script_from({"polls": 1})
 
 
+@pytest.mark.network
 def test_the_same_prompt_has_the_same_answer_in_every_stand_in(standin: StandIn) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 50}
     with StandIn() as other:

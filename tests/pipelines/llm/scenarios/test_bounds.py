@@ -40,7 +40,7 @@ def _answer(request: Request) -> Answer | None:
     ("on", "every"),
     [
         ("sqlite", SELDOM_SECONDS),
-        *(pytest.param(on, LOOK_SECONDS, marks=pytest.mark.full) for on in ("postgres", "sqlite")),
+        *(pytest.param(on, LOOK_SECONDS, marks=pytest.mark.nightly) for on in ("postgres", "sqlite")),
     ],
 )
 def test_4_a_job_that_runs_for_days_ends_at_48_hours_and_takes_only_its_own_items_along(
@@ -132,7 +132,7 @@ def test_5_a_cycle_takes_exactly_three_times_what_one_invocation_may(on: str, mo
     assert "chain_depth: 2" in cycles.reasons
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("on", ["postgres", "sqlite"])
 def test_5_with_the_numbers_of_the_design_a_cycle_takes_3000_items(on: str, tmp_path: Path) -> None:
     async def story(world: World) -> Cycles:
@@ -158,7 +158,7 @@ def test_5_an_invocation_in_which_nothing_changed_never_continues_itself(on: str
     assert len(cycles.links) > 10
 
 
-@pytest.mark.parametrize("on", [pytest.param("postgres", marks=pytest.mark.full), "sqlite"])
+@pytest.mark.parametrize("on", [pytest.param("postgres", marks=pytest.mark.nightly), "sqlite"])
 def test_5_a_slot_is_skipped_while_the_last_run_goes_on_and_no_storm_follows(on: str, tmp_path: Path) -> None:
     async def story(world: World) -> None:
         # Each call takes a minute: what an invocation takes on in its 480 s is not all that it may.

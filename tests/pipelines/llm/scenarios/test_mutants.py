@@ -45,7 +45,7 @@ def test_progress_that_is_always_there_is_noticed(tmp_path: Path, monkeypatch: p
         test_bounds.test_5_an_invocation_in_which_nothing_changed_never_continues_itself(ON, tmp_path)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_claims_that_are_not_noted_in_advance_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def take(self: Any, wanted: int) -> int:
         return wanted
@@ -69,7 +69,7 @@ def test_a_last_poll_without_time_for_its_call_is_noticed(tmp_path: Path, monkey
         )
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_items_that_nothing_ends_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle, "is_judged", lambda task, now, known=True: False)
     with pytest.raises((AssertionError, TimeoutError)):
@@ -91,7 +91,7 @@ def test_an_end_that_is_not_told_to_the_provider_is_noticed(tmp_path: Path, monk
         )
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_job_that_time_does_not_end_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeping, "end_overdue_lineages", lambda session, limit: 0)
     with pytest.raises((AssertionError, TimeoutError)):
@@ -119,7 +119,7 @@ def test_a_submit_that_is_not_written_down_first_is_noticed(tmp_path: Path, monk
         _crashes(tmp_path)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_losing_what_a_crashed_run_held_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeping, "reclaim", lambda session, limit, dead_workers=(): (0, 0))
     with pytest.raises((AssertionError, TimeoutError)):

@@ -59,7 +59,7 @@ def test_6_updates_that_fail_lose_no_item(on: str, mode: Mode, seed: int, tmp_pa
     play(Set(on, mode, seed, settings={"limits.invocation_items": FEW}), tmp_path, story)
 
 
-@pytest.mark.parametrize("on", [pytest.param("postgres", marks=pytest.mark.full), "sqlite"])
+@pytest.mark.parametrize("on", [pytest.param("postgres", marks=pytest.mark.nightly), "sqlite"])
 def test_6_while_the_update_of_answers_fails_items_are_kept_and_the_others_wait(on: str, tmp_path: Path) -> None:
     async def story(world: World) -> None:
         until = world.clock.now() + 3_600.0

@@ -54,15 +54,15 @@ ENOUGH_SECONDS = 80 * 3_600.0
 def on_both(some: Iterable[Sequence[Any]], more: Iterable[Sequence[Any]] = (), *, server: bool = True) -> list[Any]:
     """Parameters: each database with each of these.
 
-    A server is ten times as slow: all but its first is ``full``, and that too without ``server``.
+    A server is ten times as slow: all but its first is ``nightly``, and that too without ``server``.
     """
     found: list[Any] = []
     for number, values in enumerate(some):
         found += [
-            pytest.param("postgres", *values, marks=[pytest.mark.full] if number or not server else []),
+            pytest.param("postgres", *values, marks=[pytest.mark.nightly] if number or not server else []),
             pytest.param("sqlite", *values),
         ]
-    found += [pytest.param(on, *values, marks=pytest.mark.full) for values in more for on in sorted(SIMULATED)]
+    found += [pytest.param(on, *values, marks=pytest.mark.nightly) for values in more for on in sorted(SIMULATED)]
     return found
 
 

@@ -25,6 +25,8 @@ from ramet.pipelines.shared.web.client import (
 )
 from tests.pipelines.shared.hostile import Hostile, answers, bomb, head, in_turn, sends_to, streams
 
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
 pytest.importorskip("httpcore2", reason="the extra [wiki] is not installed")
 
 MAX = 1_000_000

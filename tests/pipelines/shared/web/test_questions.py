@@ -19,6 +19,8 @@ from ramet.pipelines.shared.web.client import (
 from ramet.pipelines.shared.web.mapping import Mapped
 from tests.pipelines.shared.hostile import Hostile, answers, bomb, head, sends_to, streams
 
+pytestmark = pytest.mark.network
+
 pytest.importorskip("httpcore2", reason="the extra [wiki] or [jobs] is not installed")
 
 

@@ -58,6 +58,7 @@ def test_a_section_is_embedded_with_its_place() -> None:
     assert texts == ["Tarn\n" * 3 + "lead", "Tarn: Harbour\n" * 3 + "A pier."]
 
 
+@pytest.mark.process
 def test_the_model_makes_unit_vectors_of_each_text_alone(minilm: MiniLmEmbedder) -> None:
     embedder: Embedder = minilm
     vectors = embedder.embed(TEXTS)

@@ -29,6 +29,8 @@ from tests.pipelines.wiki.embedding.endpoints import (
     vectors_of,
 )
 
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
 KEY = "sk-test-4f1"
 
 

@@ -14,6 +14,8 @@ from ramet.pipelines.wiki.graphs.opening import graph_info
 from tests.pipelines.wiki.embedding.endpoints import Answer, Call, Scripted, fault, scripted, usual
 from tests.pipelines.wiki.worlds import SEEDS, write_world
 
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
 KEY = "sk-test-4f1"
 ARTICLES = 20
 

@@ -16,6 +16,8 @@ from ramet.pipelines.wiki.graphs.base import NO_MODEL
 from ramet.pipelines.wiki.graphs.opening import graph_info, open_graph_writer
 from tests.pipelines.wiki.embedding.endpoints import scripted, usual
 
+pytestmark = pytest.mark.network
+
 
 def encode(texts: list[str], **options: object) -> Any:
     import numpy

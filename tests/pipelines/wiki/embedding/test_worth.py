@@ -86,7 +86,11 @@ def rank_of(place: Place, hits: Iterable[SearchHit]) -> int:
 
 @pytest.mark.parametrize(
     ("seed", "suffix"),
-    [(1, "lbug"), pytest.param(2, "sqlite", marks=pytest.mark.full), pytest.param(3, "sqlite", marks=pytest.mark.full)],
+    [
+        (1, "lbug"),
+        pytest.param(2, "sqlite", marks=pytest.mark.nightly),
+        pytest.param(3, "sqlite", marks=pytest.mark.nightly),
+    ],
 )
 def test_a_section_is_found_by_its_title_and_heading(
     seed: int, suffix: str, places: list[Place], minilm: MiniLmEmbedder, tmp_path: Path
@@ -96,7 +100,7 @@ def test_a_section_is_found_by_its_title_and_heading(
     assert mean_reciprocal_rank(tmp_path / f"graph.{suffix}", minilm, sample, queries) >= RANK_WANTED
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_section_is_found_by_what_it_says(places: list[Place], minilm: MiniLmEmbedder, tmp_path: Path) -> None:
     """Saying a section's place several times over must not drown its text."""
     chance = random.Random(1)

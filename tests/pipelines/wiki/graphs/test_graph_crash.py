@@ -13,6 +13,8 @@ import pytest
 from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
 from ramet.pipelines.wiki.graphs.opening import open_graph_reader, open_graph_writer
 
+pytestmark = pytest.mark.process
+
 ARTICLES = 60
 MODEL = HashingEmbedder(16)
 
@@ -74,7 +76,7 @@ def check_whole(path: Path, acknowledged: set[int]) -> None:
 
 @pytest.mark.parametrize(
     ("suffix", "log_bytes_max"),
-    [("lbug", 1 << 24), pytest.param("lbug", 0, marks=pytest.mark.full), ("sqlite", 1 << 24)],
+    [("lbug", 1 << 24), pytest.param("lbug", 0, marks=pytest.mark.nightly), ("sqlite", 1 << 24)],
     ids=["ladybug-log", "ladybug-checkpoint-each-time", "sqlite"],
 )
 def test_a_graph_survives_kill_nine_and_ends_as_if_undisturbed(tmp_path: Path, suffix: str, log_bytes_max: int) -> None:

@@ -16,6 +16,7 @@ from ramet.pipelines.wiki.graphs.ladybug import LadybugGraph
 PROJECT = Path(__file__).parents[4]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "scenario", ["ranked_exactly", "kept_up", "not_written_without_the_extension", "left_out_where_small"]
 )

@@ -17,6 +17,7 @@ from ramet.pipelines.wiki.pipeline import TARGET
 from ramet.pipelines.wiki.runs import EMBEDDING, FETCHING, LOADING, PARSING
 from ramet.store.server_databases import connect
 from ramet.store.server_programs import until
+from tests.gate.patience import HANG_SECONDS
 from tests.pipelines.wiki.mediawiki import MediaWiki
 from tests.pipelines.wiki.mediawiki_pages import ATLAS
 from tests.pipelines.wiki.running.real_runs import ARTICLES_MAX, CONTACT, DEPTH_MAX, GRAPH
@@ -24,7 +25,6 @@ from tests.pipelines.wiki.running.real_runs import ARTICLES_MAX, CONTACT, DEPTH_
 LEASE_SECONDS = 3
 """So soon after its worker was killed a claim comes back."""
 SWEEP_SECONDS = 0.5
-PATIENCE_SECONDS = 240.0
 PROGRESS = """
     SELECT COUNT(*) + COUNT(loaded_at) + COUNT(processed_at) + (SELECT COUNT(*) FROM wiki_links) FROM wiki_articles"""
 ENDED = "SELECT COUNT(*) FROM ramet_lineages WHERE live = 0"
@@ -43,7 +43,7 @@ def ask(database: str, sql: str) -> list[tuple[Any, ...]]:
         with connect(database) as connection:
             found = connection.execute(sql.encode()).fetchall()
     else:
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=60)) as file:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=HANG_SECONDS)) as file:
             found = file.execute(sql).fetchall()
     return sorted((tuple(row) for row in found), key=repr)
 
@@ -121,7 +121,7 @@ class Crew:
             self.check()
             return bool(condition())
 
-        until(looked, what, seconds=PATIENCE_SECONDS)
+        until(looked, what, seconds=HANG_SECONDS)
 
     def check(self) -> None:
         """Nobody has ended by themselves, but who had nothing left to do."""

@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.gate.patience import HANG_SECONDS
 from tests.hostile.pages import fresh_word
 from tests.pipelines.shared.hostile import Hostile, Play, answers, bomb, sends_to
 from tests.pipelines.wiki.fake_wiki import FakeWiki
 from tests.pipelines.wiki.sources.exports import TAIL, export, page
 
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
 for module in ("httpcore2", "ladybug"):
     pytest.importorskip(module, reason="the extra [wiki] is not installed")
 
-SECONDS = 150
 VAST = "x" * 50_000_000
 NESTED = "{{" * 20_000 + "[[" * 20_000 + " words " + "{|\n" * 5_000
 SEED = "Begin with [[Vast]], [[Bomb]], [[Nested]], [[Nobody]] and [[End]]."
@@ -46,7 +48,7 @@ async def expand(folder: Path, source: str, seed: str, *options: str) -> Ended:
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(HANG_SECONDS):
             _, said = await process.communicate()
     finally:
         if process.returncode is None:
@@ -116,7 +118,7 @@ class EndlessWiki(FakeWiki):
     ("options", "reason"),
     [
         (("--max-articles", "15"), "budget"),
-        pytest.param(("--max-depth", "2"), "depth", marks=pytest.mark.full),
+        pytest.param(("--max-depth", "2"), "depth", marks=pytest.mark.nightly),
     ],
 )
 async def test_a_wiki_that_has_every_article_is_expanded_to_its_bound(

@@ -34,7 +34,7 @@ from tests.pipelines.wiki.worlds import graph_of
 for module in ("httpcore2", "ladybug"):
     pytest.importorskip(module, reason="the extra [wiki] is not installed")
 
-pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 KINDS_LIVE = "SELECT DISTINCT kind FROM ramet_live"
 
@@ -74,7 +74,7 @@ def begin(database: str, folder: Path, wiki: MediaWiki) -> None:
     asyncio.run(submitted())
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("kills", [2, 12])
 def test_two_processes_on_a_file_killed_at_random_end_in_the_same_graph(
     calm: Path, troubled: Path, mediawiki: MediaWiki, kills: int
@@ -94,7 +94,7 @@ def test_two_processes_on_a_file_killed_at_random_end_in_the_same_graph(
     check_equal(database, troubled, calm)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("kills", [3, 12])
 def test_three_processes_on_a_server_killed_at_random_end_in_the_same_graph(
     calm: Path, troubled: Path, mediawiki: MediaWiki, postgres_url: str, kills: int
@@ -123,7 +123,7 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_one_that_is_killed_and_a_server_that_restarts_in_the_middle_lose_nothing(
     calm: Path, troubled: Path, mediawiki: MediaWiki, cluster: Cluster
 ) -> None:
@@ -140,7 +140,7 @@ def test_one_that_is_killed_and_a_server_that_restarts_in_the_middle_lose_nothin
     check_equal(database, troubled, calm)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_a_loader_that_is_gone_is_waited_for_while_the_others_work(
     calm: Path, troubled: Path, mediawiki: MediaWiki, postgres_url: str
 ) -> None:

@@ -12,6 +12,8 @@ from tests.pipelines.wiki.mediawiki import MediaWiki
 from tests.pipelines.wiki.mediawiki_truth import Truth
 from tests.pipelines.wiki.running.real_runs import Trouble, check, check_manners, expand, rows
 
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
 for module in ("httpcore2", "ladybug"):
     pytest.importorskip(module, reason="the extra [wiki] is not installed")
 
@@ -20,7 +22,7 @@ ATTEMPTS_LOST = """
 """Tasks that did not end with the first attempt that counted."""
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("disambiguation", ["fail", "links"])
 async def test_every_title_of_a_wiki_ends_with_the_right_reason(
     tmp_path: Path, mediawiki: MediaWiki, disambiguation: Literal["fail", "links"]
@@ -43,7 +45,7 @@ def lags(wiki: MediaWiki) -> None:
         wiki.faults()
 
 
-@pytest.mark.parametrize("trouble", [refuses_and_breaks, pytest.param(lags, marks=pytest.mark.full)])
+@pytest.mark.parametrize("trouble", [refuses_and_breaks, pytest.param(lags, marks=pytest.mark.nightly)])
 async def test_trouble_that_passes_costs_no_article_and_no_attempt(
     tmp_path: Path, mediawiki_to_edit: MediaWiki, trouble: Trouble
 ) -> None:

@@ -63,7 +63,7 @@ def of_another_namespace(titles: set[str]) -> set[str]:
     return {title for title in titles if title.startswith(("Vikipedeja:", "Seviškuo:", "Lītuotuojs:"))}
 
 
-@pytest.mark.parametrize("form", [pytest.param("JSON Lines", marks=pytest.mark.full), "dump"])
+@pytest.mark.parametrize("form", [pytest.param("JSON Lines", marks=pytest.mark.nightly), "dump"])
 async def test_from_the_main_page_everything_is_as_counted(tmp_path: Path, form: str) -> None:
     told = await expanded(tmp_path, form, [MAIN_PAGE])
     counted = reached([MAIN_PAGE])
@@ -73,7 +73,7 @@ async def test_from_the_main_page_everything_is_as_counted(tmp_path: Path, form:
     assert len(counted.links) > 1_000
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 async def test_from_all_articles_at_once_the_whole_wikipedia_is_as_counted(tmp_path: Path) -> None:
     seeds = sorted(reached(texts()).articles)
     told = await expanded(tmp_path, "dump", seeds)

@@ -19,6 +19,8 @@ from ramet.pipelines.wiki.sources.base import TITLES_MAX, ArticleSource
 from ramet.pipelines.wiki.sources.dataset import WheelMember
 from ramet.pipelines.wiki.sources.opening import open_bundled
 
+pytestmark = pytest.mark.process
+
 CONTENT = b'{"a": 1}'
 PIN = WheelMember("ramet-test-data", "1.0", "ramet_test_data/set.json", hashlib.sha256(CONTENT).hexdigest())
 WHEEL = "ramet_test_data-1.0-py3-none-any.whl"

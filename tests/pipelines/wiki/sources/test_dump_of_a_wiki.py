@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ramet.pipelines.wiki.articles import Article
 from ramet.pipelines.wiki.pages import Page, Refusal
 from ramet.pipelines.wiki.sources.base import TITLES_MAX, ArticleSource, SourceOptions
@@ -11,6 +13,8 @@ from ramet.pipelines.wiki.sources.opening import open_source
 from ramet.pipelines.wiki.wikitext.parsing import ParseOptions, parse_page
 from tests.pipelines.wiki.mediawiki import MediaWiki
 from tests.pipelines.wiki.mediawiki_pages import texts
+
+pytestmark = [pytest.mark.network, pytest.mark.process]
 
 ODD = [
     "round_A",

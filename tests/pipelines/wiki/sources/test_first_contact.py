@@ -62,6 +62,7 @@ def refused(folder: Path, source: str) -> str:
     return line
 
 
+@pytest.mark.network
 @pytest.mark.parametrize(
     ("status", "body", "headers", "told"),
     [
@@ -83,6 +84,7 @@ def test_a_wiki_that_gives_no_answer_is_told_in_a_line(
     assert re.search(told, line), line
 
 
+@pytest.mark.network
 def test_a_wiki_that_nobody_reaches_is_told_in_a_line(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

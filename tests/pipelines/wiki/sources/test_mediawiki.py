@@ -185,6 +185,8 @@ async def test_revisions_are_told_without_texts_and_a_redirect_has_none(source: 
     }
 
 
+@pytest.mark.network
+@pytest.mark.process
 async def test_an_edited_page_has_another_revision(mediawiki_to_edit: MediaWiki) -> None:
     source = MediaWikiSource(mediawiki_to_edit.api, HERE)
     before = (await source.revisions(["Village 001"]))["Village 001"]

@@ -19,6 +19,8 @@ from ramet.pipelines.wiki.sources.mediawiki_calls import retry_after_seconds
 from tests.pipelines.shared.hostile import Hostile, Play, answers
 from tests.pipelines.wiki.fake_wiki import FakeWiki
 
+pytestmark = pytest.mark.network
+
 pytest.importorskip("httpcore2", reason="the extra [wiki] is not installed")
 
 TEXTS = {"One": "first", "Two": "second", "Three": "third", "Four": "fourth"}

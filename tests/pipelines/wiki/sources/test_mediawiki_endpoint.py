@@ -16,6 +16,8 @@ from tests.pipelines.shared.hostile import Hostile, Play, Request, answers, send
 from tests.pipelines.wiki.fake_wiki import FakeWiki
 from tests.pipelines.wiki.mediawiki import MediaWiki
 
+pytestmark = pytest.mark.network
+
 pytest.importorskip("httpcore2", reason="the extra [wiki] is not installed")
 
 HERE = SourceOptions(private=True)

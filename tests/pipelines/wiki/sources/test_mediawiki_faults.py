@@ -57,6 +57,8 @@ async def test_a_server_that_names_a_time_is_left_alone_for_so_long(
     assert all(isinstance(found, Page) for found in (await source.pages(FIFTY)).values())
 
 
+@pytest.mark.network
+@pytest.mark.process
 async def test_a_server_that_lags_names_the_time_itself(
     mediawiki_to_edit: MediaWiki,
 ) -> None:

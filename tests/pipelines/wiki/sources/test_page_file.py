@@ -17,6 +17,7 @@ from ramet.pipelines.wiki.sources import page_file, page_source
 from ramet.pipelines.wiki.sources.dump import open_dump
 from ramet.pipelines.wiki.sources.page_file import Origin, PageRecord, PageWriter, open_page_file
 from ramet.pipelines.wiki.wikitext.site import Site
+from tests.gate.patience import HANG_SECONDS
 from tests.pipelines.wiki.sources.exports import export, page
 
 ORIGIN = Origin("isles of ..Ö/.xml", "/somewhere", "1")
@@ -118,7 +119,7 @@ def test_of_several_that_open_a_source_one_reads_and_the_others_wait(tmp_path: P
     def slowly(writer: PageWriter) -> Site:
         filled.append(writer)
         begun.set()
-        assert waiting.wait(60)
+        assert waiting.wait(HANG_SECONDS)
         return fill(writer)
 
     def told_of_waiting(line: str) -> None:
@@ -126,7 +127,7 @@ def test_of_several_that_open_a_source_one_reads_and_the_others_wait(tmp_path: P
         waiting.set()
 
     def second() -> None:
-        assert begun.wait(60)
+        assert begun.wait(HANG_SECONDS)
         open_page_file(ORIGIN, tmp_path, slowly, told_of_waiting)
 
     threads = [
@@ -155,7 +156,7 @@ open_dump(Path(sys.argv[1]), Path(sys.argv[2]))
 """
 
 
-@pytest.mark.crash
+@pytest.mark.process
 @pytest.mark.parametrize("moment", ["_site_to_json", "_force_to_disk"])
 def test_a_process_that_is_killed_while_it_reads_leaves_nothing_that_counts(tmp_path: Path, moment: str) -> None:
     path = export(tmp_path / "isles.xml", [page(f"Isle {number}", "text " * 50) for number in range(500)])

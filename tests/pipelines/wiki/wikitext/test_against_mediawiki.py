@@ -18,6 +18,7 @@ from ramet.pipelines.wiki.sources.mediawiki_site import SITE_PARAMETERS, site_of
 from ramet.pipelines.wiki.wikitext.parsing import ParseOptions
 from ramet.pipelines.wiki.wikitext.site import Site
 from ramet.pipelines.wiki.wikitext.titles import read_title
+from tests.gate.patience import HANG_SECONDS
 from tests.pipelines.wiki.mediawiki import MediaWiki
 from tests.pipelines.wiki.wikitext.pages import article, wikitext
 
@@ -123,7 +124,7 @@ class Reader:
 
     def _post(self, **parameters: str) -> Any:
         data = urlencode({"format": "json", "formatversion": "2", **parameters}).encode()
-        with urlopen(Request(self._api, data), timeout=60) as answer:
+        with urlopen(Request(self._api, data), timeout=HANG_SECONDS) as answer:
             return json.load(answer)
 
 
@@ -152,6 +153,8 @@ def read(raws: Iterable[str], site: Site, namespaces: dict[int, str]) -> tuple[s
     return here, elsewhere
 
 
+@pytest.mark.network
+@pytest.mark.process
 def test_any_title_is_read_as_mediawiki_reads_it(reader: Reader) -> None:
     raws = [f":{raw}" for raw in joined(TITLE_PIECES, TITLES, 6, seed=1)]
     found = 0
