@@ -35,6 +35,12 @@ class NoJitter(random.Random):
         return 0.0
 
 
+@pytest.fixture
+def all_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The doctor notes no extra that is not installed here."""
+    monkeypatch.setattr("ramet.cli.doctor.extras", list)
+
+
 class Cli:
     """The command line on one database."""
 

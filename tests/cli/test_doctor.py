@@ -181,6 +181,7 @@ def test_what_is_no_database_of_ours_is_refused(path: Path, spoil: Callable[[Pat
         doctor(path)
 
 
+@pytest.mark.usefixtures("all_extras")
 def test_the_command_says_what_to_do_and_ends_with_1(path: Path, cli: Cli) -> None:
     assert path == cli.database
     assert cli.good("doctor") == "all is in order\n"

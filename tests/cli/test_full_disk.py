@@ -74,6 +74,7 @@ def test_every_command_ends_with_its_answer_or_with_one_line(disk: Disk, cli: Cl
     assert integrity(cli.database) == "ok"
 
 
+@pytest.mark.usefixtures("all_extras")
 def test_a_worker_whose_disk_fills_up_says_so_waits_and_goes_on_when_there_is_room(
     disk: Disk, cli: Cli, start: Callable[..., Process], tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_an_age_that_cannot_be_read_is_one_line(cli: Cli, age: str) -> None:
     assert "give a number and s, m, h, d or w" in cli.bad("prune", f"--older-than={age}")
 
 
+@pytest.mark.usefixtures("all_extras")
 def test_a_packages_settings_follow_the_engines_in_the_list(cli: Cli, tmp_path: Path) -> None:
     cli.submit("node", {"name": "a"})
     cli.work()
@@ -101,6 +102,7 @@ def test_a_long_value_does_not_fill_the_list(cli: Cli, tmp_path: Path) -> None:
         assert len(cli.good("settings", "get", "shop.names")) > 900
 
 
+@pytest.mark.usefixtures("all_extras")
 def test_the_settings_of_an_app_are_known_where_it_is_named(cli: Cli) -> None:
     cli.submit("node", {"name": "a"})
     cli.work()

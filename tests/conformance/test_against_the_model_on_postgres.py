@@ -9,6 +9,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.conformance.test_against_the_model import SOME, StoreAndModel
 from tests.simulation.database import ServerStore
 
+pytestmark = pytest.mark.server
+
 
 class ServerAndModel(StoreAndModel):
     """Every rule does one thing to both and compares the answers."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import multiprocessing
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -58,24 +56,6 @@ def test_the_two_have_the_same_methods_with_the_same_parameters(asynchronous: ty
     for name, member in theirs.items():
         assert parameters(ours[name]) == parameters(member), name
         assert not inspect.iscoroutinefunction(inspect.unwrap(ours[name], stop=lambda f: True)), name
-
-
-def test_type_checkers_see_the_signatures(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from ramet import App\n"
-        "client = App().sync_client('x.db')\n"
-        "reveal_type(client.submit('kind', 1, key='a').id)\n"
-        "client.submit('kind', keys='a')\n"
-        "reveal_type(client.claim('kind')[0].complete())\n",
-        encoding="utf-8",
-    )
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    told = [line.partition("script.py:")[2] for line in done.stdout.splitlines()]
-    assert 'Revealed type is "str"' in told[0].replace("builtins.", "")
-    assert told[1].startswith('4: error: Unexpected keyword argument "keys"')
-    assert "ramet.engine.claim.Ended" in told[2]
 
 
 def test_submit_ask_and_wait_while_a_worker_runs(app: App, client: SyncClient) -> None:

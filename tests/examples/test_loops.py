@@ -11,6 +11,8 @@ import pytest
 from ramet import App, Client
 from tests.gate.patience import HANG_SECONDS
 
+pytestmark = pytest.mark.process
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 Tasks = dict[tuple[str, str], int]

@@ -23,6 +23,9 @@ MARKS = {
     NETWORK: "listens on a network address",
 }
 STARTS = {"os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen"}
+FAMILIES = {socket.AF_INET, socket.AF_INET6}
+PROBE = ("::1", 0)
+"""What urllib3 binds when it is imported, to know whether there is IPv6."""
 SERVER_PROGRAMS = {"initdb", "pg_basebackup", "pg_ctl", "postgres"}
 
 _used: dict[str, str] = {}
@@ -39,7 +42,7 @@ def _heard(event: str, arguments: tuple[Any, ...]) -> None:
         words = arguments[1] if event == "subprocess.Popen" else ()
         program = PurePath(os.fsdecode(words[0])).name if isinstance(words, list | tuple) and words else ""
         uses(SERVER if program in SERVER_PROGRAMS else PROCESS, f"{event} {program}".rstrip())
-    elif event == "socket.bind" and arguments[0].family in (socket.AF_INET, socket.AF_INET6):
+    elif event == "socket.bind" and arguments[0].family in FAMILIES and arguments[1] != PROBE:
         uses(NETWORK, f"socket.bind {arguments[1]}")
 
 

@@ -53,6 +53,7 @@ def test_the_marks_are_those_that_pytest_knows() -> None:
         ("tests/pipelines/wiki/test_levels.py", (), "test"),
         ("tests/pipelines/wiki/test_killed.py", ("process",), "wiki"),
         ("tests/web/test_guard.py", (), "web"),
+        ("tests/packaging/test_release.py", ("process",), "proofs"),
     ],
 )
 def test_folder_and_marks_give_the_target(file: str, marks: tuple[str, ...], target: str) -> None:

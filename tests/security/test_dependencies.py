@@ -72,7 +72,7 @@ def test_nothing_is_required_from_an_address() -> None:
 
 def closure() -> set[str]:
     """All that a user may get: what is required, and what that requires, as far as it is installed here."""
-    left = [one for extra, ones in declared().items() if extra not in ("dev", "docs") for one in ones]
+    left = [one for extra, ones in declared().items() if extra not in ("dev", "docs", "test") for one in ones]
     seen: set[tuple[str, str]] = set()
     while left:
         one = left.pop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -55,6 +56,31 @@ def app() -> App:
 
 
 # --- drain ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_slow_handler_lets_no_time_pass_and_one_that_waits_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ramet.testing.draining.LOOK_SECONDS", 1e-9)  # Every turn of the loop is a busy machine's.
+    app, passed = App(), []
+
+    @app.task("slow")
+    async def slow(ctx: Context) -> None:
+        began_at = ctx.client.clock.now()
+        for _ in range(100):
+            await asyncio.sleep(0)
+        passed.append(ctx.client.clock.now() - began_at)
+
+    @app.task("waiting")
+    async def waiting(ctx: Context) -> None:
+        began_at = ctx.client.clock.now()
+        await asyncio.to_thread(threading.Event().wait, 0.05)
+        passed.append(ctx.client.clock.now() - began_at)
+
+    async with fresh_client(app, clock=FakeClock(0.0)) as client:
+        for kind in ("slow", "waiting"):
+            await client.submit(kind)
+            await drain(app, client)
+    assert passed[0] == 0.0
+    assert passed[1] > 0.0
 
 
 async def test_a_test_may_run_on_a_server(app: App, postgres_url: str) -> None:

@@ -28,6 +28,8 @@ from tests.pipelines.jobs.scenarios.circle import OPENINGS, site_of
 from tests.pipelines.jobs.scenarios.stories import STORIES, Story
 from tests.pipelines.jobs.world.process import world_process
 
+pytestmark = pytest.mark.process
+
 WORKERS = 2
 LOOK_SECONDS = 0.1
 EAGER = {"jobs.match.min_score": 0, "jobs.match.preferred_office_min_score": 0}

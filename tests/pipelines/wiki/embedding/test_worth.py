@@ -26,7 +26,10 @@ SECTIONS = 80
 RANK_WANTED = 0.88
 """Mean reciprocal rank: 1 if every section is found first, 0.5 if every section is found second."""
 
-pytestmark = pytest.mark.skipif(not CORPUS.is_file(), reason="the shared wiki corpus is not beside this repository")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(not CORPUS.is_file(), reason="the shared wiki corpus is not beside this repository"),
+]
 
 Place = tuple[Article, Section]
 

@@ -58,6 +58,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
         open_source(str(tmp_path), tmp_path)
 
 
+@pytest.mark.process
 async def test_the_bundled_set_is_read_once_and_attributed(tmp_path: Path) -> None:
     pytest.importorskip("ahocorasick", reason="the extra [wiki] is not installed")
     try:
