@@ -67,7 +67,7 @@ test-wiki: .venv/.stamp-all ## servers and processes of the wiki pipeline; some 
 test-llm: .venv/.stamp-all .venv/node/.stamp ## servers and processes of the llm pipeline
 	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target llm
 
-test-jobs: .venv/.stamp-all ## servers and processes of the jobs pipeline
+test-jobs: .venv/.stamp-all .venv/node/.stamp ## servers and processes of the jobs pipeline
 	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target jobs
 
 test-proofs: .venv/.stamp-all ## crashes, faults, simulation, models, upgrades, documented commands; chaos; some mutants

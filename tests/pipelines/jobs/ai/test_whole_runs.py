@@ -19,6 +19,8 @@ from tests.pipelines.jobs.running.conftest import EAGER, Desk, desk
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.llm.providers.servers import AiMock, LlMock, without_aimock, without_llmock
 
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
 __all__ = ["desk"]
 
 SITE = "https://acme.example/"
@@ -132,8 +134,6 @@ async def test_a_model_that_says_nonsense_leaves_the_run_as_it_is_without_one(pa
     assert await spent(paid, task) <= MAX_COST
 
 
-@pytest.mark.network
-@pytest.mark.process
 @pytest.mark.skipif(bool(without_llmock()), reason=without_llmock() or "")
 @pytest.mark.parametrize("status", [500, 401, 400])
 async def test_a_model_that_fails_leaves_the_run_as_it_is_without_one(paid: Desk, tmp_path: Path, status: int) -> None:
@@ -149,8 +149,6 @@ async def test_a_model_that_fails_leaves_the_run_as_it_is_without_one(paid: Desk
     assert note.isprintable()
 
 
-@pytest.mark.network
-@pytest.mark.process
 @pytest.mark.skipif(bool(without_llmock()), reason=without_llmock() or "")
 async def test_a_model_that_fills_every_schema_in_changes_words_and_few_points(paid: Desk, tmp_path: Path) -> None:
     with LlMock(tmp_path) as server:
@@ -178,7 +176,6 @@ async def test_a_ceiling_is_kept_and_what_it_leaves_open_is_done_by_rules(
         await by_rules_alone(paid)
 
 
-@pytest.mark.network
 async def test_a_server_that_nobody_runs_costs_no_listing(paid: Desk) -> None:
     await paid.set(model__retries=0)
     task, made = await look(paid, "http://127.0.0.1:9/v1")

@@ -10,6 +10,8 @@ import pytest
 from tests.gate.patience import HANG_SECONDS
 from tests.pipelines.llm.providers.servers import AiMock, LlMock, Server
 
+pytestmark = pytest.mark.process
+
 BACKGROUND = {"model": "gpt-5.2", "input": "hello", "background": True, "store": True}
 
 
