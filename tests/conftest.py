@@ -131,17 +131,19 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the target's cases; without a target and without ``-m``, all but the nightly ones."""
     target = config.getoption("--target")
-    if target is None:
+    if target is None and config.getoption("-m"):
         return
     chosen: list[pytest.Item] = []
     others: list[pytest.Item] = []
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
-        mine = targets.target_of(item.path.relative_to(PROJECT).as_posix(), marks) == target
-        (chosen if mine else others).append(item)
+        found = targets.target_of(item.path.relative_to(PROJECT).as_posix(), marks)
+        (chosen if found == target or (target is None and found != targets.NIGHTLY) else others).append(item)
     config.hook.pytest_deselected(items=others)
-    longest_first(chosen, recorded().get(target, {}))
+    if target is not None:
+        longest_first(chosen, recorded().get(target, {}))
     items[:] = chosen
 
 

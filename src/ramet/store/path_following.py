@@ -223,8 +223,8 @@ def _end_away(session: Session, ended: Sequence[Line], failed: frozenset[int]) -
                 [
                     Wave(line.behind, SKIP, line.stood, until, line.slot, line.node, line.seq)
                     for (until,) in session.rows(
-                        "SELECT MAX(until_ticket) FROM ramet_path_waves WHERE seq = ? AND what IN ('away', 'back') "
-                        "HAVING MAX(until_ticket) IS NOT NULL",
+                        "SELECT until FROM (SELECT MAX(until_ticket) AS until FROM ramet_path_waves "
+                        "WHERE seq = ? AND what IN ('away', 'back')) AS w WHERE until IS NOT NULL",
                         (line.behind,),
                     )
                 ],
