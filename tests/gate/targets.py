@@ -63,7 +63,8 @@ AREAS = {
 
 def area_of(path: str) -> Area:
     """The area of a file or folder, named from the project's folder."""
-    return next(AREAS[name] for name in map(str, (PurePath(path), *PurePath(path).parents)) if name in AREAS)
+    names = map(str, (PurePath(path), *PurePath(path).parents))
+    return next((AREAS[name] for name in names if name in AREAS), AREAS["tests"])
 
 
 def target_of(path: str, marks: Collection[str]) -> str:
