@@ -1,7 +1,7 @@
 """What must be true of every database of ramet at rest, checked from its rows alone (promises I1 to I8).
 
 The checker knows nothing of how the rows came about. Two things are not stored, so the caller names them: kinds that
-declare ``cycle_on="kind+key"``, and lineages whose limits were lowered under what existed already.
+are about a place (``cycle_on="key"``), and lineages whose limits were lowered under what existed already.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ OUTCOMES = {"success", "filtered", "skipped", "error", "snooze", "continue", "lo
 class Rows:
     """Everything in the database, by what it belongs to."""
 
-    def __init__(self, lowered: Collection[str], loose_kinds: Collection[str]) -> None:
+    def __init__(self, lowered: Collection[str], place_kinds: Collection[str]) -> None:
         self.lowered = lowered
-        self.loose_kinds = loose_kinds
+        self.place_kinds = place_kinds
         self.lineages: dict[str, Lineage] = {}
         self.tasks: dict[int, TaskRow] = {}
         self.live: dict[int, Standing] = {}
@@ -119,13 +119,13 @@ class Rows:
 
 
 async def violations(
-    store: Store, *, lowered: Collection[str] = (), loose_kinds: Collection[str] = (), clock_set_back: bool = False
+    store: Store, *, lowered: Collection[str] = (), place_kinds: Collection[str] = (), clock_set_back: bool = False
 ) -> list[str]:
     """One line for everything that is wrong; empty for a sound database.
 
     With ``clock_set_back`` the order of attempts in time proves nothing and is not looked at.
     """
-    return await in_snapshot(store, partial(_look, rows=Rows(lowered, loose_kinds), clock_set_back=clock_set_back))
+    return await in_snapshot(store, partial(_look, rows=Rows(lowered, place_kinds), clock_set_back=clock_set_back))
 
 
 async def _look(store: Store, rows: Rows, clock_set_back: bool) -> list[str]:
@@ -238,12 +238,12 @@ def tree_is_sound(rows: Rows) -> Iterator[str]:
 
 
 def no_cycle(rows: Rows) -> Iterator[str]:
-    """I3: no ancestor with this key, whatever its kind; for loose kinds no ancestor of the same kind."""
+    """I3: no ancestor of this kind and key; for kinds that are about a place none with this key, whatever its kind."""
     by_id = {task.id: task for task in rows.tasks.values()}
     for task in rows.tasks.values():
         for ancestor in (by_id[name] for name in task.chain if name in by_id):
-            loose = task.kind in rows.loose_kinds or not rows.deeper(task)
-            if ancestor.key == task.key and (ancestor.kind == task.kind or not loose):
+            any_kind = task.kind in rows.place_kinds and rows.deeper(task)
+            if ancestor.key == task.key and (ancestor.kind == task.kind or any_kind):
                 yield f"task {task.id} works on {task.key!r} as its ancestor {ancestor.id} does"
 
 

@@ -40,12 +40,14 @@ def test_status_counts_kinds_and_states(grown: tuple[Cli, str, str]) -> None:
     assert "13/1k" in said
 
 
-def test_what_the_guard_refused_is_told_with_the_status_of_a_lineage(grown: tuple[Cli, str, str]) -> None:
+def test_what_the_guard_refused_is_told_with_the_status_of_a_lineage_and_of_all(grown: tuple[Cli, str, str]) -> None:
     cli, _, lineage = grown
     assert cli.documents("status", lineage)[0]["refused"] == {"cycle": 12}
     assert f"refused spawns: cycle 12; which: ramet blocks {lineage}\n" in cli.good("status", lineage)
-    assert cli.documents("status")[0]["refused"] == {}
-    assert "refused spawns" not in cli.good("status")
+    cli.submit("node", {"name": "s", "depth": 1, "width": 1})
+    cli.work()
+    assert cli.documents("status")[0]["refused"] == {"cycle": 13}
+    assert "refused spawns: cycle 13; which: ramet blocks\n" in cli.good("status")
 
 
 def test_the_result_of_a_task_is_told_up_to_a_length(cli: Cli) -> None:

@@ -81,7 +81,7 @@ class StoreAndModel(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             if self.sound:
-                found = now(violations(self.store, loose_kinds={"loose"}, clock_set_back=True))
+                found = now(violations(self.store, place_kinds=Model.places, clock_set_back=True))
                 assert found == [], "\n".join(found)
                 self._everything_ends()
         finally:
@@ -108,7 +108,7 @@ class StoreAndModel(RuleBasedStateMachine):
             NewTask(
                 wish.id, wish.kind, wish.key, "{}", delay_seconds=wish.delay_seconds, priority=wish.priority,
                 max_attempts=model.max_attempts, task_seconds=model.task_seconds,
-                max_chain_depth=model.max_chain_depth, cycle_on="kind+key" if wish.kind == "loose" else "key",
+                max_chain_depth=model.max_chain_depth, cycle_on="key" if wish.kind in Model.places else "kind+key",
             )
             for wish in told
         ]  # fmt: skip

@@ -47,7 +47,7 @@ async def plant(ctx: Context, bed: Bed) -> dict[str, int]:
     return {"width": bed.width}
 
 
-@app.task("leaf", key=key_of)
+@app.task("leaf", key=key_of, cycle_on="key")
 async def leaf(ctx: Context, bed: Bed) -> None:
     leave(ctx, "end")
 

@@ -43,7 +43,8 @@ class Look(NamedTuple):
     waits: Mapping[str, Count] = NOTHING
     """Pending tasks by what they wait for, where ``counts`` does not tell it."""
     refused: Mapping[str, int] = NONE
-    """How often the guard refused a spawn of the lineage, by reason; a full look at one lineage asks."""
+    """How often the guard refused a spawn, by reason: of the lineage, or of all time. A brief look at one lineage does
+    not ask."""
 
     def total(self, *states: TaskState) -> int:
         """Tasks in these states; in all of them when none is named."""
@@ -129,15 +130,16 @@ async def brief_look(client: Client, tracking_id: str | None, limit: int) -> Loo
         _states(total.ended, total.live, present.processing),
         present.waits[CLAIMABLE], present.stale, lineages, more, **around,
         waits={wait: count for wait, count in present.waits.items() if wait != CLAIMABLE},
+        refused=ever.refused(),
     )  # fmt: skip
 
 
 def _rows(tally: Tally) -> Iterator[KindState]:
-    """A kind's tally of all time: what is live, and what ended by state."""
-    depth = sum(at * tasks for at, tasks in enumerate(tally.depths)) / max(1, sum(tally.depths))
+    """A kind's tally of all time: what is live, and what ended by state. How deep those of a state are it does not
+    tell: a tally counts depths where tasks are created."""
     for state, tasks in sorted({**tally.ended, LIVE: tally.live}.items()):
         if tasks:
-            yield KindState(tally.kind, state, None, Count(tasks), depth)
+            yield KindState(tally.kind, state, None, Count(tasks), None)
 
 
 def _states(ended: Mapping[str, int], live: int, processing: int) -> dict[str, int]:
@@ -168,10 +170,11 @@ async def _lineages(client: Client, tracking_id: str | None, limit: int) -> tupl
 
 
 async def _refused(client: Client, tracking_id: str | None) -> Mapping[str, int]:
+    if tracking_id is None:
+        return (await client.tallies(kinds=False)).refused()
     times: Counter[str] = Counter()
-    if tracking_id is not None:
-        for (_, reason), count in (await client.block_totals(tracking_id)).items():
-            times[str(reason)] += count
+    for (_, reason), count in (await client.block_totals(tracking_id)).items():
+        times[str(reason)] += count
     return times
 
 

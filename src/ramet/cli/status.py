@@ -133,9 +133,10 @@ def rendered(look: Look) -> Group:
         parts += [Text(), _lineages(look)]
     if look.more_lineages:
         parts.append(Text("... and more lineages: --limit, or give a tracking id"))
-    if look.refused and look.tracking_id is not None:
+    if look.refused:
         told = ", ".join(f"{plain(reason)} {number(count)}" for reason, count in sorted(look.refused.items()))
-        parts.append(Text(f"refused spawns: {told}; which: ramet blocks {plain(look.tracking_id)}"))
+        which = "" if look.tracking_id is None else f" {plain(look.tracking_id)}"
+        parts.append(Text(f"refused spawns: {told}; which: ramet blocks{which}"))
     if look.tracking_id is not None and look.lineages and look.lineages[0].reason:
         parts.append(Text(f"{look.lineages[0].state}: {plain(look.lineages[0].reason)}"))
     return Group(*parts)
@@ -163,9 +164,8 @@ def _kinds(look: Look) -> Any:
     for item in look.counts:
         known = item.state == TaskState.PENDING and not look.waits
         wait = _what(item.wait) if item.wait else "a worker" if known else ""
-        made.add_row(
-            plain(item.kind), styled_state(item.state), _at_least(item.tasks), f"{item.mean_depth:.1f}", Text(wait)
-        )
+        depth = "" if item.mean_depth is None else f"{item.mean_depth:.1f}"
+        made.add_row(plain(item.kind), styled_state(item.state), _at_least(item.tasks), depth, Text(wait))
     return made
 
 

@@ -77,7 +77,7 @@ class App(FlowApp):
         queue: str = QUEUE,
         priority: int = 0,
         limits: Limits | None = None,
-        cycle_on: str = "key",
+        cycle_on: str | None = None,
         errors: ErrorTable | None = None,
         unique: str = "lineage",
         unique_seconds: float | None = None,
@@ -105,7 +105,9 @@ class App(FlowApp):
             queue: where its tasks wait.
             priority: larger runs sooner.
             limits: instead of the app's.
-            cycle_on: ``key`` refuses a child whose key an ancestor of any kind has; ``kind+key`` only of its own kind.
+            cycle_on: ``kind+key`` refuses a child whose key an ancestor of its own kind has; ``key`` also one whose key
+                an ancestor of any kind has. Left out, it is ``key`` for keys made by :func:`ramet.url_key` or
+                :func:`ramet.title_key`, whose kinds are about a place, and ``kind+key`` for all others.
             errors: exception types that mean transient or permanent to this kind.
             unique: ``lineage`` allows one task of this kind and key in each lineage; ``global`` one over all of them.
             unique_seconds: with ``global``, how long a task that ended well still stands for its key; left out, for

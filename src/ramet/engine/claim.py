@@ -47,6 +47,7 @@ class Spawn(NamedTuple):
     path_scope: str | None = None
     on_dependency_failure: str | None = None
     task_seconds: float | None = None
+    required: bool = False
 
 
 _OPTIONS = Spawn._fields[2:]

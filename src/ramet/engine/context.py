@@ -116,6 +116,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
         delay_seconds: float = 0.0,
         keep_edge: bool = False,
         task_seconds: float | None = None,
+        required: bool = False,
         **path: Unpack[PathArguments],
     ) -> None:
         """Ask for a child task. The guard decides when this task ends or reaches its next checkpoint.
@@ -124,6 +125,9 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
             keep_edge: a spawn that is refused because its task exists already leaves the edge to that task, which
                 ``ramet tree`` and ``ramet explain`` show.
             task_seconds: its own deadline, where it is stricter than its kind's.
+            required: this task's work is not done without the child. A refusal other than ``in_flight`` and ``done``
+                (the child is there already) ends this task with the permanent error ``spawn_refused``, and nothing
+                that was buffered is kept.
             path: where the child stands in line: below this task's own path, beside it, or on it. One that conflicts
                 with this task begins after its end; spawned last, on a prefix of the others' paths, one begins when
                 all of them have ended.
@@ -137,7 +141,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
         target = self._registry.get(kind)
         new = target.new_task(
             payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge,
-            task_seconds=task_seconds, **path,
+            task_seconds=task_seconds, required=required, **path,
         )  # fmt: skip
         self.spawn_next(new)
 

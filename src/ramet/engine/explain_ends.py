@@ -15,6 +15,7 @@ REASONS = frozenset(
     {
         "chain_depth", "no_progress", "permanent_error", "repeated_error", "attempts_exhausted", "task_deadline",
         "lineage_deadline", "poison", "cost", "dependency_failed", "source_disabled", "cancel_tree", "excluded",
+        "spawn_refused",
     }
 )  # fmt: skip
 """First words of the reasons that the engine gives ends; the others open with one of those below."""
@@ -23,8 +24,11 @@ _OPENINGS: Mapping[str, str] = {
     "imported as ": "imported",
 }
 NO_RETRY = frozenset(
-    {"permanent_error", "repeated_error", "attempts_exhausted", "task_deadline", "lineage_deadline", "poison", "cost"}
-)
+    {
+        "permanent_error", "spawn_refused", "repeated_error", "attempts_exhausted", "task_deadline", "lineage_deadline",
+        "poison", "cost",
+    }
+)  # fmt: skip
 """Codes that say why an error, or a lost claim, was the last of its task."""
 
 

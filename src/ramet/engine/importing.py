@@ -220,7 +220,7 @@ class Importer:
             incoming = incoming._replace(max_attempts=new.max_attempts)
         if new.path is not None:
             incoming = incoming._replace(path=list(new.path.elements))
-        return incoming._replace(payload=new.payload, key=new.key), kind.cycle_on == "kind+key"
+        return incoming._replace(payload=new.payload, key=new.key), new.cycle_on == "kind+key"
 
     async def _look_up(self, staging: Staging, store: Store) -> None:
         for ids in list(staging.ids()) + list(staging.missing_parents()):

@@ -19,7 +19,7 @@ from ramet.engine.json_texts import json_text
 from ramet.engine.path_options import PLAIN, PathArguments, PathOptions
 from ramet.engine.settings import LiveSettings
 from ramet.engine.sharing import ALONE, Sharing
-from ramet.model.keys import InvalidKey, json_key, text_key, url_key
+from ramet.model.keys import InvalidKey, PlaceKey, json_key, text_key, title_key, url_key
 from ramet.model.limits import Limits
 from ramet.model.ordering import BY_DUE
 from ramet.model.retry import ERRORS, ErrorTable
@@ -57,7 +57,8 @@ class Kind:
     priority: int
     declared: Limits
     """As code gave them."""
-    cycle_on: str
+    cycle_on: str | None
+    """``key`` or ``kind+key``; None: as the key of each task says (:meth:`cycle_rule`)."""
     errors: ErrorTable = field(default_factory=dict)
     breadth: frozenset[str] = frozenset()
     """Queues of the app in which a smaller depth goes before priority and age."""
@@ -122,6 +123,12 @@ class Kind:
         value = from_json(text)
         return self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
 
+    def cycle_rule(self, key: str) -> str:
+        """Which ancestors a task with this key may not have (promise I3): ``key`` where the key names a place."""
+        if self.cycle_on is not None:
+            return self.cycle_on
+        return "key" if isinstance(key, PlaceKey) or self.key in (url_key, title_key) else "kind+key"
+
     def _url_of(self, typed: Any) -> str | None:
         """What the stop list looks at; None where the payload has no URL that one could visit."""
         given = self.url(typed) if self.url is not None else None
@@ -140,12 +147,14 @@ class Kind:
         delay_seconds: float = 0.0,
         keep_edge: bool = False,
         task_seconds: float | None = None,
+        required: bool = False,
         **path: Unpack[PathArguments],
     ) -> NewTask:
         """A task of this kind, ready to be submitted or spawned.
 
         Args:
             task_seconds: a deadline of this one task, where it is stricter than its kind's.
+            required: of a spawn: refused, it fails the task that asked for it.
 
         Raises:
             pydantic.ValidationError: the payload does not fit the handler's type.
@@ -160,7 +169,7 @@ class Kind:
         return NewTask(
             new_id(),
             self.name,
-            key,
+            str(key),
             text,
             queue,
             self.priority if priority is None else priority,
@@ -168,7 +177,7 @@ class Kind:
             limits.max_attempts,
             _stricter(limits.task_seconds, task_seconds),
             limits.max_chain_depth,
-            self.cycle_on,
+            self.cycle_rule(key),
             on_end=int(self.on_end is not None),
             breadth=BY_DUE if self.how.pulled else int(queue in self.breadth),
             resource=self.sharing.resource_of(self.name, typed),
@@ -177,6 +186,7 @@ class Kind:
             url=self._url_of(typed),
             keep_edge=int(keep_edge),
             path=self.paths.rule(typed, **path) if path or self.paths.path is not None else None,
+            required=int(required),
         )
 
 
@@ -213,7 +223,7 @@ class Registry:
         queue: str,
         priority: int,
         limits: Limits | None,
-        cycle_on: str,
+        cycle_on: str | None,
         errors: ErrorTable | None,
         unique: str = "lineage",
         unique_seconds: float | None = None,
@@ -231,8 +241,8 @@ class Registry:
         if name in self._kinds:
             raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
         self._check_staged(name)
-        if cycle_on not in ("key", "kind+key"):
-            raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key' or 'kind+key'")
+        if cycle_on not in (None, "key", "kind+key"):
+            raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key', 'kind+key' or nothing")
         kind = Kind(
             name,
             handler,
@@ -316,7 +326,7 @@ class Registry:
         """
         if isinstance(kind, str) and kind not in self._kinds:
             return Kind(
-                check_name("the kind", kind), None, None, False, None, QUEUE, 0, self._limits, "key",
+                check_name("the kind", kind), None, None, False, None, QUEUE, 0, self._limits, None,
                 breadth=self._breadth, live=self.live,
             )  # fmt: skip
         return self.get(kind)

@@ -88,6 +88,8 @@ class Error:
     """Id of the task whose final failure had this fingerprint, where DESIGN §6 says that it counts."""
     not_before_at: float | None = None
     """Set when the lineage's retries of this minute are used up."""
+    reason: str | None = None
+    """Of a permanent one: the reason that its task ends with, where more is known than its class."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,7 @@ def _cycle(facts: Facts) -> Blocked | None:
     for holder in facts.holders:
         if holder.id != facts.parent_id and holder.id not in facts.ancestry_chain:
             continue
-        loose = facts.cycle_on != "key" or not facts.places
+        loose = facts.cycle_on != "key" or not facts.places  # Only its own kind closes a cycle.
         if not loose or holder.kind == facts.kind or (facts.places and _of_base(holder, facts.base)):
             return Blocked(
                 BlockReason.CYCLE,

@@ -17,6 +17,7 @@ __all__ = [
     "KEY_LENGTH_MAX",
     "KEY_VERSION",
     "InvalidKey",
+    "PlaceKey",
     "bounded_key",
     "json_key",
     "text_key",
@@ -46,6 +47,16 @@ class InvalidKey(ValueError):
     """Raised by submits, spawns and the key functions: it cannot be a key. The message says what to do."""
 
 
+class PlaceKey(str):
+    """A key that names a place: a URL or the title of a page. Made by :func:`url_key` and :func:`title_key`.
+
+    Text in every other respect. A task whose kind makes such a key is refused below any ancestor of the same key,
+    whatever the ancestor's kind (promise I3, DESIGN §1). Text that is derived from one is plain text again.
+    """
+
+    __slots__ = ()
+
+
 def bounded_key(key: str) -> str:
     """Return `key`, or where it is longer than KEY_LENGTH_MAX its head and `~sha256:` with 64 hex digits.
 
@@ -63,7 +74,7 @@ def bounded_key(key: str) -> str:
     return f"{key[:_HEAD_LENGTH]}{_DIGEST_MARK}{digest}"
 
 
-def url_key(url: str, *, keep: Collection[str] = (), drop_www: bool = False) -> str:
+def url_key(url: str, *, keep: Collection[str] = (), drop_www: bool = False) -> PlaceKey:
     """Return the key of an http or https URL; `ramet.model.urls.canonical_url` lists the rules.
 
     `keep` names tracking, session or path parameters, in any case, that tell this kind's pages apart.
@@ -74,14 +85,14 @@ def url_key(url: str, *, keep: Collection[str] = (), drop_www: bool = False) -> 
     """
     # The shortened form may end within an escape or a parameter name, so it cannot pass the rules again.
     if len(url) == KEY_LENGTH_MAX and _BOUNDED_URL.fullmatch(url):
-        return url
+        return PlaceKey(url)
     try:
-        return bounded_key(canonical_url(url, keep=keep, drop_www=drop_www))
+        return PlaceKey(bounded_key(canonical_url(url, keep=keep, drop_www=drop_www)))
     except InvalidUrl as error:
         raise InvalidKey(str(error)) from None
 
 
-def title_key(title: str) -> str:
+def title_key(title: str) -> PlaceKey:
     """Return the key of a page title on a wiki: NFC, one space for underscores and whitespace, trimmed.
 
     The first letter is upper-cased where Unicode maps it to one letter (`ß` and `ŉ` stay, and Georgian
@@ -107,11 +118,11 @@ def title_key(title: str) -> str:
         if not ascii_only:
             # A capital can take up the mark after it: i + U+0307 has no composed form, I + U+0307 is U+0130.
             text = unicodedata.normalize("NFC", text)
-    return bounded_key(text)
+    return PlaceKey(bounded_key(text))
 
 
 def text_key(text: str) -> str:
-    """Return the key of any other text: NFC without whitespace at its ends. Idempotent.
+    """Return the key of any other text: NFC without whitespace at its ends. Idempotent. A PlaceKey stays one.
 
     Raises InvalidKey: nothing is left, NUL, lone surrogates.
     """
@@ -120,7 +131,8 @@ def text_key(text: str) -> str:
         raise InvalidKey("the key is empty: give at least one character that is not whitespace")
     if refused := _UNSTORABLE.search(key):
         raise _unstorable(refused[0], refused.start())
-    return bounded_key(key)
+    key = bounded_key(key)
+    return PlaceKey(key) if isinstance(text, PlaceKey) else key
 
 
 def json_key(payload: Mapping[str, object]) -> str:

@@ -178,7 +178,7 @@ def _error(row: Transition, task: Standing, event: ev.Error, now: float) -> Chan
         "fingerprint": event.fingerprint,
     }
     if event.error_class == ErrorClass.PERMANENT:
-        return _ended(row, task, FAILED, reason="permanent_error", **told)
+        return _ended(row, task, FAILED, reason=event.reason or "permanent_error", **told)
     if event.error_class == ErrorClass.UNCLASSIFIED and event.repeats is not None:
         return _ended(row, task, FAILED, reason=f"repeated_error: as task {event.repeats}", **told)
     if task.max_attempts is not None and task.attempts >= task.max_attempts:

@@ -172,8 +172,8 @@ class NewTask(NamedTuple):
     max_attempts: int | None = 4
     task_seconds: float | None = 7_200.0
     max_chain_depth: int = 2
-    cycle_on: str = "key"
-    """``key``: no ancestor may have this key; ``kind+key``: only an ancestor of the same kind matters."""
+    cycle_on: str = "kind+key"
+    """``kind+key``: no ancestor of the same kind may have this key; ``key``: no ancestor of any kind may."""
     on_end: int = 0
     breadth: int = 0
     """1 in a queue in which a smaller depth goes before priority and age; 2 for a pulled kind, of which the task that
@@ -196,6 +196,8 @@ class NewTask(NamedTuple):
     """JSON text that a later stage begins with."""
     path: PathRule | None = None
     """Where it stands in line; None constrains nothing (:mod:`ramet.model.paths`)."""
+    required: int = 0
+    """1 where the parent's work is not done without it: refused, but for a duplicate, it fails the parent's claim."""
 
     @classmethod
     def restored(cls, fields: Mapping[str, Any]) -> NewTask:

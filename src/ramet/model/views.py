@@ -139,8 +139,8 @@ class KindState(NamedTuple):
     wait: str | None
     """What pending ones wait for (:class:`ramet.model.task.Wait`); ``stale`` where a claim's lease expired."""
     tasks: Count
-    mean_depth: float
-    """Of those looked at."""
+    mean_depth: float | None
+    """Of those looked at; None where nobody looked."""
 
 
 class Delay(NamedTuple):

@@ -32,6 +32,7 @@ from ramet.store.items import Items, numbers_of, settle_items
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.path_changes import let_go
+from ramet.store.required import RequiredRefused, check_required
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session, StatementFailed
 from ramet.store.spawning import hold_paths, load_parents, spawn
@@ -50,11 +51,16 @@ def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]
 def settle(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
     """Answers in the order of the batch. Several settlements of one task take effect one after the other.
 
-    One that the database cannot take (a value that it cannot hold, say) becomes that error and disturbs no other.
+    One that the database cannot take (a value that it cannot hold, say) becomes that error and disturbs no other; so
+    does one of which a required spawn is refused.
     """
     try:
         with session.savepoint():
             return _settle_together(session, batch)
+    except RequiredRefused as refused:
+        answers = settle(session, refused.replaced(batch))
+        refused.record(session, answers)
+        return answers
     except StatementFailed as error:
         if len(batch) == 1:
             return _settle_together(session, [_failed(batch[0], "what it asked for cannot be stored", error)])
@@ -372,6 +378,7 @@ def _spawn_all(
         for item, standing in asking
     ]
     told = spawn(session, wanted, lineages)
+    check_required([at for at, item, _ in accepted if item.spawns], wanted, told)
     return {item.seq: answers for (item, _), answers in zip(asking, told, strict=True)}
 
 

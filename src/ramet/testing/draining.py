@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ramet.engine.app import App
@@ -33,6 +34,8 @@ class Drained(NamedTuple):
     """Live tasks that nothing here can bring on: paused, bound, in other hands, or of kinds not served."""
     advanced_seconds: float
     """By how much the clock was advanced for delayed tasks and retries."""
+    refused: Mapping[str, int] = {}
+    """Spawns that the guard refused meanwhile, by reason (:class:`ramet.BlockReason`)."""
 
 
 async def drain(
@@ -65,7 +68,7 @@ async def drain(
     await declare_limits(app, client.store)
     draining = _Draining(app, client, kinds, seed)
     clock = client.clock if isinstance(client.clock, FakeClock) and advance else None
-    began_at = client.clock.now()
+    began_at, before = client.clock.now(), await _refused(client)
     try:
         while True:
             if await draining.one():
@@ -81,7 +84,13 @@ async def drain(
     finally:
         await draining.runner.stop()
     live = sum(item.tasks for item in await client.counts() if not TaskState(item.state).terminal)
-    return Drained(draining.ran, live, client.clock.now() - began_at)
+    refused = await _refused(client) - before
+    return Drained(draining.ran, live, client.clock.now() - began_at, dict(sorted(refused.items())))
+
+
+async def _refused(client: Client) -> Counter[str]:
+    """Refused spawns of all time, by reason; a refused ``ctx.reserve`` is none."""
+    return (await client.tallies(kinds=False)).refused()
 
 
 def _idle() -> bool:

@@ -74,6 +74,7 @@ article = app.pipeline(
     ARTICLE,
     task_per_stage=True,
     key=lambda payload: title_key(payload.title),
+    cycle_on="key",  # Also where a key is given: it comes from the tables, as text.
     limits=replace(LIMITS, max_attempts=ARTICLE_ATTEMPTS),
 )
 

@@ -78,7 +78,7 @@ class KindStateAnswer(Answer):
     number: int
     more: bool
     """There are at least so many."""
-    mean_depth: float
+    mean_depth: float | None
 
 
 class DelayAnswer(Answer):
