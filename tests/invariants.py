@@ -54,6 +54,8 @@ class Rows:
         self.uniques: dict[tuple[str, str], UniqueRow] = {}
         self.shapes: Counter[tuple[str, str, str]] = Counter()
         self.demands: list[Any] = []
+        self.uncounted: dict[str, Counter[str]] = defaultdict(Counter)
+        """Refusals beyond the stored rows that left work undone, by lineage and reason."""
         self.firing: list[Any] = []
         self.flow = FlowRows()
 
@@ -97,6 +99,10 @@ class Rows:
             self.transitions[seq].append(number)
             if name == "revive":
                 self.revived.add(seq)
+        for tracking_id, reason, count in await store.read(
+            "SELECT tracking_id, reason, left_out FROM ramet_block_counts WHERE left_out > 0"
+        ):
+            self.uncounted[tracking_id][reason] += count
         self.demands = await store.read("SELECT kind, key, count, demands, demands_seen FROM ramet_blocks")
         self.firing = await store.read("SELECT tracking_id, pattern FROM ramet_alerts WHERE state = 'firing'")
         for name in ("ramet_attempts", "ramet_transitions", "ramet_checkpoints", "ramet_stages"):
@@ -348,6 +354,20 @@ def refusals_are_explained(rows: Rows) -> Iterator[str]:
             yield f"{name} lost to {winner.id}, which works on {winner.key!r}"
 
 
+def what_was_left_out_is_counted(rows: Rows) -> Iterator[str]:
+    """I8: a lineage counts what it wanted and did not get, and nothing that a task of it is about."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    there = {(tracking_id, kind, key) for key, tracking_id, kind, _ in rows.identities}
+    for block in rows.blocks:
+        found[block.tracking_id][block.reason] += block.left_out
+        if block.left_out and block.reason != "cycle" and (block.tracking_id, block.kind, block.key) in there:
+            yield f"block {block.kind} {block.key!r} ({block.reason}) is left out, and its task is there"
+    for tracking_id, lineage in rows.lineages.items():
+        wanted = +(found[tracking_id] + rows.uncounted[tracking_id])
+        if Counter(json.loads(lineage.left_out or "{}")) != wanted:
+            yield f"lineage {tracking_id} counts {lineage.left_out or 'nothing'} as left out, not {dict(wanted)}"
+
+
 def nothing_is_orphaned(rows: Rows) -> Iterator[str]:
     """Rows about a task go when the task goes, and carry its lineage; recorded transitions are numbered from 1."""
     for table, seq, tracking_id in rows.owned:
@@ -384,6 +404,7 @@ CHECKS = (
     attempts_are_bounded,
     leases_and_deadlines,
     refusals_are_explained,
+    what_was_left_out_is_counted,
     nothing_is_orphaned,
     alerts_are_told_once,
     *FLOW_CHECKS,

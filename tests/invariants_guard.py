@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ramet.model.shapes import shape_of
 
@@ -54,5 +54,10 @@ def shapes_equal_a_recount(rows: Rows) -> Iterator[str]:
         lineage = rows.lineages.get(tracking_id)
         if lineage is None:
             yield f"shape {shape} is of lineage {tracking_id}, which is not there"
-        elif count > lineage.max_shape and tracking_id not in rows.lowered:
+        elif not _fits(lineage, shape, count) and tracking_id not in rows.lowered:
             yield f"lineage {tracking_id} has {count} keys of the shape {shape}, over {lineage.max_shape}"
+
+
+def _fits(lineage: Any, shape: str, count: int) -> bool:
+    most = lineage.shapes_allowed.get(shape, lineage.max_shape)
+    return most is None or count <= max(most, lineage.max_shape)

@@ -35,6 +35,7 @@ from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
+from ramet.model.lineage_outcome import LineageOutcome, OutcomeKind
 from ramet.model.notices import AlertChannel, AlertNotice
 from ramet.model.path_views import HeldBack, PathChain, PathPage, PathTask
 from ramet.model.paths import InvalidPath, path_key
@@ -122,10 +123,12 @@ __all__ = [
     "Limits",
     "Lineage",
     "LineageExists",
+    "LineageOutcome",
     "LineagePage",
     "LineageState",
     "LineageTotals",
     "Outcome",
+    "OutcomeKind",
     "PRESETS",
     "PathArguments",
     "PathChain",

@@ -136,6 +136,11 @@ def test_watching_sees_without_counting_what_a_full_look_counts(grown: tuple[Cli
         brief, full = asyncio.run(looks(whose))
         assert brief.states == full.states
         assert (brief.claimable, brief.stale, brief.percent) == (full.claimable, full.stale, full.percent)
+        # How deep the tasks of a state are only a look at them tells.
+        known = {(row.kind, row.state, row.wait): row.mean_depth for row in full.counts}
+        assert all(
+            row.mean_depth == (None if whose is None else known[row.kind, row.state, row.wait]) for row in brief.counts
+        )
         assert (brief.lineages, brief.unserved, brief.over) == (full.lineages, full.unserved, full.over)
     brief, full = asyncio.run(looks(None))
     assert brief.states == {"pending": 1, "processing": 1, "success": 13, "failed": 1} | dict.fromkeys(
@@ -251,7 +256,7 @@ def test_blocks_total_by_reason(grown: tuple[Cli, str, str]) -> None:
         ["all", "12", "4"],
     ]
     assert [block["key"] for block in cli.documents("blocks", "--key", "r.1", "--kind", "node")] == ["r.1"]
-    assert cli.good("blocks", "--reason", "budget") == "no refused spawns like that\n"
+    assert cli.good("blocks", "--blocked-by", "budget") == "no refused spawns like that\n"
 
 
 def test_blocks_beyond_the_stored_rows_are_in_the_totals(cli: Cli) -> None:

@@ -247,7 +247,7 @@ async def test_a_refused_spawn_tells_limit_value_winner_and_remedy(world: World)
     assert set(told) == {"refused_in_flight", "refused_cycle", "refused_budget"}
     budget = told["refused_budget"]
     assert (budget.facts["value"], budget.facts["limit"], budget.facts["limit_now"]) == (3, 3, 3)
-    assert budget.remedy == "ramet lineage raise line --max-tasks N, then ramet blocks reoffer line --reason budget"
+    assert budget.remedy == "ramet lineage raise line --max-tasks N, then ramet blocks reoffer line --blocked-by budget"
     assert (told["refused_in_flight"].facts["winner_state"], told["refused_cycle"].about) == (
         "pending",
         About("task", root),

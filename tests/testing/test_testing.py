@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ramet import App, BatchContext, Client, Context, Limits, Outcome, Permanent, SyncContext, Transient, UnknownKind
+from ramet.model.lineage_outcome import LineageOutcome
 from ramet.testing import (
     FakeClock,
     NeedsDatabase,
@@ -391,7 +392,7 @@ async def test_kinds_about_one_number_spawn_each_other_and_both_ways_to_test_it_
     async with fresh_client(orders) as client:
         order = await client.submit("place_order", 7)
         drained = await drain(orders, client)
-        assert (drained.ran, drained.left, drained.refused) == (3, 0, {})
+        assert (drained.ran, drained.left, drained.refused, drained.outcome.clean) == (3, 0, {}, True)
         page = await client.tasks(tracking_id=order.tracking_id)
         assert {task.result for task in page.tasks} == {None, "charged 7", "mailed 7"}
 
@@ -420,6 +421,8 @@ async def test_what_the_guard_refuses_is_refused_and_counted_in_tests_too() -> N
         first, second = await drain(app, client), await drain(app, client)
     assert first.refused == {"cycle": 7, "in_flight": 2}
     assert second.refused == {}
+    # A walk that wants itself is cut short; a link back of a kind about a place is not.
+    assert first.outcome == second.outcome == LineageOutcome(0, {"cycle": 2})
 
 
 @pytest.mark.parametrize("early", [False, True])
@@ -444,3 +447,5 @@ async def test_a_refused_required_spawn_fails_the_handler_that_runs_by_itself(ea
         stored = await client.get(task.id)
         assert stored is not None
         assert (stored.state, stored.reason) == ("failed", "spawn_refused: cycle")
+        drained = await drain(app, client)
+        assert str(drained.outcome) == "with failures: 1"

@@ -14,7 +14,9 @@ from ramet import Block, BlockReason, Client
 from ramet.cli.options import ask, database_option, json_option, lineage_of
 from ramet.cli.reoffer import reoffer
 from ramet.cli.show import console, counted, emit, number, plain, prose, relative, table
+from ramet.commands.options import renamed
 
+REASON = click.Choice([reason.value for reason in BlockReason])
 FETCHED_MAX = 100_000
 LINEAGES_MAX = 1_000
 DETAIL_FROM_WIDTH = 120
@@ -37,6 +39,11 @@ class ListByDefault(click.Group):
             args = ["list", *args]
         return super().parse_args(context, args)
 
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """With the options of the command that is meant where none is named."""
+        self.commands["list"].format_options(context, formatter)
+        self.format_commands(context, formatter)
+
 
 @click.group(cls=ListByDefault, short_help="Spawns that the guard refused, and why.")
 def blocks() -> None:
@@ -51,14 +58,26 @@ blocks.add_command(reoffer)
 
 @blocks.command("list", short_help="Refused spawns by kind, key and reason.")
 @click.argument("tracking_id", required=False)
-@click.option("--reason", type=click.Choice([reason.value for reason in BlockReason]), help="Only this reason.")
+@click.option("--blocked-by", "reason", type=REASON, help="Only what was refused for this.")
+@click.option("--reason", "reason_before", type=REASON, hidden=True)
 @click.option("--kind", help="Only this kind.")
 @click.option("--key", help="Only this key, in its canonical form.")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows to print.")
 @database_option
 @json_option
-def listed(*, tracking_id: str | None, limit: int, database: str, as_json: bool, **wanted: str | None) -> None:
+def listed(
+    *,
+    tracking_id: str | None,
+    limit: int,
+    database: str,
+    as_json: bool,
+    reason_before: str | None,
+    **wanted: str | None,
+) -> None:
     """Refused spawns of a lineage, or of all: one row per kind, key and reason, with how often it was refused."""
+    if reason_before is not None:
+        renamed("--reason", "--blocked-by")
+        wanted["reason"] = wanted["reason"] or reason_before
     filters = {name: value for name, value in wanted.items() if value is not None}
 
     async def question(client: Client) -> Refused:
@@ -115,7 +134,9 @@ def _print(screen: Console, found: Refused, limit: int, tracking_id: str | None)
     # What was refused most often is what one looks for.
     screen.print(block_table(screen, sorted(blocks, key=lambda block: -block.count)[:limit]))
     if len(blocks) > limit:
-        screen.print(Text(f"... and {counted(len(blocks) - limit, 'more row')}: --limit, --reason, --kind or --key"))
+        screen.print(
+            Text(f"... and {counted(len(blocks) - limit, 'more row')}: --limit, --blocked-by, --kind or --key")
+        )
     screen.print()
     screen.print(totals(found))
     where = "" if tracking_id is None else f" --lineage {plain(tracking_id)}"

@@ -11,6 +11,7 @@ import click
 from ramet.cli.failures import CliError
 from ramet.model.cost import AMOUNT_MAX, NANO_DOLLARS, dollars
 from ramet.model.limits import Limits, soft_within
+from ramet.model.shapes import allowed_shapes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -36,7 +37,8 @@ def lineage_limits(command: Command) -> Command:
     """Options for every limit that a submit gives a lineage; :func:`taken_limits` takes them."""
     for flag, name, kind, shown, told in reversed(_OPTIONS):
         command = click.option(flag, name, type=kind, metavar=shown, help=told)(command)
-    return command
+    told = "A shape of honest pages that --max-shape does not bound, such as https://x.example/a/#; may be repeated."
+    return click.option("--allow-shape", "allow_shapes", multiple=True, metavar="SHAPE", help=told)(command)
 
 
 def taken_limits(declared: Limits, options: dict[str, Any]) -> Limits:
@@ -48,6 +50,11 @@ def taken_limits(declared: Limits, options: dict[str, Any]) -> Limits:
     taken = {name: options.pop(name) for _, name, _, _, _ in _OPTIONS}
     given = {name: value for name, value in taken.items() if value is not None}
     given |= in_nano_dollars(given)
+    given["allow_shapes"] = declared.allow_shapes + options.pop("allow_shapes")
+    try:
+        allowed_shapes(given["allow_shapes"])
+    except ValueError as error:
+        raise CliError(str(error)) from None
     if not given.get("lineage_seconds", 0.0) >= 0.0:
         raise CliError("--max-seconds is no number of seconds: give at least 1")
     most = given.get("max_cost", declared.max_cost)

@@ -10,6 +10,7 @@ from ramet import BlockReason, Client, Reoffered
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, lineage_of, person
 from ramet.cli.show import counted, emit, number, plain
+from ramet.commands.options import renamed
 from ramet.model.guard import REOFFERABLE
 
 REASONS = [reason.value for reason in BlockReason if reason in REOFFERABLE]
@@ -25,16 +26,30 @@ class Offered(NamedTuple):
 
 @click.command(short_help="Offer blocked spawns again.")
 @click.argument("tracking_id")
-@click.option("--reason", "reasons", metavar="REASON,...", help=f"Only these of {', '.join(REASONS)}.")
-@click.option("--why", help="Why, for the record.")
+@click.option("--blocked-by", "reasons", metavar="REASON,...", help=f"Only these of {', '.join(REASONS)}.")
+@click.option("--kind", help="Only this kind.")
+@click.option("--key", help="Only this key, in its canonical form.")
+@click.option("--shape", help="Only keys of this shape, such as https://x.example/a/#, of kinds with a trap.")
+@click.option("--reason", help="Why, for the record.")
+@click.option("--why", hidden=True)
 @database_option
 @json_option
-def reoffer(*, tracking_id: str, reasons: str | None, why: str | None, database: str, as_json: bool) -> None:
+def reoffer(
+    *,
+    tracking_id: str,
+    reasons: str | None,
+    reason: str | None,
+    why: str | None,
+    database: str,
+    as_json: bool,
+    **only: str | None,
+) -> None:
     """Offer spawns again that a limit, the stop list or a trap had blocked, after a person changed that.
 
     Each goes through the whole guard, as a child of the first task that asked for it. What passes is created; what
     fails keeps its block. A lineage that had finished runs again.
     """
+    reasons, reason = _as_before(reasons, reason, why)
     wanted = [name.strip() for name in (reasons or "").split(",") if name.strip()]
     unknown = sorted(set(wanted) - set(REASONS))
     if unknown:
@@ -42,11 +57,13 @@ def reoffer(*, tracking_id: str, reasons: str | None, why: str | None, database:
 
     async def act(client: Client) -> Offered:
         await lineage_of(client, tracking_id)
-        told = await client.reoffer(tracking_id, reasons=wanted, by=person(), reason=why)
+        told = await client.reoffer(tracking_id, reasons=wanted, by=person(), reason=reason, **only)
         among = set(wanted or REASONS)
         blocks = await client.blocks(tracking_id, limit=100_000)
         totals = await client.block_totals(tracking_id)
         stored = sum(block.count for block in blocks if block.reason in among)
+        if any(only.values()):
+            return Offered(told, 0)  # What no row remembers has no key.
         return Offered(told, sum(count for (_, reason), count in totals.items() if reason in among) - stored)
 
     found = ask(database, act)
@@ -67,3 +84,15 @@ def reoffer(*, tracking_id: str, reasons: str | None, why: str | None, database:
     if found.uncounted:
         more = counted(found.uncounted, "more refusal")
         click.echo(f"{more} went beyond the rows that the lineage may store, and cannot be offered")
+
+
+def _as_before(reasons: str | None, reason: str | None, why: str | None) -> tuple[str | None, str | None]:
+    """The filter and the record, as they are named now: until the next release the former names are taken too."""
+    if why is not None:
+        renamed("--why", "--reason")
+        return (reasons or reason), why
+    words = {word.strip() for word in (reason or "").split(",")}
+    if reasons is None and words <= {word.value for word in BlockReason}:
+        renamed("--reason", "--blocked-by")
+        return reason, None
+    return reasons, reason

@@ -11,10 +11,21 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Branch, Client, Task, TreeNode, path_key
+from ramet import Branch, Client, Lineage, Task, TreeNode, path_key
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option
-from ramet.cli.show import STATE_STYLES, console, counted, crop, emit, jsonable, number, plain, unicode_out
+from ramet.cli.show import (
+    STATE_STYLES,
+    console,
+    counted,
+    crop,
+    emit,
+    jsonable,
+    number,
+    outcome_words,
+    plain,
+    unicode_out,
+)
 
 ROOTS_MAX = 1_000
 GUIDES = {True: ("├─ ", "└─ ", "│  "), False: ("|- ", "`- ", "|  ")}
@@ -39,6 +50,7 @@ class Forest(NamedTuple):
     told: Mapping[str, str] = {}
     """Kinds and states of children that are not shown, by the parent's id."""
     roots_told: str = ""
+    lineage: Lineage | None = None
 
 
 @click.command(short_help="What grew from a task or a lineage.")
@@ -59,6 +71,7 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
             "roots": [_document(node, forest) for node in forest.nodes],
             "more_roots": forest.more_roots,
             "ends": [jsonable(node.task) for node in forest.ends],
+            "outcome": None if forest.lineage is None else str(forest.lineage.outcome),
         })  # fmt: skip
         return
     screen = console()
@@ -71,6 +84,11 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
     for node in forest.ends:
         for line in _task_lines(screen, node.task, "at the end: ", "  "):
             screen.print(line, soft_wrap=True)
+    lineage = forest.lineage
+    if lineage is not None and not lineage.outcome.clean:
+        screen.print(
+            Text(f"lineage {plain(lineage.tracking_id)} is {lineage.state}, ").append(outcome_words(lineage.outcome))
+        )
 
 
 async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
@@ -78,8 +96,10 @@ async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
     if first is not None:
         more = await _left_out(client, [first])
         told = await _told(client, [first], more)
-        return Forest([first], 0, more, await _links(client, [first]), told=told)
-    if await client.lineage(wanted) is None:
+        lineage = await client.lineage(first.task.tracking_id)
+        return Forest([first], 0, more, await _links(client, [first]), told=told, lineage=lineage)
+    lineage = await client.lineage(wanted)
+    if lineage is None:
         raise CliError(f"no task and no lineage {wanted}: `ramet status` lists lineages")
     roots = await client.roots(wanted)
     grown = [await client.tree(root.id, depth=depth, width=width) for root in roots[:width]]
@@ -94,6 +114,7 @@ async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
         ends,
         await _told(client, nodes, left_out),
         groups(await client.branches(tracking_id=wanted), nodes) if len(roots) > width else "",
+        lineage,
     )
 
 

@@ -87,3 +87,8 @@ def short_path(path: str) -> str:
         return str(Path(path).relative_to(Path.cwd()))
     except ValueError:
         return path
+
+
+def renamed(before: str, now: str) -> None:
+    """Say on standard error that an option has another name, which holds from the next release on."""
+    click.echo(f"{before} is called {now} here: the former name goes with the next release", err=True)

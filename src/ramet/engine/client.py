@@ -226,6 +226,7 @@ class Client(
             bounds.lineage_blob_bytes_max,
             None if on_lineage_end is None else self.registry.known(on_lineage_end).end_task(),
             bounds.soft_cost,
+            bounds.allow_shapes,
         )
 
     # --- asking

@@ -42,6 +42,7 @@ class ViewsClient:
         before: str | None = None,
         order: str = "newest",
         prefix: str | None = None,
+        outcome: str | None = None,
     ) -> LineagePage:
         """Lineages, a page at a time.
 
@@ -52,11 +53,16 @@ class ViewsClient:
             order: ``newest``; ``fullest``: of the newest 2,000 of each state those that used most of their tasks or
                 their money; or ``deadline``: open ones whose time ends first. The last two have one page.
             prefix: only lineages whose tracking id begins so; they come by name, whatever the order.
+            outcome: only lineages of this outcome (:attr:`ramet.Lineage.outcome`): ``clean``, ``failures`` or
+                ``incomplete``. Of the newest a page passes 10,000 of each state, so it may have fewer than asked for
+                although there are more.
 
         Raises:
-            ValueError: ``before`` is not of an earlier page, or there is no such order.
+            ValueError: ``before`` is not of an earlier page, or there is no such order or outcome.
         """
-        return await self.store.lineage_page(states=states, limit=limit, before=before, order=order, prefix=prefix)
+        return await self.store.lineage_page(
+            states=states, limit=limit, before=before, order=order, prefix=prefix, outcome=outcome
+        )
 
     async def branches(self, *, tracking_id: str | None = None, parent_id: str | None = None) -> tuple[Branch, ...]:
         """The roots of a lineage, or the children of a task, by kind and state: what a tree shows of very many.

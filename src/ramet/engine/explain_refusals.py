@@ -78,7 +78,11 @@ def _limit_now(reason: BlockReason, lineage: Lineage | None) -> dict[str, Fact]:
 def _remedy(reason: BlockReason, block: Block, winner: Task | None) -> str | None:
     """The setting or flag that would allow it, where one would."""
     tracking_id = quote(block.tracking_id)
-    again = f"ramet blocks reoffer {tracking_id} --reason {reason}"
+    again = f"ramet blocks reoffer {tracking_id} --blocked-by {reason}"
+    shape = numbers_of(reason, block.detail).get("shape") if reason is BlockReason.TRAP else None
+    if shape is not None:
+        named = quote(str(shape))
+        return f"ramet lineage raise {tracking_id} --allow-shape {named}, then {again} --shape {named}"
     if reason in BOUNDS:
         raised = f"ramet lineage raise {tracking_id} {BOUNDS[reason].option}"
         return f"{raised}, then {again}" if reason in REOFFERABLE else raised

@@ -209,6 +209,7 @@ _MONITOR = {
     "quiet_seconds": ("seconds", "an alert is resolved when nothing new was found for so long", 1),
     "window_seconds": ("seconds", "how far back task time-outs and failed lineages are counted", 60),
     "chain_runs": ("runs", "the newest of a schedule, looked at for chains at their limit", 1),
+    "failed_runs": ("runs", "of a schedule that failed in a row, from which on there is an alert", 1),
     "chain_ends_max": ("runs", "of these that stopped at max_chain_depth with work left, without an alert", 0),
     "timeouts_max": (
         "tasks",

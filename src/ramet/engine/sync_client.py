@@ -224,11 +224,12 @@ class SyncClient:
         by: str = "client",
         reason: str | None = None,
         extend_seconds: float | None = None,
+        allow_shapes: Sequence[str] = (),
         **limits: int,
     ) -> Lineage:
         """See :meth:`ramet.engine.client.Client.raise_limits`."""
         raising = self.asynchronous.raise_limits(
-            tracking_id, by=by, reason=reason, extend_seconds=extend_seconds, **limits
+            tracking_id, by=by, reason=reason, extend_seconds=extend_seconds, allow_shapes=allow_shapes, **limits
         )
         return self.wait_for(raising)
 

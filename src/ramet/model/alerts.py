@@ -40,6 +40,8 @@ class Pattern(StrEnum):
     """More was spent than a hard ceiling allows: of a lineage, of the day or of the database."""
     CHAIN_LIMIT = "chain_limit"
     """Runs of a schedule stop at ``max_chain_depth`` with work left, again and again."""
+    FAILED_RUNS = "failed_runs"
+    """The newest runs of a schedule failed, one after the other."""
     TASK_TIMEOUTS = "task_timeouts"
     """Many tasks of a kind end at their own deadline."""
     FAILED_LINEAGES = "failed_lineages"
@@ -64,6 +66,7 @@ STANDING = frozenset(
     {
         Pattern.LOST_LEASE,
         Pattern.CHAIN_LIMIT,
+        Pattern.FAILED_RUNS,
         Pattern.TASK_TIMEOUTS,
         Pattern.FAILED_LINEAGES,
         Pattern.INVOCATION_ERRORS,
@@ -80,6 +83,7 @@ NAMED = frozenset(
     {
         Pattern.OVER_CEILING,
         Pattern.CHAIN_LIMIT,
+        Pattern.FAILED_RUNS,
         Pattern.TASK_TIMEOUTS,
         Pattern.FAILED_LINEAGES,
         Pattern.INVOCATION_ERRORS,
@@ -116,6 +120,8 @@ class MonitorLimits(NamedTuple):
     """Newest runs of a schedule that count."""
     chain_ends_max: int = 2
     """Of these, runs that stopped at ``max_chain_depth`` and are not worth an alert."""
+    failed_runs: int = 3
+    """So many of the newest ended runs of a schedule that failed, one after the other, are worth an alert."""
     timeouts_max: int = 100
     """Tasks of a kind, or of all kinds, that end at their own deadline within the window and are not worth an alert."""
     failed_share_max: float = 0.10
@@ -293,6 +299,11 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
             return (
                 f"{entry['weight']} of the last {entry['runs']} runs of schedule {entry['name']} stopped at their "
                 "chain's limit with work left: let it run more often, or raise max_chain_depth"
+            )
+        case Pattern.FAILED_RUNS:
+            return (
+                f"the last {entry['weight']} runs of schedule {entry['name']} failed, the newest is lineage "
+                f"{entry['newest']}"
             )
         case Pattern.TASK_TIMEOUTS:
             return (

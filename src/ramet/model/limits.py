@@ -7,6 +7,9 @@ that no process has to live for it to hold.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from ramet.model.shapes import allowed_shapes
 
 LEASE_SECONDS = 300.0
 """A claim lives this long without a heartbeat (DESIGN §2)."""
@@ -58,6 +61,9 @@ class Limits:
     """Children one task may ever create, over all its attempts."""
     max_shape: int = 1_000
     """Keys of one shape in a lineage, for kinds with ``trap=True``."""
+    allow_shapes: tuple[str, ...] = ()
+    """Shapes of honest pages, which ``max_shape`` does not bound: ``https://x.example/a/#``, or with a limit of its own
+    ``https://x.example/a/#=5000`` (:func:`ramet.model.shapes.allowed_shapes`)."""
     retries_per_minute: int = 600
     """Retries of a lineage in a minute; one more is put off."""
     schedule_seconds: float = 300.0
@@ -90,9 +96,13 @@ class Limits:
     """All blobs of a lineage: 1 GiB."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "allow_shapes", tuple(self.allow_shapes))  # JSON has lists only.
+        allowed_shapes(self.allow_shapes)
         for item in fields(self):
             value = getattr(self, item.name)
-            if value is not None and not value >= 0:  # refuses NaN too, which no deadline would ever pass
+            if (
+                item.name != "allow_shapes" and value is not None and not value >= 0
+            ):  # refuses NaN too, which no deadline would ever pass
                 raise ValueError(f"limit {item.name} is {value}: give a number of at least 0")
         if self.max_attempts is not None and self.max_attempts < 1:
             raise ValueError("limit max_attempts is 0: give at least 1, the first run counts")
@@ -103,9 +113,12 @@ class Limits:
 
     def lowered(self, other: Limits) -> Limits:
         """The stricter of the two, field by field."""
-        stricter = {}
+        stricter: dict[str, Any] = {}
         for item in fields(self):
             mine, theirs = getattr(self, item.name), getattr(other, item.name)
+            if item.name == "allow_shapes":
+                stricter[item.name] = tuple(shape for shape in mine if shape in theirs)
+                continue
             stricter[item.name] = mine if theirs is None else theirs if mine is None else min(mine, theirs)
         stricter["soft_cost"] = soft_within(stricter["soft_cost"], stricter["max_cost"])
         return replace(self, **stricter)

@@ -53,6 +53,8 @@ class NewLineage(NamedTuple):
     on_end: NewTask | None = None
     """The task that runs once after the lineage has ended; its payload will be the totals."""
     soft_cost: int | None = None
+    allow_shapes: Sequence[str] = ()
+    """As :func:`ramet.model.shapes.allowed_shapes` reads them."""
 
 
 class Submitted(NamedTuple):

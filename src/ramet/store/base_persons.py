@@ -54,12 +54,14 @@ class PersonsStore(Protocol):
         by: str,
         reason: str | None = None,
         extend_seconds: float | None = None,
+        allow_shapes: Sequence[str] = (),
     ) -> Lineage:
         """Raise limits of a lineage, and let it live at least ``extend_seconds`` from now; recorded as an act.
 
         Args:
             limits: ``max_spawn_depth``, ``max_tasks``, ``max_fan_out``, ``max_shape``, ``retries_per_minute``,
                 ``max_cost`` or ``soft_cost`` (nano-dollars).
+            allow_shapes: shapes that ``max_shape`` bounds no more (:func:`ramet.model.shapes.allowed_shapes`).
 
         Returns:
             The lineage as it stands then. What blocked tasks wanted is created by :meth:`reoffer`, not by this.
@@ -78,6 +80,9 @@ class PersonsStore(Protocol):
         reason: str | None = None,
         limit: int = 1_000,
         after: Cursor | None = None,
+        kind: str | None = None,
+        key: str | None = None,
+        shape: str | None = None,
     ) -> Reoffered:
         """Offer spawns again that were blocked by something a person may change, a page at a time.
 
@@ -90,6 +95,7 @@ class PersonsStore(Protocol):
             reason: why, for the record.
             limit: blocks of this page, at most 1,000.
             after: where the page before ended.
+            kind, key, shape: only blocks of these; a page may then offer fewer than ``limit``, or none.
 
         Raises:
             StoreError: no such lineage, it was cancelled, its deadline has passed, or a reason cannot be offered again.

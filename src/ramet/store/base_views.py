@@ -36,6 +36,7 @@ class ViewStore(Protocol):
         before: str | None = None,
         order: str = "newest",
         prefix: str | None = None,
+        outcome: str | None = None,
     ) -> LineagePage:
         """Lineages in these states (or all) in an order, at most ``limit`` (1,000); with a prefix those whose
         tracking id begins so, by name.

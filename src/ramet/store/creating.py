@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ramet.model.guard import Elsewhere
-from ramet.model.lineage import Lineage, LineageState, Place, root_of
+from ramet.model.lineage import Lineage, LineageState, Place, root_of, shapes_text
 from ramet.model.newborn import newborn
 from ramet.model.ordering import class_of
 from ramet.model.paths import PathRule, path_text
+from ramet.model.shapes import allowed_shapes
 from ramet.model.task import NewTask, Standing
 from ramet.store import path_entering, stop_list, tallying, uniqueness
 from ramet.store.apply import enter
@@ -296,4 +297,5 @@ def _row(item: NewLineage, roots: Sequence[NewTask], now: float) -> Lineage:
         queue=item.roots[0].queue,
         on_end=None if item.on_end is None else json.dumps(item.on_end),
         end_wanted=int(item.on_end is not None),
+        allowed_shapes=shapes_text(allowed_shapes(item.allow_shapes)),
     )

@@ -68,7 +68,7 @@ def check_required(
 
 
 def _failed(item: Settlement, refusals: Sequence[Refusal]) -> Settlement:
-    _, new, blocked = refusals[0]
+    _, new, blocked, _ = refusals[0]
     more = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
     text = f"required spawn of {new.kind} {new.key!r} refused, {blocked.reason}: {blocked.detail}{more}"
     event = ev.Error(

@@ -62,6 +62,8 @@ _V1 = (
         ends INTEGER NOT NULL DEFAULT 0,
         end_wanted INTEGER NOT NULL DEFAULT 0,
         soft_cost INTEGER,
+        left_out TEXT NOT NULL DEFAULT '',
+        allowed_shapes TEXT NOT NULL DEFAULT '',
         CHECK (max_cost IS NULL OR spent + reserved <= max_cost + under_reserved)
     )
     """,
@@ -258,6 +260,7 @@ _V1 = (
         demands_seen INTEGER NOT NULL DEFAULT 0,
         reoffered_at REAL,
         reoffered_by TEXT,
+        left_out INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (tracking_id, kind, key, reason)
     ) WITHOUT ROWID
     """,
@@ -270,6 +273,7 @@ _V1 = (
         kind TEXT NOT NULL,
         reason TEXT NOT NULL,
         count INTEGER NOT NULL,
+        left_out INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (tracking_id, parent_id, kind, reason)
     ) WITHOUT ROWID
     """,

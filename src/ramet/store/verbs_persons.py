@@ -30,6 +30,7 @@ class PersonsVerbs(Verbs):
         by: str,
         reason: str | None = None,
         extend_seconds: float | None = None,
+        allow_shapes: Sequence[str] = (),
     ) -> Lineage:
         return await self._write(
             partial(
@@ -39,6 +40,7 @@ class PersonsVerbs(Verbs):
                 extend_seconds=extend_seconds,
                 by=by,
                 reason=reason,
+                allow_shapes=allow_shapes,
             )
         )
 
@@ -51,6 +53,9 @@ class PersonsVerbs(Verbs):
         reason: str | None = None,
         limit: int = 1_000,
         after: Cursor | None = None,
+        kind: str | None = None,
+        key: str | None = None,
+        shape: str | None = None,
     ) -> Reoffered:
         await self._follow((), [tracking_id])
         return await self._write(
@@ -62,6 +67,7 @@ class PersonsVerbs(Verbs):
                 reason=reason,
                 limit=limit,
                 after=after,
+                only=reoffering.Only(kind, key, shape),
             )
         )
 

@@ -37,10 +37,17 @@ class ViewVerbs(Verbs):
         before: str | None = None,
         order: str = "newest",
         prefix: str | None = None,
+        outcome: str | None = None,
     ) -> LineagePage:
         return await self._read(
             partial(
-                viewing_lineages.lineage_page, states=states, limit=limit, before=before, order=order, prefix=prefix
+                viewing_lineages.lineage_page,
+                states=states,
+                limit=limit,
+                before=before,
+                order=order,
+                prefix=prefix,
+                outcome=outcome,
             )
         )
 

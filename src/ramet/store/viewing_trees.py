@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ramet.model.task import UNSUCCESSFUL, TaskState
 from ramet.model.views import (
+    BELOW_LOOKS_MAX,
     BRANCH_LOOKS_MAX,
     CHILDREN_MAX,
     DELAYS_MAX,
@@ -91,12 +92,28 @@ def twigs(
 
 def _twigs(session: Session, seqs: list[int]) -> tuple[Twig, ...]:
     listed, values = session.members(seqs)
+    deepest = min(CHILDREN_MAX, BELOW_LOOKS_MAX // max(1, len(seqs)))
     rows = session.rows(
         "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM ramet_tasks c WHERE c.parent_id = t.id LIMIT ?) c), "
+        "(WITH RECURSIVE below (id) AS (SELECT c.id FROM ramet_tasks c WHERE c.parent_id = t.id "
+        "UNION ALL SELECT c.id FROM below b JOIN ramet_tasks c ON c.parent_id = b.id) "
+        "SELECT COUNT(*) FROM (SELECT 1 FROM below LIMIT ?) b), "
         f"{TASK_LIST} {FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq",
-        (CHILDREN_MAX + 1, values),
+        (CHILDREN_MAX + 1, deepest + 1, values),
     )
-    return tuple(Twig(task_of(row[1:]), Count(min(row[0], CHILDREN_MAX), row[0] > CHILDREN_MAX)) for row in rows)
+    return tuple(
+        Twig(task_of(tuple(task)), _counted(children, CHILDREN_MAX), _below(below, deepest, children))
+        for children, below, *task in rows
+    )
+
+
+def _counted(number: int, most: int) -> Count:
+    return Count(min(number, most), number > most)
+
+
+def _below(number: int, most: int, children: int) -> Count:
+    """Where the counting stopped, there are at least as many as children."""
+    return Count(number) if number <= most else Count(max(most, min(children, CHILDREN_MAX)), True)
 
 
 # --- one task, one number

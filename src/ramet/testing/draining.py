@@ -15,6 +15,7 @@ from ramet.engine.presence import declare_limits
 from ramet.engine.runner import Runner
 from ramet.engine.work import work_of
 from ramet.model.limits import LEASE_SECONDS
+from ramet.model.lineage_outcome import LineageOutcome, together
 from ramet.model.task import TaskState
 from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement
 from ramet.testing.clock import FakeClock
@@ -36,6 +37,8 @@ class Drained(NamedTuple):
     """By how much the clock was advanced for delayed tasks and retries."""
     refused: Mapping[str, int] = {}
     """Spawns that the guard refused meanwhile, by reason (:class:`ramet.BlockReason`)."""
+    outcome: LineageOutcome = LineageOutcome(0, {})
+    """What all lineages of the database came to, taken together: failed tasks, and what was left out."""
 
 
 async def drain(
@@ -85,7 +88,20 @@ async def drain(
         await draining.runner.stop()
     live = sum(item.tasks for item in await client.counts() if not TaskState(item.state).terminal)
     refused = await _refused(client) - before
-    return Drained(draining.ran, live, client.clock.now() - began_at, dict(sorted(refused.items())))
+    return Drained(
+        draining.ran, live, client.clock.now() - began_at, dict(sorted(refused.items())), await _outcome(client)
+    )
+
+
+async def _outcome(client: Client) -> LineageOutcome:
+    found: list[LineageOutcome] = []
+    before: str | None = None
+    while True:
+        page = await client.lineage_page(limit=1_000, before=before)
+        found += [lineage.outcome for lineage in page.lineages]
+        before = page.next_before
+        if before is None:
+            return together(found)
 
 
 async def _refused(client: Client) -> Counter[str]:

@@ -246,12 +246,7 @@ def _told(recorder: _Recorder, last: Settlement) -> TaskRun:
         error=getattr(event, "message", None),
         error_class=getattr(event, "error_class", None),
         snooze_seconds=getattr(event, "seconds", None),
-        spawns=[
-            _spawned(new)
-            for item in everything
-            for new in item.spawns
-            if new.id in granted
-        ],
+        spawns=[_spawned(new) for item in everything for new in item.spawns if new.id in granted],
         refused=[
             RefusedSpawn(answer.kind, answer.key, answer.reason.value, answer.detail)
             for answer in recorder.answers

@@ -23,7 +23,7 @@ _UNLIMITED = Lineage(
 
 
 class SpawnRules:
-    """Cycles and duplicates among one task and what it asked for so far, by the guard's own checks (promises I3, I4)."""
+    """Cycles and duplicates among one task and what it asked for so far, by the guard's own checks (I3, I4)."""
 
     def __init__(self, work: Work, ancestry_chain: Sequence[str]) -> None:
         self._parent = Parent(work.id, "test", tuple(ancestry_chain), work.spawn_depth, 0, claim_current=True)
