@@ -92,6 +92,11 @@ def raise_limits(
             }
         )
         return
+    _print(found)
+
+
+def _print(found: Raised) -> None:
+    tracking_id = found.after.tracking_id
     for name, (before, after) in _changes(found).items():
         show = moment if name == "deadline_at" else number
         click.echo(f"{name}: {show(before)} -> {show(after)}")

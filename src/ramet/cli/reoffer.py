@@ -76,6 +76,11 @@ def reoffer(
             "not_remembered": found.uncounted,
         })  # fmt: skip
         return
+    _print(found)
+
+
+def _print(found: Offered) -> None:
+    told = found.told
     click.echo(f"created {counted(len(told.created), 'task')}")
     if told.there_already:
         click.echo(f"{counted(told.there_already, 'other exists', 'others exist')} by now")

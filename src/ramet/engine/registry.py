@@ -150,11 +150,7 @@ class Kind:
         required: bool = False,
         **path: Unpack[PathArguments],
     ) -> NewTask:
-        """A task of this kind, ready to be submitted or spawned.
-
-        Args:
-            task_seconds: a deadline of this one task, where it is stricter than its kind's.
-            required: of a spawn: refused, it fails the task that asked for it.
+        """A task of this kind, ready to be submitted or spawned. The options are those of :meth:`ramet.Context.spawn`.
 
         Raises:
             pydantic.ValidationError: the payload does not fit the handler's type.

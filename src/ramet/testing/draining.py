@@ -86,11 +86,9 @@ async def drain(
             clock.advance(max(0.0, next_at - clock.now()))
     finally:
         await draining.runner.stop()
-    live = sum(item.tasks for item in await client.counts() if not TaskState(item.state).terminal)
-    refused = await _refused(client) - before
-    return Drained(
-        draining.ran, live, client.clock.now() - began_at, dict(sorted(refused.items())), await _outcome(client)
-    )
+    left = sum(item.tasks for item in await client.counts() if not TaskState(item.state).terminal)
+    refused = dict(sorted((await _refused(client) - before).items()))
+    return Drained(draining.ran, left, client.clock.now() - began_at, refused, await _outcome(client))
 
 
 async def _outcome(client: Client) -> LineageOutcome:
