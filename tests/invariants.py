@@ -21,7 +21,13 @@ from ramet.store.epoch import FENCES_PER_EPOCH
 from tests.invariants_blobs import blobs
 from tests.invariants_ends import ends
 from tests.invariants_flow import FLOW_CHECKS, FlowRows
-from tests.invariants_guard import UniqueRow, shapes_equal_a_recount, unique_keys_have_their_holder
+from tests.invariants_guard import (
+    UniqueRow,
+    load_uncounted,
+    shapes_equal_a_recount,
+    unique_keys_have_their_holder,
+    what_was_left_out_is_counted,
+)
 from tests.invariants_money import money
 from tests.invariants_paths import paths
 from tests.invariants_rows import BlockRow, TaskRow
@@ -55,7 +61,6 @@ class Rows:
         self.shapes: Counter[tuple[str, str, str]] = Counter()
         self.demands: list[Any] = []
         self.uncounted: dict[str, Counter[str]] = defaultdict(Counter)
-        """Refusals beyond the stored rows that left work undone, by lineage and reason."""
         self.firing: list[Any] = []
         self.flow = FlowRows()
 
@@ -99,10 +104,7 @@ class Rows:
             self.transitions[seq].append(number)
             if name == "revive":
                 self.revived.add(seq)
-        for tracking_id, reason, count in await store.read(
-            "SELECT tracking_id, reason, left_out FROM ramet_block_counts WHERE left_out > 0"
-        ):
-            self.uncounted[tracking_id][reason] += count
+        self.uncounted = await load_uncounted(store)
         self.demands = await store.read("SELECT kind, key, count, demands, demands_seen FROM ramet_blocks")
         self.firing = await store.read("SELECT tracking_id, pattern FROM ramet_alerts WHERE state = 'firing'")
         for name in ("ramet_attempts", "ramet_transitions", "ramet_checkpoints", "ramet_stages"):
@@ -352,20 +354,6 @@ def refusals_are_explained(rows: Rows) -> Iterator[str]:
             yield f"{name} has the winner {block.winner}"
         if winner is not None and winner.key != block.key:
             yield f"{name} lost to {winner.id}, which works on {winner.key!r}"
-
-
-def what_was_left_out_is_counted(rows: Rows) -> Iterator[str]:
-    """I8: a lineage counts what it wanted and did not get, and nothing that a task of it is about."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
-    there = {(tracking_id, kind, key) for key, tracking_id, kind, _ in rows.identities}
-    for block in rows.blocks:
-        found[block.tracking_id][block.reason] += block.left_out
-        if block.left_out and block.reason != "cycle" and (block.tracking_id, block.kind, block.key) in there:
-            yield f"block {block.kind} {block.key!r} ({block.reason}) is left out, and its task is there"
-    for tracking_id, lineage in rows.lineages.items():
-        wanted = +(found[tracking_id] + rows.uncounted[tracking_id])
-        if Counter(json.loads(lineage.left_out or "{}")) != wanted:
-            yield f"lineage {tracking_id} counts {lineage.left_out or 'nothing'} as left out, not {dict(wanted)}"
 
 
 def nothing_is_orphaned(rows: Rows) -> Iterator[str]:

@@ -240,14 +240,12 @@ async def test_a_blocked_spawn_tells_the_handler_why(app: App, client: Client) -
 
     @app.task("parent")
     async def parent(ctx: Context, n: int) -> None:
-        answers.append(await ctx.spawn_now("parent", n, key="same"))
-        answers.append(await ctx.spawn_now("child", "x", key="same"))
-        answers.append(await ctx.spawn_now("child", "y", key="same"))
+        answers.extend([await ctx.spawn_now(kind, str(n), key="same") for kind in ("parent", "child", "child")])
 
     submitted = await client.submit(parent, 1, key="same")
     await worked_off(app, client)
-    assert [(a.reason, a.winner) for a in answers[:2]] == [(BlockReason.CYCLE, submitted.id), (None, None)]
-    assert (answers[2].id, answers[2].reason, answers[2].winner) == (None, BlockReason.IN_FLIGHT, answers[1].id)
+    told = [(BlockReason.CYCLE, submitted.id), (None, None), (BlockReason.IN_FLIGHT, answers[1].id)]
+    assert [(answer.reason, answer.winner) for answer in answers] == told
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------
