@@ -20,7 +20,8 @@ from ramet import (
 )
 from tests.engine.asking import get, history
 from tests.engine.stand_ins import Greedy, Held, always
-from tests.engine.waiting import until, worked_off
+from tests.engine.waiting import until, worked_off, working
+from tests.gate.patience import HANG_SECONDS
 
 # --- order ------------------------------------------------------------------------------------------------------
 
@@ -235,14 +236,23 @@ async def test_a_cancelled_worker_hands_its_claims_back(app: App, client: Client
 async def test_workers_one_after_the_other_on_one_client_leave_nothing_behind(app: App, tmp_path: Path) -> None:
     held = Held(app)
     held.go_on.set()
+    folder = tmp_path / "ramet.db-ramet"
     async with app.client(tmp_path / "ramet.db") as client:
         for number in range(3):
-            await client.submit("held", number, delay_seconds=0.05)
-            worker = await worked_off(app, client)
-            there = sorted(os.listdir(tmp_path / "ramet.db-ramet"))
-            assert there == [f"{worker.name}.lock", f"{worker.name}.sock"], "that of the present worker"
-    assert not os.path.exists(tmp_path / "ramet.db-ramet")  # noqa: ASYNC240 - a folder of this test
+            async with working(app, client) as worker:
+                files = [f"{worker.name}.lock", f"{worker.name}.sock"]
+                # A worker makes its socket when it waits for the first time.
+                await until(lambda: listed(folder) == files, "only the present worker has files there")  # noqa: B023
+                submitted = await client.submit("held", number)
+                assert await client.result(submitted.id, timeout_seconds=HANG_SECONDS) == number
+            assert listed(folder) == files
+    assert listed(folder) == []
     assert not [fd for fd in os.listdir("/proc/self/fd") if "ramet.db-ramet" in _target(fd)]
+
+
+def listed(folder: Path) -> list[str]:
+    """The names in a folder, which need not exist."""
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
 def _target(fd: str) -> str:
