@@ -16,6 +16,7 @@ from ramet.store.neighbours import Neighbours
 from ramet.store.own_rows import Wanted, quoted
 from ramet.store.own_tables import declared
 from ramet.store.sqlite import SqliteStore, versions_of
+from ramet.store.sqlite_place import closed_to_all
 from ramet.store.sqlite_session import BUSY_SECONDS, SqliteSession, store_error
 from ramet.store.versions import check_newer
 
@@ -57,7 +58,7 @@ def restore_file(
     alive = Neighbours(path).alive()
     if alive:
         raise StoreError(f"{len(alive)} workers run on {path} ({alive[0]}): stop them first, or restore beside it")
-    with new_file(path, _mode(backup)) as part:
+    with closed_to_all(path), new_file(path, _mode(backup)) as part:
         with closing(open_copy(backup)) as source:
             check_schema(source, backup)
             counted = _copy(source, part, progress)
@@ -252,9 +253,7 @@ def told(copy: sqlite3.Connection, path: Path, part: Path) -> Copied:
 
 
 def _set_aside(path: Path) -> str:
-    """Keep the database that stands there, with its log, under another name."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=1.0, isolation_level=None)) as old:
-        old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    """Keep the database that stands there under another name; with its log, where it could not be read."""
     kept, number = path.with_name(f"{path.name}.replaced"), 1
     while kept.exists():
         number += 1
