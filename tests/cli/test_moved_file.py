@@ -14,6 +14,8 @@ from tests.cli.conftest import APP, Cli, Process
 from tests.engine.waiting import until
 from tests.store.test_moved_file import delete, move, replace
 
+pytestmark = pytest.mark.process
+
 
 def damage(path: Path) -> None:
     """Write over everything but the header, and take away what is in the log."""

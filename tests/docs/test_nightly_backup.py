@@ -14,6 +14,8 @@ from ramet import App, Context
 from tests.cli.conftest import environment
 from tests.conformance.backends import BACKENDS
 
+pytestmark = pytest.mark.process
+
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "deploy.md"
 app = App(tables=["CREATE TABLE IF NOT EXISTS orders (number BIGINT PRIMARY KEY, goods TEXT NOT NULL)"])
 

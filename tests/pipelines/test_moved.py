@@ -113,6 +113,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> TickingClock:
     return TickingClock(BEGIN, 0.5)
 
 
+@pytest.mark.process
+@pytest.mark.network
 async def test_real_runs_of_all_pipelines_move_to_a_server_and_back(
     tmp_path: Path, postgres_url: str, clock: TickingClock
 ) -> None:
