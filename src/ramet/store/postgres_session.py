@@ -74,7 +74,7 @@ def connect(url: str, *, timeout_seconds: int = 10) -> psycopg.Connection[Row]:
     else:
         connection.execute(f"SET {_PLANS.replace('; ', '; SET ')}".encode())
     encoding, name = connection.info.parameter_status("server_encoding"), connection.info.dbname
-    if encoding != "UTF8":
+    if encoding not in (None, "UTF8"):  # Some poolers do not tell.
         connection.close()
         raise StoreError(
             f"the database {name} is in {encoding}, which has not every character: make one in UTF-8 (CREATE DATABASE "
