@@ -28,6 +28,8 @@ WHOLE: dict[str, str] = {
     "SELECT 1 FROM ramet_live WHERE kind IN": "stops at the first live task that this worker serves: it reads on only "
     "when there is none, which ends a worker that runs until idle",
     "SELECT day, spent, reserved FROM ramet_spend WHERE spent": "has one row for each day",
+    "SELECT name, position, statement, untyped, next_number FROM ramet_own_tables": "has one row for each table and "
+    "index of apps",
     "SELECT key, value, value_type FROM ramet_settings": "all settings are asked for, and there are a few",
     f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until": "looks at every claim in hand, which the "
     "workers' slots bound, not the backlog",

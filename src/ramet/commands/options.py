@@ -13,6 +13,7 @@ import click
 
 from ramet import App, Client
 from ramet.commands.errors import UserError
+from ramet.store.address import is_file
 
 Answer = TypeVar("Answer")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -66,7 +67,7 @@ def check_folder(database: str) -> None:
         UserError: it is not.
     """
     folder = Path(database).absolute().parent
-    if "://" not in database and not folder.is_dir():
+    if is_file(database) and not folder.is_dir():
         raise UserError(f"the folder {Path(database).parent} does not exist: create it or give another --db")
 
 

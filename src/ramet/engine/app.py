@@ -34,7 +34,8 @@ class App(FlowApp):
 
     Args:
         limits: bounds of every lineage and task, unless a kind or a submit gives stricter ones.
-        tables: ``CREATE TABLE IF NOT EXISTS`` statements of your own tables, run when a database is opened.
+        tables: ``CREATE TABLE IF NOT EXISTS`` statements of your own tables, run when a database is opened, and kept in
+            it: backup and restore carry these tables (DESIGN §9).
         breadth: queues in which tasks closer to their root run first. What is created from now on follows it.
         processes: how many processes of their own a worker keeps for kinds with ``process=True``, at most; None for as
             many as it runs handlers. For work that keeps a processor busy, as many as there are processors.

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from ramet.engine.clock import Clock
 from ramet.store.backoff import Backoff
-from ramet.store.errors import StoreError, StoreUncertain, StoreUnreachable
+from ramet.store.errors import StoreError, StoreLost, StoreUncertain, StoreUnreachable
 
 log = logging.getLogger("ramet.worker")
 
@@ -87,13 +87,18 @@ class Tries:
         self._backoff = backoff
 
     def failed(self, error: StoreError, what: str, seconds: float) -> float:
-        """Note a failure and tell it; returns how long to pause.
+        """Note a failure and tell it; returns how long to pause. What no waiting mends is raised again.
 
         Args:
             error: a database that is away is told once for all loops; a busy or full one here, every time.
             what: could not be done.
             seconds: the pause after any other error than that the database is away.
+
+        Raises:
+            StoreLost: as it came; the worker ends with it.
         """
+        if isinstance(error, StoreLost):
+            raise error
         if isinstance(error, AWAY):
             self._reach.missed(error)
             return self._backoff.failed()

@@ -354,7 +354,7 @@ class Store(
         ...
 
     async def ensure_tables(self, statements: Sequence[str]) -> None:
-        """Run a pipeline's ``CREATE TABLE IF NOT EXISTS`` statements."""
+        """Run an app's ``CREATE TABLE IF NOT EXISTS`` statements and keep them, so that copies carry those tables."""
         ...
 
     async def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -55,6 +55,18 @@ class StoreUncertain(StoreError):
     """
 
 
+class StoreLost(StoreError):
+    """Raised by everything that asks the database: this program cannot use it any more, however long it waits."""
+
+
+class StoreMoved(StoreLost):
+    """The database's file was moved, deleted or replaced while it was open. Nothing was written."""
+
+
+class StoreCorrupt(StoreLost):
+    """The database's file cannot be read."""
+
+
 class UniqueHeld(StoreError):
     """Raised by a revive while another task holds the unique key: wait for its end; the message names it."""
 

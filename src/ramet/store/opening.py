@@ -28,7 +28,8 @@ def open_store(address: str | Path, *, create: bool = True, clock: Callable[[], 
         return _open_postgres(text, create, clock)
     if not is_file(text):
         raise StoreError(
-            f"cannot read the database address {shown(text)!r}: give a file path or postgresql://user@host:port/database"
+            f"cannot read the database address {shown(text)!r}: give a file path or "
+            "postgresql://user:password@host:port/database"
         )
     if ":memory:" in text:
         raise StoreError("an in-memory database loses every task at the first crash: give a file path")

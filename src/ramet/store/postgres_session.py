@@ -38,10 +38,11 @@ Mode = Literal["look", "read", "beside", "alone"]
 
 _PLANS = (
     "enable_seqscan = off; enable_hashjoin = off; enable_mergejoin = off; plan_cache_mode = force_generic_plan; "
-    "jit = off"
+    "jit = off; extra_float_digits = 1"
 )
 """Every statement of a verb goes by an index, row by row from a short list. A planner whose statistics are old, or of a
-table that was empty when they were made, would find reading all of it cheaper."""
+table that was empty when they were made, would find reading all of it cheaper. The last one is about answers:
+a number that is told as text is told whole."""
 _ON = "; ".join(f"SET LOCAL enable_{name} = on" for name in ("seqscan", "hashjoin", "mergejoin"))
 _OFF = _ON.replace("= on", "= off")
 
@@ -64,7 +65,7 @@ def connect(url: str, *, timeout_seconds: int = 10) -> psycopg.Connection[Row]:
         psycopg.Error: as it is; the caller knows whether to try again.
     """
     connection = psycopg.connect(
-        url, autocommit=True, connect_timeout=timeout_seconds, application_name="ramet",
+        url, autocommit=True, connect_timeout=timeout_seconds, application_name="ramet", client_encoding="UTF8",
         keepalives_idle=10, keepalives_interval=5, keepalives_count=3, tcp_user_timeout=30_000,
     )  # fmt: skip
     connection.prepared_max = 400
@@ -72,6 +73,13 @@ def connect(url: str, *, timeout_seconds: int = 10) -> psycopg.Connection[Row]:
         connection.prepare_threshold = None
     else:
         connection.execute(f"SET {_PLANS.replace('; ', '; SET ')}".encode())
+    encoding, name = connection.info.parameter_status("server_encoding"), connection.info.dbname
+    if encoding not in (None, "UTF8"):  # Some poolers do not tell.
+        connection.close()
+        raise StoreError(
+            f"the database {name} is in {encoding}, which has not every character: make one in UTF-8 (CREATE DATABASE "
+            "... ENCODING 'UTF8' TEMPLATE template0) and give its address"
+        )
     version = connection.info.server_version  # A closed connection tells nothing.
     if version < VERSION_MIN:
         connection.close()
@@ -146,13 +154,13 @@ class PostgresSession:
                 f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS_MAX}s'; {self._plans}"
                 f"{own}SELECT pg_advisory_xact_lock{shared}({WORLD})"
             )
-        now = self._last(f"{text}; SELECT extract(epoch FROM clock_timestamp())::float8")
+        now = self._last(f"{text}; SELECT extract(epoch FROM clock_timestamp())")
         self.now = now if self._clock is None else self._clock()
 
     def begin_within(self) -> None:
         """The caller's own transaction: its lock is not ours to hold for as long as they like."""
         self.noted = []
-        now = self._last("SELECT extract(epoch FROM clock_timestamp())::float8")
+        now = self._last("SELECT extract(epoch FROM clock_timestamp())")
         self.now = now if self._clock is None else self._clock()
 
     def _last(self, text: str) -> float:

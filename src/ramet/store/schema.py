@@ -309,6 +309,16 @@ _V1 = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX ramet_turns_idle ON ramet_turns (moved_at)",
+    # What apps said of their own tables, so that copies carry those too (store/own_tables.py).
+    """
+    CREATE TABLE ramet_own_tables (
+        name TEXT PRIMARY KEY,
+        position INTEGER NOT NULL,
+        statement TEXT NOT NULL,
+        untyped INTEGER NOT NULL DEFAULT 0,
+        next_number INTEGER
+    )
+    """,
     "CREATE TABLE ramet_counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
     "INSERT INTO ramet_counters (name, value) VALUES ('task', 1), ('epoch', 0), ('ends', 0), ('schema', 0)",
     "CREATE VIEW ramet_next_number AS SELECT value AS number FROM ramet_counters WHERE name = 'task'",

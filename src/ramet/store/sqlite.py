@@ -24,6 +24,7 @@ from ramet.store.errors import StoreError, StoreMissing, StoreUnsafe
 from ramet.store.group_commit import EndsTold, InlineWriter, ThreadWriter, run_alone
 from ramet.store.neighbours import Neighbours, network_file_system
 from ramet.store.session import Overtaken, Session, StatementFailed
+from ramet.store.sqlite_place import Place, identity
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
 from ramet.store.texts import check_arguments
 from ramet.store.verbs_all import AllVerbs
@@ -58,11 +59,13 @@ class SqliteStore(AllVerbs):
         _check_place(path, create)
         self.path = path
         self._clock = clock
+        before = identity(path)
         self._connection = connect(path)
         try:
             session = SqliteSession(self._connection, clock, hook)
             _migrate(session, path, create)
             session.fence_base = _begun(session)
+            session.place = self._place = Place(path, before)
         except sqlite3.Error as error:
             self._connection.close()
             raise store_error(error, path) from error
@@ -116,11 +119,14 @@ class SqliteStore(AllVerbs):
             self._reader.begin(write=False)
             try:
                 self._reader.start_verb()
-                return verb(self._reader)
+                answer = verb(self._reader)
+                self._place.check()
+                return answer
             finally:
                 self._reader.rollback()
 
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        self._place.check()
         return run_within(
             connection, self.path, self._clock, self._fence_base, partial(creating.submit, lineages=lineages)
         )

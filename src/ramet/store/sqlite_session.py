@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ramet.store import tallying
-from ramet.store.errors import StoreBusy, StoreError, StoreFull, StoreUnsafe
+from ramet.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreMoved, StoreUnsafe
 from ramet.store.floors import Floors
 from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed
+from ramet.store.sqlite_place import Place
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.005
@@ -117,12 +118,14 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
         return StoreFull(f"the disk with {path} is full: free some space; nothing of this step was written")
     if is_busy(error):
         return StoreBusy(f"another process has held {path} for {BUSY_SECONDS:.0f} s: stop it or try again")
+    if code == "SQLITE_READONLY_DBMOVED":
+        return StoreMoved(f"{path} was moved, deleted or replaced while it was open: start this program again")
     if code.startswith("SQLITE_READONLY") or "readonly" in text:
         return StoreUnsafe(f"{path} is read-only: make the file and its folder writable")
     if code.startswith("SQLITE_CANTOPEN") or "unable to open" in text:
         return StoreError(f"cannot open {path}: check that its folder exists and is writable")
     if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "not a database" in text:
-        return StoreError(f"{path} is not a readable SQLite database ({text}): give another file or restore it")
+        return StoreCorrupt(f"{path} is not a readable SQLite database ({text}): give another file or restore a backup")
     return StoreError(f"{path}: {text}")
 
 
@@ -168,6 +171,8 @@ class SqliteSession:
         self.noted: list[tallying.Noted] = []
         self.written: list[tallying.Noted] = []
         self.words: dict[str, set[str]] = {}
+        self.place: Place | None = None
+        """Where the file was when it was opened; looked at before anything is answered."""
 
     def begin(self, *, write: bool) -> None:
         """Open the transaction. A writer takes its lock at once, so that nothing it read can change under it."""
@@ -184,8 +189,14 @@ class SqliteSession:
         self.now = self._clock()
 
     def commit(self) -> None:
-        """Make everything durable."""
+        """Make everything durable.
+
+        Raises:
+            StoreMoved: it would be so in a file that nobody finds.
+        """
         tallying.write(self)
+        if self.place is not None:
+            self.place.check()  # Within the transaction: a restore, which takes the same lock, cannot come in between.
         self.run("COMMIT")
 
     def rollback(self) -> None:

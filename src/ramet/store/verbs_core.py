@@ -9,7 +9,18 @@ from typing import Any
 from ramet.model.blobs import NewBlob
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, Task, TaskHistory
-from ramet.store import blobs, claiming, creating, history, persons, querying, settings, settling, transacting
+from ramet.store import (
+    blobs,
+    claiming,
+    creating,
+    history,
+    own_tables,
+    persons,
+    querying,
+    settings,
+    settling,
+    transacting,
+)
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Ran, Settled, Settlement, Statement, Submitted
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.session import Session
@@ -112,11 +123,7 @@ class CoreVerbs(Verbs):
         )
 
     async def ensure_tables(self, statements: Sequence[str]) -> None:
-        def run(session: Session) -> None:
-            for statement in statements:
-                session.run(statement)
-
-        await self._write(run)
+        await self._write(partial(own_tables.ensure, statements=statements))
 
     async def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         def run(session: Session, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
