@@ -28,11 +28,12 @@ from ramet.engine.worker import Worker
 from ramet.model.acts import Act
 from ramet.model.alerts import Alert
 from ramet.model.binding import Binding, BoundTask, ItemAnswer, ItemSettlement, StageCount
+from ramet.model.bulk import BulkAct, BulkResult, BulkSelection, TaskFilter
 from ramet.model.causes import About, Cause
 from ramet.model.cost import Costs
 from ramet.model.flow import KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.guard import BlockReason
-from ramet.model.keys import InvalidKey, text_key, title_key, url_key
+from ramet.model.keys import InvalidKey, shown_key, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.lineage_outcome import LineageOutcome, OutcomeKind
@@ -95,6 +96,9 @@ __all__ = [
     "BlockReason",
     "BoundTask",
     "Branch",
+    "BulkAct",
+    "BulkResult",
+    "BulkSelection",
     "Call",
     "Cause",
     "Claim",
@@ -169,6 +173,7 @@ __all__ = [
     "TaskCalls",
     "TaskCheckpoint",
     "TaskFailed",
+    "TaskFilter",
     "TaskHistory",
     "TaskOptions",
     "TaskState",
@@ -186,6 +191,7 @@ __all__ = [
     "WorkerSeen",
     "item",
     "path_key",
+    "shown_key",
     "slot_of",
     "text_key",
     "title_key",

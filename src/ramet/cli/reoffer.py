@@ -7,8 +7,7 @@ from typing import NamedTuple
 import click
 
 from ramet import BlockReason, Client, Reoffered
-from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, lineage_of, person
+from ramet.cli.options import KEY_HELP, ask, database_option, json_option, lineage_of, person, several
 from ramet.cli.show import counted, emit, number, plain
 from ramet.commands.options import renamed
 from ramet.model.guard import REOFFERABLE
@@ -26,9 +25,9 @@ class Offered(NamedTuple):
 
 @click.command(short_help="Offer blocked spawns again.")
 @click.argument("tracking_id")
-@click.option("--blocked-by", "reasons", metavar="REASON,...", help=f"Only these of {', '.join(REASONS)}.")
+@several("--blocked-by", "wanted", REASONS, help="Only what was blocked for these reasons.")
 @click.option("--kind", help="Only this kind.")
-@click.option("--key", help="Only this key, in its canonical form.")
+@click.option("--key", help=f"Only this key, {KEY_HELP}")
 @click.option("--shape", help="Only keys of this shape, such as https://x.example/a/#, of kinds with a trap.")
 @click.option("--reason", help="Why, for the record.")
 @click.option("--why", hidden=True)
@@ -37,7 +36,7 @@ class Offered(NamedTuple):
 def reoffer(
     *,
     tracking_id: str,
-    reasons: str | None,
+    wanted: tuple[str, ...],
     reason: str | None,
     why: str | None,
     database: str,
@@ -49,11 +48,7 @@ def reoffer(
     Each goes through the whole guard, as a child of the first task that asked for it. What passes is created; what
     fails keeps its block. A lineage that had finished runs again.
     """
-    reasons, reason = _as_before(reasons, reason, why)
-    wanted = [name.strip() for name in (reasons or "").split(",") if name.strip()]
-    unknown = sorted(set(wanted) - set(REASONS))
-    if unknown:
-        raise CliError(f"blocks by {', '.join(unknown)} cannot be offered again: give some of {', '.join(REASONS)}")
+    wanted, reason = _as_before(wanted, reason, why)
 
     async def act(client: Client) -> Offered:
         await lineage_of(client, tracking_id)
@@ -91,13 +86,14 @@ def _print(found: Offered) -> None:
         click.echo(f"{more} went beyond the rows that the lineage may store, and cannot be offered")
 
 
-def _as_before(reasons: str | None, reason: str | None, why: str | None) -> tuple[str | None, str | None]:
+def _as_before(wanted: tuple[str, ...], reason: str | None, why: str | None) -> tuple[tuple[str, ...], str | None]:
     """The filter and the record, as they are named now: until the next release the former names are taken too."""
+    words = tuple(dict.fromkeys(word.strip() for word in (reason or "").split(",") if word.strip()))
+    named = bool(words) and set(words) <= set(REASONS)
     if why is not None:
         renamed("--why", "--reason")
-        return (reasons or reason), why
-    words = {word.strip() for word in (reason or "").split(",")}
-    if reasons is None and words <= {word.value for word in BlockReason}:
+        return (wanted or words if named else wanted), why
+    if not wanted and named:
         renamed("--reason", "--blocked-by")
-        return reason, None
-    return reasons, reason
+        return words, None
+    return wanted, reason

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import click
 
-from ramet import Client, Task, TaskState, path_key
+from ramet import Client, Task, TaskState, path_key, shown_key
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.options import KEY_HELP, ask, compared, database_option, json_option, lineage_of, several
 from ramet.cli.show import console, counted, emit, plain, relative, styled_state, table
 
 
@@ -18,14 +18,15 @@ class Listed(NamedTuple):
 
     tasks: Sequence[Task]
     next_after: int | None = None
+    asked: str = ""
+    """What the key was compared as, where nothing was found by it."""
 
 
 @click.command(short_help="List tasks by state, kind, key or depth; stale claims.")
 @click.argument("tracking_id", required=False)
-@click.option("--state", "states", multiple=True, type=click.Choice([state.value for state in TaskState]),
-              help="Of this state; may be given several times.")  # fmt: skip
+@several("--state", "states", TaskState, help="In these states.")
 @click.option("--kind", help="Of this kind.")
-@click.option("--key", help="About this: the canonical key.")
+@click.option("--key", help=f"About this, {KEY_HELP}")
 @click.option("--min-depth", type=click.IntRange(min=0), metavar="DEPTH", help="At least so deep.")
 @click.option("--stale", is_flag=True, help="Claims that outlived their lease and were not reclaimed yet.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many.")
@@ -64,7 +65,7 @@ def tasks(
             limit=limit,
             after=after,
         )
-        return Listed(*page)
+        return Listed(*page, compared(client, kind, key) if key is not None else "")
 
     found = ask(database, question)
     if as_json:
@@ -77,7 +78,7 @@ def tasks(
 def _show(found: Listed) -> None:
     screen = console()
     if not found.tasks:
-        screen.print("no such task")
+        screen.print(f"no such task: {plain(found.asked)}" if found.asked else "no such task", highlight=False)
         return
     paths = any(task.path for task in found.tasks)
     made = table("state", "kind", "*key", *(["*path"] if paths else []), ">depth", ">attempts", "when", "task", "*why")
@@ -85,7 +86,7 @@ def _show(found: Listed) -> None:
         made.add_row(
             styled_state(task.state),
             plain(task.kind),
-            plain(task.key),
+            plain(shown_key(task.key)),
             *([plain(path_key(task.path)) if task.path else "-"] if paths else []),
             str(task.spawn_depth),
             str(task.attempts),

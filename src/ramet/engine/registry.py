@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import collections.abc
-import inspect
-import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -19,6 +16,7 @@ from ramet.engine.json_texts import json_text
 from ramet.engine.path_options import PLAIN, PathArguments, PathOptions
 from ramet.engine.settings import LiveSettings
 from ramet.engine.sharing import ALONE, Sharing
+from ramet.engine.signatures import check_same_fields, is_async, name_of, one_payload, payload_type
 from ramet.model.keys import InvalidKey, PlaceKey, json_key, text_key, title_key, url_key
 from ramet.model.limits import Limits
 from ramet.model.ordering import BY_DUE
@@ -97,10 +95,11 @@ class Kind:
         """This kind as its ``on_end`` handler runs it, one call limit long; None when there is no such handler."""
         if self.on_end is None:
             return None
-        is_async, payload = inspect.iscoroutinefunction(self.on_end), _payload_type(self.on_end)
+        payload = payload_type(self.on_end)
         limits = replace(self.limits, invocation_seconds=self.limits.call_seconds)
         live = LiveSettings()  # what follows from the settings is in these limits already
-        return replace(self, handler=self.on_end, is_async=is_async, payload=payload, declared=limits, live=live)
+        return replace(self, handler=self.on_end, is_async=is_async(self.on_end), payload=payload,
+                       declared=limits, live=live)  # fmt: skip
 
     @property
     def limits(self) -> Limits:
@@ -128,6 +127,15 @@ class Kind:
         if self.cycle_on is not None:
             return self.cycle_on
         return "key" if isinstance(key, PlaceKey) or self.key in (url_key, title_key) else "kind+key"
+
+    def key_of(self, payload: Any) -> str:
+        """The key of a task with this payload that is submitted or spawned without one.
+
+        Raises:
+            pydantic.ValidationError, PayloadTooLarge, InvalidKey: there is no such task.
+        """
+        typed = payload if self.payload is None else self.payload.validate_python(payload)
+        return self._key(typed, self._json(typed))
 
     def _url_of(self, typed: Any) -> str | None:
         """What the stop list looks at; None where the payload has no URL that one could visit."""
@@ -232,18 +240,17 @@ class Registry:
         """Register a handler.
 
         Raises:
-            ValueError: the name is taken, or an option is not one of its values.
+            ValueError: the name or an option is not possible, or the function cannot be a handler.
         """
-        if name in self._kinds:
-            raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
-        self._check_staged(name)
+        self._check_name(name)
         if cycle_on not in (None, "key", "kind+key"):
             raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key', 'kind+key' or nothing")
+        called = one_payload(handler, many=how.batch > 1)
         kind = Kind(
             name,
-            handler,
-            _payload_type(handler, many=how.batch > 1),
-            inspect.iscoroutinefunction(handler),
+            called,
+            payload_type(called, many=how.batch > 1),
+            is_async(handler),
             key, queue, priority,
             limits or self._limits,
             cycle_on,
@@ -257,10 +264,13 @@ class Registry:
             sharing=sharing.checked(name),
             paths=paths.checked(name),
         )  # fmt: skip
-        self._kinds[name] = self._by_handler[handler] = kind
+        self._kinds[name] = self._by_handler[handler] = self._by_handler[called] = kind
         return kind
 
-    def _check_staged(self, name: str) -> None:
+    def _check_name(self, name: str) -> None:
+        check_name("the kind", name)
+        if name in self._kinds:
+            raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
         base = name.rpartition(".")[0]
         if name in self._staged or (base in self._staged and name not in self._stages):
             raise ValueError(f"kind {name!r} reads like a stage of {base or name!r}: give it another name")
@@ -296,10 +306,16 @@ class Registry:
         found = self.get(kind)
         if found.on_end is not None:
             raise ValueError(f"kind {found.name!r} has two on_end handlers: leave one of them out")
-        _payload_type(handler)
-        self._kinds[found.name] = changed = replace(found, on_end=handler)
+        called = one_payload(handler)
+        payload_type(called)
         if found.handler is not None:
-            self._by_handler[found.handler] = changed
+            check_same_fields("the on_end handler", found.handler, called)
+        self._kinds[found.name] = changed = replace(found, on_end=called)
+        for function in [function for function, kind in self._by_handler.items() if kind is found]:
+            self._by_handler[function] = changed
+
+    def __contains__(self, kind: str | Handler) -> bool:
+        return kind in (self._kinds if isinstance(kind, str) else self._by_handler)
 
     def get(self, kind: str | Handler) -> Kind:
         """The kind of this name or handler.
@@ -309,7 +325,7 @@ class Registry:
         """
         found = self._kinds.get(kind) if isinstance(kind, str) else self._by_handler.get(kind)
         if found is None:
-            name = kind if isinstance(kind, str) else getattr(kind, "__name__", repr(kind))
+            name = kind if isinstance(kind, str) else name_of(kind)
             known = ", ".join(sorted(self._kinds)) or "none"
             raise UnknownKind(f"no kind {name!r} is registered (registered: {known})")
         return found
@@ -355,22 +371,3 @@ def _unique_seconds(name: str, unique: str, seconds: float | None) -> float | No
     if not 0 <= seconds <= FOR_GOOD_SECONDS:
         raise ValueError(f"kind {name!r}: unique_seconds is {seconds}, give 0 or more, or leave it out for good")
     return float(seconds)
-
-
-def _payload_type(handler: Handler, *, many: bool = False) -> TypeAdapter[Any] | None:
-    """The type of the handler's second parameter; JSON of any shape when it is not annotated.
-
-    A batch handler takes ``many``: the type is that of the members of its list.
-    """
-    parameters = list(inspect.signature(handler).parameters.values())
-    if len(parameters) < 1:
-        raise ValueError(f"handler {handler.__name__} takes no parameters: give it (ctx) or (ctx, payload)")
-    if len(parameters) == 1:
-        return None
-    hints = typing.get_type_hints(handler)
-    hint = hints.get(parameters[1].name, list[Any] if many else Any)
-    if many:
-        if typing.get_origin(hint) not in (list, collections.abc.Sequence):
-            raise ValueError(f"batch handler {handler.__name__} takes many payloads: annotate them as list[...]")
-        [hint] = typing.get_args(hint)
-    return TypeAdapter(hint)

@@ -21,6 +21,7 @@ from ramet.engine.client import Client
 from ramet.engine.registry import Handler
 from ramet.engine.setting import SETTINGS_SECONDS
 from ramet.engine.sync_claim import SyncClaim
+from ramet.engine.sync_parts import SyncSchedules, SyncSettings
 from ramet.model.limits import LEASE_SECONDS
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, Task
@@ -67,6 +68,10 @@ class SyncClient:
     def __init__(self, client: Client) -> None:
         self.asynchronous = client
         """The client that does the work; its coroutines go to :meth:`wait_for`."""
+        self.schedules = SyncSchedules(self.wait_for, client.schedules)
+        """Periodic triggers: add, list, pause, resume, remove, run."""
+        self.settings = SyncSettings(self.wait_for, client.settings)
+        """Defaults that can be changed while the engine runs."""
         self._process = os.getpid()
         self._own_loop = asyncio.new_event_loop()
         self._loop: asyncio.AbstractEventLoop | None = self._own_loop
@@ -123,6 +128,11 @@ class SyncClient:
     ) -> None:
         self.close()
 
+    @property
+    def place(self) -> str:
+        """The database's address as it may be shown: without its password."""
+        return self.asynchronous.place
+
     ensure_tables = blocking(Client.ensure_tables)
 
     submit = blocking(Client.submit)
@@ -161,6 +171,8 @@ class SyncClient:
     cancel = blocking(Client.cancel)
     cancel_lineage = blocking(Client.cancel_lineage)
     revive = blocking(Client.revive)
+    bulk_select = blocking(Client.bulk_select)
+    bulk_run = blocking(Client.bulk_run)
 
     paths = blocking(Client.paths)
     blocked_by = blocking(Client.blocked_by)
@@ -212,6 +224,10 @@ class SyncClient:
     unstop = blocking(Client.unstop)
     settle_many = blocking(Client.settle_many)
     reclaim = blocking(Client.reclaim)
+
+    def spellings(self, kind: str | Handler | None, key: str) -> list[str]:
+        """See :meth:`ramet.engine.client.Client.spellings`."""
+        return self.asynchronous.spellings(kind, key)
 
     def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
         """See :meth:`ramet.engine.client.Client.blocks`."""
