@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
 
+from ramet import PRESETS, App, Limits
 from ramet.cli.failures import CliError
 from ramet.model.cost import AMOUNT_MAX, NANO_DOLLARS, dollars
-from ramet.model.limits import Limits, soft_within
+from ramet.model.limits import lineage_limits as decided_limits
+from ramet.model.limits import said, soft_within
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 CENTURY_SECONDS = 100 * 365.25 * 86_400.0
 COUNT = click.IntRange(0, AMOUNT_MAX)
+
+PRESET = click.option(
+    "--preset", type=click.Choice(sorted(PRESETS)), help="Limits of the lineage, instead of the app's."
+)
 
 _OPTIONS = (
     ("--max-tasks", "max_tasks", click.IntRange(1, AMOUNT_MAX), "N", "Tasks the lineage may ever create."),
@@ -36,26 +41,41 @@ def lineage_limits(command: Command) -> Command:
     """Options for every limit that a submit gives a lineage; :func:`taken_limits` takes them."""
     for flag, name, kind, shown, told in reversed(_OPTIONS):
         command = click.option(flag, name, type=kind, metavar=shown, help=told)(command)
-    return command
+    return PRESET(command)
 
 
-def taken_limits(declared: Limits, options: dict[str, Any]) -> Limits:
-    """Take what was given of :func:`lineage_limits` out of a command's options; the rest is as declared.
+def taken_limits(declared: Limits, options: dict[str, Any]) -> dict[str, Any]:
+    """Take what was given of :func:`lineage_limits` out of a command's options; who runs a command is an operator.
+
+    Args:
+        declared: what would hold if nothing were given.
+        options: of the command; may have the name of a preset, whose limits hold where no option says more.
 
     Raises:
         CliError: an amount of dollars or a time that cannot be, or a soft ceiling above the hard one.
     """
     taken = {name: options.pop(name) for _, name, _, _, _ in _OPTIONS}
+    preset = options.pop("preset", None)
     given = {name: value for name, value in taken.items() if value is not None}
     given |= in_nano_dollars(given)
     if not given.get("lineage_seconds", 0.0) >= 0.0:
         raise CliError("--max-seconds is no number of seconds: give at least 1")
+    given = ({} if preset is None else said(PRESETS[preset])) | given
     most = given.get("max_cost", declared.max_cost)
     if "soft_cost" not in given:
         given["soft_cost"] = soft_within(declared.soft_cost, most)
     elif most is not None and given["soft_cost"] > most:
         raise CliError(f"--soft-cost is over the hard ceiling: give at most {dollars(most)}, or more as --max-cost")
-    return replace(declared, **given)
+    return given
+
+
+def declared_limits(app: App, kind: str) -> Limits:
+    """What holds for a lineage whose root is of a kind of this app, if nothing is given.
+
+    Raises:
+        UnknownKind: the app has no such kind.
+    """
+    return decided_limits([app.registry.get(kind).root_limits], app.limits)
 
 
 def in_nano_dollars(options: Mapping[str, Any]) -> dict[str, int]:

@@ -13,12 +13,10 @@ import click
 from pydantic import ValidationError
 
 from ramet import (
-    PRESETS,
     App,
     Client,
     InvalidKey,
     InvalidPath,
-    Limits,
     PathArguments,
     PayloadTooLarge,
     Submitted,
@@ -27,7 +25,7 @@ from ramet import (
     TaskState,
 )
 from ramet.cli.failures import CliError, one_line
-from ramet.cli.lineage_limits import lineage_limits, taken_limits
+from ramet.cli.lineage_limits import declared_limits, lineage_limits, taken_limits
 from ramet.cli.options import database_option, json_option, load
 from ramet.cli.path_options import path_options, taken_path
 from ramet.cli.payloads import Row, parse_payload, payload_lines, rows_of
@@ -47,7 +45,7 @@ class Order(NamedTuple):
     delay_seconds: float
     priority: int | None
     tracking_id: str | None
-    limits: Limits
+    limits: dict[str, Any]
     path: PathArguments
 
 
@@ -66,7 +64,6 @@ class Order(NamedTuple):
               'own, as {"payload": {"n": 1}, "path": ["doc1"], "key": "mine"}.')  # fmt: skip
 @click.option("--one-lineage", is_flag=True, help="With --many: one lineage with many roots.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit status 1 unless all succeeded.")
-@click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Limits of the lineage, instead of the app's.")
 @path_options
 @lineage_limits
 @database_option
@@ -79,7 +76,6 @@ def submit(
     rows: bool,
     one_lineage: bool,
     wait: bool,
-    preset: str | None,
     database: str,
     as_json: bool,
     **options: Any,
@@ -90,7 +86,7 @@ def submit(
     """
     target, kind, text = _sort_out(words, target)
     app = load(target)
-    limits = taken_limits(PRESETS[preset] if preset else app.limits, options)
+    limits = taken_limits(declared_limits(app, kind), options)
     path = taken_path(options)
     order = Order(kind, None, None, one_lineage, limits=limits, path=path, **options)
     _refuse_odd_pairs(order, many, text, rows)
@@ -183,6 +179,7 @@ async def _submit(app: App, order: Order, database: str, wait: bool, as_json: bo
                     delay_seconds=order.delay_seconds,
                     tracking_id=order.tracking_id,
                     limits=order.limits,
+                    may_raise=True,
                     **order.path,
                 )
             ]
@@ -192,6 +189,7 @@ async def _submit(app: App, order: Order, database: str, wait: bool, as_json: bo
                 one_lineage=order.one_lineage,
                 tracking_id=order.tracking_id,
                 limits=order.limits,
+                may_raise=True,
             )
         if not wait:
             _tell(order, answers, as_json)

@@ -8,7 +8,7 @@ exists under its id is left alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from ramet.engine.import_files import ImportRefused, rows_of
 from ramet.engine.json_texts import PayloadTooLarge
+from ramet.engine.lineages import LineageLimits
 from ramet.engine.registry import Registry, UnknownKind
 from ramet.model.importing import Incoming, RowError, Rules, as_json, state_on_arrival, understand
 from ramet.model.keys import InvalidKey
@@ -90,8 +91,11 @@ class Importer:
         self._source = source
         self._registry = registry
         self._limits = limits
+        self._decide = LineageLimits(registry, None, limits)
         self._progress = progress
         self._templates: dict[str, NewTask] = {}
+        self._bounds: dict[tuple[str, ...], Limits] = {}
+        """Of lineages, by the kinds of their roots."""
         self._now = 0.0
 
     async def check(self, store: Store | None) -> Report:
@@ -174,7 +178,18 @@ class Importer:
             raise ImportRefused(f"{self._source.path} has no rows: give a file with some")
         if store is not None:
             await self._look_up(staging, store)
-        staging.place(self._limits.max_spawn_depth)
+        depths = {kind: (await self._bounds_of([kind], store)).max_spawn_depth for kind in self._templates}
+        staging.place(depths)
+
+    async def _bounds_of(self, kinds: Collection[str], store: Store | None) -> Limits:
+        """Limits of a lineage whose roots are of these kinds, under the settings in force."""
+        named = tuple(sorted(kinds))
+        if named not in self._bounds:
+            live = self._registry.live
+            if store is not None:
+                live.update(await store.settings())
+            self._bounds[named] = live.limits(await self._decide.decided(named, store=store))
+        return self._bounds[named]
 
     def _parts(self) -> Iterator[list[tuple[str, Incoming, bool]]]:
         part: list[tuple[str, Incoming, bool]] = []
@@ -247,12 +262,11 @@ class Importer:
 
         async def flush(hold: float | None) -> None:
             nonlocal created, duplicates, batch
-            answer = await store.import_tasks(
-                title, batch, lineage_seconds=self._limits.lineage_seconds, line_up_at=hold_until, hold_until=hold
-            )
+            answer = await store.import_tasks(title, batch, line_up_at=hold_until, hold_until=hold)
             created, duplicates, batch = created + answer.created, duplicates + len(answer.duplicates), []
 
-        growing: str | None = None
+        growing = at = None
+        bounds = self._limits
         for part in staging.placed():
             tracking_id = part[0].tracking_id
             if batch and (tracking_id in large or len(batch) + len(part) > CHUNK):
@@ -260,7 +274,10 @@ class Importer:
             if growing is not None and growing != tracking_id:
                 await store.import_release(growing, hold_until)
                 growing = None
-            batch += [self._arrival(placed) for placed in part]
+            if tracking_id != at:
+                at, roots = tracking_id, _root_kinds(part, staging, large)
+                bounds = await self._bounds_of(roots, store)
+            batch += [self._arrival(placed, bounds) for placed in part]
             if tracking_id in large:
                 growing = tracking_id
                 await flush(hold_until)
@@ -278,7 +295,7 @@ class Importer:
         for rows in staging.lining_up():
             await store.import_line_up(rows, since)
 
-    def _arrival(self, placed: Placed) -> Arrival:
+    def _arrival(self, placed: Placed, bounds: Limits) -> Arrival:
         row = placed.incoming
         new = self._templates[row.kind]._replace(
             id=row.id, key=row.key, payload=row.payload, max_attempts=row.max_attempts, delay_seconds=0.0,
@@ -302,6 +319,7 @@ class Importer:
             created_at=self._now if row.created_at is None else row.created_at,
             told=_told(placed, state),
             number=placed.n,
+            limits=bounds,
         )
         if placed.verdict is None:
             return arrival
@@ -331,6 +349,13 @@ class Importer:
             states={state: count for state, count in states.items() if count},
             unique_kinds=tuple(sorted(n for n, new in self._templates.items() if new.unique_seconds is not None)),
         )
+
+
+def _root_kinds(part: Sequence[Placed], staging: Staging, large: Collection[str]) -> Collection[str]:
+    """Kinds of the roots of a lineage, of which this is the first part: all of it, where it is not a large one."""
+    if part[0].tracking_id in large:
+        return staging.root_kinds(part[0].tracking_id)
+    return {placed.incoming.kind for placed in part if placed.parent_id is None and placed.verdict is None}
 
 
 def _told(placed: Placed, state: str) -> tuple[str, str] | None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Handler = Callable[..., Any]
 KeyOf = Callable[[Any], str]
 UrlOf = Callable[[Any], str | None]
+LimitsOf = Callable[[collections.abc.Mapping[str, Any]], Limits]
 
 QUEUE = "default"
 
@@ -71,6 +72,13 @@ class Kind:
     on_end: Handler | None = None
     """Runs once when a limit or a person ends a task of this kind."""
     live: LiveSettings = field(default_factory=LiveSettings)
+    lineage: LimitsOf | None = None
+    """From the stored settings, what lineages may do whose root is of this kind; None: as declared."""
+
+    @property
+    def root_limits(self) -> Limits:
+        """What code says about lineages whose root is of this kind, before the settings of limits."""
+        return self.declared if self.lineage is None else self.lineage(self.live.stored)
 
     def end_task(self) -> NewTask:
         """The task of this kind that a lineage's end will make; its payload and key come with the end.
@@ -222,6 +230,7 @@ class Registry:
         how: Execution = IN_COMPANY,
         sharing: Sharing = ALONE,
         paths: PathOptions = PLAIN,
+        lineage: LimitsOf | None = None,
     ) -> Kind:
         """Register a handler.
 
@@ -249,7 +258,7 @@ class Registry:
             live=self.live,
             how=how.checked(name),
             sharing=sharing.checked(name),
-            paths=paths.checked(name),
+            paths=paths.checked(name), lineage=lineage,
         )  # fmt: skip
         self._kinds[name] = self._by_handler[handler] = kind
         return kind
@@ -320,6 +329,10 @@ class Registry:
                 breadth=self._breadth, live=self.live,
             )  # fmt: skip
         return self.get(kind)
+
+    def __contains__(self, name: str) -> bool:
+        """True for kinds that are registered here."""
+        return name in self._kinds
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

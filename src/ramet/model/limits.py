@@ -6,7 +6,9 @@ that no process has to live for it to hold.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 LEASE_SECONDS = 300.0
 """A claim lives this long without a heartbeat (DESIGN §2)."""
@@ -38,6 +40,12 @@ WARN_SHARE = 0.2
 """A limit is worth a look when this share of it is left."""
 LOWERABLE = frozenset({"max_spawn_depth", "max_tasks", "max_fan_out", "max_shape"})
 """Limits of its lineage that a handler may lower (DESIGN §5)."""
+
+LINEAGE_LIMITS = frozenset({
+    "max_spawn_depth", "max_tasks", "max_fan_out", "max_shape", "retries_per_minute", "lineage_seconds", "max_cost",
+    "soft_cost", "lineage_blob_bytes_max", "blob_bytes_max",
+})  # fmt: skip
+"""Limits of a lineage, of which most are on its row; all others are of a task, a call or a program."""
 
 RAISABLE = LOWERABLE | {"retries_per_minute", "max_cost", "soft_cost"}
 """Limits of a lineage that a person may raise while it exists (DESIGN §5); its deadline may be put off too."""
@@ -103,12 +111,68 @@ class Limits:
 
     def lowered(self, other: Limits) -> Limits:
         """The stricter of the two, field by field."""
-        stricter = {}
+        lower = {}
         for item in fields(self):
-            mine, theirs = getattr(self, item.name), getattr(other, item.name)
-            stricter[item.name] = mine if theirs is None else theirs if mine is None else min(mine, theirs)
-        stricter["soft_cost"] = soft_within(stricter["soft_cost"], stricter["max_cost"])
-        return replace(self, **stricter)
+            lower[item.name] = stricter(getattr(self, item.name), getattr(other, item.name))
+        lower["soft_cost"] = soft_within(lower["soft_cost"], lower["max_cost"])
+        return replace(self, **lower)
+
+
+def said(limits: Limits | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Limits of a lineage that somebody named: all of a mapping, and of :class:`Limits` what differs from the default.
+
+    Raises:
+        ValueError: there is no limit of that name.
+    """
+    if limits is None:
+        return {}
+    if isinstance(limits, Limits):
+        return {
+            name: getattr(limits, name)
+            for name in sorted(LINEAGE_LIMITS)
+            if getattr(limits, name) != getattr(BALANCED, name)
+        }
+    unknown = sorted(set(limits) - LINEAGE_LIMITS)
+    if unknown:
+        raise ValueError(f"a lineage has no limit {unknown[0]!r}: give some of {', '.join(sorted(LINEAGE_LIMITS))}")
+    return dict(limits)
+
+
+def stricter(one: Any, other: Any) -> Any:
+    """The lower of two values of a limit; None is no limit."""
+    return one if other is None else other if one is None else min(one, other)
+
+
+def lineage_limits(
+    roots: Iterable[Limits | Mapping[str, Any]],
+    app: Limits,
+    given: Limits | Mapping[str, Any] | None = None,
+    *,
+    may_raise: bool = False,
+) -> Limits:
+    """What a lineage may do before settings are looked at, decided where it is created (DESIGN §8).
+
+    Args:
+        roots: what the kinds of its roots say. Of several that name one limit the lowest holds.
+        app: what the app says that submits or schedules it, for limits that no root's kind names.
+        given: what the submit asks for. It lowers what was declared, and sets what nobody declared.
+        may_raise: True where an operator decides: what is given then holds as it is.
+
+    Raises:
+        ValueError: there is no such limit, or it cannot have this value.
+    """
+    declared: dict[str, Any] = {}
+    for root in roots:
+        for name, value in said(root).items():
+            declared[name] = stricter(declared[name], value) if name in declared else value
+    declared = said(app) | declared
+    asked = said(given)
+    if not may_raise:
+        asked = {name: stricter(declared[name], value) if name in declared else value for name, value in asked.items()}
+    found = declared | asked
+    if "soft_cost" not in asked or not may_raise:
+        found["soft_cost"] = soft_within(found.get("soft_cost"), found.get("max_cost"))
+    return Limits(**found)
 
 
 def soft_within(soft: int | None, most: int | None) -> int | None:

@@ -55,6 +55,10 @@ class FlowStore(Protocol):
         """Limits of kinds, by name."""
         ...
 
+    async def root_limits(self, kinds: Sequence[str]) -> dict[str, str]:
+        """What apps declared about lineages whose root is of one of these kinds: JSON by name, where they did."""
+        ...
+
     async def policies(self) -> list[Policy]:
         """What resources bear, by pattern."""
         ...

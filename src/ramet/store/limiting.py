@@ -31,6 +31,15 @@ def declare(session: Session, declared: Declared) -> None:
             [(name,) for name, most in sorted(limits.items()) if most is None],
         )
     session.run_many(
+        "INSERT INTO ramet_kinds (name, limits) VALUES (?, ?) "
+        "ON CONFLICT (name) DO UPDATE SET limits = excluded.limits",
+        [(name, limits) for name, limits in sorted(declared.limits.items()) if limits is not None],
+    )
+    session.run_many(
+        "UPDATE ramet_kinds SET limits = NULL WHERE name = ?",
+        [(name,) for name, limits in sorted(declared.limits.items()) if limits is None],
+    )
+    session.run_many(
         f"{_POLICY} WHERE ramet_policies.explicit = 0",
         [(*policy[:-1], 0) for policy in declared.policies],
     )
@@ -62,6 +71,14 @@ def limit_resource(session: Session, policy: Policy, by: str, reason: str | None
 def _look_again(session: Session) -> None:
     """What waits for a limit may not have to any more."""
     session.run("UPDATE ramet_resources SET ready_at = ? WHERE ready_at > ?", (session.now, session.now))
+
+
+def root_limits(session: Session, kinds: Sequence[str]) -> dict[str, str]:
+    """What apps declared about lineages whose root is of these kinds."""
+    listed, values = session.members(kinds)
+    return dict(
+        session.rows(f"SELECT name, limits FROM ramet_kinds WHERE name IN {listed} AND limits IS NOT NULL", (values,))
+    )
 
 
 def kind_limits(session: Session) -> Sequence[KindLimit]:

@@ -20,7 +20,8 @@ FLOW_TABLES = (
     CREATE TABLE ramet_kinds (
         name TEXT PRIMARY KEY,
         concurrency INTEGER,
-        explicit INTEGER NOT NULL DEFAULT 0
+        explicit INTEGER NOT NULL DEFAULT 0,
+        limits TEXT
     )
     """,
     """
