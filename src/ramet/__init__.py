@@ -17,6 +17,7 @@ from ramet.engine.invocation import Invocation
 from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
+from ramet.engine.own_client import OwnLineage
 from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import UnknownKind
@@ -126,6 +127,7 @@ __all__ = [
     "LineageState",
     "LineageTotals",
     "Outcome",
+    "OwnLineage",
     "PRESETS",
     "PathArguments",
     "PathChain",

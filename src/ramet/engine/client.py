@@ -133,8 +133,8 @@ class Client(
             key: instead of the kind's own key function.
             task_seconds: a deadline of this task, where it is stricter than its kind's.
             tracking_id: names the lineage; submitting the same again changes nothing.
-            limits: of this lineage: those of a :class:`ramet.Limits` that differ from the default, or those of a mapping.
-                One that is looser than kind or app declare changes nothing, unless ``may_raise``: for operators.
+            limits: of this lineage: those of a :class:`ramet.Limits` that differ from the default, or of a mapping. One
+                that is looser than kind or app declare changes nothing, unless ``may_raise``: for operators.
             connection: your own connection to the same database, in a transaction that you began: the task exists
                 if and when you commit, and takes its place in line, if it has a path, soon after. On SQLite a
                 ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.

@@ -79,6 +79,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
     _spawns: tuple[NewTask, ...] | list[NewTask] = ()
     _writes: tuple[Write, ...] | list[Write] = ()
     _lower: tuple[tuple[str, int], ...] = ()
+    _client: Client | None = None
     _charged: int | None = None
 
     def __init__(self, work: Work, kind: Kind, registry: Registry, desk: Desk, lease_seconds: float) -> None:
@@ -96,8 +97,17 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
 
     @property
     def client(self) -> Client:
-        """A client of the same database, for questions about other tasks."""
-        return self._desk.client()
+        """A client of the same database, for questions about other tasks.
+
+        It refuses to raise limits of the task's own lineage, to offer spawns or tasks of it again and to resume it
+        (:class:`ramet.OwnLineage`): an operator does that. A lineage that is submitted through it is one generation
+        further from its beginning; of these there are at most 10 (DESIGN §5, I6).
+        """
+        from ramet.engine.own_client import OwnClient
+
+        if self._client is None:
+            self._client = OwnClient(self._desk.client(), self.tracking_id)
+        return self._client
 
     # --- asking for things that commit with the task
 

@@ -156,12 +156,11 @@ class Schedules:
         Args:
             kind: a registered kind or its handler.
             payload: the same for every slot; a handler finds its slot in ``ctx.tracking_id`` (:func:`ramet.slot_of`).
-            cron: minute, hour, day, month, weekday, or ``@daily`` and its like. Without it and ``every_seconds``, every
-                ``Limits.schedule_seconds`` (5 minutes).
+            cron: minute, hour, day, month, weekday, or ``@daily``; without any time, every ``Limits.schedule_seconds``.
             every_seconds: instead of cron; slots are multiples of it since 1970.
             timezone: in which the expression is read. Jobs at a fixed time run once on days when clocks change.
             name: the kind's, if none is given.
-            limits, may_raise: of each slot's lineage, as for :meth:`ramet.Client.submit`. What follows is stored.
+            limits, may_raise: of each slot's lineage, as for :meth:`ramet.Client.submit`; stored.
             overlap: ``skip`` a slot while the last run is not over (recorded), or ``allow`` it.
             catch_up: how many slots that nobody ran in time are run late, the newest; 0 runs none late.
             replace: change a schedule of this name.

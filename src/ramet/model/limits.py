@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+GENERATIONS_MAX = 10
+"""Lineages in a row of which each was begun by a handler, or the end, of the one before (I6)."""
 LEASE_SECONDS = 300.0
 """A claim lives this long without a heartbeat (DESIGN §2)."""
 HEARTBEAT_SECONDS = 30.0

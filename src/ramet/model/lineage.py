@@ -89,6 +89,8 @@ class Lineage(NamedTuple):
     """1 until the task of the next end was created."""
     soft_cost: int | None = None
     """Nothing more is reserved above it, nano-dollars; None: above ``max_cost``."""
+    generation: int = 0
+    """How many lineages led to it, each of which began the next by a handler or by its end."""
 
     @property
     def created(self) -> int:

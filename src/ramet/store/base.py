@@ -53,6 +53,8 @@ class NewLineage(NamedTuple):
     on_end: NewTask | None = None
     """The task that runs once after the lineage has ended; its payload will be the totals."""
     soft_cost: int | None = None
+    generation: int = 0
+    """Of a lineage that a handler begins: one more than that of its own lineage."""
 
 
 class Submitted(NamedTuple):

@@ -296,4 +296,5 @@ def _row(item: NewLineage, roots: Sequence[NewTask], now: float) -> Lineage:
         queue=item.roots[0].queue,
         on_end=None if item.on_end is None else json.dumps(item.on_end),
         end_wanted=int(item.on_end is not None),
+        generation=item.generation,
     )

@@ -62,6 +62,7 @@ _V1 = (
         ends INTEGER NOT NULL DEFAULT 0,
         end_wanted INTEGER NOT NULL DEFAULT 0,
         soft_cost INTEGER,
+        generation INTEGER NOT NULL DEFAULT 0,
         CHECK (max_cost IS NULL OR spent + reserved <= max_cost + under_reserved)
     )
     """,
