@@ -36,6 +36,7 @@ from ramet.model.guard import BlockReason
 from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
+from ramet.model.money import dollars
 from ramet.model.notices import AlertChannel, AlertNotice
 from ramet.model.path_views import HeldBack, PathChain, PathPage, PathTask
 from ramet.model.paths import InvalidPath, path_key
@@ -183,6 +184,7 @@ __all__ = [
     "WaitRefused",
     "Worker",
     "WorkerSeen",
+    "dollars",
     "item",
     "path_key",
     "slot_of",

@@ -149,7 +149,7 @@ async def test_limits_of_a_kind_may_follow_settings(store: Store) -> None:
     app = App()
 
     def bounded(stored: Any) -> Limits:
-        return Limits(max_tasks=stored.get("maintenance.retention_days", 3))
+        return Limits(max_tasks=int(stored.get("maintenance.retention_days", 3)))
 
     @app.task("page", lineage_limits=bounded)
     async def page(ctx: Context) -> None:

@@ -29,8 +29,9 @@ from ramet.engine.rates import AsyncRates, SyncRates
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.work import Work, completed
 from ramet.model import events as ev
-from ramet.model.cost import Charge, amount_of
+from ramet.model.cost import Charge
 from ramet.model.limits import LOWERABLE
+from ramet.model.money import amount_of
 from ramet.model.task import NewTask
 from ramet.model.texts import PROGRESS_CHARACTERS_MAX, check_name, storable
 from ramet.store.base import Settled, Settlement, SpawnAnswer, Write

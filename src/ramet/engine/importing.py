@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from ramet.engine.import_files import ImportRefused, rows_of
+from ramet.engine.import_files import BadRows, ImportRefused, rows_of
 from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.lineages import LineageLimits
 from ramet.engine.registry import Registry, UnknownKind
 from ramet.model.importing import Incoming, RowError, Rules, as_json, state_on_arrival, understand
 from ramet.model.keys import InvalidKey
 from ramet.model.limits import Limits
+from ramet.model.numbers import InvalidNumber
 from ramet.model.paths import InvalidPath, PathRule, path_text
 from ramet.model.task import LIVE, NewTask
 from ramet.model.texts import InvalidText
@@ -45,6 +46,8 @@ class Source(NamedTuple):
     rules: Rules = Rules()
     name: str | None = None
     """Of the import; None: the file's name."""
+    skip_bad: bool = False
+    """True: rows that cannot be imported are left out, and all others arrive."""
     strict: bool = False
     """True where every kind must be one that the app has."""
 
@@ -78,6 +81,8 @@ class Report(NamedTuple):
     """States on arrival of the created, before history."""
     in_line: int = 0
     """Of the live: those with a path. They take their places in the order of the file."""
+    bad: tuple[str, ...] = ()
+    """Rows that were left out, each with file, line, id and what to do."""
     unique_kinds: tuple[str, ...] = ()
     """Kinds of the file that the app registers with ``unique="global"``: an import holds none of their keys."""
 
@@ -93,6 +98,8 @@ class Importer:
         self._limits = limits
         self._decide = LineageLimits(registry, None, limits)
         self._progress = progress
+        self.bad: list[str] = []
+        """Rows that cannot be imported, each with file, line, id and what to do."""
         self._templates: dict[str, NewTask] = {}
         self._bounds: dict[tuple[str, ...], Limits] = {}
         """Of lineages, by the kinds of their roots."""
@@ -166,14 +173,18 @@ class Importer:
 
     async def _stage(self, staging: Staging, store: Store | None) -> None:
         rows = 0
+        self.bad = []
         for part in self._parts():
             twice = staging.add(part)
-            if twice is not None:
-                raise ImportRefused(
-                    f"{self._source.path} {twice[0]}: its id is that of {twice[1]} too: give every row its own"
-                )
+            self.bad += [
+                f"{self._source.path} {where} (id {ascii(own)[1:-1][:80]}): its id is that of {other} too: "
+                "give every row its own"
+                for where, own, other in twice
+            ]
             rows += len(part)
             self._progress("read", rows)
+        if self.bad and not self._source.skip_bad:
+            raise BadRows(self.bad)
         if not rows:
             raise ImportRefused(f"{self._source.path} has no rows: give a file with some")
         if store is not None:
@@ -194,11 +205,15 @@ class Importer:
     def _parts(self) -> Iterator[list[tuple[str, Incoming, bool]]]:
         part: list[tuple[str, Incoming, bool]] = []
         for where, row in rows_of(self._source.path, self._source.format, self._source.table):
+            if isinstance(row, ImportRefused):
+                self.bad.append(str(row))
+                continue
             try:
                 incoming, loose = self._understood(row)
             except RowError as error:
                 own = row.get("id")
-                raise ImportRefused(f"{self._named(where, own if isinstance(own, str) else None)}: {error}") from error
+                self.bad.append(f"{self._named(where, own if isinstance(own, str) else None)}: {error}")
+                continue
             part.append((where, incoming, loose))
             if len(part) == CHUNK:
                 yield part
@@ -225,8 +240,15 @@ class Importer:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             field = ".".join(map(str, first["loc"])) or "it"
             raise RowError(f"the payload does not fit kind {incoming.kind}: {field}: {first['msg']}") from None
-        except (PayloadTooLarge, InvalidKey, InvalidPath, InvalidText) as error:
+        except (PayloadTooLarge, InvalidKey, InvalidPath, InvalidText, InvalidNumber) as error:
             raise RowError(str(error)) from None
+        except RowError:
+            raise
+        except Exception as error:  # Code of the app: its key, path, URL or resource of this payload.
+            told = f"{type(error).__name__}: {error}"[:200]
+            raise RowError(
+                f"kind {incoming.kind} cannot take the row, its own code raises {told}: correct it"
+            ) from error
         self._templates.setdefault(incoming.kind, new)
         if incoming.pipeline_state is not None:
             text = as_json(incoming.pipeline_state, "pipeline_state", self._limits.pipeline_state_bytes_max)
@@ -347,6 +369,7 @@ class Importer:
             history={verdict: count for verdict, count in history.items() if count},
             in_line=staging.count("known = 0 AND lines_up = 1 AND verdict IS NULL"),
             states={state: count for state, count in states.items() if count},
+            bad=tuple(self.bad),
             unique_kinds=tuple(sorted(n for n, new in self._templates.items() if new.unique_seconds is not None)),
         )
 

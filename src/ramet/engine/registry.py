@@ -21,6 +21,8 @@ from ramet.engine.settings import LiveSettings
 from ramet.engine.sharing import ALONE, Sharing
 from ramet.model.keys import InvalidKey, json_key, text_key, url_key
 from ramet.model.limits import Limits
+from ramet.model.numbers import RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, seconds
+from ramet.model.numbers import priority as checked_priority
 from ramet.model.ordering import BY_DUE
 from ramet.model.retry import ERRORS, ErrorTable
 from ramet.model.shapes import shape_of
@@ -37,6 +39,8 @@ UrlOf = Callable[[Any], str | None]
 LimitsOf = Callable[[collections.abc.Mapping[str, Any]], Limits]
 
 QUEUE = "default"
+SECONDS_LEAST = 0.001
+"""Shortest deadline of a task."""
 
 
 class UnknownKind(LookupError):
@@ -165,13 +169,14 @@ class Kind:
         key = self._key(typed, text) if key is None else text_key(key)
         limits = self.limits
         queue = check_name("the queue", queue) if queue else self.queue
+        seconds("delay_seconds", delay_seconds, most=_delay_max(path))
         return NewTask(
             new_id(),
             self.name,
             key,
             text,
             queue,
-            self.priority if priority is None else priority,
+            self.priority if priority is None else checked_priority("priority", priority),
             delay_seconds,
             limits.max_attempts,
             _stricter(limits.task_seconds, task_seconds),
@@ -188,11 +193,15 @@ class Kind:
         )
 
 
+def _delay_max(path: PathArguments) -> float:
+    """A place that is reserved holds others back for as long as its task waits."""
+    return RESERVED_DELAY_SECONDS_MAX if path.get("reserve_path") else SECONDS_MAX
+
+
 def _stricter(declared: float | None, given: float | None) -> float | None:
     if given is None:
         return declared
-    if not given > 0:
-        raise ValueError(f"task_seconds is {given}: give more than 0")
+    seconds("task_seconds", given, least=SECONDS_LEAST)
     return given if declared is None else min(declared, given)
 
 
@@ -242,6 +251,7 @@ class Registry:
         self._check_staged(name)
         if cycle_on not in ("key", "kind+key"):
             raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key' or 'kind+key'")
+        checked_priority(f"the priority of kind {name!r}", priority)
         kind = Kind(
             name,
             handler,

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from ramet.model.money import amount_of
+from ramet.model.numbers import seconds, whole
+
 GENERATIONS_MAX = 10
 """Lineages in a row of which each was begun by a handler, or the end, of the one before (I6)."""
 LEASE_SECONDS = 300.0
@@ -25,6 +28,11 @@ PAUSE_SECONDS_MAX = 30 * 86_400.0
 PATH_HOLD_SECONDS_MAX = 900.0
 """A task that comes back (retry, snooze, lost lease) keeps its place on its path for at most so long."""
 PATH_HOLD_SETTING = "paths.hold_seconds_max"
+"""The setting that replaces it."""
+RESOURCE_PAUSE_SECONDS_MAX = 259_200.0
+"""A server's word pauses a resource for at most so long: three days, the longest that providers are known to name. Then
+its tasks ask again."""
+RESOURCE_PAUSE_SETTING = "resources.pause_seconds_max"
 """The setting that replaces it."""
 ENDING_SECONDS = 3_600.0
 """How long a task that is ending stays claimable for its ``on_end`` handler; after that it ends without (I6)."""
@@ -89,7 +97,8 @@ class Limits:
     max_attempts: int | None = 4
     """One run and three retries."""
     max_cost: int | None = None
-    """Nano-dollars that a lineage may spend and reserve together; once more is spent, its calls in flight end."""
+    """Nano-dollars that a lineage may spend and reserve together; once more is spent, its calls in flight end. Taken
+    as a Decimal of dollars or text with a unit too (:func:`ramet.dollars`)."""
     soft_cost: int | None = None
     """Nano-dollars from which on nothing more is reserved, at most ``max_cost``; None: the same as ``max_cost``."""
     payload_bytes_max: int = 262_144
@@ -102,8 +111,14 @@ class Limits:
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            if value is not None and not value >= 0:  # refuses NaN too, which no deadline would ever pass
-                raise ValueError(f"limit {item.name} is {value}: give a number of at least 0")
+            if value is None and "None" in str(item.type):
+                continue
+            if item.name.endswith("_cost"):
+                object.__setattr__(self, item.name, amount_of(value, f"limit {item.name} is"))
+            elif item.name.endswith("_seconds"):
+                seconds(f"limit {item.name}", value)
+            else:
+                whole(f"limit {item.name}", value)
         if self.max_attempts is not None and self.max_attempts < 1:
             raise ValueError("limit max_attempts is 0: give at least 1, the first run counts")
         if self.max_attempts is None and self.task_seconds is None:
@@ -137,7 +152,7 @@ def said(limits: Limits | Mapping[str, Any] | None) -> dict[str, Any]:
     unknown = sorted(set(limits) - LINEAGE_LIMITS)
     if unknown:
         raise ValueError(f"a lineage has no limit {unknown[0]!r}: give some of {', '.join(sorted(LINEAGE_LIMITS))}")
-    return dict(limits)
+    return {name: getattr(Limits(**{name: value}), name) for name, value in limits.items()}
 
 
 def stricter(one: Any, other: Any) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from ramet.model.commit_times import CommitTimes
 from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
@@ -49,6 +49,16 @@ class FlowStore(Protocol):
 
     async def limit_resource(self, policy: Policy, *, by: str, reason: str | None = None) -> None:
         """Set what a resource, or all with a prefix, bear; stronger than an app's declaration."""
+        ...
+
+    async def change_resource(
+        self, pattern: str, changes: Mapping[str, Any], *, by: str, reason: str | None = None
+    ) -> Policy:
+        """Set some of what a resource, or all with a prefix, bear; all else stays as it is. Returns what holds now."""
+        ...
+
+    async def reset_limit(self, what: str, name: str, *, by: str, reason: str | None = None) -> bool:
+        """Let what an app declares about a ``queue``, ``kind`` or ``resource`` hold again; False when it does."""
         ...
 
     async def kind_limits(self) -> Sequence[KindLimit]:

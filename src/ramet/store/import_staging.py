@@ -104,12 +104,13 @@ class Staging:
 
     # --- filling
 
-    def add(self, rows: Sequence[tuple[str, Incoming, bool]]) -> tuple[str, str] | None:
+    def add(self, rows: Sequence[tuple[str, Incoming, bool]]) -> list[tuple[str, str, str]]:
         """Keep rows: where each was, what it is, and whether its kind looks for cycles among its own kind only.
 
         Returns:
-            None; or of the first row whose id another row has, (where it is, where the other is).
+            Of rows whose id an earlier row has: (where it is, the id, where the other is). They are not kept.
         """
+        twice = []
         for where, row, loose in rows:
             values = (
                 row.id, where, row.kind, row.key, int(loose), row.parent_id, row.tracking_id, row.max_spawn_depth,
@@ -119,8 +120,8 @@ class Staging:
                 self._db.execute(_INSERT, values)
             except sqlite3.IntegrityError:
                 [(other,)] = self._db.execute("SELECT place FROM staged WHERE id = ?", (row.id,))
-                return where, other
-        return None
+                twice.append((where, row.id, str(other)))
+        return twice
 
     def _chunks(self, sql: str) -> Iterator[list[str]]:
         cursor = self._db.execute(sql)
