@@ -17,6 +17,7 @@ from ramet.engine.invocation import Invocation
 from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
+from ramet.engine.own_client import OwnLineage
 from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import UnknownKind
@@ -37,6 +38,7 @@ from ramet.model.keys import InvalidKey, shown_key, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.lineage_outcome import LineageOutcome, OutcomeKind
+from ramet.model.money import dollars
 from ramet.model.notices import AlertChannel, AlertNotice
 from ramet.model.path_views import HeldBack, PathChain, PathPage, PathTask
 from ramet.model.paths import InvalidPath, path_key
@@ -133,6 +135,7 @@ __all__ = [
     "LineageTotals",
     "Outcome",
     "OutcomeKind",
+    "OwnLineage",
     "PRESETS",
     "PathArguments",
     "PathChain",
@@ -189,6 +192,7 @@ __all__ = [
     "WaitRefused",
     "Worker",
     "WorkerSeen",
+    "dollars",
     "item",
     "path_key",
     "shown_key",

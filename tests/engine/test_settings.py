@@ -290,3 +290,11 @@ async def test_who_comes_back_late_holds_its_path_for_as_long_as_the_setting_say
     assert history is not None
     told = [(change.name, change.reason) for change in history.transitions if change.name == "path_given_up"]
     assert told == ([] if next_ is None else [("path_given_up", "back later than 5 s")])
+
+
+def test_limits_of_many_submits_are_not_remembered_for_ever() -> None:
+    live = LiveSettings()
+    live.update({"limits.max_tasks": 5})
+    given = [Limits(max_cost=n) for n in range(10_000)]
+    assert {live.limits(limits).max_tasks for limits in given} == {5}
+    assert len(live._in_force) <= 1_000

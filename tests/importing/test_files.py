@@ -90,7 +90,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
         "line 2 (id b): the payload has 10000008 bytes, over 262144",
     ),
     "huge.jsonl": (GOOD + b'{"id": "' + b"x" * 17_000_000, "line 2 is over 16777216 bytes"),
-    "twice.jsonl": (GOOD + GOOD, "line 2: its id is that of line 1 too"),
+    "twice.jsonl": (GOOD + GOOD, "its id is that of line 1 too"),
     "no_id.jsonl": (GOOD + b'{"type": "t"}\n', "line 2: id is missing"),
     "header.csv": (b"id,id,type\na,b,c\n", "line 1 must name every column, each once"),
     "short.csv": (b"id,type,url\na,b\n", "line 2 does not have 3 fields"),

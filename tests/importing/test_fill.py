@@ -15,6 +15,7 @@ from ramet.engine.importing import Importer, Report, Source
 from ramet.model import events as ev
 from ramet.model.task import NewTask
 from ramet.store.base import ClaimRequest, NewLineage, Settlement
+from ramet.store.base_operations import SettingChange
 from ramet.store.sqlite import SqliteStore
 from tests.importing.conftest import Move, row
 from tests.invariants import violations
@@ -352,3 +353,31 @@ async def test_the_report_says_which_kinds_are_unique_over_all_lineages(move: Mo
     rows = [row("a", type="job"), row("b", type="page")]
     assert (await move.importer(*rows, strict=True).check(move.store)).unique_kinds == ("job",)
     assert (await move.fill(*rows, strict=True)).unique_kinds == ("job",)
+
+
+async def test_an_imported_lineage_has_the_limits_of_its_roots_kind(move: Move) -> None:
+    @move.app.task("agent", key=str, limits=Limits(max_cost=7, max_tasks=3, lineage_seconds=300.0, max_spawn_depth=2))
+    async def agent(ctx: Context, payload: object) -> None:
+        """Nothing here runs."""
+
+    move.limits = Limits(max_shape=9)
+    await move.fill(
+        row("a", type="agent", tracking_id="bounded"), row("b", "a", tracking_id="bounded"),
+        row("c", "b", tracking_id="bounded"), row("d", "c", tracking_id="bounded"), row("e", tracking_id="free"),
+    )  # fmt: skip
+    bounded, free = [await move.store.lineage(name) for name in ("bounded", "free")]
+    assert bounded is not None
+    assert free is not None
+    assert (bounded.max_cost, bounded.max_tasks, bounded.max_spawn_depth, bounded.max_shape) == (7, 4, 2, 9)
+    assert (free.max_cost, free.max_tasks, free.max_spawn_depth, free.max_shape) == (None, 100_000, 10, 9)
+    assert [round(one.deadline_at - one.created_at) for one in (bounded, free)] == [300, 172_800]
+    [deep] = await move.tasks("d")
+    assert (deep.state, deep.reason) == ("skipped", "import_depth: depth 3 is over max_spawn_depth 2, below task c")
+
+
+async def test_settings_bound_what_is_imported(move: Move) -> None:
+    await move.store.change_settings([SettingChange("limits.max_cost", 5, "int", "")], by="tester", reason=None)
+    await move.fill(row("a", tracking_id="one"))
+    found = await move.store.lineage("one")
+    assert found is not None
+    assert found.max_cost == 5

@@ -118,7 +118,7 @@ def test_the_engines_own_constants_are_those_of_the_design() -> None:
 @pytest.mark.parametrize("name", [item.name for item in fields(Limits) if item.name != "allow_shapes"])
 @pytest.mark.parametrize("value", [-1, float("nan")])
 def test_no_limit_is_negative_or_not_a_number(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^limit {name} is {value}: give a number of at least 0$"):
+    with pytest.raises(ValueError, match=f"^limit {name} is {value}: give .* from 0 to "):
         Limits(**{name: value})
 
 

@@ -212,7 +212,9 @@ async def flow_control(world: World) -> None:
 async def limits(world: World) -> None:
     """Limits, rates and breakers, with tasks that wait for them."""
     policies = [Policy("host:*", concurrency=2, rate_per_second=0.5, burst=2.0, cooldown_seconds=5.0)]
-    await world.store.declare(Declared({"default": 50, "none": None}, {"page": 50, "image": None}, policies))
+    kinds, bounds = {"page": 50, "image": None}, {"page": '{"max_tasks": 9}', "image": None}
+    await world.store.declare(Declared({"default": 50, "none": None}, kinds, policies, bounds))
+    assert await world.store.root_limits(["page", "image"]) == {"page": '{"max_tasks": 9}'}
     await world.store.limit("kind", "page", 60, by="test")
     await world.store.limit("queue", "default", 60, by="test")
     await world.store.limit_resource(Policy("off", breaker_failures=1), by="test")
@@ -362,10 +364,10 @@ async def bring(world: World) -> None:
     paths = [PathRule(("A",)) if item.state == "pending" else None for item in batch]
     batch = [item._replace(new=item.new._replace(id=f"b{n}", path=paths[n])) for n, item in enumerate(batch)]
     hold_until = world.clock.now + 60.0
-    await world.store.import_tasks("old", batch, lineage_seconds=9_000.0, hold_until=hold_until)
+    await world.store.import_tasks("old", batch, hold_until=hold_until)
     await world.store.import_release("brought", hold_until)
     await world.store.import_line_up([(n, f"b{n}") for n in range(5)], world.clock.now)
-    await world.store.import_tasks("old", batch, lineage_seconds=9_000.0)
+    await world.store.import_tasks("old", batch)
     done = ImportDone(5, 5, 0)
     assert await world.store.import_verify(["b0", "b4"]) == {}
     assert await world.store.import_recount(["brought"]) == {}

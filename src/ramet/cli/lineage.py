@@ -8,7 +8,7 @@ import click
 
 from ramet import Block, Client, Lineage
 from ramet.cli.failures import CliError
-from ramet.cli.lineage_limits import in_nano_dollars
+from ramet.cli.lineage_limits import Dollars, Seconds
 from ramet.cli.options import ask, database_option, json_option, lineage_of, person
 from ramet.cli.show import counted, emit, jsonable, moment, number, plain
 from ramet.model.guard import REOFFERABLE
@@ -45,9 +45,9 @@ def lineage() -> None:
     help="A shape of honest pages, such as https://x.example/a/#, or with a limit: https://x.example/a/#=5000.",
 )
 @click.option("--retries-per-minute", type=COUNT, metavar="N", help="Retries of all its tasks.")
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Money that it may spend.")
-@click.option("--soft-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="What it may reserve up to.")
-@click.option("--extend", "extend_seconds", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+@click.option("--max-cost", type=Dollars(), metavar="DOLLARS", help="Money that it may spend.")
+@click.option("--soft-cost", type=Dollars(), metavar="DOLLARS", help="What it may reserve up to.")
+@click.option("--extend", "extend_seconds", type=Seconds(above=True), metavar="SECONDS",
               help="Let it live at least so long from now.")  # fmt: skip
 @click.option("--reason", help="Why, for the record.")
 @database_option
@@ -55,8 +55,6 @@ def lineage() -> None:
 def raise_limits(
     *,
     tracking_id: str,
-    max_cost: float | None,
-    soft_cost: float | None,
     extend_seconds: float | None,
     allow_shapes: tuple[str, ...],
     reason: str | None,
@@ -69,7 +67,6 @@ def raise_limits(
     What the old limits had blocked is created by `ramet blocks reoffer`.
     """
     given = {name: value for name, value in limits.items() if value is not None}
-    given |= in_nano_dollars({"max_cost": max_cost, "soft_cost": soft_cost})
     if not given and extend_seconds is None and not allow_shapes:
         raise CliError("nothing to raise: give a limit such as --max-tasks, --allow-shape or --extend SECONDS")
 

@@ -11,6 +11,7 @@ import click
 from ramet import BulkAct, Client, Task, TaskState, UniqueHeld, shown_key
 from ramet.cli.bulk import filter_options, is_filter, run_bulk
 from ramet.cli.failures import CliError
+from ramet.cli.lineage_limits import Seconds
 from ramet.cli.options import ask, database_option, json_option, lineage_of, person
 from ramet.cli.show import counted, emit, plain
 
@@ -33,7 +34,7 @@ class Revived(NamedTuple):
 @click.command(short_help="Give ended tasks new attempts, one or many.")
 @click.argument("task_ids", nargs=-1, metavar="[TASK_ID]...")
 @click.option("--failed", "tracking_id", metavar="TRACKING_ID", help="All failed tasks of this lineage.")
-@click.option("--extend", "extend_seconds", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+@click.option("--extend", "extend_seconds", type=Seconds(above=True), metavar="SECONDS",
               help="Let the lineage live at least so long from now; needed past its deadline.")  # fmt: skip
 @click.option("--reason", help="Why, for the record.")
 @filter_options

@@ -15,7 +15,7 @@ from ramet.engine.declared_settings import DeclaredSettings
 from ramet.engine.execution import BATCH_SECONDS, Execution
 from ramet.engine.path_options import PathArguments, PathOf, PathOptions
 from ramet.engine.pipeline import Pipeline
-from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry, UrlOf
+from ramet.engine.registry import QUEUE, Handler, KeyOf, LimitsOf, Registry, UrlOf
 from ramet.engine.schedules import Declared, declared
 from ramet.engine.setting import Setting
 from ramet.engine.sharing import ResourceOf, Sharing
@@ -111,6 +111,7 @@ class App(FlowApp):
         queue: str = QUEUE,
         priority: int = 0,
         limits: Limits | None = None,
+        lineage_limits: LimitsOf | None = None,
         cycle_on: str | None = None,
         errors: ErrorTable | None = None,
         unique: str = "lineage",
@@ -142,7 +143,9 @@ class App(FlowApp):
                 Left out, the whole payload is the key. See :mod:`ramet.model.keys` for canonical URLs and titles.
             queue: where its tasks wait.
             priority: larger runs sooner.
-            limits: instead of the app's.
+            limits: instead of the app's: of its tasks, and of every lineage whose root is of this kind, whoever starts
+                it. What it leaves at the default, the app says.
+            lineage_limits: from the stored settings by name, what such a lineage may do; instead of ``limits``.
             cycle_on: ``kind+key`` refuses a child whose key an ancestor of its own kind has; ``key`` also one whose key
                 an ancestor of any kind has. Left out, it is ``key`` for keys made by :func:`ramet.url_key` or
                 :func:`ramet.title_key`, whose kinds are about a place, and ``kind+key`` for all others.
@@ -204,6 +207,7 @@ class App(FlowApp):
                 how=Execution(process, memory_bytes_max, batch, batch_seconds, probation, pulled),
                 sharing=Sharing(concurrency, resource),
                 paths=PathOptions(path, path_scope, on_dependency_failure),
+                lineage=lineage_limits,
             )
             return function
 

@@ -7,7 +7,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self, Unpack
 
-from ramet.engine.blobs import Blob, blobs_taken, check_size, read_blob
+from ramet.engine.blobs import Blob, blobs_taken, read_blob
 from ramet.engine.client_bulk import BulkClient
 from ramet.engine.client_cost import CostClient
 from ramet.engine.client_flow import FlowClient
@@ -23,6 +23,7 @@ from ramet.engine.distribution import StateQueries
 from ramet.engine.explain import Explanation, explain
 from ramet.engine.ids import new_id
 from ramet.engine.key_lookup import first_found
+from ramet.engine.lineages import LimitsGiven, LineageLimits, new_lineage
 from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pull import PullVerbs
 from ramet.engine.registry import Handler, Registry
@@ -76,7 +77,7 @@ class Client(
         self.registry = registry
         self.store = watched(store)
         self.clock = clock or SystemClock(store.ahead_seconds)
-        self._limits = limits
+        self._decide = LineageLimits(registry, store, limits)
         self._tables = tables
         self.settings = Settings(store, registry.live)
         """Defaults that can be changed while the engine runs."""
@@ -120,7 +121,8 @@ class Client(
         delay_seconds: float = 0.0,
         task_seconds: float | None = None,
         tracking_id: str | None = None,
-        limits: Limits | None = None,
+        limits: LimitsGiven | None = None,
+        may_raise: bool = False,
         connection: Any = None,
         on_lineage_end: str | Handler | None = None,
         **path: Unpack[PathArguments],
@@ -136,7 +138,8 @@ class Client(
             key: instead of the kind's own key function.
             task_seconds: a deadline of this task, where it is stricter than its kind's.
             tracking_id: names the lineage; submitting the same again changes nothing.
-            limits: of this lineage.
+            limits: of this lineage: those of a :class:`ramet.Limits` that differ from the default, or of a mapping. One
+                that is looser than kind or app declare changes nothing, unless ``may_raise``: for operators.
             connection: your own connection to the same database, in a transaction that you began: the task exists
                 if and when you commit, and takes its place in line, if it has a path, soon after. On SQLite a
                 ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.
@@ -152,11 +155,10 @@ class Client(
         """
         await self.settings.refresh()
         with blobs_taken() as blobs:
-            new = self._new(
-                kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds,
-                task_seconds=task_seconds, **path,
-            )  # fmt: skip
-        lineage = self._lineage([new], tracking_id, limits, blobs.values(), on_lineage_end)
+            new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds,
+                            task_seconds=task_seconds, **path)  # fmt: skip
+        bounds = await self._bounds([kind], limits, may_raise)
+        lineage = self._lineage([new], tracking_id, bounds, blobs.values(), on_lineage_end)
         return (await self._submit([lineage], connection))[0]
 
     async def submit_many(
@@ -165,7 +167,8 @@ class Client(
         *,
         one_lineage: bool = False,
         tracking_id: str | None = None,
-        limits: Limits | None = None,
+        limits: LimitsGiven | None = None,
+        may_raise: bool = False,
         connection: Any = None,
         on_lineage_end: str | Handler | None = None,
     ) -> list[Submitted]:
@@ -174,27 +177,35 @@ class Client(
         Args:
             items: kind and payload of each, and where it has options of its own a mapping of them:
                 ``("edit", payload, {"path": ["doc1"]})``. Tasks on one path run in the order of the items.
-            connection: as for :meth:`submit`.
+            limits, may_raise, connection: as for :meth:`submit`. Of several roots of one lineage the strictest kind
+                holds.
 
         Returns:
             One answer per item. Roots of one lineage with the same kind and key are one task.
         """
         await self.settings.refresh()
         news: list[NewTask] = []
+        kinds: list[str | Handler] = []
         blobs: list[tuple[NewBlob, ...]] = []
         with blobs_taken() as taken:
             for kind, payload, *options in items:
                 news.append(self._new(kind, payload, **(options[0] if options else {})))
+                kinds.append(kind)
                 blobs.append(tuple(taken.values()))
                 taken.clear()
         if not news:
             return []
         if one_lineage:
             together = [blob for some in blobs for blob in some]
-            return await self._submit([self._lineage(news, tracking_id, limits, together, on_lineage_end)], connection)
+            bounds = await self._bounds(dict.fromkeys(kinds), limits, may_raise)
+            return await self._submit([self._lineage(news, tracking_id, bounds, together, on_lineage_end)], connection)
         if tracking_id is not None:
             raise ValueError("tracking_id names one lineage: give one_lineage=True with it")
-        each = [self._lineage([new], None, limits, some, on_lineage_end) for new, some in zip(news, blobs, strict=True)]
+        bounds_of = {kind: await self._bounds([kind], limits, may_raise) for kind in dict.fromkeys(kinds)}
+        each = [
+            self._lineage([new], None, bounds_of[kind], some, on_lineage_end)
+            for new, kind, some in zip(news, kinds, blobs, strict=True)
+        ]
         return await self._submit(each, connection)
 
     async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[Submitted]:
@@ -205,34 +216,20 @@ class Client(
     def _new(self, kind: str | Handler, payload: Any, **options: Any) -> NewTask:
         return self.registry.known(kind).new_task(payload, **options)
 
+    async def _bounds(self, kinds: Iterable[str | Handler], limits: LimitsGiven | None, may_raise: bool) -> Limits:
+        return self.settings.live.limits(await self._decide.decided(kinds, limits, may_raise=may_raise))
+
     def _lineage(
         self,
         roots: Sequence[NewTask],
         tracking_id: str | None,
-        limits: Limits | None,
+        bounds: Limits,
         blobs: Iterable[NewBlob] = (),
         on_lineage_end: str | Handler | None = None,
     ) -> NewLineage:
-        bounds = self.settings.live.limits(limits or self._limits)
-        kept = tuple(blobs)
-        for blob in kept:
-            check_size(blob, bounds.blob_bytes_max)
-        return NewLineage(
-            check_name("tracking_id", tracking_id) if tracking_id else new_id(),
-            roots,
-            bounds.max_spawn_depth,
-            bounds.max_tasks,
-            bounds.max_fan_out,
-            bounds.lineage_seconds,
-            bounds.retries_per_minute,
-            bounds.max_shape,
-            bounds.max_cost,
-            kept,
-            bounds.lineage_blob_bytes_max,
-            None if on_lineage_end is None else self.registry.known(on_lineage_end).end_task(),
-            bounds.soft_cost,
-            bounds.allow_shapes,
-        )
+        name = check_name("tracking_id", tracking_id) if tracking_id else new_id()
+        end = None if on_lineage_end is None else self.registry.known(on_lineage_end).end_task()
+        return new_lineage(name, roots, bounds, blobs, end)
 
     # --- asking
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from ramet.model.acts import Act
 from ramet.model.lineage import Lineage
+from ramet.model.money import amount_of
 from ramet.model.stop_list import StopEntry
 from ramet.store.base import Store
 from ramet.store.base_persons import Cursor, Reoffered
@@ -54,6 +55,7 @@ class PersonsClient:
         Raises:
             StoreError: no such lineage or limit, or a value under the present one; nothing was changed.
         """
+        limits = {name: amount_of(v, f"{name} is") if name.endswith("_cost") else v for name, v in limits.items()}
         return await self.store.raise_limits(
             tracking_id, limits, by=by, reason=reason, extend_seconds=extend_seconds, allow_shapes=allow_shapes
         )

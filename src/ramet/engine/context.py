@@ -30,8 +30,9 @@ from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.signatures import FirstArgument
 from ramet.engine.work import Work, completed
 from ramet.model import events as ev
-from ramet.model.cost import Charge, amount_of
+from ramet.model.cost import Charge
 from ramet.model.limits import LOWERABLE
+from ramet.model.money import amount_of
 from ramet.model.task import NewTask
 from ramet.model.texts import PROGRESS_CHARACTERS_MAX, check_name, storable
 from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
@@ -80,6 +81,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
     _spawns: tuple[NewTask, ...] | list[NewTask] = ()
     _writes: tuple[Write, ...] | list[Write] = ()
     _lower: tuple[tuple[str, int], ...] = ()
+    _client: Client | None = None
     _charged: int | None = None
 
     def __init__(self, work: Work, kind: Kind, registry: Registry, desk: Desk, lease_seconds: float) -> None:
@@ -97,8 +99,17 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
 
     @property
     def client(self) -> Client:
-        """A client of the same database, for questions about other tasks."""
-        return self._desk.client()
+        """A client of the same database, for questions about other tasks.
+
+        It refuses to raise limits of the task's own lineage, to offer spawns or tasks of it again and to resume it
+        (:class:`ramet.OwnLineage`): an operator does that. A lineage that is submitted through it is one generation
+        further from its beginning; of these there are at most 10 (DESIGN §5, I6).
+        """
+        from ramet.engine.own_client import OwnClient
+
+        if self._client is None:
+            self._client = OwnClient(self._desk.client(), self.tracking_id)
+        return self._client
 
     # --- asking for things that commit with the task
 

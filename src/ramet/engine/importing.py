@@ -8,18 +8,20 @@ exists under its id is left alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from ramet.engine.import_files import ImportRefused, rows_of
+from ramet.engine.import_files import BadRows, ImportRefused, rows_of
 from ramet.engine.json_texts import PayloadTooLarge
+from ramet.engine.lineages import LineageLimits
 from ramet.engine.registry import Registry, UnknownKind
 from ramet.model.importing import Incoming, RowError, Rules, as_json, state_on_arrival, understand
 from ramet.model.keys import InvalidKey
 from ramet.model.limits import Limits
+from ramet.model.numbers import InvalidNumber
 from ramet.model.paths import InvalidPath, PathRule, path_text
 from ramet.model.task import LIVE, NewTask
 from ramet.model.texts import InvalidText
@@ -44,6 +46,8 @@ class Source(NamedTuple):
     rules: Rules = Rules()
     name: str | None = None
     """Of the import; None: the file's name."""
+    skip_bad: bool = False
+    """True: rows that cannot be imported are left out, and all others arrive."""
     strict: bool = False
     """True where every kind must be one that the app has."""
 
@@ -77,6 +81,8 @@ class Report(NamedTuple):
     """States on arrival of the created, before history."""
     in_line: int = 0
     """Of the live: those with a path. They take their places in the order of the file."""
+    bad: tuple[str, ...] = ()
+    """Rows that were left out, each with file, line, id and what to do."""
     unique_kinds: tuple[str, ...] = ()
     """Kinds of the file that the app registers with ``unique="global"``: an import holds none of their keys."""
 
@@ -90,8 +96,13 @@ class Importer:
         self._source = source
         self._registry = registry
         self._limits = limits
+        self._decide = LineageLimits(registry, None, limits)
         self._progress = progress
+        self.bad: list[str] = []
+        """Rows that cannot be imported, each with file, line, id and what to do."""
         self._templates: dict[str, NewTask] = {}
+        self._bounds: dict[tuple[str, ...], Limits] = {}
+        """Of lineages, by the kinds of their roots."""
         self._now = 0.0
 
     async def check(self, store: Store | None) -> Report:
@@ -162,28 +173,47 @@ class Importer:
 
     async def _stage(self, staging: Staging, store: Store | None) -> None:
         rows = 0
+        self.bad = []
         for part in self._parts():
             twice = staging.add(part)
-            if twice is not None:
-                raise ImportRefused(
-                    f"{self._source.path} {twice[0]}: its id is that of {twice[1]} too: give every row its own"
-                )
+            self.bad += [
+                f"{self._source.path} {where} (id {ascii(own)[1:-1][:80]}): its id is that of {other} too: "
+                "give every row its own"
+                for where, own, other in twice
+            ]
             rows += len(part)
             self._progress("read", rows)
+        if self.bad and not self._source.skip_bad:
+            raise BadRows(self.bad)
         if not rows:
             raise ImportRefused(f"{self._source.path} has no rows: give a file with some")
         if store is not None:
             await self._look_up(staging, store)
-        staging.place(self._limits.max_spawn_depth)
+        depths = {kind: (await self._bounds_of([kind], store)).max_spawn_depth for kind in self._templates}
+        staging.place(depths)
+
+    async def _bounds_of(self, kinds: Collection[str], store: Store | None) -> Limits:
+        """Limits of a lineage whose roots are of these kinds, under the settings in force."""
+        named = tuple(sorted(kinds))
+        if named not in self._bounds:
+            live = self._registry.live
+            if store is not None:
+                live.update(await store.settings())
+            self._bounds[named] = live.limits(await self._decide.decided(named, store=store))
+        return self._bounds[named]
 
     def _parts(self) -> Iterator[list[tuple[str, Incoming, bool]]]:
         part: list[tuple[str, Incoming, bool]] = []
         for where, row in rows_of(self._source.path, self._source.format, self._source.table):
+            if isinstance(row, ImportRefused):
+                self.bad.append(str(row))
+                continue
             try:
                 incoming, loose = self._understood(row)
             except RowError as error:
                 own = row.get("id")
-                raise ImportRefused(f"{self._named(where, own if isinstance(own, str) else None)}: {error}") from error
+                self.bad.append(f"{self._named(where, own if isinstance(own, str) else None)}: {error}")
+                continue
             part.append((where, incoming, loose))
             if len(part) == CHUNK:
                 yield part
@@ -210,8 +240,15 @@ class Importer:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             field = ".".join(map(str, first["loc"])) or "it"
             raise RowError(f"the payload does not fit kind {incoming.kind}: {field}: {first['msg']}") from None
-        except (PayloadTooLarge, InvalidKey, InvalidPath, InvalidText) as error:
+        except (PayloadTooLarge, InvalidKey, InvalidPath, InvalidText, InvalidNumber) as error:
             raise RowError(str(error)) from None
+        except RowError:
+            raise
+        except Exception as error:  # Code of the app: its key, path, URL or resource of this payload.
+            told = f"{type(error).__name__}: {error}"[:200]
+            raise RowError(
+                f"kind {incoming.kind} cannot take the row, its own code raises {told}: correct it"
+            ) from error
         self._templates.setdefault(incoming.kind, new)
         if incoming.pipeline_state is not None:
             text = as_json(incoming.pipeline_state, "pipeline_state", self._limits.pipeline_state_bytes_max)
@@ -247,12 +284,11 @@ class Importer:
 
         async def flush(hold: float | None) -> None:
             nonlocal created, duplicates, batch
-            answer = await store.import_tasks(
-                title, batch, lineage_seconds=self._limits.lineage_seconds, line_up_at=hold_until, hold_until=hold
-            )
+            answer = await store.import_tasks(title, batch, line_up_at=hold_until, hold_until=hold)
             created, duplicates, batch = created + answer.created, duplicates + len(answer.duplicates), []
 
-        growing: str | None = None
+        growing = at = None
+        bounds = self._limits
         for part in staging.placed():
             tracking_id = part[0].tracking_id
             if batch and (tracking_id in large or len(batch) + len(part) > CHUNK):
@@ -260,7 +296,10 @@ class Importer:
             if growing is not None and growing != tracking_id:
                 await store.import_release(growing, hold_until)
                 growing = None
-            batch += [self._arrival(placed) for placed in part]
+            if tracking_id != at:
+                at, roots = tracking_id, _root_kinds(part, staging, large)
+                bounds = await self._bounds_of(roots, store)
+            batch += [self._arrival(placed, bounds) for placed in part]
             if tracking_id in large:
                 growing = tracking_id
                 await flush(hold_until)
@@ -278,7 +317,7 @@ class Importer:
         for rows in staging.lining_up():
             await store.import_line_up(rows, since)
 
-    def _arrival(self, placed: Placed) -> Arrival:
+    def _arrival(self, placed: Placed, bounds: Limits) -> Arrival:
         row = placed.incoming
         new = self._templates[row.kind]._replace(
             id=row.id, key=row.key, payload=row.payload, max_attempts=row.max_attempts, delay_seconds=0.0,
@@ -302,6 +341,7 @@ class Importer:
             created_at=self._now if row.created_at is None else row.created_at,
             told=_told(placed, state),
             number=placed.n,
+            limits=bounds,
         )
         if placed.verdict is None:
             return arrival
@@ -329,8 +369,16 @@ class Importer:
             history={verdict: count for verdict, count in history.items() if count},
             in_line=staging.count("known = 0 AND lines_up = 1 AND verdict IS NULL"),
             states={state: count for state, count in states.items() if count},
+            bad=tuple(self.bad),
             unique_kinds=tuple(sorted(n for n, new in self._templates.items() if new.unique_seconds is not None)),
         )
+
+
+def _root_kinds(part: Sequence[Placed], staging: Staging, large: Collection[str]) -> Collection[str]:
+    """Kinds of the roots of a lineage, of which this is the first part: all of it, where it is not a large one."""
+    if part[0].tracking_id in large:
+        return staging.root_kinds(part[0].tracking_id)
+    return {placed.incoming.kind for placed in part if placed.parent_id is None and placed.verdict is None}
 
 
 def _told(placed: Placed, state: str) -> tuple[str, str] | None:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ramet.engine.ids import new_id
-from ramet.model.cost import USED, Booked, Reserved, amount_of, dollars
+from ramet.model.cost import USED, Booked, Reserved, dollars
 from ramet.model.guard import BlockReason
+from ramet.model.money import amount_of
 from ramet.model.texts import check_name
 
 if TYPE_CHECKING:

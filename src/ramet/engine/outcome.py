@@ -15,6 +15,7 @@ from ramet.engine.money import CostRefused
 from ramet.engine.registry import UnknownKind
 from ramet.model import events as ev
 from ramet.model.keys import InvalidKey
+from ramet.model.numbers import InvalidNumber
 from ramet.model.paths import InvalidPath
 from ramet.model.resources import NAME_LENGTH_MAX
 from ramet.model.retry import ERRORS, ErrorClass, ErrorTable, RetryAfter, classify, fingerprint
@@ -22,7 +23,7 @@ from ramet.model.texts import REASON_CHARACTERS_MAX, InvalidText, storable
 from ramet.store.errors import StoreUncertain, StoreUnreachable
 
 ERROR_CHARACTERS_MAX = REASON_CHARACTERS_MAX
-NEVER_FITS = (ValidationError, PayloadTooLarge, InvalidText, InvalidKey, InvalidPath)
+NEVER_FITS = (ValidationError, PayloadTooLarge, InvalidNumber, InvalidText, InvalidKey, InvalidPath)
 """What was asked for cannot be taken, now or later: invalid input (DESIGN §6), unless an app's table says otherwise."""
 
 

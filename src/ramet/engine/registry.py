@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -19,6 +19,8 @@ from ramet.engine.sharing import ALONE, Sharing
 from ramet.engine.signatures import check_same_fields, is_async, name_of, one_payload, payload_type
 from ramet.model.keys import InvalidKey, PlaceKey, json_key, text_key, title_key, url_key
 from ramet.model.limits import Limits
+from ramet.model.numbers import RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, seconds
+from ramet.model.numbers import priority as checked_priority
 from ramet.model.ordering import BY_DUE
 from ramet.model.retry import ERRORS, ErrorTable
 from ramet.model.shapes import shape_of
@@ -32,8 +34,11 @@ if TYPE_CHECKING:
 Handler = Callable[..., Any]
 KeyOf = Callable[[Any], str]
 UrlOf = Callable[[Any], str | None]
+LimitsOf = Callable[[Mapping[str, Any]], Limits]
 
 QUEUE = "default"
+SECONDS_LEAST = 0.001
+"""Shortest deadline of a task."""
 
 
 class UnknownKind(LookupError):
@@ -70,6 +75,13 @@ class Kind:
     on_end: Handler | None = None
     """Runs once when a limit or a person ends a task of this kind."""
     live: LiveSettings = field(default_factory=LiveSettings)
+    lineage: LimitsOf | None = None
+    """From the stored settings, what lineages may do whose root is of this kind; None: as declared."""
+
+    @property
+    def root_limits(self) -> Limits:
+        """What code says about lineages whose root is of this kind, before the settings of limits."""
+        return self.declared if self.lineage is None else self.lineage(self.live.stored)
 
     def end_task(self) -> NewTask:
         """The task of this kind that a lineage's end will make; its payload and key come with the end.
@@ -170,13 +182,14 @@ class Kind:
         key = self._key(typed, text) if key is None else text_key(key)
         limits = self.limits
         queue = check_name("the queue", queue) if queue else self.queue
+        seconds("delay_seconds", delay_seconds, most=_delay_max(path))
         return NewTask(
             new_id(),
             self.name,
             str(key),
             text,
             queue,
-            self.priority if priority is None else priority,
+            self.priority if priority is None else checked_priority("priority", priority),
             delay_seconds,
             limits.max_attempts,
             _stricter(limits.task_seconds, task_seconds),
@@ -194,11 +207,15 @@ class Kind:
         )
 
 
+def _delay_max(path: PathArguments) -> float:
+    """A place that is reserved holds others back for as long as its task waits."""
+    return RESERVED_DELAY_SECONDS_MAX if path.get("reserve_path") else SECONDS_MAX
+
+
 def _stricter(declared: float | None, given: float | None) -> float | None:
     if given is None:
         return declared
-    if not given > 0:
-        raise ValueError(f"task_seconds is {given}: give more than 0")
+    seconds("task_seconds", given, least=SECONDS_LEAST)
     return given if declared is None else min(declared, given)
 
 
@@ -236,6 +253,7 @@ class Registry:
         how: Execution = IN_COMPANY,
         sharing: Sharing = ALONE,
         paths: PathOptions = PLAIN,
+        lineage: LimitsOf | None = None,
     ) -> Kind:
         """Register a handler.
 
@@ -245,6 +263,7 @@ class Registry:
         self._check_name(name)
         if cycle_on not in (None, "key", "kind+key"):
             raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key', 'kind+key' or nothing")
+        checked_priority(f"the priority of kind {name!r}", priority)
         called = one_payload(handler, many=how.batch > 1)
         kind = Kind(
             name,
@@ -262,7 +281,7 @@ class Registry:
             live=self.live,
             how=how.checked(name),
             sharing=sharing.checked(name),
-            paths=paths.checked(name),
+            paths=paths.checked(name), lineage=lineage,
         )  # fmt: skip
         self._kinds[name] = self._by_handler[handler] = self._by_handler[called] = kind
         return kind

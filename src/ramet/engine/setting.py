@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import fields
+from decimal import Decimal
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -20,8 +22,11 @@ from ramet.model.limits import (
     LEASE_SECONDS,
     PATH_HOLD_SECONDS_MAX,
     PATH_HOLD_SETTING,
+    RESOURCE_PAUSE_SECONDS_MAX,
+    RESOURCE_PAUSE_SETTING,
     Limits,
 )
+from ramet.model.money import amount_of
 from ramet.model.notices import LINK_SETTING, NoticeRules
 
 SETTINGS_SECONDS = 2.0
@@ -34,6 +39,9 @@ TOLD_CHARACTERS_MAX = 500
 """Of what a check says about a value."""
 
 
+NANO_DOLLARS_UNIT = "nano-dollars"
+"""Values of this unit are money: a Decimal of dollars or text such as ``$0.05`` is taken too."""
+_WHOLE = re.compile(r"[+-]?[\d_]+(\.\d*)?")
 _LARGEST = {"int": 2**63 - 1, "float": sys.float_info.max}
 
 
@@ -69,6 +77,8 @@ class Setting(NamedTuple):
         """
         if text.strip().lower() in ("none", "null"):
             return self.check(None)
+        if self.unit == NANO_DOLLARS_UNIT and not _WHOLE.fullmatch(text.strip()):
+            return self.check(text)
         readers: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "string": str, "json": json.loads}
         try:
             value = readers[self.value_type](text)
@@ -96,6 +106,8 @@ class Setting(NamedTuple):
             if not self.optional:
                 raise ValueError(f"{self.name} cannot be none: give {self._wanted()}")
             return None
+        if self.unit == NANO_DOLLARS_UNIT and isinstance(value, Decimal | str):
+            value = amount_of(value, f"{self.name} is")
         if self.value_type in ("int", "float"):
             numeric = isinstance(value, int | float) and not isinstance(value, bool)
             if not numeric or (self.value_type == "int" and value % 1 != 0):
@@ -192,6 +204,8 @@ _OTHERS = (
             "an ended lineage is kept for so long, then pruned", "maintenance", 0.01, 36_500, optional=True),
     Setting(PATH_HOLD_SETTING, "float", PATH_HOLD_SECONDS_MAX, "seconds",
             "a task that comes back later than this gives its place on its path up", "settling", 0, 30 * 86_400),
+    Setting(RESOURCE_PAUSE_SETTING, "float", RESOURCE_PAUSE_SECONDS_MAX, "seconds",
+            "a server's word pauses a resource for at most so long", "settling", 1, 30 * 86_400),
     Setting(DAY_SETTING, "int", None, "nano-dollars", "spent and reserved on one UTC day; once passed, its calls end",
             "reserve, charge", optional=True),
     Setting(DAY_SOFT_SETTING, "int", None, "nano-dollars", "up to which a UTC day reserves", "reserve", optional=True),

@@ -24,6 +24,7 @@ from ramet.engine.sync_claim import SyncClaim
 from ramet.engine.sync_parts import SyncSchedules, SyncSettings
 from ramet.model.limits import LEASE_SECONDS
 from ramet.model.lineage import Lineage
+from ramet.model.resources import Policy
 from ramet.model.task import Block, Task
 
 Parameters = ParamSpec("Parameters")
@@ -206,6 +207,14 @@ class SyncClient:
     kind_limits = blocking(Client.kind_limits)
     limit = blocking(Client.limit)
     limit_resource = blocking(Client.limit_resource)
+    reset_limit = blocking(Client.reset_limit)
+
+    def change_resource(
+        self, pattern: str, *, by: str = "client", reason: str | None = None, **changes: float | None
+    ) -> Policy:
+        """See :meth:`ramet.engine.client.Client.change_resource`."""
+        return self.wait_for(self.asynchronous.change_resource(pattern, by=by, reason=reason, **changes))
+
     open_breaker = blocking(Client.open_breaker)
     policies = blocking(Client.policies)
     resources = blocking(Client.resources)

@@ -129,7 +129,7 @@ class Worker:
                 ("heartbeat", self._heartbeat_loop()),
                 ("ends", watch_ends(self._store, self._claims, self._clock, self._ends_seconds, self._hurry)),
                 *housekeeping(self._app, self._client, self._clock, self._tuning),
-                ("seen", be_seen(self._store, self._clock, self._serving)),
+                ("seen", be_seen(self._store, self._clock, self._serving, self._app)),
                 ("stop", self._stopped.wait()),
             )
         ]

@@ -135,6 +135,7 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
     """
     fields: dict[str, Any] = {}
     rest: dict[str, Any] = {}
+    row = {**row, **_dotted(row, rules)}
     for column, value in row.items():
         name = column_name(column, rules)
         if column == rules.payload_column or name not in FIELDS:
@@ -173,6 +174,21 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
         path=_path(fields, live=state in LIVE),
         created_at=_moment(fields),
     )
+
+
+def _dotted(row: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
+    """What columns with dots name: ``input.url`` is ``url`` in the object, or the JSON text, of column ``input``."""
+    found = {}
+    for column in (*rules.columns, rules.payload_column or ""):
+        name, *steps = column.split(".")
+        value = row.get(name) if steps and column not in row else None
+        for step in steps:
+            if isinstance(value, str) and value[:1] == "{":
+                value = _parsed(value, column)
+            value = value.get(step) if isinstance(value, Mapping) else None
+        if value is not None:
+            found[column] = value
+    return found
 
 
 def state_on_arrival(state: str) -> str:
@@ -347,6 +363,8 @@ def _moment(fields: Mapping[str, Any]) -> float | None:
                 seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
             except (ValueError, OverflowError):
                 raise wrong from None
+    elif isinstance(value, Mapping) and value.keys() & {"_seconds", "seconds"}:
+        return _moment({"created_at": value.get("_seconds", value.get("seconds"))})
     elif isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong
     else:

@@ -98,6 +98,8 @@ class Lineage(NamedTuple):
     allowed_shapes: str = ""
     """JSON object: shapes that a person allowed, each with how many keys of it instead of ``max_shape``, null for any
     number; empty string when there is none."""
+    generation: int = 0
+    """How many lineages led to it, each of which began the next by a handler or by its end."""
 
     @property
     def shapes_allowed(self) -> dict[str, int | None]:

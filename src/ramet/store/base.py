@@ -55,6 +55,8 @@ class NewLineage(NamedTuple):
     soft_cost: int | None = None
     allow_shapes: Sequence[str] = ()
     """As :func:`ramet.model.shapes.allowed_shapes` reads them."""
+    generation: int = 0
+    """Of a lineage that a handler begins: one more than that of its own lineage."""
 
 
 class Submitted(NamedTuple):

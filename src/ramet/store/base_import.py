@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from ramet.model.limits import BALANCED, Limits
 from ramet.model.task import NewTask
 
 
@@ -18,7 +19,7 @@ class Arrival(NamedTuple):
     ancestry_chain: tuple[str, ...]
     spawn_depth: int
     max_spawn_depth: int
-    """Of the lineage, where it does not exist yet."""
+    """Of the lineage, where it does not exist yet; its other limits are ``limits``."""
     state: str
     """``pending``, or a terminal state."""
     reason: str | None
@@ -34,6 +35,7 @@ class Arrival(NamedTuple):
     """Their word for the state and what is worth recording: a transition named ``import``."""
     number: int = 0
     """Of its row: in this order tasks with paths take their places in line."""
+    limits: Limits = BALANCED
 
 
 class ImportPlace(NamedTuple):
@@ -97,7 +99,6 @@ class ImportStore(Protocol):
         name: str,
         batch: Sequence[Arrival],
         *,
-        lineage_seconds: float,
         line_up_at: float | None = None,
         hold_until: float | None = None,
     ) -> Imported:

@@ -299,4 +299,5 @@ def _row(item: NewLineage, roots: Sequence[NewTask], now: float) -> Lineage:
         on_end=None if item.on_end is None else json.dumps(item.on_end),
         end_wanted=int(item.on_end is not None),
         allowed_shapes=shapes_text(allowed_shapes(item.allow_shapes)),
+        generation=item.generation,
     )

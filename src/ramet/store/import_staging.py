@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -32,6 +32,7 @@ CREATE TABLE staged (
     hue INTEGER NOT NULL DEFAULT 0, lines_up INTEGER NOT NULL
 );
 CREATE TABLE outside (id TEXT PRIMARY KEY, lineage TEXT, depth INTEGER, chain TEXT, kind TEXT, key TEXT, bound INTEGER);
+CREATE TABLE kind_bounds (kind TEXT PRIMARY KEY, bound INTEGER);
 CREATE TABLE bounds (lineage TEXT PRIMARY KEY, bound INTEGER);
 """
 _INSERT = (
@@ -55,7 +56,8 @@ FROM walk w WHERE w.n = staged.n
 """
 _ROOT = (
     "UPDATE staged SET lineage = COALESCE(tracking, new_lineage(id)), depth = 0, chain = '', hue = 1, parent = NULL, "
-    "bound = COALESCE((SELECT bound FROM bounds b WHERE b.lineage = COALESCE(tracking, new_lineage(id))), depth_max, ?)"
+    "bound = COALESCE((SELECT bound FROM bounds b WHERE b.lineage = COALESCE(tracking, new_lineage(id))), depth_max, "
+    "(SELECT bound FROM kind_bounds k WHERE k.kind = staged.kind))"
 )
 
 
@@ -102,12 +104,13 @@ class Staging:
 
     # --- filling
 
-    def add(self, rows: Sequence[tuple[str, Incoming, bool]]) -> tuple[str, str] | None:
+    def add(self, rows: Sequence[tuple[str, Incoming, bool]]) -> list[tuple[str, str, str]]:
         """Keep rows: where each was, what it is, and whether its kind looks for cycles among its own kind only.
 
         Returns:
-            None; or of the first row whose id another row has, (where it is, where the other is).
+            Of rows whose id an earlier row has: (where it is, the id, where the other is). They are not kept.
         """
+        twice = []
         for where, row, loose in rows:
             values = (
                 row.id, where, row.kind, row.key, int(loose), row.parent_id, row.tracking_id, row.max_spawn_depth,
@@ -117,8 +120,8 @@ class Staging:
                 self._db.execute(_INSERT, values)
             except sqlite3.IntegrityError:
                 [(other,)] = self._db.execute("SELECT place FROM staged WHERE id = ?", (row.id,))
-                return where, other
-        return None
+                twice.append((where, row.id, str(other)))
+        return twice
 
     def _chunks(self, sql: str) -> Iterator[list[str]]:
         cursor = self._db.execute(sql)
@@ -163,9 +166,17 @@ class Staging:
 
     # --- placing
 
-    def place(self, max_spawn_depth: int) -> None:
-        """Give every row its lineage, depth and ancestry, and find the rows that are history only."""
+    def place(self, max_spawn_depths: Mapping[str, int]) -> None:
+        """Give every row its lineage, depth and ancestry, and find the rows that are history only.
+
+        Args:
+            max_spawn_depths: by kind, of lineages whose root is of it and says nothing itself.
+        """
         run = self._db.execute
+        self._db.executemany(
+            "INSERT INTO kind_bounds (kind, bound) VALUES (?, ?)",
+            [(kind, min(bound, DEPTH_MAX)) for kind, bound in max_spawn_depths.items()],
+        )
         run("CREATE INDEX staged_parent ON staged (parent)")
         run("CREATE INDEX staged_hue ON staged (hue)")
         bare = "substr(o.chain, 2, length(o.chain) - 2)"
@@ -185,10 +196,10 @@ class Staging:
             "(SELECT 1 FROM outside o WHERE o.id = staged.parent)"
         )
         run(f"{_ROOT} WHERE known = 0 AND lineage IS NULL AND (parent IS NULL OR "
-            "NOT EXISTS (SELECT 1 FROM staged p WHERE p.id = staged.parent))", (max_spawn_depth,))  # fmt: skip
-        self._walk_all(max_spawn_depth)
-        while self._break_circles(max_spawn_depth):
-            self._walk_all(max_spawn_depth)
+            "NOT EXISTS (SELECT 1 FROM staged p WHERE p.id = staged.parent))")  # fmt: skip
+        self._walk_all()
+        while self._break_circles():
+            self._walk_all()
         # A lineage has one bound, and its roots may each name another.
         run(
             "UPDATE staged SET bound = least FROM (SELECT lineage AS name, MIN(bound) AS least FROM staged "
@@ -202,7 +213,7 @@ class Staging:
         self._find_duplicates()
         self._find_key_cycles()
 
-    def _walk_all(self, max_spawn_depth: int) -> None:
+    def _walk_all(self) -> None:
         """Walk from what was placed; a row below it that names another lineage is a root of that one, and goes on."""
         changed = 1
         while changed:
@@ -210,11 +221,10 @@ class Staging:
             self._db.execute("UPDATE staged SET hue = 2 WHERE hue = 1")
             changed = self._db.execute(
                 f"{_ROOT} WHERE lineage IS NULL AND tracking IS NOT NULL AND EXISTS "
-                "(SELECT 1 FROM staged p WHERE p.id = staged.parent AND p.lineage IS NOT NULL)",
-                (max_spawn_depth,),
+                "(SELECT 1 FROM staged p WHERE p.id = staged.parent AND p.lineage IS NOT NULL)"
             ).rowcount
 
-    def _break_circles(self, max_spawn_depth: int) -> bool:
+    def _break_circles(self) -> bool:
         """Find the circles among rows without a place, and make roots of their members; False when there are none."""
         left = self._db.execute("SELECT n FROM staged WHERE lineage IS NULL ORDER BY n").fetchall()
         seen: dict[int, int] = {}
@@ -227,7 +237,7 @@ class Staging:
                 trail.append(at)
                 at = self._parent_without_place(at)
             if at is not None and seen[at] == start:
-                self._break(trail[trail.index(at) :], max_spawn_depth)
+                self._break(trail[trail.index(at) :])
                 broken = True
         return broken
 
@@ -237,7 +247,7 @@ class Staging:
         ).fetchone()
         return None if found is None else int(found[0])
 
-    def _break(self, circle: list[int], max_spawn_depth: int) -> None:
+    def _break(self, circle: list[int]) -> None:
         shown = [self._db.execute("SELECT id FROM staged WHERE n = ?", (n,)).fetchone()[0] for n in circle[:5]]
         detail = "parents form a circle: " + " below ".join([*shown, "..." if len(circle) > 5 else shown[0]])
         # All of a circle are one lineage: that of its first row, or the one that the row names.
@@ -245,8 +255,9 @@ class Staging:
         for n in circle:
             self._db.execute(
                 "UPDATE staged SET lineage = COALESCE(tracking, ?), depth = 0, chain = '', parent = NULL, hue = 1, "
-                "bound = COALESCE(depth_max, ?), verdict = ?, detail = ? WHERE n = ?",
-                (lineage, max_spawn_depth, CYCLE, detail, n),
+                "bound = COALESCE(depth_max, (SELECT bound FROM kind_bounds k WHERE k.kind = staged.kind)), "
+                "verdict = ?, detail = ? WHERE n = ?",
+                (lineage, CYCLE, detail, n),
             )
 
     def _find_duplicates(self) -> None:
@@ -318,6 +329,13 @@ class Staging:
             "SELECT lineage FROM staged WHERE known = 0 GROUP BY lineage HAVING COUNT(*) > ?", (CHUNK,)
         )
         return frozenset(row[0] for row in rows)
+
+    def root_kinds(self, lineage: str) -> list[str]:
+        """Kinds of a lineage's roots."""
+        rows = self._db.execute(
+            "SELECT DISTINCT kind FROM staged WHERE lineage = ? AND depth = 0 AND verdict IS NULL", (lineage,)
+        )
+        return [row[0] for row in rows]
 
     def known_lineages(self) -> Iterator[list[str]]:
         """Lineages of rows that the database has."""

@@ -56,7 +56,6 @@ def import_tasks(
     name: str,
     batch: Sequence[Arrival],
     *,
-    lineage_seconds: float,
     line_up_at: float | None,
     hold_until: float | None,
 ) -> Imported:
@@ -70,7 +69,7 @@ def import_tasks(
     fresh, duplicates = _without_duplicates(session, fresh)
     hold_slots(session, (), [(x.new.path, x.new.queue, x.tracking_id) for x in fresh if x.new.path is not None])
     lineages = lock_lineages(session, [item.tracking_id for item in fresh])
-    new = _new_lineages(session, fresh, lineages, lineage_seconds)
+    new = _new_lineages(session, fresh, lineages)
     fresh = [_fitted(item, lineages[item.tracking_id]) for item in fresh]
     turns = Turns(session)
     live = [item for item in fresh if item.state == TaskState.PENDING]
@@ -123,19 +122,21 @@ def as_history(item: Arrival, mark: str, reason: str) -> Arrival:
     return item._replace(new=item.new._replace(key=key), state=state, reason=reason)
 
 
-def _new_lineages(
-    session: Session, fresh: Sequence[Arrival], lineages: dict[str, Lineage], lineage_seconds: float
-) -> list[Lineage]:
+def _new_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[str, Lineage]) -> list[Lineage]:
     """Rows of lineages that do not exist yet; their clocks begin now, whenever their tasks were created."""
     made = []
     for item in fresh:
         if item.tracking_id in lineages:
             continue
+        bounds = item.limits
         row = Lineage(
             tracking_id=item.tracking_id, state=LineageState.FINISHED.value, reason=None, created_at=session.now,
-            deadline_at=session.now + lineage_seconds, ended_at=session.now, max_spawn_depth=item.max_spawn_depth,
-            max_tasks=100_000, max_fan_out=5_000, tasks=0, live=0, success=0, filtered=0, skipped=0, failed=0,
-            cancelled=0, blocks=0, tombstones="", sweep=0, queue=item.new.queue,
+            deadline_at=session.now + bounds.lineage_seconds, ended_at=session.now,
+            max_spawn_depth=item.max_spawn_depth, max_tasks=bounds.max_tasks, max_fan_out=bounds.max_fan_out,
+            tasks=0, live=0, success=0, filtered=0, skipped=0, failed=0, cancelled=0, blocks=0, tombstones="", sweep=0,
+            queue=item.new.queue,
+            retries_per_minute=bounds.retries_per_minute, max_shape=bounds.max_shape, max_cost=bounds.max_cost,
+            soft_cost=bounds.soft_cost,
         )  # fmt: skip
         lineages[item.tracking_id] = row
         made.append(row)

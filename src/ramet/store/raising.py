@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ramet.model.cost import AMOUNT_MAX
 from ramet.model.limits import RAISABLE
 from ramet.model.lineage import Lineage, shapes_text
+from ramet.model.money import AMOUNT_MAX
+from ramet.model.numbers import SECONDS_MAX
 from ramet.model.shapes import allowed_shapes
 from ramet.store.acts import record_act
 from ramet.store.errors import StoreError
 from ramet.store.lineages import extended_deadline, lock_lineages
 from ramet.store.session import Session
-
-EXTEND_SECONDS_MAX = 100 * 365.25 * 86_400.0
 
 
 def raise_limits(
@@ -101,7 +100,16 @@ def _refuse_odd(limits: Mapping[str, int], extend_seconds: float | None) -> None
     for name, value in limits.items():
         if type(value) is not int or not 0 <= value <= AMOUNT_MAX:
             raise StoreError(f"{name} cannot be {value!r}: give a whole number from 0 to {AMOUNT_MAX:.0e}")
-    if extend_seconds is not None and not 0 < extend_seconds <= EXTEND_SECONDS_MAX:
+    refuse_odd_extension(extend_seconds)
+
+
+def refuse_odd_extension(extend_seconds: float | None) -> None:
+    """A deadline is put off by a time that is one.
+
+    Raises:
+        StoreError: it is not more than 0, or over a century.
+    """
+    if extend_seconds is not None and not 0 < extend_seconds <= SECONDS_MAX:
         raise StoreError(f"a deadline cannot be put off by {extend_seconds} s: give more than 0 and at most a century")
 
 

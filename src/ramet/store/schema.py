@@ -64,6 +64,7 @@ _V1 = (
         soft_cost INTEGER,
         left_out TEXT NOT NULL DEFAULT '',
         allowed_shapes TEXT NOT NULL DEFAULT '',
+        generation INTEGER NOT NULL DEFAULT 0,
         CHECK (max_cost IS NULL OR spent + reserved <= max_cost + under_reserved)
     )
     """,

@@ -165,7 +165,7 @@ def _settle_accepted(
     over: list[Change],
 ) -> None:
     lineages = held.lineages
-    accepted = _all_with_writes(session, accepted)
+    accepted = resources.capped(session, _all_with_writes(session, accepted))
     _lower_limits(session, accepted, lineages)
     charged = _charge(session, accepted, lineages)
     settled_items = _settle_items(session, accepted, held)

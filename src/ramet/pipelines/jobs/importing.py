@@ -8,6 +8,9 @@ from ramet.pipelines.jobs.errors import JobsError
 from ramet.pipelines.jobs.options import DATABASE
 from ramet.pipelines.jobs.pipeline import TARGET
 
+COLUMNS = ("--column", "source_discovery_config.url=url", "--column", "input.url=url")
+"""Where the job finder that this pipeline took over from keeps the address of a row that has none itself."""
+
 
 @click.command(
     "import",
@@ -27,6 +30,6 @@ def import_command(words: tuple[str, ...]) -> None:
         raise JobsError("`import` is a part of the command line `ramet`: run it as `ramet jobs import`")
     named = any(word == "--db" or word.startswith("--db=") for word in words)
     default = {} if named else {"database": DATABASE}
-    told = [*words, "--kinds", TARGET]
+    told = [*words, "--kinds", TARGET, *COLUMNS]
     with command.make_context("import", told, parent=context.parent, default_map=default) as made:
         command.invoke(made)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ramet import App, BatchContext, Context, Limits, Outcome, RetryAfter, SyncContext, title_key
+from ramet import App, BatchContext, Context, Outcome, RetryAfter, SyncContext, title_key
 from ramet.commands.errors import UserError
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.articles import Article
@@ -30,10 +30,10 @@ from ramet.pipelines.wiki.runs import (
     ARTICLE,
     EMBEDDING,
     FETCHING,
+    LIMITS,
     LOADING,
     PARSING,
     QUEUES,
-    RUN_SECONDS,
     ArticlePayload,
     run_of,
 )
@@ -43,7 +43,6 @@ from ramet.pipelines.wiki.tables import WikiState
 from ramet.pipelines.wiki.wikitext.parsing import parse_page
 from ramet.pipelines.wiki.wikitext.titles import key_of
 
-LIMITS = Limits(task_seconds=None, lineage_seconds=RUN_SECONDS)
 ARTICLE_ATTEMPTS = 3
 FETCH_SECONDS = 0.02
 """How long the first title of a call waits for others."""

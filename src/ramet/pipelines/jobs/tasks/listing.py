@@ -15,6 +15,7 @@ from ramet.pipelines.jobs.ai.postings import extracted
 from ramet.pipelines.jobs.app import LIMITS, app
 from ramet.pipelines.jobs.boards.details import detail_request, is_page, read_detail
 from ramet.pipelines.jobs.boards.instruction import Instruction
+from ramet.pipelines.jobs.bounds import bounds_of
 from ramet.pipelines.jobs.detecting.postings import posting_of_page
 from ramet.pipelines.jobs.errors import Refused, Trouble, WrongShape
 from ramet.pipelines.jobs.filtering.judging import judge
@@ -35,7 +36,9 @@ from ramet.pipelines.jobs.tasks.saving import Gathered, save_listing, save_match
 LAST_ATTEMPT = LIMITS.max_attempts or 1
 NO_PROFILE = "unscored: there is no profile to compare it with, make one with `ramet jobs init`"
 
-listing = app.pipeline(LISTING, key=key_of_listing, queue=QUEUE, cycle_on="kind+key", unique="global")
+listing = app.pipeline(
+    LISTING, key=key_of_listing, queue=QUEUE, cycle_on="kind+key", unique="global", lineage_limits=bounds_of
+)
 
 
 @listing.stage("job_data")
