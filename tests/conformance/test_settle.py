@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ramet.model import events as ev
+from ramet.store.history import TRACEBACKS_MAX
 from tests.world import World, checkpoint, failing
 
 EventOf = Callable[[int], ev.Event]
@@ -81,6 +82,33 @@ async def test_attempts_are_bounded(world: World) -> None:
         world.clock.advance(10.0)
     task = await world.get(task_id)
     assert (task.state, task.reason, task.error) == ("failed", "attempts_exhausted: 3", "busy")
+
+
+async def test_each_failed_attempt_keeps_its_traceback_until_its_lineage_is_pruned(world: World) -> None:
+    [task_id] = await world.submit(world.task(max_attempts=3))
+    traces = ["one\n", "zwei é \u0001", None]
+    for trace in traces:
+        claimed = await world.claim_one()
+        await world.settle(claimed, failing(claimed, "busy", "transient", traceback=trace))
+        world.clock.advance(100.0)
+    found = await world.store.history(task_id)
+    assert found is not None
+    assert [attempt.traceback for attempt in found.attempts] == traces
+    assert await world.store.prune(world.clock.now + 1.0) == 1
+    assert await world.store.read("SELECT COUNT(*) FROM ramet_attempts") == [(0,)]
+
+
+async def test_of_many_failed_attempts_the_newest_are_told_with_their_tracebacks(world: World) -> None:
+    [task_id] = await world.submit(world.task(max_attempts=None, task_seconds=None))
+    for number in range(TRACEBACKS_MAX + 2):
+        claimed = await world.claim_one()
+        await world.settle(claimed, failing(claimed, "busy", "transient", traceback=f"trace {number}"))
+        world.clock.advance(3_600.0)
+    found = await world.store.history(task_id)
+    assert found is not None
+    told = [attempt.traceback for attempt in found.attempts]
+    assert told == [None, None, *(f"trace {number}" for number in range(2, TRACEBACKS_MAX + 2))]
+    assert found.cut == ("tracebacks",)
 
 
 async def test_the_same_unclassified_error_as_an_ancestors_is_not_tried_again(world: World) -> None:

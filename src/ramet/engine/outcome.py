@@ -6,13 +6,17 @@ API both come here with what a handler returned or raised.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic import ValidationError
 
 from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.money import CostRefused
 from ramet.engine.raised import raised
+from ramet.engine.redaction import redacted
+from ramet.engine.tracebacks import traceback_of
 from ramet.model import events as ev
 from ramet.model.given_numbers import finite_seconds
 from ramet.model.keys import InvalidKey
@@ -112,18 +116,32 @@ def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
             return ev.Continue(fence, progressed=False)
 
 
-def error_event(error: BaseException, fence: int, jitter: float, table: ErrorTable = ERRORS) -> ev.Event:
+def error_event(
+    error: BaseException,
+    fence: int,
+    jitter: float,
+    table: ErrorTable = ERRORS,
+    handler: Callable[..., Any] | None = None,
+) -> ev.Event:
     """The event of anything that was raised: a snooze where a server named its time, else an error of its class.
 
     Guarantee: raises nothing, whatever the object's own code does when it is asked (DESIGN §6). What cannot be asked
     is an unclassified error.
+
+    Args:
+        error: what was raised.
+        fence: of the claim.
+        jitter: in [0, 1): the caller's draw for the back-off.
+        table: classes of errors, by type.
+        handler: which handler raised it: paths in its traceback are relative to its app's folder.
     """
     try:
-        return _event_of(error, fence, jitter, table)
+        event = _event_of(error, fence, jitter, table)
     except BaseException as failure:
         name, text = raised(error)
         why = f"{text} (what it says about itself cannot be read: {raised(failure)})"
-        return told_error(name, why.lstrip(), ErrorClass.UNCLASSIFIED, fence, jitter)
+        event = told_error(name, why.lstrip(), ErrorClass.UNCLASSIFIED, fence, jitter)
+    return replace(event, traceback=traceback_of(error, handler)) if isinstance(event, ev.Error) else event
 
 
 def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable) -> ev.Event:
@@ -144,19 +162,24 @@ def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable
 
 
 def _reason(text: str) -> str:
-    return storable(text, REASON_CHARACTERS_MAX)
+    return storable(redacted(text), REASON_CHARACTERS_MAX)
 
 
-def told_error(name: str, text: str, error_class: ErrorClass, fence: int, jitter: float) -> ev.Error:
+def told_error(
+    name: str, text: str, error_class: ErrorClass, fence: int, jitter: float, *, traceback: str | None = None
+) -> ev.Error:
     """The event of an error that is known by name and text.
 
     Args:
         name: type of the error; part of its fingerprint.
-        text: its message; cut at ``ERROR_CHARACTERS_MAX``.
+        text: its message; cut at ``ERROR_CHARACTERS_MAX``, without known secrets.
         error_class: what it says about another try.
         fence: of the claim.
         jitter: in [0, 1): the caller's draw for the back-off.
+        traceback: where it came from, as :func:`ramet.engine.tracebacks.traceback_of` tells it.
     """
+    text = redacted(text)
     message = f"{name}: {text}" if text else name
     print_ = fingerprint(name, text)
-    return ev.Error(fence, storable(message, ERROR_CHARACTERS_MAX), error_class.value, print_, jitter)
+    message = storable(message, ERROR_CHARACTERS_MAX)
+    return ev.Error(fence, message, error_class.value, print_, jitter, traceback=traceback)

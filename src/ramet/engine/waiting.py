@@ -20,10 +20,13 @@ WAIT_SECONDS = (0.02, 0.5)
 
 
 class TaskFailed(Exception):
-    """Raised by :meth:`Client.result` for a task that did not end in success; ``task`` has its state and error."""
+    """Raised by :meth:`Client.result` for a task that did not end in success.
+
+    ``task`` has its state and error; the message ends with the first line of the error.
+    """
 
     def __init__(self, task: Task) -> None:
-        super().__init__(f"task {task.id} ({task.kind}) is {task.state}: {task.reason or task.error or 'no reason'}")
+        super().__init__(f"task {task.id} ({task.kind}) is {task.state}: {task.why or 'no reason'}")
         self.task = task
 
 

@@ -152,12 +152,12 @@ def _value_in(value: Any) -> Any:
 
 def settled_in(row: Sequence[Any]) -> Settled:
     """An answer from JSON values."""
-    seq, state, refused, spawns, reason, items = row
+    seq, state, refused, spawns, reason, items, error = row
     told = [
         SpawnAnswer(new_id, kind, key, None if why is None else BlockReason(why), detail, winner)
         for new_id, kind, key, why, detail, winner in spawns
     ]
-    return Settled(seq, state, refused, told, reason, [ItemAnswer(*item) for item in items])
+    return Settled(seq, state, refused, told, reason, [ItemAnswer(*item) for item in items], error)
 
 
 def frame(message: Any) -> bytes:

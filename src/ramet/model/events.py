@@ -88,6 +88,8 @@ class Error:
     """Id of the task whose final failure had this fingerprint, where DESIGN §6 says that it counts."""
     not_before_at: float | None = None
     """Set when the lineage's retries of this minute are used up."""
+    traceback: str | None = None
+    """Where it came from, as text that can be stored; kept with the attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,8 @@ class LeaseExpired:
     """True when the task ran alone in a probation child: then the loss is its own."""
     worker_dead: bool = False
     """True when the store proved that the worker's process is gone: then there is no lease to wait for."""
+    error: str | None = None
+    """How the process ended, where its supervisor saw it."""
 
 
 @dataclass(frozen=True, slots=True)

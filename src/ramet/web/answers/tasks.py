@@ -32,6 +32,8 @@ class TaskLine(Answer):
     state: TaskState
     reason: str | None
     error: str | None
+    why: str | None
+    """Why it is in this state, on one line: of a failed task the first line of its error."""
     spawn_depth: int
     max_spawn_depth: int
     created_at: float
@@ -76,6 +78,8 @@ class AttemptAnswer(Answer):
     reason: str | None
     error: str | None
     error_class: str | None
+    traceback: str | None
+    """Where the error came from, at most 16 KB; told of the newest 20 failed attempts."""
 
 
 class TransitionAnswer(Answer):

@@ -44,6 +44,7 @@ async def task(look: Look) -> dict[str, Any]:
         "why": said(found.why),
         "refused": said(found.refused[:10]),
         "story": story(found.history, most=tasks.ATTEMPTS_MAX),
+        "traceback": found.history.traceback,
         "payload": pretty(one.payload),
         "result": None if one.result is None else pretty(one.result),
         "gathered": None if kept is None or kept.pipeline_state is None else pretty(kept.pipeline_state),
