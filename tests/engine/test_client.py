@@ -16,6 +16,7 @@ from ramet import (
     Limits,
     LineageExists,
     PayloadTooLarge,
+    Retry,
     StoreError,
     Task,
     TaskFailed,
@@ -30,7 +31,7 @@ from tests.invariants import violations
 
 @pytest.fixture
 def app() -> App:
-    app = App()
+    app = App(retry=Retry.SEED)
 
     @app.task("work", limits=Limits(payload_bytes_max=100, max_attempts=2))
     async def work(ctx: Context, name: str) -> Any:

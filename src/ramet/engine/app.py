@@ -21,7 +21,7 @@ from ramet.engine.setting import Setting
 from ramet.engine.sharing import ResourceOf, Sharing
 from ramet.engine.sync_client import SyncClient
 from ramet.model.limits import BALANCED, Limits
-from ramet.model.retry import ErrorTable
+from ramet.model.retry import DEFAULT_RETRY, ErrorTable, Retry
 from ramet.store import open_store
 
 Function = TypeVar("Function", bound=Handler)
@@ -34,6 +34,7 @@ class App(FlowApp):
 
     Args:
         limits: bounds of every lineage and task, unless a kind or a submit gives stricter ones.
+        retry: how often and when tasks are tried again, unless their kind says otherwise.
         tables: ``CREATE TABLE IF NOT EXISTS`` statements of your own tables, run when a database is opened.
         breadth: queues in which tasks closer to their root run first. What is created from now on follows it.
         processes: how many processes of their own a worker keeps for kinds with ``process=True``, at most; None for as
@@ -50,6 +51,7 @@ class App(FlowApp):
         self,
         *,
         limits: Limits = BALANCED,
+        retry: Retry = DEFAULT_RETRY,
         tables: Sequence[str] = (),
         breadth: Sequence[str] = (),
         processes: int | None = None,
@@ -61,7 +63,7 @@ class App(FlowApp):
             raise ValueError(f"processes is {processes}: give at least 1, or None")
         self.processes = processes
         self.limits = limits
-        self.registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings))
+        self.registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings), retry)
         self.tables = tuple(tables)
         self.import_kinds = dict(import_kinds)
         self.alert_thresholds: dict[str, int | None] = {}
@@ -79,6 +81,7 @@ class App(FlowApp):
         limits: Limits | None = None,
         cycle_on: str = "key",
         errors: ErrorTable | None = None,
+        retry: Retry | None = None,
         unique: str = "lineage",
         unique_seconds: float | None = None,
         trap: bool = False,
@@ -107,6 +110,7 @@ class App(FlowApp):
             limits: instead of the app's.
             cycle_on: ``key`` refuses a child whose key an ancestor of any kind has; ``kind+key`` only of its own kind.
             errors: exception types that mean transient or permanent to this kind.
+            retry: how often and when it is tried again, instead of the app's (:class:`ramet.Retry`).
             unique: ``lineage`` allows one task of this kind and key in each lineage; ``global`` one over all of them.
             unique_seconds: with ``global``, how long a task that ended well still stands for its key; left out, for
                 good. One that failed does so for a day, one that a limit or a cancel ended not at all.
@@ -153,6 +157,7 @@ class App(FlowApp):
                 limits=limits,
                 cycle_on=cycle_on,
                 errors=errors,
+                retry=retry,
                 unique=unique,
                 unique_seconds=unique_seconds,
                 trap=trap,

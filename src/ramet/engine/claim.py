@@ -143,7 +143,8 @@ class BaseClaim(BaseContext):
         self._check()
         more = [self._wanted(spawn) for spawn in spawns]
         if isinstance(outcome, BaseException):
-            event = error_event(outcome, self.fence, self._hold.jitter(), self._kind.error_table(), self._kind.handler)
+            draw, table, kind = self._hold.jitter(), self._kind.error_table(), self._kind
+            event = error_event(outcome, self.fence, draw, table, handler=kind.handler, waits=kind.retry.waits)
             return Settlement(*self.pair, event)
         more += self._kind.next_stage(self, outcome)
         settlement = settlement_of(self, outcome)
@@ -233,7 +234,8 @@ class BaseClaim(BaseContext):
             name, text = ("Error", error) if isinstance(error, str) else raised(error)
             trace = None if isinstance(error, str) else traceback_of(error, self._kind.handler)
             classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
-            event = told_error(name, text, classes[retry], self.fence, self._hold.jitter(), traceback=trace)
+            draw, waits = self._hold.jitter(), self._kind.retry.waits
+            event = told_error(name, text, classes[retry], self.fence, draw, traceback=trace, waits=waits)
             return Settlement(*self.pair, event)
 
         return await self._end(make)

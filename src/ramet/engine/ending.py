@@ -70,8 +70,7 @@ def conclude(
     for claim in sorted(open_claims & set(late)):
         work = supervisor.work(claim)
         assert work is not None
-        limit = limit_seconds(registry.known(work.kind), work)
-        errors.append(timed_out(work, limit, rng.random(), told.where.get(claim)))
+        errors.append(timed_out(registry.known(work.kind), work, rng.random(), told.where.get(claim)))
     if errors:
         supervisor.outcomes(errors)
     _tell(supervisor, [run for run in ran if (run.seq, run.fence) in open_claims], late, crashed=crashed)

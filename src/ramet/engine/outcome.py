@@ -22,7 +22,16 @@ from ramet.model.given_numbers import finite_seconds
 from ramet.model.keys import InvalidKey
 from ramet.model.paths import InvalidPath
 from ramet.model.resources import NAME_LENGTH_MAX
-from ramet.model.retry import ERRORS, ErrorClass, ErrorTable, RetryAfter, classify, fingerprint
+from ramet.model.retry import (
+    DEFAULT_WAITS,
+    ERRORS,
+    ErrorClass,
+    ErrorTable,
+    RetryAfter,
+    Waits,
+    classify,
+    fingerprint,
+)
 from ramet.model.texts import REASON_CHARACTERS_MAX, InvalidText, storable
 from ramet.store.errors import StoreUncertain, StoreUnreachable
 
@@ -121,7 +130,9 @@ def error_event(
     fence: int,
     jitter: float,
     table: ErrorTable = ERRORS,
+    *,
     handler: Callable[..., Any] | None = None,
+    waits: Waits = DEFAULT_WAITS,
 ) -> ev.Event:
     """The event of anything that was raised: a snooze where a server named its time, else an error of its class.
 
@@ -134,6 +145,7 @@ def error_event(
         jitter: in [0, 1): the caller's draw for the back-off.
         table: classes of errors, by type.
         handler: which handler raised it: paths in its traceback are relative to its app's folder.
+        waits: the back-off of its kind.
     """
     try:
         event = _event_of(error, fence, jitter, table)
@@ -141,7 +153,9 @@ def error_event(
         name, text = raised(error)
         why = f"{text} (what it says about itself cannot be read: {raised(failure)})"
         event = told_error(name, why.lstrip(), ErrorClass.UNCLASSIFIED, fence, jitter)
-    return replace(event, traceback=traceback_of(error, handler)) if isinstance(event, ev.Error) else event
+    if not isinstance(event, ev.Error):
+        return event
+    return replace(event, traceback=traceback_of(error, handler), waits=waits)
 
 
 def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable) -> ev.Event:
@@ -166,7 +180,14 @@ def _reason(text: str) -> str:
 
 
 def told_error(
-    name: str, text: str, error_class: ErrorClass, fence: int, jitter: float, *, traceback: str | None = None
+    name: str,
+    text: str,
+    error_class: ErrorClass,
+    fence: int,
+    jitter: float,
+    *,
+    traceback: str | None = None,
+    waits: Waits = DEFAULT_WAITS,
 ) -> ev.Error:
     """The event of an error that is known by name and text.
 
@@ -177,9 +198,10 @@ def told_error(
         fence: of the claim.
         jitter: in [0, 1): the caller's draw for the back-off.
         traceback: where it came from, as :func:`ramet.engine.tracebacks.traceback_of` tells it.
+        waits: the back-off of the kind.
     """
     text = redacted(text)
     message = f"{name}: {text}" if text else name
     print_ = fingerprint(name, text)
     message = storable(message, ERROR_CHARACTERS_MAX)
-    return ev.Error(fence, message, error_class.value, print_, jitter, traceback=traceback)
+    return ev.Error(fence, message, error_class.value, print_, jitter, traceback=traceback, waits=waits)

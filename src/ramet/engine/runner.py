@@ -25,7 +25,7 @@ from ramet.engine.outcome import error_event, told_error
 from ramet.engine.registry import Handler, Kind, Registry, UnknownKind
 from ramet.engine.slot import Claim, HandlerThread, Slot, Started, Unnoted
 from ramet.engine.threads import Threads
-from ramet.engine.timeouts import limit_seconds, timed_out
+from ramet.engine.timeouts import timed_out
 from ramet.engine.tracebacks import stack_of, traceback_of
 from ramet.engine.work import Work
 from ramet.model import events as ev
@@ -358,17 +358,19 @@ class Runner:
 
     def _failed(self, work: Work, kind: Kind, error: BaseException) -> Settlement:
         """An exception drops what the handler buffered since its last checkpoint."""
-        event = error_event(error, work.fence, self._rng.random(), kind.error_table(), kind.handler)
+        draw, table = self._rng.random(), kind.error_table()
+        event = error_event(error, work.fence, draw, table, handler=kind.handler, waits=kind.retry.waits)
         return Settlement(work.seq, work.fence, event)
 
     def _handler(self, work: Work) -> Handler | None:
         return self._registry.known(work.kind).handler
 
     def _timeout(self, work: Work, where: str | None) -> Settlement:
-        return timed_out(work, limit_seconds(self._registry.get(work.kind), work), self._rng.random(), where)
+        return timed_out(self._registry.get(work.kind), work, self._rng.random(), where)
 
     def _error(self, work: Work, name: str, text: str, error_class: ErrorClass, where: str | None = None) -> Settlement:
-        event = told_error(name, text, error_class, work.fence, self._rng.random(), traceback=where)
+        waits = self._registry.known(work.kind).retry.waits
+        event = told_error(name, text, error_class, work.fence, self._rng.random(), traceback=where, waits=waits)
         return Settlement(work.seq, work.fence, event)
 
     async def _watch_overdue(self) -> None:

@@ -14,8 +14,8 @@ def limit_seconds(kind: Kind, work: Work) -> float:
     return kind.limits.invocation_seconds if work.ending is None else kind.limits.call_seconds
 
 
-def timed_out(work: Work, seconds: float, jitter: float, where: str | None = None) -> Settlement:
+def timed_out(kind: Kind, work: Work, jitter: float, where: str | None = None) -> Settlement:
     """The settlement of a task whose handler ran past its invocation limit; ``where`` it was then, if known."""
-    text = f"the handler ran longer than {seconds:g} s"
-    event = told_error("Timeout", text, ErrorClass.TRANSIENT, work.fence, jitter, traceback=where)
+    text, waits = f"the handler ran longer than {limit_seconds(kind, work):g} s", kind.retry.waits
+    event = told_error("Timeout", text, ErrorClass.TRANSIENT, work.fence, jitter, traceback=where, waits=waits)
     return Settlement(work.seq, work.fence, event)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ramet.model.retry import DEFAULT_WAITS, Waits
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -90,6 +92,8 @@ class Error:
     """Set when the lineage's retries of this minute are used up."""
     traceback: str | None = None
     """Where it came from, as text that can be stored; kept with the attempt."""
+    waits: Waits = DEFAULT_WAITS
+    """The back-off of its kind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,7 +184,7 @@ def _error(row: Transition, task: Standing, event: ev.Error, now: float) -> Chan
         return _ended(row, task, FAILED, reason=f"repeated_error: as task {event.repeats}", **told)
     if task.max_attempts is not None and task.attempts >= task.max_attempts:
         return _ended(row, task, FAILED, reason=f"attempts_exhausted: {task.attempts}", **told)
-    delay_seconds = backoff_seconds(task.attempts - 1, event.jitter)
+    delay_seconds = backoff_seconds(task.attempts - 1, event.jitter, event.waits)
     if event.not_before_at is not None and event.not_before_at > now + delay_seconds:
         return _again(row, task, now, event.not_before_at, reason="retry_storm", **told)
     available_at = not_after_deadline(task, now + delay_seconds, now)
