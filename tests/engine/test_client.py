@@ -355,3 +355,11 @@ async def test_a_database_that_is_not_there_is_not_made_by_asking(app: App, tmp_
     with pytest.raises(StoreError, match="does not exist: create it or give another path"):
         app.client(tmp_path / "absent" / "ramet.db")
     assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240 - a folder of this test
+
+
+async def test_who_waits_in_vain_learns_for_what_and_in_which_state_it_is(client: Client) -> None:
+    submitted = await client.submit("elsewhere", delay_seconds=5_000.0)
+    with pytest.raises(TimeoutError, match=rf"^task {submitted.id} \(elsewhere\) is still pending .*after 0.01 s$"):
+        await client.result(submitted.id, timeout_seconds=0.01)
+    with pytest.raises(TimeoutError, match=r"^lineage .* is still running \(1 live tasks of 1\) after 0.01 s$"):
+        await client.wait_lineage(submitted.tracking_id, timeout_seconds=0.01)

@@ -249,10 +249,12 @@ class Client(
         parent_id: str | None = None,
         limit: int = 100,
         after: int = 0,
+        newest: bool = False,
     ) -> TaskPage:
-        """Tasks that match all that is given, a page at a time (at most 1,000)."""
+        """Tasks that match all that is given, a page at a time (at most 1,000): the oldest first, or the newest."""
         wanted = frozenset(TaskState(state) for state in states)
-        return await self.store.tasks(TaskQuery(tracking_id, wanted, kind, key, min_depth, parent_id, limit, after))
+        query = TaskQuery(tracking_id, wanted, kind, key, min_depth, parent_id, limit, after, newest)
+        return await self.store.tasks(query)
 
     async def all_tasks(self, **filters: Any) -> AsyncIterator[Task]:
         """Every task that :meth:`tasks` would list, page after page."""

@@ -69,6 +69,8 @@ class TaskRun:
     """What ``ctx.hold_key`` asked for; it counts with a good end only."""
     switched_off: str | None = None
     """Why ``ctx.switch_off`` asked for it; None when it did not."""
+    traceback: str | None = None
+    """Where the error came from."""
 
 
 class _Recorder:
@@ -231,6 +233,7 @@ def _told(settled: Sequence[Settlement], last: Settlement) -> TaskRun:
         ],
         progress=[json.loads(item.progress) for item in settled if item.progress is not None],
         hold_seconds=last.hold_seconds,
+        traceback=getattr(event, "traceback", None),
         switched_off=next((item.switch_off for item in everything if item.switch_off is not None), None),
     )
 

@@ -138,6 +138,7 @@ class Asked(NamedTuple):
     min_depth: int = 0
     limit: int = 50
     after: int = 0
+    newest: bool = False
 
 
 async def tasks(client: Client, asked: Asked) -> TaskList:
@@ -148,6 +149,7 @@ async def tasks(client: Client, asked: Asked) -> TaskList:
     page_of = partial(
         client.tasks, tracking_id=asked.tracking_id, states=() if asked.state is None else (asked.state,),
         kind=asked.kind if indexed else None, key=asked.key, min_depth=None if depth else asked.min_depth or None,
+        newest=asked.newest,
     )  # fmt: skip
     found: list[Task] = []
     after: int | None = asked.after

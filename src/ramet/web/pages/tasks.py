@@ -30,8 +30,8 @@ def asked_of(look: Look) -> Asked:
 
 
 async def task_list(look: Look) -> dict[str, Any]:
-    """Tasks by state, kind, key, depth and lineage."""
-    asked = asked_of(look)
+    """Tasks by state, kind, key, depth and lineage, the newest first."""
+    asked = asked_of(look)._replace(newest=True)
     return {"page_of_tasks": await tasks.tasks(look.client, asked), "asked": asked, "states": STATES}
 
 
