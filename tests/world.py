@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ramet.model import events as ev
+from ramet.model.retry import Retry
 from ramet.model.task import NewTask, Task
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settled, Settlement, Store, Write
 from tests.invariants import violations
@@ -151,8 +152,10 @@ def hand_back(claimed: Claimed) -> ev.HandBack:
 
 
 def failing(claimed: Claimed, message: str = "broken", error_class: str = "permanent", **more: Any) -> ev.Error:
-    """The handler raised."""
-    event = ev.Error(claimed.standing.fence, message, error_class, fingerprint=message, jitter=1.0)
+    """The handler raised; it is tried again by the schedule of the seeds."""
+    event = ev.Error(
+        claimed.standing.fence, message, error_class, fingerprint=message, jitter=1.0, waits=Retry.SEED.waits
+    )
     return replace(event, **more)
 
 

@@ -43,7 +43,7 @@ from ramet.model.notices import AlertChannel, AlertNotice
 from ramet.model.path_views import HeldBack, PathChain, PathPage, PathTask
 from ramet.model.paths import InvalidPath, path_key
 from ramet.model.resources import Policy, Resource
-from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
+from ramet.model.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.stop_list import InvalidEntry, StopEntry
 from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
@@ -151,6 +151,7 @@ __all__ = [
     "Reoffered",
     "Reservation",
     "Resource",
+    "Retry",
     "RetryAfter",
     "RunningTask",
     "Schedule",

@@ -191,9 +191,12 @@ def test_a_failed_task_explains_why_it_was_not_tried_again(cli: Cli) -> None:
     said = cli.good("explain", permanent)
     assert "it ended as failed: permanent_error (Permanent: not found)" in said
     assert "no retry: the error is permanent" in said
-    assert [line.split()[2] for line in said.partition("timeline:")[2].splitlines()[2:]] == [
-        "submitted", "claimed", "error", "is",
-    ]  # fmt: skip
+    lines = said.partition("traceback of claim 1:\n")[2].splitlines()
+    assert lines[0] == "  Traceback (most recent call last):"
+    assert lines[1].startswith('    File "tests/cli/sample_app.py", line ')
+    assert lines[2:] == ["      raise Permanent(payload.text)", "  Permanent: not found"]
+    story = said.partition("timeline:")[2].partition("\ntraceback")[0].splitlines()
+    assert [line.split()[2] for line in story[2:]] == ["submitted", "claimed", "error", "is"]
     said = cli.good("explain", filtered)
     assert "it ended as filtered: too dull" in said
     assert "no retry" not in said
@@ -204,6 +207,7 @@ def test_an_exhausted_task_tells_every_attempt(cli: Cli) -> None:
     cli.work()
     [found] = cli.documents("explain", task)
     assert [attempt["outcome"] for attempt in found["attempts"]] == ["error"] * 4
+    assert all(attempt["traceback"].endswith("Transient: come back\n") for attempt in found["attempts"])
     assert [event["what"] for event in found["timeline"]].count("claimed") == 4
     assert "no retry: that was the last attempt (4)" in cli.good("explain", task)
 

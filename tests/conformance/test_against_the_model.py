@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from ramet.model import events as ev
 from ramet.model import lifecycle
 from ramet.model.guard import check_spawn
+from ramet.model.retry import Retry
 from ramet.model.task import NewTask
 from ramet.store import persons, settling, spawning
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settlement
@@ -332,7 +333,7 @@ def event_of(what: str, fence: int) -> ev.Event:
         case "progress":
             return ev.Progress(fence, LEASE_SECONDS)
         case _:
-            return ev.Error(fence, what, what, fingerprint=what, jitter=1.0)
+            return ev.Error(fence, what, what, fingerprint=what, jitter=1.0, waits=Retry.SEED.waits)
 
 
 SOME = settings(

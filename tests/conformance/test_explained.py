@@ -196,17 +196,18 @@ async def test_an_exhausted_task_says_how_many_attempts_it_had(world: World) -> 
     assert (cause.facts["value"], cause.facts["limit"]) == (1, 1)
 
 
-async def test_a_repeated_error_names_the_earlier_failure_and_says_when_that_was_pruned(world: World) -> None:
-    await world.submit(world.task("same"), tracking_id="first")
-    await world.settle(claimed := await world.claim_one(), failing(claimed))
+async def test_a_repeated_error_names_the_earlier_failure(world: World) -> None:
+    await world.submit(world.task("above"))
+    await world.spawn(claimed := await world.claim_one(), world.task("below"))
+    await world.settle(claimed, failing(claimed))
     world.clock.advance(10.0)
-    [task] = await world.submit(world.task("same"), tracking_id="second")
-    await world.settle(claimed := await world.claim_one(), failing(claimed, error_class="unclassified"))
-    cause = (await explained(world, task)).why[1]
+    child = await world.claim_one()
+    await world.settle(child, failing(child, error_class="unclassified"))
+    cause = (await explained(world, child.id)).why[1]
     assert relative(world, cause) == (
-        "the same error ended this work before (as task t1, of lineage first, which ended as failed -10)"
+        "the same error ended this work before (as task t1, an ancestor, which ended as failed -10)"
     )
-    assert (cause.about, cause.facts["tracking_id"]) == (About("task", "t1"), "first")
+    assert (cause.about, cause.facts["key"]) == (About("task", "t1"), "above")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, BlockReason, Client, Context, Limits, PayloadTooLarge, SyncContext, Transient, UnknownKind
+from ramet import App, BlockReason, Client, Context, Limits, PayloadTooLarge, Retry, SyncContext, Transient, UnknownKind
 from tests.engine.waiting import until, worked_off, working
 from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
@@ -24,7 +24,7 @@ AT_ONCE.random = lambda: 0.0  # type: ignore[method-assign]
 
 @pytest.fixture
 def app() -> App:
-    app = App(tables=[TABLE], limits=Limits(max_attempts=2))
+    app = App(retry=Retry.SEED, tables=[TABLE], limits=Limits(max_attempts=2))
 
     @app.task("child")
     async def child(ctx: Context, key: str) -> None: ...

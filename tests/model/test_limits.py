@@ -110,7 +110,6 @@ def test_the_engines_own_constants_are_those_of_the_design() -> None:
     assert model.SNOOZE_SECONDS_MIN == 1.0
     assert model.BACKOFF_SECONDS_MAX == 1 * HOUR
     assert model.ENDING_SECONDS == 1 * HOUR
-    assert model.REPEATED_ERROR_SECONDS == 24 * HOUR
     assert model.WARN_SHARE == 0.2
     assert model.HEARTBEAT_SECONDS * 3 <= model.LEASE_SECONDS, "two heartbeats may fail"
 

@@ -286,7 +286,9 @@ async def ask(world: World) -> None:
             for depth in (None, 1):
                 for kind in (None, "page"):
                     for key, parent_id in ((None, None), ("r1", None), (None, task_id), ("r1", task_id)):
-                        await world.store.tasks(TaskQuery(tracking_id, states, kind, key, depth, parent_id, after=3))
+                        query = TaskQuery(tracking_id, states, kind, key, depth, parent_id, after=3)
+                        await world.store.tasks(query)
+                        await world.store.tasks(query._replace(newest=True))
     for tracking_id in (None, "line"):
         await world.store.has_live("page", "r1", tracking_id)
         await world.store.counts(tracking_id)

@@ -85,8 +85,22 @@ def _print_task(screen: Console, found: Explanation) -> None:
     for event in _told(found):
         made.add_row(at(event["at"]), plain(event["what"]), plain(event["detail"]))
     screen.print(made)
+    _print_traceback(screen, found)
     if found.history.cut:
         prose(screen, Text(f"more is stored than is told here: {', '.join(found.history.cut)}", style="dim"))
+
+
+def _print_traceback(screen: Console, found: Explanation) -> None:
+    """Of the newest attempt that has one. Its lines are not wrapped: people copy paths from them."""
+    known = [attempt for attempt in found.history.attempts if attempt.traceback is not None]
+    if not known:
+        return
+    last = known[-1]
+    others = sum(attempt.traceback != last.traceback for attempt in known)
+    more = f" ({counted(others, 'other')} with --json)" if others else ""
+    screen.print(Text(f"\ntraceback of claim {last.fence}{more}:"))
+    for line in (last.traceback or "").splitlines():
+        screen.print(Text(f"  {plain(line)}"), soft_wrap=True)
 
 
 def _notes(found: Explanation, now: float) -> Iterable[str]:

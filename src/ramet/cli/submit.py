@@ -242,7 +242,7 @@ def _tell_ends(tasks: Sequence[Task]) -> None:
             click.echo(f"result   {json.dumps(task.result)}")
     for task in tasks:
         if task.state is not TaskState.SUCCESS:
-            why = task.error or task.reason or "no reason"
+            why = task.why or "no reason"
             click.echo(f"ramet: task {task.id} is {task.state}: {plain(why)} (ramet explain {task.id})", err=True)
     if len(tasks) > 1:
         good = sum(task.state is TaskState.SUCCESS for task in tasks)

@@ -16,7 +16,7 @@ from typing import Any
 from ramet.engine.batch import Gatherer
 from ramet.engine.child_process import ChildPlan, ChildProcess, ChildShape, tried_to_start
 from ramet.engine.clock import Clock
-from ramet.engine.ending import conclude, overdue
+from ramet.engine.ending import Told, conclude, overdue
 from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.registry import Registry
 from ramet.engine.work import Work
@@ -286,7 +286,7 @@ class Alone:
         stopped = [claim for claim in call.cancelled if claim in call.left]
         late = overdue(self._boss, self._registry, ran, self._clock.monotonic(), 0.0)
         left = conclude(self._boss, self._registry, self._rng, ran=ran, given=call.left, late=late, stopped=stopped,
-                        crashed=crashed, alone=len(call.works) == 1)  # fmt: skip
+                        crashed=crashed, alone=len(call.works) == 1, told=Told(child.how, child.where))  # fmt: skip
         child.forget()
         self._free(None, call)
         return left

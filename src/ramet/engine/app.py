@@ -22,7 +22,7 @@ from ramet.engine.sharing import ResourceOf, Sharing
 from ramet.engine.signatures import name_of
 from ramet.engine.sync_client import SyncClient
 from ramet.model.limits import BALANCED, Limits
-from ramet.model.retry import ErrorTable
+from ramet.model.retry import DEFAULT_RETRY, ErrorTable, Retry
 from ramet.store import open_store
 
 Function = TypeVar("Function", bound=Handler)
@@ -35,6 +35,7 @@ class App(FlowApp):
 
     Args:
         limits: bounds of every lineage and task, unless a kind or a submit gives stricter ones.
+        retry: how often and when tasks are tried again, unless their kind says otherwise.
         tables: ``CREATE TABLE IF NOT EXISTS`` statements of your own tables, run when a database is opened, and kept in
             it: backup and restore carry these tables (DESIGN §9).
         breadth: queues in which tasks closer to their root run first. What is created from now on follows it.
@@ -52,6 +53,7 @@ class App(FlowApp):
         self,
         *,
         limits: Limits = BALANCED,
+        retry: Retry = DEFAULT_RETRY,
         tables: Sequence[str] = (),
         breadth: Sequence[str] = (),
         processes: int | None = None,
@@ -63,7 +65,7 @@ class App(FlowApp):
             raise ValueError(f"processes is {processes}: give at least 1, or None")
         self.processes = processes
         self.limits = limits
-        self.registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings))
+        self.registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings), retry)
         self.tables = tuple(tables)
         self.import_kinds = dict(import_kinds)
         self.alert_thresholds: dict[str, int | None] = {}
@@ -114,6 +116,7 @@ class App(FlowApp):
         lineage_limits: LimitsOf | None = None,
         cycle_on: str | None = None,
         errors: ErrorTable | None = None,
+        retry: Retry | None = None,
         unique: str = "lineage",
         unique_seconds: float | None = None,
         trap: bool = False,
@@ -150,6 +153,7 @@ class App(FlowApp):
                 an ancestor of any kind has. Left out, it is ``key`` for keys made by :func:`ramet.url_key` or
                 :func:`ramet.title_key`, whose kinds are about a place, and ``kind+key`` for all others.
             errors: exception types that mean transient or permanent to this kind.
+            retry: how often and when it is tried again, instead of the app's (:class:`ramet.Retry`).
             unique: ``lineage`` allows one task of this kind and key in each lineage; ``global`` one over all of them.
             unique_seconds: with ``global``, how long a task that ended well still stands for its key; left out, for
                 good. One that failed does so for a day, one that a limit or a cancel ended not at all.
@@ -200,6 +204,7 @@ class App(FlowApp):
                 limits=limits,
                 cycle_on=cycle_on,
                 errors=errors,
+                retry=retry,
                 unique=unique,
                 unique_seconds=unique_seconds,
                 trap=trap,

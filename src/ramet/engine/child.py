@@ -146,6 +146,7 @@ async def _serve(app: App, link: socket.socket, slots: Slots, *, shape: ChildSha
         width=shape.width,
         patient=True,
         alone=shape.alone,
+        on_late=lambda claims, where: port.send(["late", claims, where]),
     )
     runner.start()
     port.send(["ready"])

@@ -109,6 +109,10 @@ class ChildProcess:
         """The settings that it knows of."""
         self._wanted = True
         """False once the supervisor ends it: then its end is no death."""
+        self.how: str | None = None
+        """It died, in words."""
+        self.where: dict[tuple[int, int], str | None] = {}
+        """Where plain handlers were when their time was over."""
 
     @property
     def pid(self) -> int | None:
@@ -207,6 +211,8 @@ class ChildProcess:
             case ["drained", rows]:
                 if self._drained is not None and not self._drained.done():
                     self._drained.set_result([(seq, fence) for seq, fence in rows])
+            case ["late", claims, where]:
+                self.where.update(((seq, fence), where) for seq, fence in claims)
             case ["ready"]:
                 assert self._ready is not None
                 self._ready.set_result(None)
@@ -238,7 +244,8 @@ class ChildProcess:
         elif self._wanted:
             self._wanted = False
             self._process.kill()  # It may have closed its end and live on; nothing of it is wanted any more.
-            self._owner.died(self, f"the handler process {self.pid} ended with {self._process.wait()}")
+            self.how = f"the handler process {self.pid} ended with {self._process.wait()}"
+            self._owner.died(self, self.how)
 
     def look(self) -> None:
         """Notice an end that its stream does not tell, because a process that it started holds it open."""

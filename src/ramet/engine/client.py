@@ -252,14 +252,15 @@ class Client(
         parent_id: str | None = None,
         limit: int = 100,
         after: int = 0,
+        newest: bool = False,
     ) -> TaskPage:
-        """Tasks that match all that is given, a page at a time (at most 1,000).
+        """Tasks that match all that is given, a page at a time (at most 1,000): the oldest first, or the newest.
 
         Args:
             key: in any spelling, see :meth:`spellings`; the first of which there is a task.
         """
         wanted = frozenset(TaskState(state) for state in states)
-        query = TaskQuery(tracking_id, wanted, kind, key, min_depth, parent_id, limit, after)
+        query = TaskQuery(tracking_id, wanted, kind, key, min_depth, parent_id, limit, after, newest)
         if key is None:
             return await self.store.tasks(query)
         queries = [query._replace(key=one) for one in self.spellings(kind, key)]

@@ -119,7 +119,7 @@ async def _permanent(store: Store, history: TaskHistory, rest: str) -> Cause:
 
 
 async def _repeated(store: Store, history: TaskHistory, rest: str) -> Cause:
-    """The earlier failure: of the same task before a revive, of an ancestor, or of the same work elsewhere."""
+    """The earlier failure: of the same task before a revive, or of an ancestor."""
     task, other_id = history.task, rest.removeprefix("as task ")
     about, said = About("task", other_id), ENDED["repeated_error"]
     facts: dict[str, Fact] = {"task": other_id, "error": task.error, "attempts": task.attempts}
@@ -132,14 +132,9 @@ async def _repeated(store: Store, history: TaskHistory, rest: str) -> Cause:
         return Cause("repeated_error", (*words, ")"), facts, about, _retry(task))
     other = await store.get(other_id)
     if other is None:
-        facts["pruned"] = True
-        return Cause("repeated_error", (f"{said} (as task {other_id}, which was pruned)",), facts, about, _retry(task))
-    whose = "an ancestor" if other_id in task.ancestry_chain else f"of lineage {other.tracking_id}"
-    facts |= {
-        "kind": other.kind, "key": other.key, "tracking_id": other.tracking_id, "failed_at": other.finished_at,
-        "ancestor": other_id in task.ancestry_chain, "state": other.state.value,
-    }  # fmt: skip
-    words = (f"{said} (as task {other_id}, {whose}",)
+        return Cause("repeated_error", (f"{said} (as task {other_id})",), facts, about, _retry(task))
+    facts |= {"kind": other.kind, "key": other.key, "failed_at": other.finished_at, "state": other.state.value}
+    words = (f"{said} (as task {other_id}, an ancestor",)
     if other.finished_at is not None:
         words = (*words, f", which ended as {other.state} ", other.finished_at)
     return Cause("repeated_error", (*words, ")"), facts, about, _retry(task))

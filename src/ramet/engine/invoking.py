@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ramet.engine.attempt_log import log_outcomes
 from ramet.engine.calls import Calls
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.context import ClaimLost, Inside
@@ -202,7 +203,7 @@ class Invoking:
         older = frozenset(work.seq for work in works if work.seq in self._claims)
         if older:  # Ended from outside and claimed for its end.
             self._give_up(older)
-        self._claims.take(((work.seq, work.fence) for work in works), sent_at + self._lease_seconds)
+        self._claims.take(((work.seq, work.fence) for work in works), sent_at + self._lease_seconds, sent_at)
         self._works.update((work.seq, work) for work in works)
         self._runner.add(works)
         return bool(works)
@@ -256,6 +257,7 @@ class Invoking:
                 continue
             self._tries.succeeded()
             del self._outcomes[: len(batch)]
+            log_outcomes(batch, answers, self._works, self._claims, self._clock.monotonic())
             for item, answer in zip(batch, answers, strict=True):
                 self._note(item, answer)
             self._let_go([(item.seq, item.fence) for item in batch])

@@ -18,7 +18,7 @@ from ramet.engine.alone import Alone, widest
 from ramet.engine.child_process import ChildPlan, ChildProcess, ChildShape, tried_to_start
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.collecting import seldom_collected
-from ramet.engine.ending import conclude, overdue
+from ramet.engine.ending import Told, conclude, overdue
 from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.registry import Registry
 from ramet.engine.work import Work
@@ -294,6 +294,6 @@ class Pool:
             del self._cancelled[claim]
         late = overdue(self._boss, self._registry, ran, self._clock.monotonic(), 0.0)
         left = conclude(self._boss, self._registry, self._rng, ran=ran, given=given, late=late, stopped=stopped,
-                        crashed=crashed)  # fmt: skip
+                        crashed=crashed, told=Told(child.how, child.where))  # fmt: skip
         child.forget()
         return left

@@ -14,6 +14,7 @@ from ramet.engine.execution import IN_COMPANY, Execution
 from ramet.engine.ids import new_id
 from ramet.engine.json_texts import json_text
 from ramet.engine.path_options import PLAIN, PathArguments, PathOptions
+from ramet.engine.setting import RETRY_SETTING
 from ramet.engine.settings import LiveSettings
 from ramet.engine.sharing import ALONE, Sharing
 from ramet.engine.signatures import check_same_fields, is_async, name_of, one_payload, payload_type
@@ -22,7 +23,7 @@ from ramet.model.limits import Limits
 from ramet.model.numbers import RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, seconds
 from ramet.model.numbers import priority as checked_priority
 from ramet.model.ordering import BY_DUE
-from ramet.model.retry import ERRORS, ErrorTable
+from ramet.model.retry import DEFAULT_RETRY, ERRORS, ErrorTable, Retry
 from ramet.model.shapes import shape_of
 from ramet.model.task import NewTask
 from ramet.model.texts import check_name
@@ -63,6 +64,8 @@ class Kind:
     cycle_on: str | None
     """``key`` or ``kind+key``; None: as the key of each task says (:meth:`cycle_rule`)."""
     errors: ErrorTable = field(default_factory=dict)
+    declared_retry: Retry = DEFAULT_RETRY
+    """As code gave it; its attempts are among the limits."""
     breadth: frozenset[str] = frozenset()
     """Queues of the app in which a smaller depth goes before priority and age."""
     unique_seconds: float | None = None
@@ -117,6 +120,14 @@ class Kind:
     def limits(self) -> Limits:
         """The limits in force: those declared, under the stored settings as last read."""
         return self.live.limits(self.declared)
+
+    @property
+    def retry(self) -> Retry:
+        """The policy in force: the one declared, with what the setting ``retry.kinds`` says of all kinds and this."""
+        stored = self.live.stored.get(RETRY_SETTING)
+        if not stored:
+            return self.declared_retry
+        return replace(self.declared_retry, **{**stored.get("*", {}), **stored.get(self.name, {})})
 
     def error_table(self) -> ErrorTable:
         """The engine's error classes with this kind's own on top."""
@@ -191,7 +202,7 @@ class Kind:
             queue,
             self.priority if priority is None else checked_priority("priority", priority),
             delay_seconds,
-            limits.max_attempts,
+            self.retry.attempts or limits.max_attempts,
             _stricter(limits.task_seconds, task_seconds),
             limits.max_chain_depth,
             self.cycle_rule(key),
@@ -223,9 +234,13 @@ class Registry:
     """The kinds of an app."""
 
     def __init__(
-        self, limits: Limits, breadth: frozenset[str] = frozenset(), settings: DeclaredSettings | None = None
+        self,
+        limits: Limits,
+        breadth: frozenset[str] = frozenset(),
+        settings: DeclaredSettings | None = None,
+        retry: Retry = DEFAULT_RETRY,
     ) -> None:
-        self._limits = limits
+        self._limits, self._retry = with_attempts(limits, retry)
         self._breadth = breadth
         self.live = LiveSettings(settings)
         """The stored settings as last read. An app works on one database at a time."""
@@ -246,6 +261,7 @@ class Registry:
         limits: Limits | None,
         cycle_on: str | None,
         errors: ErrorTable | None,
+        retry: Retry | None = None,
         unique: str = "lineage",
         unique_seconds: float | None = None,
         trap: bool = False,
@@ -264,6 +280,8 @@ class Registry:
         if cycle_on not in (None, "key", "kind+key"):
             raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key', 'kind+key' or nothing")
         checked_priority(f"the priority of kind {name!r}", priority)
+        declared = limits or self._limits
+        declared, policy = (declared, self._retry) if retry is None else with_attempts(declared, retry)
         called = one_payload(handler, many=how.batch > 1)
         kind = Kind(
             name,
@@ -271,9 +289,7 @@ class Registry:
             payload_type(called, many=how.batch > 1),
             is_async(handler),
             key, queue, priority,
-            limits or self._limits,
-            cycle_on,
-            errors or {},
+            declared, cycle_on, errors or {}, policy,
             self._breadth,
             _unique_seconds(name, unique, unique_seconds),
             trap,
@@ -358,7 +374,7 @@ class Registry:
         if isinstance(kind, str) and kind not in self._kinds:
             return Kind(
                 check_name("the kind", kind), None, None, False, None, QUEUE, 0, self._limits, None,
-                breadth=self._breadth, live=self.live,
+                declared_retry=self._retry, breadth=self._breadth, live=self.live,
             )  # fmt: skip
         return self.get(kind)
 
@@ -377,6 +393,13 @@ class Registry:
         if not served:
             raise ValueError("the app has no kinds: register a handler with @app.task(...)")
         return served
+
+
+def with_attempts(limits: Limits, retry: Retry) -> tuple[Limits, Retry]:
+    """The attempts of a policy are a limit like any other: settings and presets may make it stricter."""
+    if retry.attempts is None:
+        return limits, retry
+    return replace(limits, max_attempts=retry.attempts), replace(retry, attempts=None)
 
 
 def _unique_seconds(name: str, unique: str, seconds: float | None) -> float | None:

@@ -9,7 +9,7 @@ import asyncio
 import math
 import random
 from collections import deque
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -22,9 +22,11 @@ from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncCont
 from ramet.engine.in_hand import take
 from ramet.engine.observing import observer
 from ramet.engine.outcome import error_event, told_error
-from ramet.engine.registry import Kind, Registry, UnknownKind
+from ramet.engine.registry import Handler, Kind, Registry, UnknownKind
 from ramet.engine.slot import Claim, HandlerThread, Slot, Started, Unnoted
 from ramet.engine.threads import Threads
+from ramet.engine.timeouts import timed_out
+from ramet.engine.tracebacks import stack_of, traceback_of
 from ramet.engine.work import Work
 from ramet.model import events as ev
 from ramet.model.limits import ENDING_RETRY_SECONDS
@@ -60,6 +62,7 @@ class Runner:
         width: how many tasks one call of a batch handler may have, at most.
         alone: this process runs one call at a time and what it is given at once is one call; limits of memory hold.
         until: monotonic seconds: handlers are told that their time is over then, whatever their own limit.
+        on_late: told of plain handlers past their limit, and where they are, before anybody ends this process.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class Runner:
         patient: bool = False,
         alone: bool = False,
         until: float = math.inf,
+        on_late: Callable[[Sequence[Claim], str | None], None] | None = None,
     ) -> None:
         self._registry = registry
         self._port = port
@@ -87,7 +91,7 @@ class Runner:
         self._slots = [Slot() for _ in range(concurrency)]
         self._threads = Threads()
         self._patient, self._alone, self._width = patient, alone, width
-        self._until = until
+        self._until, self._on_late = until, on_late
         batches = {kind.name: kind.how for kind in registry.kinds if kind.how.batch > 1}
         self._gatherer = Gatherer(batches, self._gathered) if batches and not alone else None
         self._watch: asyncio.Task[None] | None = None
@@ -213,12 +217,12 @@ class Runner:
             try:
                 settlements = await self._run(works, slot)
                 if slot.timed_out and slot.thread:
-                    settlements = [self._timeout(work) for work in works]
-            except asyncio.CancelledError:
+                    settlements = [self._timeout(work, slot.where) for work in works]
+            except asyncio.CancelledError as error:
                 if slot.task is None:
                     raise
                 slot.task.uncancel()
-                settlements = [self._cut_short(work, slot) for work in works]
+                settlements = [self._cut_short(work, slot, error) for work in works]
             finally:
                 slot.works, slot.contexts = (), {}
                 take(())  # What becomes of the outcome is not the handler's doing any more.
@@ -334,7 +338,7 @@ class Runner:
             return called if more_bytes is None else limited(called, more_bytes)
         slot.thread = thread = HandlerThread()
         call = partial(
-            call_in_thread, kind, context, arguments, slot.works, more_bytes=more_bytes, running=slot.observed
+            call_in_thread, kind, context, arguments, slot.works, thread, more_bytes=more_bytes, running=slot.observed
         )
         return self._threads.run(call, partial(self._thread_ended, thread))
 
@@ -343,23 +347,30 @@ class Runner:
         for claim in sorted(thread.abandoned):
             self._port.stopped(claim)
 
-    def _cut_short(self, work: Work, slot: Slot) -> Settlement:
+    def _cut_short(self, work: Work, slot: Slot, error: BaseException) -> Settlement:
         """The outcome of a handler that was cancelled; it is not delivered where the claim is lost."""
+        # Of a thread the exception says only that its slot waited.
+        where = slot.where or traceback_of(error, self._handler(work))
         if slot.timed_out:
-            return self._timeout(work)
+            return self._timeout(work, where)
         text = "the handler let a cancellation through that was not its own"
-        return self._error(work, "CancelledError", text, ErrorClass.UNCLASSIFIED)
+        return self._error(work, "CancelledError", text, ErrorClass.UNCLASSIFIED, where)
 
     def _failed(self, work: Work, kind: Kind, error: BaseException) -> Settlement:
         """An exception drops what the handler buffered since its last checkpoint."""
-        event = error_event(error, work.fence, self._rng.random(), kind.error_table())
+        draw, table = self._rng.random(), kind.error_table()
+        event = error_event(error, work.fence, draw, table, handler=kind.handler, waits=kind.retry.waits)
         return Settlement(work.seq, work.fence, event)
 
-    def _timeout(self, work: Work) -> Settlement:
-        return timed_out(work, limit_seconds(self._registry.get(work.kind), work), self._rng.random())
+    def _handler(self, work: Work) -> Handler | None:
+        return self._registry.known(work.kind).handler
 
-    def _error(self, work: Work, name: str, text: str, error_class: ErrorClass) -> Settlement:
-        event = told_error(name, text, error_class, work.fence, self._rng.random())
+    def _timeout(self, work: Work, where: str | None) -> Settlement:
+        return timed_out(self._registry.get(work.kind), work, self._rng.random(), where)
+
+    def _error(self, work: Work, name: str, text: str, error_class: ErrorClass, where: str | None = None) -> Settlement:
+        waits = self._registry.known(work.kind).retry.waits
+        event = told_error(name, text, error_class, work.fence, self._rng.random(), traceback=where, waits=waits)
         return Settlement(work.seq, work.fence, event)
 
     async def _watch_overdue(self) -> None:
@@ -370,18 +381,11 @@ class Runner:
             for slot in self._slots:
                 if slot.works and slot.task is not None and now > slot.overdue_at and not slot.timed_out:
                     slot.timed_out = True
+                    if slot.thread is not None:
+                        slot.where = stack_of(slot.thread.ident, self._handler(slot.works[0]))
+                        if self._on_late is not None:
+                            self._on_late([(work.seq, work.fence) for work in slot.works], slot.where)
                     self._tell(slot)
-
-
-def limit_seconds(kind: Kind, work: Work) -> float:
-    """How long one call of a handler may take; the last one, of an ``on_end`` handler, no longer than one call."""
-    return kind.limits.invocation_seconds if work.ending is None else kind.limits.call_seconds
-
-
-def timed_out(work: Work, seconds: float, jitter: float) -> Settlement:
-    """The settlement of a task whose handler ran past its invocation limit."""
-    text = f"the handler ran longer than {seconds:g} s"
-    return Settlement(work.seq, work.fence, told_error("Timeout", text, ErrorClass.TRANSIENT, work.fence, jitter))
 
 
 def _works(item: Work | list[Work]) -> list[Work]:

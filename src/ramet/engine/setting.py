@@ -28,7 +28,10 @@ from ramet.model.limits import (
 )
 from ramet.model.money import amount_of
 from ramet.model.notices import LINK_SETTING, NoticeRules
+from ramet.model.retry import Retry
 
+RETRY_SETTING = "retry.kinds"
+"""The setting that replaces what kinds say of their retries."""
 SETTINGS_SECONDS = 2.0
 """How old what a worker or client knows of the settings may be."""
 SWEEP_SECONDS = 5.0
@@ -267,6 +270,22 @@ def _address(value: str) -> str:
     return value.rstrip("/")
 
 
+def _policies(value: Any) -> Any:
+    """Fields of a Retry by kind, checked."""
+    if not isinstance(value, dict) or not all(isinstance(fields, dict) for fields in value.values()):
+        raise ValueError('give an object such as {"page": {"base_seconds": 5}, "*": {"cap_seconds": 600}}')
+    for kind, given in value.items():
+        try:
+            Retry(**given)
+        except TypeError:
+            known = ", ".join(item.name for item in fields(Retry))
+            raise ValueError(f"the fields of {kind!r} are not all numbers for {known}") from None
+    return value
+
+
+_RETRIES = Setting(RETRY_SETTING, "json", {}, "", "replaces fields of the retry policy, by kind; * for all kinds",
+                   "workers; attempts: submit, spawn", check_value=_policies)  # fmt: skip
+
 _DASHBOARD = Setting(LINK_SETTING, "string", None, "", "where people reach the dashboard: links to alerts begin so",
                      "alerts", optional=True, check_value=_address)  # fmt: skip
 
@@ -281,6 +300,6 @@ def _monitor_settings() -> list[Setting]:
 
 SETTINGS: dict[str, Setting] = {
     setting.name: setting
-    for setting in (*_limit_settings(), *_OTHERS, *_monitor_settings(), *_alert_settings(), _DASHBOARD)
+    for setting in (*_limit_settings(), *_OTHERS, *_monitor_settings(), *_alert_settings(), _DASHBOARD, _RETRIES)
 }
 """The engine's own settings, by name."""

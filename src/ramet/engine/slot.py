@@ -37,9 +37,11 @@ class Unnoted:
 class HandlerThread:
     """A plain handler that runs; its slot may go on without it."""
 
-    __slots__ = ("abandoned", "ended")
+    __slots__ = ("abandoned", "ended", "ident")
 
     def __init__(self) -> None:
+        self.ident: int | None = None
+        """Of the thread that it runs in, once it does."""
         self.ended = False
         self.abandoned: frozenset[Claim] = NONE
         """Its claims, which are lost, and its slot does not wait for it."""
@@ -48,7 +50,7 @@ class HandlerThread:
 class Slot:
     """What one slot is doing."""
 
-    __slots__ = ("contexts", "lost", "observed", "overdue_at", "task", "thread", "timed_out", "works")
+    __slots__ = ("contexts", "lost", "observed", "overdue_at", "task", "thread", "timed_out", "where", "works")
 
     def __init__(self) -> None:
         self.works: Sequence[Work] = ()
@@ -59,12 +61,15 @@ class Slot:
         """Claims that are not this worker's any more."""
         self.thread: HandlerThread | None = None
         self.contexts: dict[Claim, BaseContext] = {}
+        self.where: str | None = None
+        """Where a plain handler was when its time was over."""
         self.observed: Running | None = None
         """The call, where somebody is told of it."""
 
     def begin(self, works: Sequence[Work]) -> None:
         """Nothing of the last call is left."""
         self.works, self.timed_out, self.lost, self.thread, self.observed = works, False, NONE, None, None
+        self.where = None
 
     @property
     def all_lost(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -125,10 +126,13 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         seq, fence, result = row
         return Settlement(seq, fence, completed(fence), result)
     seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items, *beyond = row
+    event = _EVENTS[name](*fields)
+    if name == ev.Error.__name__:
+        event = replace(event, waits=tuple(event.waits))
     return Settlement(
         seq,
         fence,
-        _EVENTS[name](*fields),
+        event,
         result,
         [NewTask.listed(new) for new in spawns] if spawns else (),
         [Write(sql, tuple(map(_value_in, parameters))) for sql, parameters in writes] if writes else (),
@@ -152,12 +156,12 @@ def _value_in(value: Any) -> Any:
 
 def settled_in(row: Sequence[Any]) -> Settled:
     """An answer from JSON values."""
-    seq, state, refused, spawns, reason, items = row
+    seq, state, refused, spawns, reason, items, error = row
     told = [
         SpawnAnswer(new_id, kind, key, None if why is None else BlockReason(why), detail, winner)
         for new_id, kind, key, why, detail, winner in spawns
     ]
-    return Settled(seq, state, refused, told, reason, [ItemAnswer(*item) for item in items])
+    return Settled(seq, state, refused, told, reason, [ItemAnswer(*item) for item in items], error)
 
 
 def frame(message: Any) -> bytes:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from ramet.engine.app import App
+from ramet.engine.attempt_log import log_outcomes
 from ramet.engine.calls import Calls
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.client import Client
@@ -254,7 +255,7 @@ class Worker:
             older = frozenset(work.seq for work in works if work.seq in self._claims)
             if older:  # Ended from outside and claimed for its end: no heartbeat will ask for the older claim any more.
                 self._give_up(older)
-            self._claims.take(((work.seq, work.fence) for work in works), sent_at + lease_seconds)
+            self._claims.take(((work.seq, work.fence) for work in works), sent_at + lease_seconds, sent_at)
         if not works:
             return False
         if self._clock.monotonic() >= sent_at + lease_seconds:  # The answer took so long that they are lost again.
@@ -322,16 +323,15 @@ class Worker:
             batch = settled_together(self._outcomes, self._works)
             answers = await self._store.settle(batch)
             del self._outcomes[: len(batch)]
+        log_outcomes(batch, answers, self._works, self._claims, self._clock.monotonic())
         for settled in answers:
-            if settled.refused is not None or settled.spawns or settled.items:
+            if settled.spawns or settled.items:
                 self._note(settled)
         beside = self._let_go([(item.seq, item.fence) for item in batch])
         self.settled += len(batch)
         self._pace.settled(len(batch) - beside)
 
     def _note(self, settled: Settled) -> None:
-        if settled.refused is not None:
-            log.debug("task %s: settlement refused, %s", settled.seq, settled.refused)
         if (work := self._works.get(settled.seq)) is not None and (settled.spawns or settled.items):
             self._refusals.note(work.tracking_id, work.id, work.spawn_depth, settled.spawns, settled.items)
 
@@ -376,9 +376,9 @@ class Worker:
         settling = {(item.seq, item.fence) for item in self._outcomes}
         return [claim for claim in self._claims.pairs() if claim not in settling]
 
-    def lost(self, claims: Sequence[Claim], *, alone: bool) -> None:
+    def lost(self, claims: Sequence[Claim], *, alone: bool, how: str | None = None) -> None:
         """The process that ran these is gone."""
-        event = ev.LeaseExpired(alone=alone, worker_dead=True)
+        event = ev.LeaseExpired(alone=alone, worker_dead=True, error=how)
         self._queue_outcomes([Settlement(seq, fence, event) for seq, fence in claims if self._claims.holds(seq, fence)])
 
     def hand_back(self, claims: Sequence[Claim]) -> None:

@@ -40,8 +40,6 @@ ENDING_SECONDS = 3_600.0
 ENDING_RETRY_SECONDS = 30.0
 """How long a worker that lacks a kind's ``on_end`` handler leaves an ending task to others."""
 BACKOFF_SECONDS_MAX = 3_600.0
-REPEATED_ERROR_SECONDS = 86_400.0
-"""How long a failure of the same (kind, key) elsewhere makes an equal error final (DESIGN §6)."""
 CLAIMING_SHARE = 0.8
 """An invocation takes nothing new on after this share of its time, so that what it holds can end in the rest."""
 CALL_COST = 1_000_000

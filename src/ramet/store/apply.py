@@ -76,7 +76,7 @@ _UNSUCCESSFUL = (
 _ENTER = f"INSERT INTO ramet_live ({LIVE_LIST}) VALUES ({', '.join('?' * len(LIVE_COLUMNS))})"
 _ATTEMPT = (
     "INSERT INTO ramet_attempts (seq, fence, tracking_id, worker, claimed_at, ended_at, outcome, reason, error, "
-    "error_class, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "error_class, fingerprint, traceback) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -230,7 +230,8 @@ def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
     now = session.now
     rows = [
         (c.before.seq, c.before.fence, c.before.tracking_id, c.before.worker or c.before.bound_to,
-         c.before.claimed_at, now, c.outcome, c.reason, c.error, c.error_class, c.fingerprint)
+         c.before.claimed_at, now, c.outcome, c.reason, c.error, c.error_class, c.fingerprint,
+         c.traceback)
         for c in changes
     ]  # fmt: skip
     session.run_many(_ATTEMPT, rows)

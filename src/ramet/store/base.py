@@ -141,6 +141,8 @@ class Settled(NamedTuple):
     spawns: Sequence[SpawnAnswer] = ()
     reason: str | None = None
     items: Sequence[ItemAnswer] = ()
+    error: str | None = None
+    """Of an attempt that ended in one; also where the database would not take what was asked for."""
 
 
 class ClaimRequest(NamedTuple):

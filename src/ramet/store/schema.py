@@ -224,6 +224,7 @@ _V1 = (
         error TEXT,
         error_class TEXT,
         fingerprint TEXT,
+        traceback TEXT,
         PRIMARY KEY (seq, fence)
     ) WITHOUT ROWID
     """,

@@ -194,7 +194,7 @@ def _settle_accepted(
         changes.append(change)
         if item.result is not None:
             results[item.seq] = item.result
-        answers[at] = Settled(item.seq, change.after.state, None, told, change.reason, told_items)
+        answers[at] = Settled(item.seq, change.after.state, None, told, change.reason, told_items, change.error)
     _save_retries(session, lineages, retries_before)
     changes = _with_deadlines(session, changes, accepted, answers)
     applied = apply(session, changes, results)

@@ -73,6 +73,8 @@ class TaskRun:
     """Why ``ctx.switch_off`` asked for it; None when it did not."""
     refused: Sequence[RefusedSpawn] = ()
     """Spawns that were asked for and refused."""
+    traceback: str | None = None
+    """Where the error came from."""
 
 
 class RefusedSpawn(NamedTuple):
@@ -260,6 +262,7 @@ def _told(recorder: _Recorder, last: Settlement) -> TaskRun:
         ],
         progress=[json.loads(item.progress) for item in settled if item.progress is not None],
         hold_seconds=last.hold_seconds,
+        traceback=getattr(event, "traceback", None),
         switched_off=next((item.switch_off for item in everything if item.switch_off is not None), None),
     )
 

@@ -92,7 +92,7 @@ async def _add(payloads: Sequence[CompanyPayload], database: str, *, work: bool,
 
 
 def _why(task: Task | None) -> str | None:
-    return None if task is None else task.reason or task.error
+    return None if task is None else task.why
 
 
 def _company_line(told: dict[str, Any], *, worked: bool) -> str:

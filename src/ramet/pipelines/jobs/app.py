@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet import App, Limits
+from ramet import App, Limits, Retry
 from ramet.pipelines.jobs.declared import SETTINGS
 from ramet.pipelines.jobs.kinds import COMPANY, LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, SOURCE_RESOURCE
 from ramet.pipelines.jobs.tables import DEFINITIONS
@@ -22,6 +22,7 @@ IMPORTED = {
 
 app = App(
     limits=LIMITS,
+    retry=Retry.SEED,
     tables=DEFINITIONS,
     settings=SETTINGS,
     import_kinds={word: kind for word, kind in IMPORTED.items() for word in (word, word.lower())},

@@ -233,7 +233,7 @@ async def _unwell(client: Client, status: RunStatus) -> dict[str, str]:
         )
         for task in page.tasks:
             name = "run" if kind == SCRAPE else task.key
-            found[name] = task.reason or task.error or task.state
+            found[name] = task.why or task.state
     return found
 
 

@@ -82,4 +82,4 @@ async def _write(client: Client, payload: SwitchPayload) -> None:
     await Worker(app, client, kinds=[SWITCH], until_ended=told.tracking_id).run()
     task = await client.get(told.id)
     if task is None or task.state != "success":
-        raise JobsError(f"{payload.source_id} stayed as it was: {task and (task.reason or task.error)}; try again")
+        raise JobsError(f"{payload.source_id} stayed as it was: {task and task.why}; try again")

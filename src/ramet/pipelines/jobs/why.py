@@ -228,7 +228,7 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
         yield "not created", _block_line(block)
     if told.task is not None and one.status in ("analyzing", "unknown"):
         for attempt in told.task.history.attempts[-2:]:
-            yield "attempt", plain(f"{attempt.outcome}: {attempt.reason or attempt.error or '-'}")
+            yield "attempt", plain(f"{attempt.outcome}: {attempt.error or attempt.reason or '-'}")
     yield "id", plain(one.listing_id)
     yield "more", f"ramet explain {plain(one.task_id)}"
 

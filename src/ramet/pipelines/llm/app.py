@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ramet import App, Limits
+from ramet import App, Limits, Retry
 from ramet.pipelines.llm.settings import BATCH_SECONDS
 from ramet.pipelines.llm.tables import DEFINITIONS
 
@@ -27,4 +27,4 @@ BATCH_ITEM_LIMITS = replace(LIMITS, task_seconds=BATCH_SECONDS)
 POLL_LIMITS = replace(LIMITS, lineage_seconds=7_200.0)
 """A slot that hangs holds the next ones up for so long at most."""
 
-app = App(limits=LIMITS, tables=DEFINITIONS)
+app = App(limits=LIMITS, retry=Retry.SEED, tables=DEFINITIONS)
