@@ -39,7 +39,8 @@ PROJECT = Path(__file__).parents[1]
 FIXTURES = {
     targets.SERVER: {"bouncer", "postgres_url", "ramet_postgres_url"},
     targets.PROCESS: {
-        "built_wiki", "environment", "programs", "release", "running_aimock", "running_llmock", "running_wiki",
+        "built_wiki", "environment", "minilm", "programs", "release", "running_aimock", "running_llmock",
+        "running_wiki",
     },
     targets.NETWORK: {"running_standin"},
     targets.BROWSER: {"chromium"},

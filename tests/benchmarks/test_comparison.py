@@ -22,6 +22,8 @@ from ramet.cli.bench_processes import cpu_seconds, tree
 from ramet.store.server_databases import connect
 from tests.postgres.servers import databases
 
+pytestmark = pytest.mark.proof
+
 SEEN: dict[str, Any] = {
     "submit_seconds": 2.0, "seen_at": 0.0, "cut": False, "cpu_seconds": 0.4, "server_cpu_seconds": 0.2,
     "wal_bytes": 1_000, "memory_mb": 50.0,

@@ -30,8 +30,8 @@ def _whole(target: str) -> Area:
 
 
 def _inner(target: str) -> Area:
-    """Only what stays inside of the test's own process is run by ``make test``."""
-    return Area("test", target, frozenset({SERVER, BROWSER, PROCESS, NETWORK}))
+    """Only what stays inside of the test's own process, and does not take long, is run by ``make test``."""
+    return Area("test", target, frozenset({SERVER, BROWSER, PROCESS, NETWORK, PROOF}))
 
 
 AREAS = {

@@ -22,6 +22,8 @@ from ramet.pipelines.wiki.status import status_of
 from ramet.pipelines.wiki.tables import WikiState
 from tests.pipelines.wiki.worlds import SEEDS, expand_in_process, settings_for, what_is_left, write_world
 
+pytestmark = pytest.mark.proof
+
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
 pytest.importorskip("ahocorasick", reason="the extra [wiki] is not installed")
 

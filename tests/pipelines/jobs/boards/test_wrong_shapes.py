@@ -15,6 +15,8 @@ from ramet.pipelines.jobs.boards.vendors import vendors
 from ramet.pipelines.jobs.errors import WrongShape
 from tests.pipelines.jobs.boards.boards import BOARDS, board, read
 
+pytestmark = pytest.mark.proof
+
 EMPTY: dict[str, Any] = {
     "greenhouse": {"jobs": [], "meta": {"total": 0}},
     "lever": [],

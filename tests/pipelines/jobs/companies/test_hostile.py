@@ -7,6 +7,8 @@ import pytest
 from ramet.pipelines.jobs.companies.extracting import read_company
 from ramet.pipelines.jobs.companies.facts import WebPage
 
+pytestmark = pytest.mark.proof
+
 SIZE = 5_000_000
 SEVERAL = 1_000_000
 

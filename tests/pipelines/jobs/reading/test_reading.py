@@ -16,6 +16,8 @@ from ramet.pipelines.jobs.reading.sections import Part, joined, sections_of
 from ramet.pipelines.jobs.reading.seniorities import Seniority
 from ramet.pipelines.jobs.reading.technologies import find_technologies
 
+pytestmark = pytest.mark.proof
+
 TEXT = """About Acme
 Acme runs Hadoop for 30 years and serves $400 million to customers.
 What you'll do

@@ -20,6 +20,8 @@ from ramet.pipelines.llm.providers.base import Mode
 from tests.pipelines.llm.crashes.books import wrong
 from tests.pipelines.llm.crashes.lives import Fuse, live, season, world
 
+pytestmark = pytest.mark.proof
+
 MODES = list(Mode)
 STORES = ["postgres", "sqlite"]
 SLOW = {("postgres", Mode.BACKGROUND), ("postgres", Mode.BATCH)}

@@ -15,6 +15,8 @@ from tests.pipelines.llm.fake import echo
 from tests.pipelines.llm.scenarios import world as world_module
 from tests.pipelines.llm.scenarios.world import LOOK_SECONDS, SLOT_SECONDS, Set, World, on_both, play
 
+pytestmark = pytest.mark.proof
+
 JOB_SECONDS = 172_800.0
 DEPTH = 2
 FEW = 10

@@ -18,6 +18,8 @@ from ramet.pipelines.llm.providers.base import Mode
 from ramet.store import sweeping
 from tests.pipelines.llm.scenarios import test_bounds, test_slow_items, test_trouble, world
 
+pytestmark = pytest.mark.proof
+
 ON = "sqlite"
 """What is broken here is above the stores."""
 

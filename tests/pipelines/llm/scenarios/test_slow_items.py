@@ -20,6 +20,8 @@ from tests.pipelines.llm.running.conftest import DEAR, question
 from tests.pipelines.llm.scenarios.world import SLOT_SECONDS, Set, World, on_both, play
 from tests.simulation.database import SIMULATED
 
+pytestmark = pytest.mark.proof
+
 ITEM_SECONDS = 7_200.0
 PRICE_OF_ONE = 10 * 1_000 + 5 * 2_000
 FIRST_SLOT = 1_800_000_000.0 + SLOT_SECONDS

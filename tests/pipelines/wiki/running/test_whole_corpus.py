@@ -15,7 +15,10 @@ from tests.pipelines.wiki.small_wikipedia import CORPUS, MAIN_PAGE, Reached, as_
 from tests.pipelines.wiki.worlds import expand_in_process, settings_for
 
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
-pytestmark = pytest.mark.skipif(not CORPUS.is_file(), reason="the shared wiki corpus is not beside this repository")
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.skipif(not CORPUS.is_file(), reason="the shared wiki corpus is not beside this repository"),
+]
 
 NO_END = 100
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from ramet.pipelines.wiki.sources.mediawiki_answers import DETAIL_LENGTH_MAX, An
 from ramet.pipelines.wiki.sources.mediawiki_calls import Merged
 from ramet.pipelines.wiki.sources.mediawiki_site import attribution_of, knows_disambiguation, site_of
 from ramet.pipelines.wiki.wikitext.site import Site
+
+pytestmark = pytest.mark.proof
 
 ENDPOINT = "https://wiki.example/w/api.php"
 WORDS = [

@@ -14,7 +14,10 @@ from ramet.pipelines.wiki.sources.opening import open_source
 from tests.pipelines.wiki.small_wikipedia import CORPUS, REDIRECT, as_export, follow, records, texts
 from tests.pipelines.wiki.sources.exports import HEADLESS
 
-pytestmark = pytest.mark.skipif(not CORPUS.is_file(), reason="the shared wiki corpus is not beside this repository")
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.skipif(not CORPUS.is_file(), reason="the shared wiki corpus is not beside this repository"),
+]
 
 
 async def everything(source: ArticleSource) -> dict[str, Page | Refusal]:

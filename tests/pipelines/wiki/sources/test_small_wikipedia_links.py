@@ -16,7 +16,10 @@ from ramet.pipelines.wiki.wikitext.parsing import ParseOptions, parse_page
 from tests.pipelines.wiki.small_wikipedia import CORPUS, as_export
 from tests.pipelines.wiki.sources.test_small_wikipedia import everything
 
-pytestmark = pytest.mark.skipif(not CORPUS.is_file(), reason="the shared wiki corpus is not beside this repository")
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.skipif(not CORPUS.is_file(), reason="the shared wiki corpus is not beside this repository"),
+]
 
 NOT_READ = re.compile(r"<!--.*?-->|<(nowiki|pre|math)\b[^>]*>.*?</\1>", re.DOTALL | re.IGNORECASE)
 LINK = re.compile(r"\[\[([^\[\]|{}\n]+)(?:\||\]\])")

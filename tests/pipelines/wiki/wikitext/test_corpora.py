@@ -27,7 +27,10 @@ CORPUS = Path(__file__).parents[4].parent / "shared" / "wiki-corpus"
 SITES = {"ltgwiki": LATGALIAN, "enwiki-a": ENGLISH}
 CPU_SECONDS_PER_PAGE_MAX = 2
 
-pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="the shared wiki corpus is not beside this repository")
+pytestmark = [
+    pytest.mark.proof,
+    pytest.mark.skipif(not CORPUS.is_dir(), reason="the shared wiki corpus is not beside this repository"),
+]
 
 # What is shown as written, so that anything may stand in it.
 VERBATIM = re.compile(

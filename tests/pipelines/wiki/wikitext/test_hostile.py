@@ -12,6 +12,8 @@ from ramet.pipelines.wiki.wikitext.parsing import ParseOptions, parse_page
 from tests.pipelines.wiki.wikitext.pages import wikitext
 from tests.pipelines.wiki.wikitext.sites import ENGLISH, LATGALIAN
 
+pytestmark = pytest.mark.proof
+
 NESTED = 20_000
 LONG = 80_000
 
