@@ -1,6 +1,6 @@
 """Calls to a provider from tasks: which provider, under which settings, for how long, and what it may cost.
 
-Settings of a job are read once in a process, and a provider is opened once in an event loop, to which it belongs.
+Settings of a job are read once for a database, and a provider is opened once in an event loop, to which it belongs.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Calling:
     def __init__(self) -> None:
         self.opener: Opener = open_from_environment
         """How providers are opened; tests put their own here."""
-        self._settings: dict[str, JobSettings] = {}
+        self._settings: WeakKeyDictionary[object, dict[str, JobSettings]] = WeakKeyDictionary()
+        """By the store of a database: the id of a job is made of its name, which another database may have as well."""
         self._providers: WeakKeyDictionary[asyncio.AbstractEventLoop, Opened] = WeakKeyDictionary()
 
     async def job(self, client: Client, job_id: str) -> Job:
@@ -66,11 +67,12 @@ class Calling:
             JobGone: there is no such job.
             LlmError: its provider cannot be opened here.
         """
-        settings = self._settings.get(job_id)
+        known = self._settings.setdefault(client.store, {})
+        settings = known.get(job_id)
         if settings is None:
-            if len(self._settings) >= JOBS_KEPT:
-                self._settings.clear()
-            settings = self._settings[job_id] = await settings_of(client, job_id)
+            if len(known) >= JOBS_KEPT:
+                known.clear()
+            settings = known[job_id] = await settings_of(client, job_id)
         place = settings.provider, settings.mode, settings.base_url
         opened = self._providers.setdefault(asyncio.get_running_loop(), {})
         provider = opened.get(place)

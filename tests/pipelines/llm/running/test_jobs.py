@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from unittest.mock import patch
+
 import pytest
 from pydantic import BaseModel
 
+from ramet.pipelines.llm import pipeline
+from ramet.pipelines.llm.calling import calling
+from ramet.pipelines.llm.jobs import submit_job
 from ramet.pipelines.llm.providers.base import Answer, AnswerState, Mode, Usage
 from ramet.pipelines.llm.requests import Request
+from ramet.pipelines.llm.settings import JobSettings
 from ramet.pipelines.llm.status import ItemState
-from tests.pipelines.llm.fake import USAGE, echo
-from tests.pipelines.llm.running.conftest import Desk
+from ramet.testing import FakeClock, fresh_client
+from tests.pipelines.llm.fake import USAGE, FakeProvider, echo
+from tests.pipelines.llm.running.conftest import DEAR, FREE, MODEL, Desk, asked
 
 pytestmark = pytest.mark.parametrize("mode", list(Mode))
 PRICE_OF_ONE = 10 * 1_000 + 5 * 2_000
@@ -21,9 +29,9 @@ async def test_a_job_asks_each_question_once_and_books_what_it_cost(desk: Desk) 
     before = await desk.status()
     assert (before.state, before.items[ItemState.QUEUED], before.total) == ("queued", 3, 3)
     await desk.run()
+    assert await desk.results() == {"owl": "OWL", "finch": "FINCH", "gull": "GULL"}
     after = await desk.status()
     assert (after.state, after.items[ItemState.SUCCEEDED], after.done) == ("succeeded", 3, 3)
-    assert await desk.results() == {"owl": "OWL", "finch": "FINCH", "gull": "GULL"}
     assert set(desk.provider.journal.values()) == {1}
     lineage = after.job.lineage
     assert (lineage.spent, lineage.reserved) == (3 * PRICE_OF_ONE, 0)
@@ -84,3 +92,17 @@ class Bird(BaseModel):
     """What answers have to be."""
 
     name: str
+
+
+async def test_jobs_of_one_name_in_two_databases_keep_their_settings(mode: Mode, tmp_path: Path) -> None:
+    provider = FakeProvider(mode, FakeClock().now)
+    found = []
+    with patch.object(calling, "opener", lambda settings: provider):
+        for folder, price in (("one", DEAR), ("other", FREE)):
+            (tmp_path / folder).mkdir()
+            async with fresh_client(pipeline.app, folder=tmp_path / folder) as client:
+                settings = JobSettings(provider="fake", mode=mode, prices={MODEL: price}, rows=0, items=0)
+                job, _ = await submit_job(client, "job", asked(["owl"]), settings, max_cost=10**12)
+                found.append((await calling.job(client, job.job_id)).settings.prices)
+    await calling.close()
+    assert found == [{MODEL: DEAR}, {MODEL: FREE}]
