@@ -64,7 +64,7 @@ def _with_tracebacks(session: Session, seq: int, attempts: Sequence[Attempt]) ->
         yield from attempts
         return
     listed, values = session.members(failed)
-    found = dict(
+    found: dict[int, str | None] = dict(
         session.rows(f"SELECT fence, traceback FROM ramet_attempts WHERE seq = ? AND fence IN {listed}", (seq, values))
     )
     for attempt in attempts:
