@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ramet.engine.client import Client
@@ -28,7 +28,7 @@ class OwnClient(Client):
         self.__dict__ = client.__dict__
         self._own = tracking_id
 
-    def _refuse(self, act: str, tracking_id: str) -> None:
+    def _refuse_act(self, act: str, tracking_id: str) -> None:
         if tracking_id == self._own:
             raise OwnLineage(f"a handler cannot {act} its own lineage {tracking_id}: an operator does")
 
@@ -39,19 +39,20 @@ class OwnClient(Client):
         by: str = "client",
         reason: str | None = None,
         extend_seconds: float | None = None,
-        **limits: int,
+        allow_shapes: Sequence[str] = (),
+        **limits: Any,
     ) -> Lineage:
-        self._refuse("raise limits of", tracking_id)
-        return await super().raise_limits(tracking_id, by=by, reason=reason, extend_seconds=extend_seconds, **limits)
+        self._refuse_act("raise limits of", tracking_id)
+        return await super().raise_limits(
+            tracking_id, by=by, reason=reason, extend_seconds=extend_seconds, allow_shapes=allow_shapes, **limits
+        )
 
-    async def reoffer(
-        self, tracking_id: str, *, reasons: Collection[str] = (), by: str = "client", reason: str | None = None
-    ) -> Reoffered:
-        self._refuse("offer blocked spawns again in", tracking_id)
-        return await super().reoffer(tracking_id, reasons=reasons, by=by, reason=reason)
+    async def reoffer(self, tracking_id: str, **options: Any) -> Reoffered:
+        self._refuse_act("offer blocked spawns again in", tracking_id)
+        return await super().reoffer(tracking_id, **options)
 
     async def resume_lineage(self, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
-        self._refuse("resume", tracking_id)
+        self._refuse_act("resume", tracking_id)
         return await super().resume_lineage(tracking_id, by=by, reason=reason)
 
     async def revive(
@@ -65,7 +66,7 @@ class OwnClient(Client):
         ids = list(task_ids)
         for task_id in ids:
             task = await self.store.get(task_id)
-            self._refuse("retry tasks of", "" if task is None else task.tracking_id)
+            self._refuse_act("retry tasks of", "" if task is None else task.tracking_id)
         return await super().revive(ids, by=by, reason=reason, extend_seconds=extend_seconds)
 
     async def _bounds(self, kinds: Iterable[str | Handler], limits: LimitsGiven | None, may_raise: bool) -> Limits:

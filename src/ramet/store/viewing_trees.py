@@ -102,12 +102,12 @@ def _twigs(session: Session, seqs: list[int]) -> tuple[Twig, ...]:
         (CHILDREN_MAX + 1, deepest + 1, values),
     )
     return tuple(
-        Twig(task_of(tuple(task)), _counted(children, CHILDREN_MAX), _below(below, deepest, children))
+        Twig(task_of(tuple(task)), _up_to(children, CHILDREN_MAX), _below(below, deepest, children))
         for children, below, *task in rows
     )
 
 
-def _counted(number: int, most: int) -> Count:
+def _up_to(number: int, most: int) -> Count:
     return Count(min(number, most), number > most)
 
 
