@@ -20,6 +20,7 @@ from ramet.engine.context import AsyncContext, BaseContext, ClaimLost, Desk, set
 from ramet.engine.keeping import Keeper, Pair, heartbeat_seconds
 from ramet.engine.observing import observer
 from ramet.engine.outcome import Outcome, error_event, told_error
+from ramet.engine.raised import raised
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
@@ -226,7 +227,7 @@ class BaseClaim(BaseContext):
             if retry is None and isinstance(error, BaseException):
                 return self.settlement_for(error)
             self._check()
-            name, text = ("Error", error) if isinstance(error, str) else (type(error).__name__, str(error))
+            name, text = ("Error", error) if isinstance(error, str) else raised(error)
             classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
             return Settlement(*self.pair, told_error(name, text, classes[retry], self.fence, self._hold.jitter()))
 

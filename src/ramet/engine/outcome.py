@@ -12,7 +12,9 @@ from pydantic import ValidationError
 
 from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.money import CostRefused
+from ramet.engine.raised import raised
 from ramet.model import events as ev
+from ramet.model.given_numbers import finite_seconds
 from ramet.model.keys import InvalidKey
 from ramet.model.paths import InvalidPath
 from ramet.model.resources import NAME_LENGTH_MAX
@@ -23,6 +25,8 @@ from ramet.store.errors import StoreUncertain, StoreUnreachable
 ERROR_CHARACTERS_MAX = REASON_CHARACTERS_MAX
 NEVER_FITS = (ValidationError, PayloadTooLarge, InvalidText, InvalidKey, InvalidPath)
 """What was asked for cannot be taken, now or later: invalid input (DESIGN §6), unless an app's table says otherwise."""
+
+_EVENTS = frozenset({"filter", "skip", "fail", "snooze", "continue"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,9 @@ class Outcome:
         # Here it is the handler's error; later it would be one of the worker.
         if self.reason is not None and not isinstance(self.reason, str):
             raise TypeError(f"the reason is a {type(self.reason).__name__}: give text")
+        if self.event not in _EVENTS:
+            raise ValueError(f"there is no outcome {self.event!r}: use the methods of this class")
+        object.__setattr__(self, "seconds", finite_seconds("the seconds of a snooze", self.seconds))
 
     @classmethod
     def filter(cls, reason: str) -> Outcome:
@@ -106,20 +113,38 @@ def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
 
 
 def error_event(error: BaseException, fence: int, jitter: float, table: ErrorTable = ERRORS) -> ev.Event:
-    """The event of an exception: a snooze where a server named its time, else an error of its class (DESIGN §6)."""
+    """The event of anything that was raised: a snooze where a server named its time, else an error of its class.
+
+    Guarantee: raises nothing, whatever the object's own code does when it is asked (DESIGN §6). What cannot be asked
+    is an unclassified error.
+    """
+    try:
+        return _event_of(error, fence, jitter, table)
+    except BaseException as failure:
+        name, text = raised(error)
+        why = f"{text} (what it says about itself cannot be read: {raised(failure)})"
+        return told_error(name, why.lstrip(), ErrorClass.UNCLASSIFIED, fence, jitter)
+
+
+def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable) -> ev.Event:
+    name, text = raised(error)
     if isinstance(error, RetryAfter):
-        told = storable(str(error), REASON_CHARACTERS_MAX)
-        return ev.Snooze(fence, error.seconds, told, storable(str(error.resource), NAME_LENGTH_MAX))
+        resource = storable(str(error.resource), NAME_LENGTH_MAX)
+        return ev.Snooze(fence, finite_seconds("RetryAfter.seconds", error.seconds), _reason(text), resource)
     if isinstance(error, CostRefused):
         if error.retry_seconds is None:
-            return ev.Fail(fence, str(error))
-        return ev.Snooze(fence, error.retry_seconds, str(error))
+            return ev.Fail(fence, _reason(text))
+        return ev.Snooze(fence, error.retry_seconds, _reason(text))
     error_class = classify(error, table)
     if isinstance(error, NEVER_FITS) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.PERMANENT
     if isinstance(error, (StoreUnreachable, StoreUncertain)) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.TRANSIENT
-    return told_error(type(error).__name__, str(error), error_class, fence, jitter)
+    return told_error(name, text, error_class, fence, jitter)
+
+
+def _reason(text: str) -> str:
+    return storable(text, REASON_CHARACTERS_MAX)
 
 
 def told_error(name: str, text: str, error_class: ErrorClass, fence: int, jitter: float) -> ev.Error:

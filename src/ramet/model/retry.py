@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 
+from ramet.model.given_numbers import finite_seconds
 from ramet.model.limits import BACKOFF_SECONDS_MAX
 
 
@@ -34,11 +35,12 @@ class RetryAfter(Exception):
     """Raise in a handler when a server named the time to come back. Costs no attempt.
 
     Args:
-        seconds: how long to wait.
+        seconds: how long to wait; a finite number.
         resource: what was busy (a host, a provider); named in the reason. Left out, the task's own, if it has one.
     """
 
     def __init__(self, seconds: float, resource: str = "") -> None:
+        seconds = finite_seconds("RetryAfter's seconds", seconds)
         super().__init__(f"retry after {seconds:g} s" + (f" ({resource})" if resource else ""))
         self.seconds = seconds
         self.resource = resource
@@ -110,13 +112,19 @@ _FOLDS = (
 )
 
 
+FINGERPRINT_CHARACTERS_MAX = 4_000
+"""How much of a message is read: the work for it is bounded, however long a message is."""
+
+
 def fingerprint(error_type: str, message: str) -> str:
     """A short name for "the same error": equal for messages that differ only in numbers, ids, addresses or URLs.
+
+    Messages that are equal in their first ``FINGERPRINT_CHARACTERS_MAX`` characters are equal.
 
     Returns:
         16 hexadecimal digits.
     """
-    folded = message
+    folded = message[:FINGERPRINT_CHARACTERS_MAX]
     for pattern, stand_in in _FOLDS:
         folded = pattern.sub(stand_in, folded)
     text = f"{error_type}:{' '.join(folded.split())}"
