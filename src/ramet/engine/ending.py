@@ -6,10 +6,10 @@ import random
 import time
 from collections.abc import Collection, Iterable
 
+from ramet.engine.call_ends import limit_seconds, timed_out
 from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.observing import observer
 from ramet.engine.registry import Registry
-from ramet.engine.runner import limit_seconds, timed_out
 from ramet.store.slots import Running
 
 

@@ -67,6 +67,14 @@ class Slot:
         self.works, self.timed_out, self.lost, self.thread, self.observed = works, False, NONE, None, None
 
     @property
+    def abandoned(self) -> bool:
+        """True when the interpreter closes its coroutine, because the loop that ran it is gone."""
+        try:
+            return self.task is None or asyncio.current_task() is not self.task
+        except RuntimeError:
+            return True
+
+    @property
     def all_lost(self) -> bool:
         """True when nobody wants what its call would deliver."""
         return len(self.lost) == len(self.works)

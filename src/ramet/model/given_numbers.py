@@ -1,4 +1,4 @@
-"""Numbers as programs give them: checked where they come in, so that a wrong one is its giver's error and no one else's.
+"""Numbers as programs give them: checked where they come in, so that a wrong one is an error of whoever gave it.
 
 What passes fits both databases: whole numbers 64 bits, all others are finite.
 """
