@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ramet.engine.settings import LiveSettings
-from ramet.engine.work import FRAME_HEAD, Work, frame, settlement_in, unframe, works_out
+from ramet.engine.work import FRAME_HEAD, Work, frame, outcome_in, settlement_in, unframe, works_out
 from ramet.store.base import Settled, Settlement
 from ramet.store.slots import Running, new_slots
 
@@ -197,7 +197,7 @@ class ChildProcess:
     def _heard(self, message: list[Any]) -> None:
         match message:
             case ["done", rows]:
-                self._owner.done(self, [settlement_in(row) for row in rows])
+                self._owner.done(self, [outcome_in(row) for row in rows])
             case ["call", number, row]:
                 self._answer_later(number, self._owner.call(settlement_in(row)))
             case ["ask", number, errand, arguments]:

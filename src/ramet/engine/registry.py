@@ -19,6 +19,7 @@ from ramet.engine.json_texts import json_text
 from ramet.engine.path_options import PLAIN, PathArguments, PathOptions
 from ramet.engine.settings import LiveSettings
 from ramet.engine.sharing import ALONE, Sharing
+from ramet.model.given_numbers import PRIORITY_MAX, finite_seconds, whole_number
 from ramet.model.keys import InvalidKey, json_key, text_key, url_key
 from ramet.model.limits import Limits
 from ramet.model.ordering import BY_DUE
@@ -151,6 +152,7 @@ class Kind:
             pydantic.ValidationError: the payload does not fit the handler's type.
             PayloadTooLarge: it is over ``payload_bytes_max``.
             InvalidText: it is no JSON, or the queue's name cannot be one.
+            TypeError, ValueError: priority or a number of seconds is not one, or out of range.
         """
         typed = payload if self.payload is None else self.payload.validate_python(payload)
         text = self._json(typed)
@@ -163,8 +165,8 @@ class Kind:
             key,
             text,
             queue,
-            self.priority if priority is None else priority,
-            delay_seconds,
+            self.priority if priority is None else priority_of(priority),
+            finite_seconds("delay_seconds", delay_seconds),
             limits.max_attempts,
             _stricter(limits.task_seconds, task_seconds),
             limits.max_chain_depth,
@@ -183,9 +185,15 @@ class Kind:
 def _stricter(declared: float | None, given: float | None) -> float | None:
     if given is None:
         return declared
-    if not given > 0:
+    seconds = finite_seconds("task_seconds", given)
+    if seconds <= 0:
         raise ValueError(f"task_seconds is {given}: give more than 0")
-    return given if declared is None else min(declared, given)
+    return seconds if declared is None else min(declared, seconds)
+
+
+def priority_of(value: object) -> int:
+    """A priority as it was given: a whole number between plus and minus ``PRIORITY_MAX``."""
+    return whole_number("priority", value, at_least=-PRIORITY_MAX, at_most=PRIORITY_MAX)
 
 
 class Registry:
@@ -238,7 +246,7 @@ class Registry:
             handler,
             _payload_type(handler, many=how.batch > 1),
             inspect.iscoroutinefunction(handler),
-            key, queue, priority,
+            key, queue, priority_of(priority),
             limits or self._limits,
             cycle_on,
             errors or {},

@@ -221,8 +221,8 @@ class Runner:
                 if slot.abandoned:
                     raise
                 settlements = [self._ends.error(work, *raised(error)) for work in works]
-            if slot.task is not None and slot.task.cancelling():
-                await _forget_cancellations(slot.task)
+            if slot.task.cancelling():
+                await slot.forget_cancellations()
             self._call_over(settlements, number, slot)
             in_a_row += 1
             if in_a_row >= YIELD_EVERY:
@@ -231,7 +231,7 @@ class Runner:
                     await asyncio.sleep(0)
 
     async def _wait_for_work(self) -> None:
-        """Until there may be some. A cancellation that is not :meth:`stop`'s is a handler's mistake: it ends no slot."""
+        """Until there may be some. A cancellation that is not by :meth:`stop` is a handler's mistake."""
         waiter = asyncio.get_running_loop().create_future()
         self._idle.append(waiter)
         try:
@@ -283,14 +283,6 @@ class Runner:
                 if slot.works and slot.task is not None and now > slot.overdue_at and not slot.timed_out:
                     slot.timed_out = True
                     self._tell(slot)
-
-
-async def _forget_cancellations(task: asyncio.Task[None]) -> None:
-    """What a handler, or its limit, left behind in the task that ran it must not reach the next call."""
-    with suppress(asyncio.CancelledError):
-        await asyncio.sleep(0)
-    while task.cancelling():
-        task.uncancel()
 
 
 def _works(item: Work | list[Work]) -> list[Work]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ramet.model.given_numbers import shown
+
 NANO_DOLLARS = 1_000_000_000
 """One dollar."""
 AMOUNT_MAX = 10**18
@@ -165,7 +167,7 @@ def amount_of(nano_dollars: object, what: str) -> int:
     """
     if type(nano_dollars) is not int or not 0 <= nano_dollars <= AMOUNT_MAX:
         raise ValueError(
-            f"{what} {nano_dollars!r}: give a whole number of nano-dollars from 0 to {AMOUNT_MAX} "
+            f"{what} {shown(nano_dollars)}: give a whole number of nano-dollars from 0 to {AMOUNT_MAX} "
             f"(one dollar is {NANO_DOLLARS})"
         )
     return nano_dollars
