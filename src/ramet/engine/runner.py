@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
 import random
 from collections import deque
 from collections.abc import Collection, Sequence
@@ -78,6 +79,7 @@ class Runner:
         self._watch: asyncio.Task[None] | None = None
         self._started: Started = started or Unnoted()
         self._stopped = False
+        self._process = os.getpid()
         self._observer = observer()
 
     def start(self) -> None:
@@ -221,6 +223,8 @@ class Runner:
                 if slot.abandoned:
                     raise
                 settlements = [self._ends.error(work, *raised(error)) for work in works]
+            if os.getpid() != self._process:
+                os._exit(0)  # A copy that the handler forked: the original tells what comes of the call.
             if slot.task.cancelling():
                 await slot.forget_cancellations()
             self._call_over(settlements, number, slot)

@@ -52,7 +52,7 @@ def finite_number(what: str, value: object) -> float:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise ValueError(f"{what} is not a finite number: give one")
+        raise ValueError(f"{what} is not finite: give a number")
     return number
 
 
