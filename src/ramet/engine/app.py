@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, Unpack
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 from ramet.engine.app_flow import FlowApp
 from ramet.engine.client import Client
@@ -19,6 +19,7 @@ from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry, UrlOf
 from ramet.engine.schedules import Declared, declared
 from ramet.engine.setting import Setting
 from ramet.engine.sharing import ResourceOf, Sharing
+from ramet.engine.signatures import name_of
 from ramet.engine.sync_client import SyncClient
 from ramet.model.limits import BALANCED, Limits
 from ramet.model.retry import ErrorTable
@@ -69,9 +70,41 @@ class App(FlowApp):
         self.schedules: list[Declared] = []
         """What :meth:`schedule` declared; a worker stores it when it starts."""
 
+    @overload
+    def task(self, handler: Function, /) -> Function: ...
+
+    @overload
     def task(
         self,
-        kind: str,
+        kind: str | None = None,
+        *,
+        key: KeyOf | None = ...,
+        queue: str = ...,
+        priority: int = ...,
+        limits: Limits | None = ...,
+        cycle_on: str = ...,
+        errors: ErrorTable | None = ...,
+        unique: str = ...,
+        unique_seconds: float | None = ...,
+        trap: bool = ...,
+        url: UrlOf | None = ...,
+        concurrency: int | None = ...,
+        resource: str | ResourceOf | None = ...,
+        alert_over: int | Literal["default"] | None = ...,
+        process: bool = ...,
+        memory_bytes_max: int | None = ...,
+        batch: int = ...,
+        batch_seconds: float = ...,
+        probation: bool = ...,
+        pulled: bool = ...,
+        path: PathOf | None = ...,
+        path_scope: str = ...,
+        on_dependency_failure: str = ...,
+    ) -> Callable[[Function], Function]: ...
+
+    def task(
+        self,
+        kind: str | Handler | None = None,
         *,
         key: KeyOf | None = None,
         queue: str = QUEUE,
@@ -95,11 +128,15 @@ class App(FlowApp):
         path: PathOf | None = None,
         path_scope: str = "queue",
         on_dependency_failure: str = "skip",
-    ) -> Callable[[Function], Function]:
+    ) -> Any:
         """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
 
+        ``@app.task`` without parentheses takes all defaults. A handler with several annotated parameters,
+        ``async def f(ctx, order: int, note: str = "")``, has a payload with these fields: submit and spawn it with a
+        mapping of them; a key function finds them as attributes.
+
         Args:
-            kind: the name that tasks carry.
+            kind: the name that tasks carry; the function's own when left out.
             key: from the payload, what the task is about; tasks of one lineage with the same kind and key are one.
                 Left out, the whole payload is the key. See :mod:`ramet.model.keys` for canonical URLs and titles.
             queue: where its tasks wait.
@@ -137,15 +174,19 @@ class App(FlowApp):
                 all the same.
 
         Raises:
-            ValueError: an option is not one of its values, or the kind is registered already.
+            ValueError: an option is not one of its values, the kind is registered already, or the function cannot be a
+                handler: one sentence says what to write.
         """
 
-        if alert_over != "default":
-            self.alert_thresholds[kind] = alert_over
+        if not (kind is None or isinstance(kind, str) or callable(kind)):
+            raise ValueError(f"the kind is {kind!r}: give its name as text, or leave it out for the function's own")
 
         def register(function: Function) -> Function:
+            name = kind if isinstance(kind, str) else name_of(function)
+            if alert_over != "default":
+                self.alert_thresholds[name] = alert_over
             self.registry.add(
-                kind,
+                name,
                 function,
                 key=key,
                 queue=queue,
@@ -163,7 +204,7 @@ class App(FlowApp):
             )
             return function
 
-        return register
+        return register(kind) if callable(kind) else register
 
     def pipeline(self, kind: str, *, task_per_stage: bool = False, **options: Any) -> Pipeline:
         """A kind of several stages; register them in order with ``@pipeline.stage(product)``.
@@ -177,13 +218,35 @@ class App(FlowApp):
             options: those of :meth:`task`, for the kind or for each of its stages.
 
         Raises:
-            ValueError: a kind with such a name is registered.
+            ValueError: a kind with such a name is registered, or no name is given.
         """
+        if not isinstance(kind, str):
+            raise ValueError('a pipeline needs the name of its kind: write p = app.pipeline("name"), then @p.stage()')
         return Pipeline(self, kind, task_per_stage=task_per_stage, options=options)
 
+    @overload
+    def schedule(self, handler: Function, /) -> Function: ...
+
+    @overload
     def schedule(
         self,
         cron: str | None = None,
+        *,
+        every_seconds: float | None = ...,
+        kind: str | None = ...,
+        payload: Any = ...,
+        key: str | None = ...,
+        name: str | None = ...,
+        timezone: str = ...,
+        limits: Limits | None = ...,
+        overlap: str = ...,
+        catch_up: int = ...,
+        **path: Unpack[PathArguments],
+    ) -> Callable[[Function], Function]: ...
+
+    def schedule(
+        self,
+        cron: str | Handler | None = None,
         *,
         every_seconds: float | None = None,
         kind: str | None = None,
@@ -195,7 +258,7 @@ class App(FlowApp):
         overlap: str = "skip",
         catch_up: int = 1,
         **path: Unpack[PathArguments],
-    ) -> Callable[[Function], Function]:
+    ) -> Any:
         """Start a lineage at every slot: above ``@app.task(...)``, or called with ``kind``. Without times, every
         ``Limits.schedule_seconds`` (5 minutes). Arguments are those of :meth:`ramet.engine.schedules.Schedules.add`.
 
@@ -204,12 +267,17 @@ class App(FlowApp):
 
         Raises:
             ValueError: the times cannot be read, or the name is declared twice.
-            UnknownKind: the function is no handler of this app.
+            UnknownKind: the function is no handler of this app: write ``@app.schedule`` above ``@app.task``.
+            pydantic.ValidationError: the payload does not fit the handler.
         """
 
+        times = None if callable(cron) else cron
+
         def declare(kind: str) -> None:
+            if kind in self.registry:
+                self.registry.get(kind).new_task(payload, key=key, **path)
             wanted = declared(
-                name, kind, cron=cron, every_seconds=every_seconds, timezone=timezone, payload=payload, key=key,
+                name, kind, cron=times, every_seconds=every_seconds, timezone=timezone, payload=payload, key=key,
                 default_seconds=self.limits.schedule_seconds, path=path, limits=limits, overlap=overlap,
                 catch_up=catch_up,
             )  # fmt: skip
@@ -224,7 +292,7 @@ class App(FlowApp):
 
         if kind is not None:
             declare(kind)
-        return register
+        return register(cron) if callable(cron) else register
 
     def on_end(self, kind: str | Handler) -> Callable[[Function], Function]:
         """Register what runs once when a limit or a person ends a task of this kind, to cancel at a provider, say.
@@ -234,8 +302,9 @@ class App(FlowApp):
         from now on have it.
 
         Raises:
-            UnknownKind: register the kind's handler first.
+            UnknownKind: register the kind's handler first, and name the kind: ``@app.on_end("kind")``.
         """
+        self.registry.get(kind)
 
         def register(function: Function) -> Function:
             self.registry.set_on_end(kind, function)

@@ -8,12 +8,13 @@ from typing import Any, Generic, TypeVar, overload
 
 from ramet.engine.context import BaseContext, Context, SyncContext
 from ramet.engine.execution import Execution
+from ramet.engine.signatures import FirstArgument
 from ramet.engine.work import Work
 
 AnyContext = TypeVar("AnyContext", bound=BaseContext)
 
 
-class _Batch(Sequence[AnyContext], Generic[AnyContext]):
+class _Batch(FirstArgument, Sequence[AnyContext], Generic[AnyContext]):
     """The contexts of all tasks of one call, in the order of the payloads.
 
     ``for ctx, payload in zip(batch, payloads)``: what is asked for through a task's own context (spawns, writes,

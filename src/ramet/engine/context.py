@@ -27,6 +27,7 @@ from ramet.engine.own_task import OwnTask
 from ramet.engine.path_options import PathArguments
 from ramet.engine.rates import AsyncRates, SyncRates
 from ramet.engine.registry import Handler, Kind, Registry
+from ramet.engine.signatures import FirstArgument
 from ramet.engine.work import Work, completed
 from ramet.model import events as ev
 from ramet.model.cost import Charge, amount_of
@@ -72,7 +73,7 @@ class Inside(NamedTuple):
     """Settles something of the task now; raises ClaimLost where the claim is not current."""
 
 
-class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
+class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
     """What contexts of async and plain handlers have in common."""
 
     # Buffered: a task that asks for nothing pays nothing for these.

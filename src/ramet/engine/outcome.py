@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.money import CostRefused
+from ramet.engine.registry import UnknownKind
 from ramet.model import events as ev
 from ramet.model.keys import InvalidKey
 from ramet.model.paths import InvalidPath
@@ -116,6 +117,8 @@ def error_event(error: BaseException, fence: int, jitter: float, table: ErrorTab
         return ev.Snooze(fence, error.retry_seconds, str(error))
     error_class = classify(error, table)
     if isinstance(error, NEVER_FITS) and error_class is ErrorClass.UNCLASSIFIED:
+        error_class = ErrorClass.PERMANENT
+    if isinstance(error, UnknownKind):  # A bug of the program, whatever a table says of its base classes.
         error_class = ErrorClass.PERMANENT
     if isinstance(error, (StoreUnreachable, StoreUncertain)) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.TRANSIENT

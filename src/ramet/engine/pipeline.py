@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from pydantic_core import from_json, to_jsonable_python
 
@@ -19,6 +19,7 @@ from ramet.engine.outcome import Outcome
 from ramet.engine.path_options import PLAIN
 from ramet.engine.registry import Handler, Kind
 from ramet.engine.sharing import Sharing
+from ramet.engine.signatures import check_same_fields, is_async, one_payload
 from ramet.engine.work import state_json
 from ramet.model.task import NewTask
 
@@ -98,7 +99,13 @@ class Pipeline:
         if task_per_stage:
             app.registry.reserve_stages(kind)
 
-    def stage(self, product: str | None = None, **options: Any) -> Callable[[Function], Function]:
+    @overload
+    def stage(self, function: Function, /) -> Function: ...
+
+    @overload
+    def stage(self, product: str | None = None, **options: Any) -> Callable[[Function], Function]: ...
+
+    def stage(self, product: str | Handler | None = None, **options: Any) -> Any:
         """Register the next stage: a function with the parameters of a handler.
 
         What it returns is kept in the state under ``product``; what the last stage returns is the task's result. A
@@ -106,7 +113,7 @@ class Pipeline:
         the task there. ``ctx.state`` holds what the stages before it gathered.
 
         Args:
-            product: name in the state; the function's own name when left out.
+            product: name in the state; the function's own name when left out (``@pipeline.stage`` without parentheses).
             options: with a task per stage, those of :meth:`ramet.App.task` that this stage has otherwise than the
                 kind: ``queue``, ``priority``, ``limits``, ``errors``, ``concurrency``, ``resource``, ``alert_over``,
                 ``process``, ``memory_bytes_max``, ``batch``, ``batch_seconds``, ``probation``, ``pulled``.
@@ -116,18 +123,22 @@ class Pipeline:
                 only some of the stages of one task are async.
         """
 
+        named = None if callable(product) else product
+
         def register(function: Function) -> Function:
-            self._check(function, product, options)
-            parameters = len(inspect.signature(function).parameters)
-            self.stages.append(Stage(function.__name__, product or function.__name__, function, parameters > 1))
+            together = self.task_per_stage and int({**self._options, **options}.get("batch", 1)) > 1
+            called = one_payload(function, many=together)
+            self._check(called, named, options)
+            parameters = len(inspect.signature(called).parameters)
+            self.stages.append(Stage(called.__name__, named or called.__name__, called, parameters > 1))
             if self.task_per_stage:
                 self._register_stage(self.stages[-1], options)
             elif len(self.stages) == 1:
-                handler = _gathering_async(self) if inspect.iscoroutinefunction(function) else _gathering(self)
-                self._app.task(self.kind, **self._options)(wraps(function)(handler))
+                handler = _gathering_async(self) if is_async(called) else _gathering(self)
+                self._app.task(self.kind, **self._options)(_in_place_of(called, handler))
             return function
 
-        return register
+        return register(product) if callable(product) else register
 
     def _check(self, function: Handler, product: str | None, options: dict[str, Any]) -> None:
         name = function.__name__
@@ -137,23 +148,22 @@ class Pipeline:
             raise ValueError(f"stage {name!r} of {self.kind!r}: {others[0]} is {whose}: give it to app.pipeline(...)")
         if any(stage.name == name or stage.product == (product or name) for stage in self.stages):
             raise ValueError(f"kind {self.kind!r} has a stage {name!r} or its product already: give another name")
-        is_async = inspect.iscoroutinefunction(function)
-        if not self.task_per_stage and any(
-            inspect.iscoroutinefunction(stage.function) != is_async for stage in self.stages
-        ):
+        if not self.task_per_stage and any(is_async(stage.function) != is_async(function) for stage in self.stages):
             raise ValueError(f"kind {self.kind!r}: make all of its stages async, or none")
         if self.stages and not self.stages[0].takes_payload and len(inspect.signature(function).parameters) > 1:
             raise ValueError(f"kind {self.kind!r}: its first stage takes no payload, so stage {name!r} gets none")
+        if self.stages:
+            check_same_fields("stage", self.stages[0].function, function)
 
     def _register_stage(self, stage: Stage, options: dict[str, Any]) -> None:
         position, registry = len(self.stages) - 1, self._app.registry
         options = {**self._options, **options}
         together = int(options.get("batch", 1)) > 1
-        if inspect.iscoroutinefunction(stage.function):
+        if is_async(stage.function):
             handler = (_many_async if together else _one_async)(self, position)
         else:
             handler = (_many if together else _one)(self, position)
-        handler = wraps(stage.function)(handler)
+        handler = _in_place_of(stage.function, handler)
         registry.expect_stage(f"{self.kind}.{stage.name}")
         self._app.task(f"{self.kind}.{stage.name}", **options)(handler)
         made = registry.get(handler)
@@ -186,6 +196,12 @@ class Pipeline:
         return new._replace(
             base=self.kind, places=0, pipeline_state=text, payload=ctx._work.payload, path=ctx.path_rule
         )
+
+
+def _in_place_of(function: Handler, handler: Handler) -> Handler:
+    """A handler of the engine's, with the name and the parameters of the stage that it calls."""
+    made: Handler = wraps(function)(handler)
+    return made
 
 
 def _fields(kind: Kind) -> dict[str, Any]:

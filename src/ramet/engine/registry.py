@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import collections.abc
-import inspect
-import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -19,6 +16,7 @@ from ramet.engine.json_texts import json_text
 from ramet.engine.path_options import PLAIN, PathArguments, PathOptions
 from ramet.engine.settings import LiveSettings
 from ramet.engine.sharing import ALONE, Sharing
+from ramet.engine.signatures import check_same_fields, is_async, name_of, one_payload, payload_type
 from ramet.model.keys import InvalidKey, json_key, text_key, url_key
 from ramet.model.limits import Limits
 from ramet.model.ordering import BY_DUE
@@ -96,10 +94,11 @@ class Kind:
         """This kind as its ``on_end`` handler runs it, one call limit long; None when there is no such handler."""
         if self.on_end is None:
             return None
-        is_async, payload = inspect.iscoroutinefunction(self.on_end), _payload_type(self.on_end)
+        payload = payload_type(self.on_end)
         limits = replace(self.limits, invocation_seconds=self.limits.call_seconds)
         live = LiveSettings()  # what follows from the settings is in these limits already
-        return replace(self, handler=self.on_end, is_async=is_async, payload=payload, declared=limits, live=live)
+        return replace(self, handler=self.on_end, is_async=is_async(self.on_end), payload=payload,
+                       declared=limits, live=live)  # fmt: skip
 
     @property
     def limits(self) -> Limits:
@@ -226,18 +225,21 @@ class Registry:
         """Register a handler.
 
         Raises:
-            ValueError: the name is taken, or an option is not one of its values.
+            ValueError: the name is taken or cannot be one, an option is not one of its values, or the function cannot
+                be a handler.
         """
+        check_name("the kind", name)
         if name in self._kinds:
             raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
         self._check_staged(name)
         if cycle_on not in ("key", "kind+key"):
             raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key' or 'kind+key'")
+        called = one_payload(handler, many=how.batch > 1)
         kind = Kind(
             name,
-            handler,
-            _payload_type(handler, many=how.batch > 1),
-            inspect.iscoroutinefunction(handler),
+            called,
+            payload_type(called, many=how.batch > 1),
+            is_async(handler),
             key, queue, priority,
             limits or self._limits,
             cycle_on,
@@ -251,7 +253,7 @@ class Registry:
             sharing=sharing.checked(name),
             paths=paths.checked(name),
         )  # fmt: skip
-        self._kinds[name] = self._by_handler[handler] = kind
+        self._kinds[name] = self._by_handler[handler] = self._by_handler[called] = kind
         return kind
 
     def _check_staged(self, name: str) -> None:
@@ -290,10 +292,16 @@ class Registry:
         found = self.get(kind)
         if found.on_end is not None:
             raise ValueError(f"kind {found.name!r} has two on_end handlers: leave one of them out")
-        _payload_type(handler)
-        self._kinds[found.name] = changed = replace(found, on_end=handler)
+        called = one_payload(handler)
+        payload_type(called)
         if found.handler is not None:
-            self._by_handler[found.handler] = changed
+            check_same_fields("the on_end handler", found.handler, called)
+        self._kinds[found.name] = changed = replace(found, on_end=called)
+        for function in [function for function, kind in self._by_handler.items() if kind is found]:
+            self._by_handler[function] = changed
+
+    def __contains__(self, kind: str | Handler) -> bool:
+        return kind in (self._kinds if isinstance(kind, str) else self._by_handler)
 
     def get(self, kind: str | Handler) -> Kind:
         """The kind of this name or handler.
@@ -303,7 +311,7 @@ class Registry:
         """
         found = self._kinds.get(kind) if isinstance(kind, str) else self._by_handler.get(kind)
         if found is None:
-            name = kind if isinstance(kind, str) else getattr(kind, "__name__", repr(kind))
+            name = kind if isinstance(kind, str) else name_of(kind)
             known = ", ".join(sorted(self._kinds)) or "none"
             raise UnknownKind(f"no kind {name!r} is registered (registered: {known})")
         return found
@@ -349,22 +357,3 @@ def _unique_seconds(name: str, unique: str, seconds: float | None) -> float | No
     if not 0 <= seconds <= FOR_GOOD_SECONDS:
         raise ValueError(f"kind {name!r}: unique_seconds is {seconds}, give 0 or more, or leave it out for good")
     return float(seconds)
-
-
-def _payload_type(handler: Handler, *, many: bool = False) -> TypeAdapter[Any] | None:
-    """The type of the handler's second parameter; JSON of any shape when it is not annotated.
-
-    A batch handler takes ``many``: the type is that of the members of its list.
-    """
-    parameters = list(inspect.signature(handler).parameters.values())
-    if len(parameters) < 1:
-        raise ValueError(f"handler {handler.__name__} takes no parameters: give it (ctx) or (ctx, payload)")
-    if len(parameters) == 1:
-        return None
-    hints = typing.get_type_hints(handler)
-    hint = hints.get(parameters[1].name, list[Any] if many else Any)
-    if many:
-        if typing.get_origin(hint) not in (list, collections.abc.Sequence):
-            raise ValueError(f"batch handler {handler.__name__} takes many payloads: annotate them as list[...]")
-        [hint] = typing.get_args(hint)
-    return TypeAdapter(hint)
