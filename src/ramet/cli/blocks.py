@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Block, BlockReason, Client
-from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.options import KEY_HELP, ask, compared, database_option, json_option, lineage_of
 from ramet.cli.reoffer import reoffer
 from ramet.cli.show import console, counted, emit, number, plain, prose, relative, table
 
@@ -27,6 +27,8 @@ class Refused(NamedTuple):
     blocks: list[Block]
     times: Counter[str]
     """How often by reason, beyond the stored rows included."""
+    asked: str = ""
+    """What the key was compared as."""
 
 
 class ListByDefault(click.Group):
@@ -53,7 +55,7 @@ blocks.add_command(reoffer)
 @click.argument("tracking_id", required=False)
 @click.option("--reason", type=click.Choice([reason.value for reason in BlockReason]), help="Only this reason.")
 @click.option("--kind", help="Only this kind.")
-@click.option("--key", help="Only this key, in its canonical form.")
+@click.option("--key", help=f"Only this key, {KEY_HELP}")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows to print.")
 @database_option
 @json_option
@@ -71,7 +73,8 @@ def listed(*, tracking_id: str | None, limit: int, database: str, as_json: bool,
         return
     screen = console()
     if not found.blocks:
-        screen.print("no refused spawns" + (" like that" if filters else ""))
+        asked = f": {plain(found.asked)}" if found.asked else " like that" if filters else ""
+        screen.print(f"no refused spawns{asked}", highlight=False)
         return
     _print(screen, found, limit, tracking_id)
 
@@ -94,7 +97,8 @@ async def refused(client: Client, tracking_id: str | None, filters: dict[str, st
         part = await client.blocks(lineage.tracking_id, limit=max(1, FETCHED_MAX - len(found)), **filters)
         found += part[: FETCHED_MAX - len(found)]
         times += await _times(client, lineage.tracking_id, part, filters)
-    return Refused(found, times)
+    key = filters.get("key")
+    return Refused(found, times, "" if key is None else compared(client, filters.get("kind"), key))
 
 
 async def _times(client: Client, tracking_id: str, blocks: Sequence[Block], filters: dict[str, str]) -> Counter[str]:

@@ -8,9 +8,8 @@ import click
 
 from ramet import Client, Task
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, lineage_of, person
+from ramet.cli.options import ask, compared, database_option, json_option, lineage_of, person
 from ramet.cli.show import counted, emit, plain
-from ramet.engine.explain_key import spellings
 
 TOLD_MAX = 5
 
@@ -64,11 +63,11 @@ async def _tasks(client: Client, kind: str, key: str, tracking_id: str | None) -
     """All tasks of this kind and key, in one lineage or in any."""
     if tracking_id is not None:
         await lineage_of(client, tracking_id)
-    for spelling in spellings(key):
-        found = [task async for task in client.all_tasks(kind=kind, key=spelling, tracking_id=tracking_id)]
-        if found:
-            return found
-    raise CliError(f"no task of kind {kind!r}, key {key!r}: `ramet stop-list add` stops what does not exist yet")
+    found = [task async for task in client.all_tasks(kind=kind, key=key, tracking_id=tracking_id)]
+    if not found:
+        tried = compared(client, kind, key)
+        raise CliError(f"no task of kind {kind!r}, {tried}: `ramet stop-list add` stops what does not exist yet")
+    return found
 
 
 def _tell(found: Excluded) -> None:

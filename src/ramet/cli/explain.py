@@ -14,7 +14,7 @@ from ramet import Block, Cause, Client, Explanation, KeyExplanation
 from ramet.cli.explain_blocks import print_refused
 from ramet.cli.explain_paths import path_document, path_notes, print_chain
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.options import ask, compared, database_option, json_option, lineage_of
 from ramet.cli.show import (
     at,
     console,
@@ -139,7 +139,8 @@ def _explain_key(kind: str, key: str, tracking_id: str | None, database: str, as
         found = await client.explain_key(kind, key, tracking_id)
         if found is None:
             where = f"lineage {tracking_id}" if tracking_id else "the newest lineages"
-            raise CliError(f"no task and no refused spawn of kind {kind!r}, key {key!r} in {where}: see `ramet tree`")
+            tried = compared(client, kind, key)
+            raise CliError(f"no task and no refused spawn of kind {kind!r}, {tried} in {where}: see `ramet tree`")
         return found
 
     known = ask(database, question)

@@ -98,6 +98,16 @@ async def lineage_of(client: Client, tracking_id: str) -> Lineage:
     raise CliError(f"no lineage {tracking_id}: `ramet status` lists them")
 
 
+KEY_HELP = "in any spelling: as stored, or a text, URL, title or payload whose canonical form that is."
+"""Of a key that is looked up."""
+
+
+def compared(client: Client, kind: str | None, key: str) -> str:
+    """The key, and what it was compared as: commands know no kinds, so they try what any kind would store."""
+    others = [repr(one) for one in client.spellings(kind, key) if one != key]
+    return f"key {key!r}" + (f" (nor {', '.join(others)})" if others else "")
+
+
 def person() -> str:
     """Who is at the keyboard, for the record."""
     try:

@@ -9,7 +9,7 @@ import click
 
 from ramet import Client, Task, TaskState, path_key
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.options import KEY_HELP, ask, compared, database_option, json_option, lineage_of
 from ramet.cli.show import console, counted, emit, plain, relative, styled_state, table
 
 
@@ -18,6 +18,8 @@ class Listed(NamedTuple):
 
     tasks: Sequence[Task]
     next_after: int | None = None
+    asked: str = ""
+    """What the key was compared as, where nothing was found by it."""
 
 
 @click.command(short_help="List tasks by state, kind, key or depth; stale claims.")
@@ -25,7 +27,7 @@ class Listed(NamedTuple):
 @click.option("--state", "states", multiple=True, type=click.Choice([state.value for state in TaskState]),
               help="Of this state; may be given several times.")  # fmt: skip
 @click.option("--kind", help="Of this kind.")
-@click.option("--key", help="About this: the canonical key.")
+@click.option("--key", help=f"About this, {KEY_HELP}")
 @click.option("--min-depth", type=click.IntRange(min=0), metavar="DEPTH", help="At least so deep.")
 @click.option("--stale", is_flag=True, help="Claims that outlived their lease and were not reclaimed yet.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many.")
@@ -64,7 +66,7 @@ def tasks(
             limit=limit,
             after=after,
         )
-        return Listed(*page)
+        return Listed(*page, compared(client, kind, key) if key is not None else "")
 
     found = ask(database, question)
     if as_json:
@@ -77,7 +79,7 @@ def tasks(
 def _show(found: Listed) -> None:
     screen = console()
     if not found.tasks:
-        screen.print("no such task")
+        screen.print(f"no such task: {plain(found.asked)}" if found.asked else "no such task", highlight=False)
         return
     paths = any(task.path for task in found.tasks)
     made = table("state", "kind", "*key", *(["*path"] if paths else []), ">depth", ">attempts", "when", "task", "*why")

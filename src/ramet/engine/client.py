@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self, Unpack
 from ramet.engine.blobs import Blob, blobs_taken, check_size, read_blob
 from ramet.engine.client_cost import CostClient
 from ramet.engine.client_flow import FlowClient
+from ramet.engine.client_keys import KeysClient
 from ramet.engine.client_monitor import MonitorClient
 from ramet.engine.client_paths import PathsClient
 from ramet.engine.client_persons import PersonsClient
@@ -18,8 +19,8 @@ from ramet.engine.client_views import ViewsClient
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.distribution import StateQueries
 from ramet.engine.explain import Explanation, explain
-from ramet.engine.explain_key import KeyExplanation, explain_key
 from ramet.engine.ids import new_id
+from ramet.engine.key_lookup import first_found
 from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pull import PullVerbs
 from ramet.engine.registry import Handler, Registry
@@ -29,7 +30,7 @@ from ramet.engine.watched import watched
 from ramet.model.blobs import NewBlob
 from ramet.model.limits import Limits
 from ramet.model.lineage import Lineage
-from ramet.model.task import Block, NewTask, Task, TaskHistory, TaskState
+from ramet.model.task import NewTask, Task, TaskHistory, TaskState
 from ramet.model.texts import check_name
 from ramet.store.address import shown
 from ramet.store.base import NewLineage, Store, Submitted
@@ -47,6 +48,7 @@ class TreeNode(NamedTuple):
 
 class Client(
     FlowClient,
+    KeysClient,
     PersonsClient,
     CostClient,
     PathsClient,
@@ -250,9 +252,17 @@ class Client(
         limit: int = 100,
         after: int = 0,
     ) -> TaskPage:
-        """Tasks that match all that is given, a page at a time (at most 1,000)."""
+        """Tasks that match all that is given, a page at a time (at most 1,000).
+
+        Args:
+            key: in any spelling, see :meth:`spellings`; the first of which there is a task.
+        """
         wanted = frozenset(TaskState(state) for state in states)
-        return await self.store.tasks(TaskQuery(tracking_id, wanted, kind, key, min_depth, parent_id, limit, after))
+        query = TaskQuery(tracking_id, wanted, kind, key, min_depth, parent_id, limit, after)
+        if key is None:
+            return await self.store.tasks(query)
+        queries = [query._replace(key=one) for one in self.spellings(kind, key)]
+        return await first_found(queries, self.store.tasks, lambda page: page.tasks)
 
     async def all_tasks(self, **filters: Any) -> AsyncIterator[Task]:
         """Every task that :meth:`tasks` would list, page after page."""
@@ -262,10 +272,6 @@ class Client(
             for task in page.tasks:
                 yield task
             after = page.next_after
-
-    async def has_live(self, kind: str, key: str, tracking_id: str | None = None) -> bool:
-        """True while a task of this kind and key is pending or processing, in one lineage or anywhere."""
-        return await self.store.has_live(kind, key, tracking_id)
 
     async def claimable(self, kind: str | Handler, *, queue: str | None = None, limit: int = 1_000) -> list[str]:
         """Ids of tasks that could be claimed or bound now, in the order of a claim; at most 10,000.
@@ -287,10 +293,6 @@ class Client(
     async def counts(self, tracking_id: str | None = None) -> list[KindCount]:
         """The distribution of tasks over kinds and states, with mean depths."""
         return await self.store.counts(tracking_id)
-
-    async def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
-        """Spawns that the guard refused in a lineage; filter by ``kind``, ``key`` or ``reason``."""
-        return await self.store.blocks(tracking_id, limit=limit, **filters)
 
     async def block_totals(self, tracking_id: str) -> dict[tuple[str, str], int]:
         """How often spawns of each (kind, reason) were refused in a lineage, beyond stored rows included."""
@@ -327,15 +329,6 @@ class Client(
     async def explain(self, task_id: str) -> Explanation | None:
         """Why a task is where it is, from stored rows; None when there is no such task."""
         return await explain(self.store, task_id)
-
-    async def explain_key(self, kind: str, key: str, tracking_id: str | None = None) -> KeyExplanation | None:
-        """Who has a kind and key, who was refused it and why, from stored rows; None when nothing is known of it.
-
-        Args:
-            key: in any spelling: as it is stored, or a text, URL or title whose canonical form is.
-            tracking_id: look only in this lineage; without it the newest are looked at.
-        """
-        return await explain_key(self.store, kind, key, tracking_id)
 
     async def blob(self, reference: Blob | Mapping[str, Any], tracking_id: str) -> Any:
         """What a blob of a lineage was made of: bytes, text or a JSON value.

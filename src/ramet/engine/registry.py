@@ -121,6 +121,15 @@ class Kind:
         value = from_json(text)
         return self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
 
+    def key_of(self, payload: Any) -> str:
+        """The key of a task with this payload that is submitted or spawned without one.
+
+        Raises:
+            pydantic.ValidationError, PayloadTooLarge, InvalidKey: there is no such task.
+        """
+        typed = payload if self.payload is None else self.payload.validate_python(payload)
+        return self._key(typed, self._json(typed))
+
     def _url_of(self, typed: Any) -> str | None:
         """What the stop list looks at; None where the payload has no URL that one could visit."""
         given = self.url(typed) if self.url is not None else None

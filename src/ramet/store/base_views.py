@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from ramet.model.task import Task
@@ -91,12 +91,12 @@ class ViewStore(Protocol):
         tracking_id: str,
         *,
         kind: str | None = None,
-        key: str | None = None,
+        keys: Collection[str] = (),
         reason: str | None = None,
         limit: int = 50,
         after: str | None = None,
     ) -> BlockPage:
-        """Refused spawns of a lineage by kind, key and reason, at most ``limit`` (1,000).
+        """Refused spawns of a lineage by kind, key (any of these) and reason, at most ``limit`` (1,000).
 
         Raises:
             ValueError: ``after`` is not of an earlier page.
