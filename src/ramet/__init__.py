@@ -28,6 +28,7 @@ from ramet.engine.worker import Worker
 from ramet.model.acts import Act
 from ramet.model.alerts import Alert
 from ramet.model.binding import Binding, BoundTask, ItemAnswer, ItemSettlement, StageCount
+from ramet.model.bulk import BulkAct, BulkResult, BulkSelection, TaskFilter
 from ramet.model.causes import About, Cause
 from ramet.model.cost import Costs
 from ramet.model.flow import KindLimit, Queue, Unserved, Usage, WorkerSeen
@@ -94,6 +95,9 @@ __all__ = [
     "BlockReason",
     "BoundTask",
     "Branch",
+    "BulkAct",
+    "BulkResult",
+    "BulkSelection",
     "Call",
     "Cause",
     "Claim",
@@ -166,6 +170,7 @@ __all__ = [
     "TaskCalls",
     "TaskCheckpoint",
     "TaskFailed",
+    "TaskFilter",
     "TaskHistory",
     "TaskOptions",
     "TaskState",

@@ -10,6 +10,7 @@ from ramet.engine.schedules import Schedules
 from ramet.model import events as ev
 from ramet.model.binding import ItemSettlement
 from ramet.model.blobs import blob_of
+from ramet.model.bulk import BulkAct
 from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.flow import Declared, WorkerSeen
 from ramet.model.limits import Limits
@@ -259,6 +260,8 @@ async def guard(world: World) -> None:
     await world.settle(await world.claim_task(first))
     await world.store.cancel_lineage("asks", by="test")
     await world.store.exclude([first, gone, asking.id], by="test")
+    for act in BulkAct:
+        await world.store.act_on_tasks(act, [first, gone], by="test", reason="why", detail={"kind": "root"})
     await world.submit(world.task("full"), tracking_id="full", max_fan_out=1)
     full = await world.claim_task(str((await world.store.tasks(TaskQuery(key="full"))).tasks[0].id))
     await world.settle(full, spawns=[world.task("one"), world.task("two"), world.task("three")])

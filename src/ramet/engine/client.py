@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, Unpack
 
 from ramet.engine.blobs import Blob, blobs_taken, check_size, read_blob
+from ramet.engine.client_bulk import BulkClient
 from ramet.engine.client_cost import CostClient
 from ramet.engine.client_flow import FlowClient
 from ramet.engine.client_keys import KeysClient
@@ -49,6 +50,7 @@ class TreeNode(NamedTuple):
 class Client(
     FlowClient,
     KeysClient,
+    BulkClient,
     PersonsClient,
     CostClient,
     PathsClient,

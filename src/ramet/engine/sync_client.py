@@ -161,6 +161,8 @@ class SyncClient:
     cancel = blocking(Client.cancel)
     cancel_lineage = blocking(Client.cancel_lineage)
     revive = blocking(Client.revive)
+    bulk_select = blocking(Client.bulk_select)
+    bulk_run = blocking(Client.bulk_run)
 
     paths = blocking(Client.paths)
     blocked_by = blocking(Client.blocked_by)

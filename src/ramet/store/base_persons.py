@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ramet.model.acts import Act
+from ramet.model.bulk import BulkAct
 from ramet.model.lineage import Lineage
 from ramet.model.stop_list import StopEntry
 
@@ -43,6 +44,29 @@ class PersonsStore(Protocol):
 
         Raises:
             StoreError: a task id is unknown; nothing was done.
+        """
+        ...
+
+    async def act_on_tasks(
+        self,
+        act: BulkAct,
+        task_ids: Sequence[str],
+        *,
+        by: str,
+        reason: str | None = None,
+        detail: Mapping[str, Any],
+        extend_seconds: float | None = None,
+    ) -> list[str]:
+        """Retry, cancel or exclude tasks, all in one transaction with its record, an act ``bulk_...``.
+
+        Args:
+            detail: how they were chosen; part of the record.
+
+        Returns:
+            Ids of those on which it took effect.
+
+        Raises:
+            StoreError: one of them cannot be acted on; nothing was done.
         """
         ...
 
