@@ -33,7 +33,7 @@ from ramet.model.causes import About, Cause
 from ramet.model.cost import Costs
 from ramet.model.flow import KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.guard import BlockReason
-from ramet.model.keys import InvalidKey, text_key, title_key, url_key
+from ramet.model.keys import InvalidKey, shown_key, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.notices import AlertChannel, AlertNotice
@@ -188,6 +188,7 @@ __all__ = [
     "WorkerSeen",
     "item",
     "path_key",
+    "shown_key",
     "slot_of",
     "text_key",
     "title_key",

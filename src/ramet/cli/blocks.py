@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, BlockReason, Client
-from ramet.cli.options import KEY_HELP, ask, compared, database_option, json_option, lineage_of
+from ramet import Block, BlockReason, Client, shown_key
+from ramet.cli.options import KEY_HELP, ask, compared, database_option, json_option, lineage_of, several
 from ramet.cli.reoffer import reoffer
 from ramet.cli.show import console, counted, emit, number, plain, prose, relative, table
 
@@ -53,18 +53,26 @@ blocks.add_command(reoffer)
 
 @blocks.command("list", short_help="Refused spawns by kind, key and reason.")
 @click.argument("tracking_id", required=False)
-@click.option("--reason", type=click.Choice([reason.value for reason in BlockReason]), help="Only this reason.")
+@several("--reason", "reasons", BlockReason, help="Only these reasons.")
 @click.option("--kind", help="Only this kind.")
 @click.option("--key", help=f"Only this key, {KEY_HELP}")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows to print.")
 @database_option
 @json_option
-def listed(*, tracking_id: str | None, limit: int, database: str, as_json: bool, **wanted: str | None) -> None:
+def listed(
+    *,
+    tracking_id: str | None,
+    limit: int,
+    database: str,
+    as_json: bool,
+    reasons: tuple[str, ...],
+    **wanted: str | None,
+) -> None:
     """Refused spawns of a lineage, or of all: one row per kind, key and reason, with how often it was refused."""
     filters = {name: value for name, value in wanted.items() if value is not None}
 
     async def question(client: Client) -> Refused:
-        return await refused(client, tracking_id, filters)
+        return await refused(client, tracking_id, filters, reasons)
 
     found = ask(database, question)
     if as_json:
@@ -73,13 +81,15 @@ def listed(*, tracking_id: str | None, limit: int, database: str, as_json: bool,
         return
     screen = console()
     if not found.blocks:
-        asked = f": {plain(found.asked)}" if found.asked else " like that" if filters else ""
+        asked = f": {plain(found.asked)}" if found.asked else " like that" if filters or reasons else ""
         screen.print(f"no refused spawns{asked}", highlight=False)
         return
     _print(screen, found, limit, tracking_id)
 
 
-async def refused(client: Client, tracking_id: str | None, filters: dict[str, str]) -> Refused:
+async def refused(
+    client: Client, tracking_id: str | None, filters: dict[str, str], reasons: Collection[str] = ()
+) -> Refused:
     """Blocks of one lineage, or of the newest thousand.
 
     Raises:
@@ -94,14 +104,25 @@ async def refused(client: Client, tracking_id: str | None, filters: dict[str, st
     for lineage in lineages:
         if not lineage.blocks:
             continue
-        part = await client.blocks(lineage.tracking_id, limit=max(1, FETCHED_MAX - len(found)), **filters)
+        room = max(1, FETCHED_MAX - len(found))
+        if reasons:
+            each = [await client.blocks(lineage.tracking_id, limit=room, reason=one, **filters) for one in reasons]
+            part = sorted((block for some in each for block in some), key=_place)
+        else:
+            part = await client.blocks(lineage.tracking_id, limit=room, **filters)
         found += part[: FETCHED_MAX - len(found)]
-        times += await _times(client, lineage.tracking_id, part, filters)
+        times += await _times(client, lineage.tracking_id, part, filters, reasons)
     key = filters.get("key")
     return Refused(found, times, "" if key is None else compared(client, filters.get("kind"), key))
 
 
-async def _times(client: Client, tracking_id: str, blocks: Sequence[Block], filters: dict[str, str]) -> Counter[str]:
+def _place(block: Block) -> tuple[str, str, str]:
+    return block.kind, block.key, block.reason
+
+
+async def _times(
+    client: Client, tracking_id: str, blocks: Sequence[Block], filters: dict[str, str], reasons: Collection[str]
+) -> Counter[str]:
     """Refusals by reason. What a lineage refused beyond its stored rows is counted without keys."""
     times: Counter[str] = Counter()
     if "key" in filters:
@@ -109,7 +130,7 @@ async def _times(client: Client, tracking_id: str, blocks: Sequence[Block], filt
             times[block.reason] += block.count
         return times
     for (kind, reason), count in (await client.block_totals(tracking_id)).items():
-        if filters.get("kind", kind) == kind and filters.get("reason", reason) == reason:
+        if filters.get("kind", kind) == kind and (not reasons or reason in reasons):
             times[reason] += count
     return times
 
@@ -123,7 +144,7 @@ def _print(screen: Console, found: Refused, limit: int, tracking_id: str | None)
     screen.print()
     screen.print(totals(found))
     where = "" if tracking_id is None else f" --lineage {plain(tracking_id)}"
-    tip = f"one of them in full: ramet explain {quoted(blocks[0].kind)} {quoted(blocks[0].key)}{where}"
+    tip = f"one of them in full: ramet explain {quoted(blocks[0].kind)} {quoted(shown_key(blocks[0].key))}{where}"
     prose(screen, Text(f"\n{tip}", style="dim"))
 
 
@@ -140,7 +161,12 @@ def block_table(screen: Console, found: Sequence[Block]) -> Any:
     for block in found:
         detail = [plain(block.detail)] if wide else []
         made.add_row(
-            number(block.count), block.reason, plain(block.kind), plain(block.key), relative(block.last_at), *detail
+            number(block.count),
+            block.reason,
+            plain(block.kind),
+            plain(shown_key(block.key)),
+            relative(block.last_at),
+            *detail,
         )
     return made
 

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, Cause, Client, Explanation, KeyExplanation
+from ramet import Block, Cause, Client, Explanation, KeyExplanation, shown_key
 from ramet.cli.explain_blocks import print_refused
 from ramet.cli.explain_paths import path_document, path_notes, print_chain
 from ramet.cli.failures import CliError
@@ -74,7 +74,7 @@ def _explain_task(task_id: str, database: str, as_json: bool) -> None:
 def _print_task(screen: Console, found: Explanation) -> None:
     task, now = found.history.task, database_clock.now()
     prose(screen, Text.assemble(("task ", "dim"), task.id, "  ", styled_state(task.state)))
-    prose(screen, Text(f"{plain(task.kind)} {plain(task.key)}", style="bold"))
+    prose(screen, Text(f"{plain(task.kind)} {plain(shown_key(task.key))}", style="bold"))
     for cause in found.why:
         _print_cause(screen, cause, now)
     for line in _notes(found, now):
@@ -148,7 +148,7 @@ def _explain_key(kind: str, key: str, tracking_id: str | None, database: str, as
         emit({**jsonable(known), "why": causes_document(known.why)})
         return
     screen = console()
-    prose(screen, Text(f"{plain(kind)} {plain(known.key)}", style="bold"))
+    prose(screen, Text(f"{plain(kind)} {plain(shown_key(known.key))}", style="bold"))
     _print_holders(screen, known)
     for block, cause in zip(known.blocks, known.why, strict=True):
         _print_block(screen, block, cause)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from ramet import BulkAct, Client, Task, TaskState, UniqueHeld
+from ramet import BulkAct, Client, Task, TaskState, UniqueHeld, shown_key
 from ramet.cli.bulk import filter_options, is_filter, run_bulk
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option, lineage_of, person
@@ -177,7 +177,7 @@ async def _described(client: Client, task_id: str | None, tracking_id: str | Non
     if task is None:
         raise CliError(f"no task {task_id}: `ramet tree TRACKING_ID` lists tasks with their ids")
     below = " and everything below it" if tree else ""
-    return f"task {task.id} ({plain(task.kind)} {plain(task.key)}){below}"
+    return f"task {task.id} ({plain(task.kind)} {plain(shown_key(task.key))}){below}"
 
 
 async def _follow(client: Client) -> None:

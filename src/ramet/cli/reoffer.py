@@ -7,8 +7,7 @@ from typing import NamedTuple
 import click
 
 from ramet import BlockReason, Client, Reoffered
-from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, lineage_of, person
+from ramet.cli.options import ask, database_option, json_option, lineage_of, person, several
 from ramet.cli.show import counted, emit, number, plain
 from ramet.model.guard import REOFFERABLE
 
@@ -25,20 +24,16 @@ class Offered(NamedTuple):
 
 @click.command(short_help="Offer blocked spawns again.")
 @click.argument("tracking_id")
-@click.option("--reason", "reasons", metavar="REASON,...", help=f"Only these of {', '.join(REASONS)}.")
+@several("--reason", "wanted", REASONS, help="Only what was blocked for these reasons.")
 @click.option("--why", help="Why, for the record.")
 @database_option
 @json_option
-def reoffer(*, tracking_id: str, reasons: str | None, why: str | None, database: str, as_json: bool) -> None:
+def reoffer(*, tracking_id: str, wanted: tuple[str, ...], why: str | None, database: str, as_json: bool) -> None:
     """Offer spawns again that a limit, the stop list or a trap had blocked, after a person changed that.
 
     Each goes through the whole guard, as a child of the first task that asked for it. What passes is created; what
     fails keeps its block. A lineage that had finished runs again.
     """
-    wanted = [name.strip() for name in (reasons or "").split(",") if name.strip()]
-    unknown = sorted(set(wanted) - set(REASONS))
-    if unknown:
-        raise CliError(f"blocks by {', '.join(unknown)} cannot be offered again: give some of {', '.join(REASONS)}")
 
     async def act(client: Client) -> Offered:
         await lineage_of(client, tracking_id)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import click
 
-from ramet import Client, Task, TaskState, path_key
+from ramet import Client, Task, TaskState, path_key, shown_key
 from ramet.cli.failures import CliError
-from ramet.cli.options import KEY_HELP, ask, compared, database_option, json_option, lineage_of
+from ramet.cli.options import KEY_HELP, ask, compared, database_option, json_option, lineage_of, several
 from ramet.cli.show import console, counted, emit, plain, relative, styled_state, table
 
 
@@ -24,8 +24,7 @@ class Listed(NamedTuple):
 
 @click.command(short_help="List tasks by state, kind, key or depth; stale claims.")
 @click.argument("tracking_id", required=False)
-@click.option("--state", "states", multiple=True, type=click.Choice([state.value for state in TaskState]),
-              help="Of this state; may be given several times.")  # fmt: skip
+@several("--state", "states", TaskState, help="In these states.")
 @click.option("--kind", help="Of this kind.")
 @click.option("--key", help=f"About this, {KEY_HELP}")
 @click.option("--min-depth", type=click.IntRange(min=0), metavar="DEPTH", help="At least so deep.")
@@ -87,7 +86,7 @@ def _show(found: Listed) -> None:
         made.add_row(
             styled_state(task.state),
             plain(task.kind),
-            plain(task.key),
+            plain(shown_key(task.key)),
             *([plain(path_key(task.path)) if task.path else "-"] if paths else []),
             str(task.spawn_depth),
             str(task.attempts),

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Branch, Client, Task, TreeNode, path_key
+from ramet import Branch, Client, Task, TreeNode, path_key, shown_key
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option
 from ramet.cli.show import STATE_STYLES, console, counted, crop, emit, jsonable, number, plain, unicode_out
@@ -39,19 +39,25 @@ class Forest(NamedTuple):
     told: Mapping[str, str] = {}
     """Kinds and states of children that are not shown, by the parent's id."""
     roots_told: str = ""
+    newest: str = ""
+    """The lineage, where none was named."""
 
 
 @click.command(short_help="What grew from a task or a lineage.")
-@click.argument("wanted", metavar="TASK_ID|TRACKING_ID")
+@click.argument("wanted", required=False, metavar="[TASK_ID|TRACKING_ID]")
 @click.option("--depth", type=click.IntRange(0, 100), default=3, show_default=True, help="Levels below the first.")
 @click.option("--width", type=click.IntRange(1, 1_000), default=10, show_default=True, help="Children of one task.")
 @database_option
 @json_option
-def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -> None:
-    """The tree below a task or a lineage: state, kind, key and id of each task, and how many more there are."""
+def tree(*, wanted: str | None, depth: int, width: int, database: str, as_json: bool) -> None:
+    """The tree below a task or a lineage: state, kind, key and id of each task, and how many more there are.
+
+    Without an id, that of the newest lineage; a line says which it is.
+    """
 
     async def question(client: Client) -> Forest:
-        return await _grown(client, wanted, depth, width)
+        newest = "" if wanted is not None else await _newest(client)
+        return (await _grown(client, wanted or newest, depth, width))._replace(newest=newest)
 
     forest = ask(database, question)
     if as_json:
@@ -62,6 +68,8 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
         })  # fmt: skip
         return
     screen = console()
+    if forest.newest:
+        screen.print(Text(f"the newest lineage, {plain(forest.newest)}; `ramet status` lists them", style="dim"))
     for node in forest.nodes:
         for line in _lines(screen, node, forest, "", ""):
             screen.print(line, soft_wrap=True)
@@ -71,6 +79,13 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
     for node in forest.ends:
         for line in _task_lines(screen, node.task, "at the end: ", "  "):
             screen.print(line, soft_wrap=True)
+
+
+async def _newest(client: Client) -> str:
+    lineages = await client.lineages(limit=1)
+    if not lineages:
+        raise CliError("there is no lineage yet: `ramet submit` starts one")
+    return lineages[0].tracking_id
 
 
 async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
@@ -171,7 +186,8 @@ def _task_lines(screen: Console, task: Task, guide: str, under: str) -> Iterator
     room = screen.width - sum(map(cell_len, (guide, state, kind))) - 2
     beside = room - cell_len(place) - 3
     apart = screen.is_terminal and beside < KEY_CELLS_MIN
-    key = crop(task.key, max(KEY_CELLS_MIN, room if apart else beside)) if screen.is_terminal else plain(task.key)
+    shown = shown_key(task.key)
+    key = crop(shown, max(KEY_CELLS_MIN, room if apart else beside)) if screen.is_terminal else plain(shown)
     line = Text.assemble((guide, "dim"), (state, STATE_STYLES.get(state, "")), " ", (kind, "bold"), " ", key)
     if apart:
         yield line

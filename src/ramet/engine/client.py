@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self, Unpack
 
@@ -274,6 +275,15 @@ class Client(
             for task in page.tasks:
                 yield task
             after = page.next_after
+
+    async def has_live(self, kind: str | Handler, key: str, tracking_id: str | None = None) -> bool:
+        """True while a task of this kind and key is pending or processing, in one lineage or anywhere.
+
+        Args:
+            key: in any spelling, see :meth:`spellings`.
+        """
+        look = partial(self.store.has_live, self.registry.known(kind).name, tracking_id=tracking_id)
+        return await first_found(self.spellings(kind, key), look)
 
     async def claimable(self, kind: str | Handler, *, queue: str | None = None, limit: int = 1_000) -> list[str]:
         """Ids of tasks that could be claimed or bound now, in the order of a claim; at most 10,000.

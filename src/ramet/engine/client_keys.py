@@ -27,15 +27,6 @@ class KeysClient:
         """
         return spellings_of(self.registry, kind, key)
 
-    async def has_live(self, kind: str | Handler, key: str, tracking_id: str | None = None) -> bool:
-        """True while a task of this kind and key is pending or processing, in one lineage or anywhere.
-
-        Args:
-            key: in any spelling, see :meth:`spellings`.
-        """
-        look = partial(self.store.has_live, self.registry.known(kind).name, tracking_id=tracking_id)
-        return await first_found(self.spellings(kind, key), look)
-
     async def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
         """Spawns that the guard refused in a lineage; filter by ``kind``, ``key`` (in any spelling) or ``reason``."""
         if "key" not in filters:

@@ -7,6 +7,7 @@ from shlex import quote
 
 from ramet.model.causes import About, Cause, Fact
 from ramet.model.guard import REOFFERABLE, BlockReason
+from ramet.model.keys import shown_key
 from ramet.model.lineage import Lineage
 from ramet.model.refused import BOUNDS, numbers_of
 from ramet.model.task import Block, Task, TaskState
@@ -41,7 +42,7 @@ def refusal(block: Block, winner: Task | None, lineage: Lineage | None) -> Cause
         "first_at": block.first_at, "last_at": block.last_at, **numbers_of(reason, block.detail),
     }  # fmt: skip
     facts |= _limit_now(reason, lineage)
-    words = f"{block.kind} {block.key} was refused, {block.reason}: {block.detail}"
+    words = f"{block.kind} {shown_key(block.key)} was refused, {block.reason}: {block.detail}"
     about = None
     if block.winner is not None:
         about = About("task", block.winner)

@@ -234,13 +234,9 @@ class Registry:
         """Register a handler.
 
         Raises:
-            ValueError: the name is taken or cannot be one, an option is not one of its values, or the function cannot
-                be a handler.
+            ValueError: the name or an option is not possible, or the function cannot be a handler.
         """
-        check_name("the kind", name)
-        if name in self._kinds:
-            raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
-        self._check_staged(name)
+        self._check_name(name)
         if cycle_on not in ("key", "kind+key"):
             raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key' or 'kind+key'")
         called = one_payload(handler, many=how.batch > 1)
@@ -265,7 +261,10 @@ class Registry:
         self._kinds[name] = self._by_handler[handler] = self._by_handler[called] = kind
         return kind
 
-    def _check_staged(self, name: str) -> None:
+    def _check_name(self, name: str) -> None:
+        check_name("the kind", name)
+        if name in self._kinds:
+            raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
         base = name.rpartition(".")[0]
         if name in self._staged or (base in self._staged and name not in self._stages):
             raise ValueError(f"kind {name!r} reads like a stage of {base or name!r}: give it another name")

@@ -21,6 +21,7 @@ from ramet.engine.client import Client
 from ramet.engine.registry import Handler
 from ramet.engine.setting import SETTINGS_SECONDS
 from ramet.engine.sync_claim import SyncClaim
+from ramet.engine.sync_parts import SyncSchedules, SyncSettings
 from ramet.model.limits import LEASE_SECONDS
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, Task
@@ -67,6 +68,10 @@ class SyncClient:
     def __init__(self, client: Client) -> None:
         self.asynchronous = client
         """The client that does the work; its coroutines go to :meth:`wait_for`."""
+        self.schedules = SyncSchedules(self.wait_for, client.schedules)
+        """Periodic triggers: add, list, pause, resume, remove, run."""
+        self.settings = SyncSettings(self.wait_for, client.settings)
+        """Defaults that can be changed while the engine runs."""
         self._process = os.getpid()
         self._own_loop = asyncio.new_event_loop()
         self._loop: asyncio.AbstractEventLoop | None = self._own_loop
@@ -122,6 +127,11 @@ class SyncClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def place(self) -> str:
+        """The database's address as it may be shown: without its password."""
+        return self.asynchronous.place
 
     ensure_tables = blocking(Client.ensure_tables)
 
@@ -214,6 +224,10 @@ class SyncClient:
     unstop = blocking(Client.unstop)
     settle_many = blocking(Client.settle_many)
     reclaim = blocking(Client.reclaim)
+
+    def spellings(self, kind: str | Handler | None, key: str) -> list[str]:
+        """See :meth:`ramet.engine.client.Client.spellings`."""
+        return self.asynchronous.spellings(kind, key)
 
     def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
         """See :meth:`ramet.engine.client.Client.blocks`."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ramet.model.cost import dollars
 from ramet.model.guard import BlockReason
+from ramet.model.keys import shown_key
 from ramet.model.lineage import OPEN, Lineage
 
 WORST_MAX = 20
@@ -279,7 +280,8 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
     entry = worst[0]
     match pattern:
         case Pattern.POSSIBLE_LOOP | Pattern.POSSIBLE_CYCLE:
-            return f"{entry['kind']} {entry['key']} was wanted {entry['weight']} times (tolerated: {entry['limit']})"
+            name = f"{entry['kind']} {shown_key(entry['key'])}"
+            return f"{name} was wanted {entry['weight']} times (tolerated: {entry['limit']})"
         case Pattern.DEEP_SPAWN:
             return f"task {entry['name']} ({entry['kind']}) is at spawn_depth {entry['weight']}, over {entry['limit']}"
         case Pattern.RETRY_STORM:

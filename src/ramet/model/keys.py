@@ -19,6 +19,7 @@ __all__ = [
     "InvalidKey",
     "bounded_key",
     "json_key",
+    "shown_key",
     "text_key",
     "title_key",
     "url_key",
@@ -34,6 +35,7 @@ PAYLOAD_DEPTH_MAX: int = 100
 """Levels of nesting of a payload that is made into a key."""
 
 _DIGEST_MARK = "~sha256:"
+_PAYLOAD = '{"payload":'
 _HEAD_LENGTH = KEY_LENGTH_MAX - len(_DIGEST_MARK) - sha256().digest_size * 2
 _BOUNDED_URL = re.compile(rf"https?://[a-z0-9._:\[\]-]+/[\w.~!$&'()*+,=:@/?;%-]*{_DIGEST_MARK}[0-9a-f]{{64}}", re.ASCII)
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
@@ -140,6 +142,21 @@ def json_key(payload: Mapping[str, object]) -> str:
         separators=(",", ":"),
     )
     return bounded_key(text)
+
+
+def shown_key(key: str) -> str:
+    """A stored key as people read it: that of a payload that is no object is the payload itself, `why` for
+    `{"payload":"why"}`. Every other key is shown as it is stored. For pages and lists only: two keys may look alike.
+    """
+    if not key.startswith(_PAYLOAD) or not key.endswith("}"):
+        return key
+    try:
+        value = json.loads(key)
+    except ValueError:
+        return key
+    if value.keys() != {"payload"}:
+        return key
+    return value["payload"] if isinstance(value["payload"], str) else key[len(_PAYLOAD) : -1]
 
 
 def _json_value(value: object, where: str, depth: int) -> object:

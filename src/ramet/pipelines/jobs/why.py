@@ -10,7 +10,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from ramet import Block, Client
+from ramet import Block, Client, shown_key
 from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.pipelines.jobs import showing
@@ -269,7 +269,9 @@ def _source(told: Why, now: float) -> str:
 
 def _block_line(block: Block) -> str:
     winner = f", in its way task {block.winner}" if block.winner else ""
-    return plain(f"{block.kind} {block.key}: {block.reason} ({block.detail}), {counted(block.count, 'time')}{winner}")
+    return plain(
+        f"{block.kind} {shown_key(block.key)}: {block.reason} ({block.detail}), {counted(block.count, 'time')}{winner}"
+    )
 
 
 def _some(names: list[str]) -> str:
