@@ -272,7 +272,8 @@ class SqliteSession:
             text = f"the statement took over {OWN_SECONDS_MAX:g} s, in which nobody else can write"
             raise (StatementTimedOut if self._connection.in_transaction else TransactionUndone)(text) from error
         finally:
-            self._connection.set_progress_handler(None, OWN_STEPS)
+            with suppress(sqlite3.ProgrammingError):  # The connection may be closed already, as by a crash.
+                self._connection.set_progress_handler(None, OWN_STEPS)
 
     def plan_freely(self) -> None:
         """It always does."""
