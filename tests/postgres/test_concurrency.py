@@ -25,6 +25,9 @@ from tests.world import in_threads
 
 THREADS, PROCESSES = 3, 2
 KILL_SECONDS = 0.15
+TRANSACTIONS_BETWEEN_KILLS = 10
+"""So many transactions begin between two cuts: on a slow machine nobody is cut off so often that he never gets on."""
+BEGUN = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 ONE_OF_OURS = (
     "SELECT state, pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
     "AND pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY state = 'idle', random() LIMIT 1"
@@ -39,8 +42,12 @@ def killing(address: str, killed: list[str]) -> Iterator[None]:
 
     def kill() -> None:
         with psycopg.connect(address, autocommit=True) as connection:
+            next_at = 0
             while not over.wait(KILL_SECONDS):
-                killed.extend(state for state, _ in connection.execute(ONE_OF_OURS).fetchall())
+                [(begun,)] = connection.execute(BEGUN).fetchall()
+                if begun >= next_at:
+                    killed.extend(state for state, _ in connection.execute(ONE_OF_OURS).fetchall())
+                    next_at = begun + TRANSACTIONS_BETWEEN_KILLS
 
     thread = threading.Thread(target=kill)
     thread.start()
