@@ -253,7 +253,7 @@ def test_every_slot_of_a_schedule_stands_where_it_was_told(app: App) -> None:
     wanted = declared(
         None, "report", cron=None, every_seconds=60.0, timezone="UTC", default_seconds=60.0, path={"path": ["a", "b"]}
     )
-    row = schedule_row(app.registry, wanted, 1_000.0, "app")
+    row = schedule_row(app.registry, wanted, 1_000.0, "app", BALANCED)
     lineage: NewLineage = lineage_of_slot(row, 1_020.0, BALANCED, app.registry.live)
     [root] = lineage.roots
     assert root.path == PathRule(("a", "b"), "lineage", "run")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ramet import Client, Spawn, TaskState
+from ramet.engine.claim import Ended
 from tests.engine.required_app import app
 from tests.engine.waiting import worked_off
 from tests.invariants import violations
@@ -55,6 +56,7 @@ async def test_with_claims_of_ones_own(client: Client) -> None:
     await client.submit("async", tracking_id="two")
     [claim] = await client.claim("async")
     claim.spawn("child", required=True)
-    [ended] = await client.settle_many([(claim, "done")])
-    assert (ended.state, ended.reason) == (TaskState.FAILED, "spawn_refused: depth")
+    [second] = await client.settle_many([(claim, "done")])
+    assert isinstance(second, Ended)
+    assert (second.state, second.reason) == (TaskState.FAILED, "spawn_refused: depth")
     assert await client.read("SELECT name FROM effects") == []

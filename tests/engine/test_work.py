@@ -87,6 +87,8 @@ SETTLEMENTS = st.builds(
     lower=st.lists(st.tuples(TEXT, NUMBERS), max_size=3).map(tuple),
     charge=st.none() | of_fields(Charge),
     items=st.lists(of_fields(ItemSettlement), max_size=3),
+    hold_seconds=st.none() | SECONDS,
+    switch_off=st.none() | TEXT,
 )
 ANSWERS = st.builds(
     SpawnAnswer,

@@ -33,7 +33,7 @@ def test_other_seconds_are_what_they_are(value: float) -> None:
 @pytest.mark.parametrize("value", [math.inf, math.nan, 1e300, -1.0])
 def test_limits_of_time_are_finite_and_bounded(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=name):
-        Limits(**{name: value})
+        Limits(**{name: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["max_tasks", "max_spawn_depth", "max_fan_out", "max_shape", "max_cost"])

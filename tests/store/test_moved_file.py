@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -48,7 +48,7 @@ WAYS = (delete, move, replace, delete_the_log)
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> Iterator[Client]:
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
     async with app.client(tmp_path / "t.db") as client:
         await client.submit(k, 1)
         assert len((await client.tasks()).tasks) == 1

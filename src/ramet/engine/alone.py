@@ -22,11 +22,14 @@ from ramet.engine.registry import Registry
 from ramet.engine.work import Work
 from ramet.model import events as ev
 from ramet.store.base import Settled, Settlement
+from ramet.store.slots import Running
 
 log = logging.getLogger("ramet.worker")
 
 GRACE_SECONDS = 1.0
 """How long a handler may take to end after its limit, or after it was cancelled, before its process is killed."""
+SILENT_SECONDS = 10.0
+"""A process that was given a call, has not begun it and does not answer for so long is killed."""
 IDLE_SECONDS = 60.0
 """How long a process waits for something to run before it is ended."""
 RESTART_SECONDS = 1.0
@@ -187,12 +190,23 @@ class Alone:
             child.look()
             running = child.running()
             told = {claim for claim, at in call.cancelled.items() if now > at + GRACE_SECONDS}
-            if call.left <= told or overdue(self._boss, self._registry, running, now, GRACE_SECONDS):
+            if (
+                call.left <= told
+                or self._stands_still(child, running, now)
+                or overdue(self._boss, self._registry, running, now, GRACE_SECONDS)
+            ):
                 del self._calls[child]
                 self._ending.add(call)
                 self._begin(self._end(child, call))
         while self._idle and now > self._idle[0][1] + IDLE_SECONDS:
             self._begin(_retire(self._idle.pop(0)[0]))
+
+    def _stands_still(self, child: ChildProcess, running: Sequence[Running], now: float) -> bool:
+        """Whether it does not begin what it was given: something that an earlier call left behind may hold its loop."""
+        if running:
+            child.excuse()
+            return False
+        return child.silent_seconds(now) > SILENT_SECONDS
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -76,9 +76,10 @@ def results_of(returned: Any, count: int) -> Sequence[Any]:
         return [None] * count
     if not isinstance(returned, Sequence) or isinstance(returned, str | bytes):
         raise MiscountedResults(f"a batch handler returned a {type(returned).__name__}: return a list, or None")
-    if len(returned) != count:
-        raise MiscountedResults(f"a batch handler returned {len(returned)} results for {count} tasks: one for each")
-    return returned
+    results = list(returned)  # Read once, here: a sequence of the handler's own may raise.
+    if len(results) != count:
+        raise MiscountedResults(f"a batch handler returned {len(results)} results for {count} tasks: one for each")
+    return results
 
 
 class Gatherer:

@@ -76,7 +76,7 @@ class FlowClient:
         for name in changes:
             if name not in known:
                 raise ValueError(f"a resource has no {name!r}: give some of {', '.join(known)}")
-        checked_policy(Policy(pattern)._replace(**changes))
+        checked_policy(Policy(pattern)._replace(**changes))  # type: ignore[arg-type]  # What a field holds is checked there.
         return await self.store.change_resource(pattern, changes, by=by, reason=reason)
 
     async def reset_limit(self, what: str, name: str, *, by: str = "client", reason: str | None = None) -> bool:

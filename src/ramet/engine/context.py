@@ -33,6 +33,7 @@ from ramet.model import events as ev
 from ramet.model.cost import Charge
 from ramet.model.limits import LOWERABLE
 from ramet.model.money import amount_of
+from ramet.model.numbers import INTEGER_MAX, finite, whole
 from ramet.model.task import NewTask
 from ramet.model.texts import PROGRESS_CHARACTERS_MAX, check_name, storable
 from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
@@ -180,8 +181,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
             # Refused here: in the worker it would spoil the settlements of other tasks too.
             if name not in LOWERABLE:
                 raise ValueError(f"{name} cannot be lowered by a handler: give one of {sorted(LOWERABLE)}")
-            if type(value) is not int or value < 0:
-                raise ValueError(f"{name} is to be lowered to {value!r}: give a whole number of at least 0")
+            whole(f"the lowered {name}", value, most=INTEGER_MAX)
         self._lower += tuple(limits.items())
 
     def charge(self, nano_dollars: int) -> None:
@@ -190,7 +190,8 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
         Raises:
             ValueError: not a whole number of nano-dollars.
         """
-        self._charged = (self._charged or 0) + amount_of(nano_dollars, "to be charged are")
+        # Also their sum: a claim that charges more than that is mistaken.
+        self._charged = amount_of((self._charged or 0) + amount_of(nano_dollars, "to be charged are"), "charged are")
 
     # --- for the engine
 
@@ -256,6 +257,8 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
 
     async def _progress(self, done: float, total: float | None, message: str) -> None:
         note = storable(message, PROGRESS_CHARACTERS_MAX)
+        for name, value in (("done", done), ("total", 0.0 if total is None else total)):
+            finite(name, value)
         text = json.dumps({"done": done, "total": total, "message": note}, allow_nan=False)
         work = self._work
         await self._call(Settlement(work.seq, work.fence, ev.Progress(work.fence, self._lease_seconds), progress=text))

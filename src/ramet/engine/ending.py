@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ramet.engine.call_ends import limit_seconds, timed_out
 from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.observing import observer
 from ramet.engine.registry import Registry
-from ramet.engine.timeouts import limit_seconds, timed_out
 from ramet.store.slots import Running
 
 

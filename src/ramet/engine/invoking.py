@@ -21,7 +21,7 @@ from ramet.engine.keeping import Pair, heartbeat_seconds
 from ramet.engine.reach import Reach
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.runner import Runner
-from ramet.engine.settle_batch import settled_together
+from ramet.engine.settle_batch import settled_or_error, settled_together
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.model.task import TERMINAL, TaskState
@@ -248,7 +248,7 @@ class Invoking:
         while self._outcomes:
             batch = settled_together(self._outcomes, self._works)
             try:
-                answers = await self._store.settle(batch)
+                answers = await settled_or_error(self._store, batch)
             except StoreError as error:
                 # Whether or not something of it was written: by its fence each takes effect once.
                 await self._pause(error, "could not settle")

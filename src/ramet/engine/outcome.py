@@ -19,9 +19,8 @@ from ramet.engine.redaction import redacted
 from ramet.engine.registry import UnknownKind
 from ramet.engine.tracebacks import traceback_of
 from ramet.model import events as ev
-from ramet.model.given_numbers import finite_seconds
 from ramet.model.keys import InvalidKey
-from ramet.model.numbers import InvalidNumber
+from ramet.model.numbers import InvalidNumber, seconds_from_now
 from ramet.model.paths import InvalidPath
 from ramet.model.resources import NAME_LENGTH_MAX
 from ramet.model.retry import (
@@ -59,7 +58,7 @@ class Outcome:
             raise TypeError(f"the reason is a {type(self.reason).__name__}: give text")
         if self.event not in _EVENTS:
             raise ValueError(f"there is no outcome {self.event!r}: use the methods of this class")
-        object.__setattr__(self, "seconds", finite_seconds("the seconds of a snooze", self.seconds))
+        object.__setattr__(self, "seconds", seconds_from_now("the seconds of a snooze", self.seconds))
 
     @classmethod
     def filter(cls, reason: str) -> Outcome:
@@ -164,7 +163,7 @@ def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable
     name, text = raised(error)
     if isinstance(error, RetryAfter):
         resource = storable(str(error.resource), NAME_LENGTH_MAX)
-        return ev.Snooze(fence, finite_seconds("RetryAfter.seconds", error.seconds), _reason(text), resource)
+        return ev.Snooze(fence, seconds_from_now("RetryAfter.seconds", error.seconds), _reason(text), resource)
     if isinstance(error, CostRefused):
         if error.retry_seconds is None:
             return ev.Fail(fence, _reason(text))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from typing import Any, TypeVar
 
 from ramet.engine.clock import Clock
 from ramet.store.backoff import Backoff
@@ -120,3 +120,13 @@ async def sleep_unless(clock: Clock, seconds: float, event: asyncio.Event) -> No
     finally:
         waiting.cancel()
         sleeping.cancel()
+
+
+async def unless_ended(others: Collection[asyncio.Task[Any]], what: Coroutine[Any, Any, Answer]) -> Answer | None:
+    """Wait for this, but no longer than until one of the others has ended: then the answer is None."""
+    waiting = asyncio.create_task(what)
+    try:
+        await asyncio.wait({waiting, *others}, return_when=asyncio.FIRST_COMPLETED)
+        return waiting.result() if waiting.done() else None
+    finally:
+        waiting.cancel()

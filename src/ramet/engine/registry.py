@@ -187,13 +187,13 @@ class Kind:
             pydantic.ValidationError: the payload does not fit the handler's type.
             PayloadTooLarge: it is over ``payload_bytes_max``.
             InvalidText: it is no JSON, or the queue's name cannot be one.
+            InvalidNumber: priority or a number of seconds is not one, or out of range.
         """
         typed = payload if self.payload is None else self.payload.validate_python(payload)
         text = self._json(typed)
         key = self._key(typed, text) if key is None else text_key(key)
         limits = self.limits
         queue = check_name("the queue", queue) if queue else self.queue
-        seconds("delay_seconds", delay_seconds, most=_delay_max(path))
         return NewTask(
             new_id(),
             self.name,
@@ -201,7 +201,7 @@ class Kind:
             text,
             queue,
             self.priority if priority is None else checked_priority("priority", priority),
-            delay_seconds,
+            seconds("delay_seconds", delay_seconds, most=_delay_max(path)),
             self.retry.attempts or limits.max_attempts,
             _stricter(limits.task_seconds, task_seconds),
             limits.max_chain_depth,
@@ -226,8 +226,8 @@ def _delay_max(path: PathArguments) -> float:
 def _stricter(declared: float | None, given: float | None) -> float | None:
     if given is None:
         return declared
-    seconds("task_seconds", given, least=SECONDS_LEAST)
-    return given if declared is None else min(declared, given)
+    wanted = seconds("task_seconds", given, least=SECONDS_LEAST)
+    return wanted if declared is None else min(declared, wanted)
 
 
 class Registry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from ramet.engine.context import BaseContext
@@ -70,6 +71,24 @@ class Slot:
         """Nothing of the last call is left."""
         self.works, self.timed_out, self.lost, self.thread, self.observed = works, False, NONE, None, None
         self.where = None
+
+    @property
+    def abandoned(self) -> bool:
+        """True when the interpreter closes its coroutine, because the loop that ran it is gone."""
+        try:
+            return self.task is None or asyncio.current_task() is not self.task
+        except RuntimeError:
+            return True
+
+    async def forget_cancellations(self) -> None:
+        """What a handler, or its limit, left behind in the task that ran it must not reach the next call."""
+        task = self.task
+        if task is None or not task.cancelling():
+            return
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        for _ in range(task.cancelling()):
+            task.uncancel()
 
     @property
     def all_lost(self) -> bool:

@@ -16,11 +16,15 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
+from ramet.engine.raised import raised
 from ramet.model import events as ev
 from ramet.model.binding import ItemAnswer, ItemSettlement
 from ramet.model.cost import Charge
 from ramet.model.guard import BlockReason
+from ramet.model.json_values import read_json
+from ramet.model.retry import ErrorClass, fingerprint
 from ramet.model.task import NewTask, Standing
+from ramet.model.texts import REASON_CHARACTERS_MAX, storable
 from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer, Write
 
 FRAME_HEAD = 4
@@ -145,6 +149,28 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
     )
 
 
+def outcome_in(row: Sequence[Any]) -> Settlement:
+    """A task's outcome from JSON values; one that cannot be understood is that task's error."""
+    try:
+        return settlement_in(row)
+    except Exception as error:
+        seq, fence = row[:2]
+        return unsettled(Settlement(seq, fence, ev.HandBack(fence)), "what it asked for cannot be understood", error)
+
+
+def unsettled(item: Settlement, what: str, error: BaseException) -> Settlement:
+    """The settlement as the error that it turned out to be; nothing that it asked for is kept."""
+    text = str(raised(error))
+    event = ev.Error(
+        item.fence,
+        storable(f"{what}: {text}", REASON_CHARACTERS_MAX),
+        ErrorClass.UNCLASSIFIED.value,
+        fingerprint(what, text),
+        jitter=1.0,
+    )
+    return Settlement(item.seq, item.fence, event)
+
+
 def _value_out(value: Any) -> Any:
     """A parameter of a write as a JSON value; bytes become a list of one, which no parameter is."""
     return [base64.b64encode(value).decode()] if isinstance(value, bytes) else value
@@ -171,8 +197,16 @@ def frame(message: Any) -> bytes:
 
 
 def unframe(body: bytes) -> Any:
-    """The message of a frame's body."""
-    return from_json(body, cache_strings="keys")
+    """The message of a frame's body.
+
+    Raises:
+        ValueError: it is not a message at all.
+    """
+    try:
+        return from_json(body, cache_strings="keys")
+    except ValueError:
+        # One value of it may be beyond what that reader takes: the others must not be lost with it.
+        return read_json(body)
 
 
 def _reference(value: object) -> object:

@@ -13,6 +13,7 @@ import random
 import socket
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from ramet.engine.app import App
@@ -23,16 +24,16 @@ from ramet.engine.client import Client
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.handlers import Claim
 from ramet.engine.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
-from ramet.engine.housekeeping import housekeeping
+from ramet.engine.housekeeping import housekeeping, started
 from ramet.engine.ids import new_id
 from ramet.engine.lineage_over import over
 from ramet.engine.pace import BatchLanes, Pace
 from ramet.engine.places import place
 from ramet.engine.presence import be_seen, declare_limits, serving
-from ramet.engine.reach import Reach, sleep_unless
+from ramet.engine.reach import Reach, sleep_unless, unless_ended
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.settings import Tuning
-from ramet.engine.settle_batch import settled_together
+from ramet.engine.settle_batch import settled_or_error, settled_together
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.store.base import ClaimRequest, Settled, Settlement
@@ -122,18 +123,15 @@ class Worker:
         await declare_limits(self._app, self._store)
         self._store.join(self.name)
         await self._handlers.start(self)
-        loops: list[asyncio.Task[Any]] = [
-            asyncio.create_task(loop, name=name)
-            for name, loop in (
-                ("claim", self._claim_loop()),
-                ("settle", self._settle_loop()),
-                ("heartbeat", self._heartbeat_loop()),
-                ("ends", watch_ends(self._store, self._claims, self._clock, self._ends_seconds, self._hurry)),
-                *housekeeping(self._app, self._client, self._clock, self._tuning),
-                ("seen", be_seen(self._store, self._clock, self._serving, self._app)),
-                ("stop", self._stopped.wait()),
-            )
-        ]
+        loops = started([
+            ("claim", self._claim_loop),
+            ("settle", self._settle_loop),
+            ("heartbeat", self._heartbeat_loop),
+            ("ends", partial(watch_ends, self._store, self._claims, self._clock, self._ends_seconds, self._hurry)),
+            *housekeeping(self._app, self._client, self._clock, self._tuning),
+            ("seen", partial(be_seen, self._store, self._clock, self._serving, self._app)),
+            ("stop", self._stopped.wait),
+        ], self._clock)  # fmt: skip
         try:
             done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
             if loops[0] in done and loops[0].exception() is None:
@@ -165,14 +163,15 @@ class Worker:
     async def _finish(self, others: Sequence[asyncio.Task[Any]]) -> None:
         """After the last claim: give back what did not begin, wait for what runs."""
         if self._draining.is_set():
-            unstarted = await self._handlers.drain()
+            # Not longer than until the second signal: a process that stands still never says what it did not begin.
+            unstarted = await unless_ended(others, self._handlers.drain())
+            if unstarted is None:
+                return
             log.info("draining: %d tasks run on, %d go back", len(self._claims) - len(unstarted), len(unstarted))
             self.hand_back(unstarted)
         while self._claims and not any(task.done() for task in others):
             self._room.clear()
-            waiting = asyncio.create_task(self._room.wait())
-            await asyncio.wait({waiting, *others}, return_when=asyncio.FIRST_COMPLETED)
-            waiting.cancel()
+            await unless_ended(others, self._room.wait())
 
     async def _shut_down(self, loops: Sequence[asyncio.Task[Any]]) -> None:
         try:
@@ -321,7 +320,7 @@ class Worker:
     async def _settle_batch(self) -> None:
         async with self._settling:
             batch = settled_together(self._outcomes, self._works)
-            answers = await self._store.settle(batch)
+            answers = await settled_or_error(self._store, batch)
             del self._outcomes[: len(batch)]
         log_outcomes(batch, answers, self._works, self._claims, self._clock.monotonic())
         for settled in answers:

@@ -14,8 +14,8 @@ from typing import ClassVar
 from ramet.model.client_errors import PERMANENT as PERMANENT_NAMES
 from ramet.model.client_errors import PERMANENT_SQLSTATE, TRANSIENT_ERRNO, TRANSIENT_SQLSTATE, names_of
 from ramet.model.client_errors import TRANSIENT as TRANSIENT_NAMES
-from ramet.model.given_numbers import finite_seconds
 from ramet.model.limits import BACKOFF_SECONDS_MAX
+from ramet.model.numbers import seconds_from_now
 
 
 class ErrorClass(StrEnum):
@@ -46,7 +46,7 @@ class RetryAfter(Exception):
     """
 
     def __init__(self, seconds: float, resource: str = "") -> None:
-        seconds = finite_seconds("RetryAfter's seconds", seconds)
+        seconds = seconds_from_now("RetryAfter's seconds", seconds)
         super().__init__(f"retry after {seconds:g} s" + (f" ({resource})" if resource else ""))
         self.seconds = seconds
         self.resource = resource

@@ -40,6 +40,10 @@ class StoreBusy(StoreError):
     """Another process held the database for longer than the busy time-out."""
 
 
+class StoreRefused(StoreError):
+    """Raised by what writes: the database refused the step as a whole, when it ended. Nothing of it was written."""
+
+
 class StoreUnreachable(StoreError):
     """Raised by everything that asks the database: its server cannot be reached for now, or was lost on the way.
 

@@ -1,10 +1,20 @@
-"""Errors that were seen before (DESIGN §6)."""
+"""Errors: those that were seen before (DESIGN §6), and settlements that turn out to be one."""
 
 from __future__ import annotations
 
+from ramet.model import events as ev
+from ramet.model.retry import ErrorClass, fingerprint
 from ramet.model.task import Standing
-from ramet.store.session import Session
+from ramet.model.texts import REASON_CHARACTERS_MAX, storable
+from ramet.store.base import Settlement
+from ramet.store.errors import StoreError, StoreRefused
+from ramet.store.session import Session, StatementFailed, StatementTimedOut
 from ramet.store.spawning import load_parents
+
+NOT_STORED = "what it asked for cannot be stored"
+UNSETTLEABLE = (StoreRefused, TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
+"""What settling raises because of one settlement: the whole transaction was refused, or a value is not what it is
+said to be."""
 
 
 def repeated_failure(session: Session, standing: Standing, print_: str) -> str | None:
@@ -29,3 +39,12 @@ def repeated_failure(session: Session, standing: Standing, print_: str) -> str |
         if found:
             return str(found[0][0])
     return None
+
+
+def failed(item: Settlement, what: str, error: Exception) -> Settlement:
+    """The settlement as the error that it turned out to be; nothing that it asked for is kept."""
+    text = str(error) if isinstance(error, StatementFailed | StoreError) else f"{type(error).__name__}: {error}"
+    error_class = ErrorClass.TRANSIENT if isinstance(error, StatementTimedOut) else ErrorClass.UNCLASSIFIED
+    message = storable(f"{what}: {text}", REASON_CHARACTERS_MAX)
+    event = ev.Error(item.fence, message, error_class.value, fingerprint(what, text), jitter=1.0)
+    return Settlement(item.seq, item.fence, event)

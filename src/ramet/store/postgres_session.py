@@ -18,7 +18,7 @@ from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
 from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet, translated
 from ramet.store.postgres_faults import NoRoom, Unknown, is_gone, is_race
-from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed
+from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed, StatementTimedOut
 
 if TYPE_CHECKING:
     from ramet.store.postgres_history import Room
@@ -30,6 +30,11 @@ PATHS = 0x70617468
 """First half of the keys of the advisory locks of paths; the second is the number of a slot."""
 IDLE_SECONDS_MAX = 60
 """A transaction of ours never waits for its client that long: then the client is gone, and its locks go with it."""
+LOCK_MILLISECONDS, LOCK_MILLISECONDS_AGAIN = 2_000, 100
+"""How long a handler's own statement waits for a row or table that another transaction holds; and how long after one
+of the same transaction waited in vain: everybody who settles with it waits too."""
+OWN_MILLISECONDS = 10_000
+"""How long one of them may take."""
 
 Hook = Callable[[str, str], None]
 """Called with ``before`` or ``after`` and the SQL of every statement; crash tests raise in it."""
@@ -119,6 +124,8 @@ class PostgresSession:
         self._clock = clock
         self._hook = hook
         self._depth = 0
+        self._waited = False
+        """A handler's statement waited in vain in this transaction: the next ones wait less."""
         self._cursor = psycopg.RawCursor(connection, row_factory=tuple_row)
         # One type for whole numbers, or every mixture of small and large ones would be another prepared statement.
         self._cursor.adapters.register_dumper(int, Int8Dumper)
@@ -141,7 +148,7 @@ class PostgresSession:
         With ``writer`` its lock is taken first, so that :meth:`Link._look` waits until this transaction has ended.
         """
         self.woken, self.looks_left = False, LOOKS_MAX
-        self._depth = 0
+        self._depth, self._waited = 0, False
         self._slots, self.noted, self.written = set(), [], []
         if mode in ("look", "read"):
             planned = f"{_ON}; " if mode == "read" else self._plans
@@ -320,9 +327,18 @@ class PostgresSession:
     @contextmanager
     def theirs(self) -> Iterator[None]:
         with self.savepoint():
-            self._last(f"{_ON}; SELECT 1")
-            yield
-            self._last(f"{_OFF}; SELECT 1")
+            patience = LOCK_MILLISECONDS_AGAIN if self._waited else LOCK_MILLISECONDS
+            self._last(f"{_ON}; SET LOCAL lock_timeout = {patience}; "
+                       f"SET LOCAL statement_timeout = {OWN_MILLISECONDS}; SELECT 1")  # fmt: skip
+            try:
+                yield
+                # What waits for the end is looked at now, while the culprit is known; what follows may wait again.
+                self._last("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED; SET LOCAL lock_timeout = "
+                           f"DEFAULT; SET LOCAL statement_timeout = DEFAULT; {_OFF}; SELECT 1")  # fmt: skip
+            except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
+                self._waited = True
+                text = "it took too long, or waited too long for a row that another transaction holds"
+                raise StatementTimedOut(f"{text}: {_line(error)}") from error
 
     def plan_freely(self) -> None:
         self._last(f"{_ON}; SELECT 1")

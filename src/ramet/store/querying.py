@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ramet.model.json_values import read_json
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.ordering import BY_DUE
 from ramet.model.paths import path_from
@@ -42,10 +43,10 @@ FROM_TASKS = (
 def task_of(row: Row) -> Task:
     """A task from a row of ``TASK_LIST``."""
     values = list(row[1:])
-    values[7] = json.loads(values[7])
+    values[7] = read_json(values[7])
     values[8] = tuple(json.loads(values[8]))
     values[11] = TaskState(values[11])
-    values[14] = None if values[14] is None else json.loads(values[14])
+    values[14] = None if values[14] is None else read_json(values[14])
     values[-3] = path_from(values[-3])
     values[-2] = values[-2] == BY_DUE
     return Task(*values)

@@ -17,7 +17,7 @@ from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
 from ramet.model.limits import LOWERABLE
 from ramet.model.lineage import OPEN, Lineage, retry_slot
-from ramet.model.retry import ErrorClass, fingerprint
+from ramet.model.retry import ErrorClass
 from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change
 from ramet.store import resources
@@ -26,7 +26,7 @@ from ramet.store.base import Settled, Settlement, SpawnAnswer
 from ramet.store.blocks import Parent
 from ramet.store.costs import add_to_sums, book_charges
 from ramet.store.deadlines import name_deadlines
-from ramet.store.failures import repeated_failure
+from ramet.store.failures import NOT_STORED, failed, repeated_failure
 from ramet.store.holds import FLOW
 from ramet.store.items import Items, numbers_of, settle_items
 from ramet.store.lineage_ends import start_ends
@@ -63,7 +63,7 @@ def settle(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
         return answers
     except StatementFailed as error:
         if len(batch) == 1:
-            return _settle_together(session, [_failed(batch[0], "what it asked for cannot be stored", error)])
+            return _settle_together(session, [failed(batch[0], NOT_STORED, error)])
     # One by one they would take their rows in the order of the batch, and two batches could wait for each other.
     _hold(session, batch)
     return [answer for item in batch for answer in settle(session, [item])]
@@ -334,15 +334,8 @@ def _with_writes(session: Session, item: Settlement) -> Settlement:
             for write in item.writes:
                 session.run(write.sql, write.parameters)
     except StatementFailed as error:
-        return _failed(item, "a ctx.write failed", error)
+        return failed(item, "a ctx.write failed", error)
     return item
-
-
-def _failed(item: Settlement, what: str, error: StatementFailed) -> Settlement:
-    """The settlement as the error that it turned out to be; nothing that it asked for is kept."""
-    print_ = fingerprint(what, str(error))
-    event = ev.Error(item.fence, f"{what}: {error}", ErrorClass.UNCLASSIFIED.value, print_, jitter=1.0)
-    return Settlement(item.seq, item.fence, event)
 
 
 def _lower_limits(

@@ -42,6 +42,11 @@ class Slots:
         self._memory = mmap.mmap(handle, 0)
         self._path = path
 
+    @property
+    def places(self) -> int:
+        """How many there are."""
+        return len(self._memory) // _NOTE.size
+
     def note(self, slot: int, seq: int, fence: int) -> None:
         """A handler begins in this slot."""
         _NOTE.pack_into(self._memory, slot * _NOTE.size, fence, time.monotonic(), seq)

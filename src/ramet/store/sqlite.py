@@ -20,10 +20,10 @@ from ramet.store.base import (
 )
 from ramet.store.commit_times import CommitTimer
 from ramet.store.epoch import begin_epoch, fence_base
-from ramet.store.errors import StoreError, StoreMissing, StoreUnsafe
+from ramet.store.errors import StoreError, StoreMissing, StoreRefused, StoreUnsafe
 from ramet.store.group_commit import EndsTold, InlineWriter, ThreadWriter, run_alone
 from ramet.store.neighbours import Neighbours, network_file_system
-from ramet.store.session import Overtaken, Session, StatementFailed
+from ramet.store.session import Overtaken, Session, StatementFailed, TransactionUndone
 from ramet.store.sqlite_place import Place, identity
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
 from ramet.store.texts import check_arguments
@@ -95,6 +95,8 @@ class SqliteStore(AllVerbs):
             return answer
         except sqlite3.Error as error:
             raise store_error(error, self.path) from error
+        except TransactionUndone as error:
+            raise StoreRefused(f"{self.path}: {error}") from error
         except (StatementFailed, Overtaken) as error:
             raise StoreError(f"{self.path}: {error}") from error
 

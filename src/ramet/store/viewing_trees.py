@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
+from ramet.model.json_values import read_json
 from ramet.model.task import UNSUCCESSFUL, TaskState
 from ramet.model.views import (
     BELOW_LOOKS_MAX,
@@ -128,7 +128,7 @@ def checkpoint(session: Session, task_id: str) -> TaskCheckpoint | None:
     )
     if not found:
         return None
-    state, progress = (None if text is None else json.loads(text) for text in found[0][:2])
+    state, progress = (None if text is None else read_json(text) for text in found[0][:2])
     return TaskCheckpoint(state, progress, found[0][2])
 
 
