@@ -128,10 +128,11 @@ class SqliteStore(AllVerbs):
                 self._reader.rollback()
 
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        return self._within(connection, partial(creating.submit, lineages=lineages))
+
+    def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
         self._place.check()
-        return run_within(
-            connection, self.path, self._clock, self._fence_base, partial(creating.submit, lineages=lineages)
-        )
+        return run_within(connection, self.path, self._clock, self._fence_base, verb)
 
     def watch_ends(self, told: EndsTold) -> None:
         self._writer.on_ends = told
