@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ramet.store.errors import StoreError
-from ramet.store.own_tables import Definition, check_harmless
+from ramet.store.own_tables import Definition, Wanted, check_harmless
 
 _WHOLE = ("smallint", "integer", "bigint")
 _TEXT = ("text", "character varying")
