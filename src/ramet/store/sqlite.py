@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ramet.store import creating, sweeping
+from ramet.store import creating, sweeping, wall_time
 from ramet.store import versions as known
 from ramet.store.base import (
     NewLineage,
@@ -43,7 +43,7 @@ class SqliteStore(AllVerbs):
         path: Path,
         *,
         create: bool = True,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = wall_time.now,
         inline: bool = False,
         hook: Hook | None = None,
     ) -> None:
