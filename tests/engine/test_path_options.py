@@ -44,6 +44,9 @@ class Asked(SqliteStore):
         self.news += [new for item in lineages for new in item.roots]
         return [Submitted(new.id, item.tracking_id, True) for item in lineages for new in item.roots]
 
+    async def root_limits(self, kinds: Any, connection: Any = None) -> dict[str, str]:
+        return {}
+
 
 @pytest.fixture
 async def client(app: App, tmp_path: Path) -> AsyncIterator[Client]:

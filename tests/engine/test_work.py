@@ -29,6 +29,7 @@ from ramet.model.binding import ItemSettlement
 from ramet.model.cost import Charge
 from ramet.model.guard import BlockReason
 from ramet.model.paths import PathRule
+from ramet.model.retry import Waits
 from ramet.model.task import NewTask, Standing
 from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer, Write
 
@@ -56,6 +57,7 @@ OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     str: TEXT,
     bool: st.booleans(),
     type(None): st.none(),
+    Waits: st.tuples(SECONDS, SECONDS, SECONDS, SECONDS),
     PathRule: st.builds(PathRule, st.lists(TEXT, max_size=3).map(tuple), TEXT, TEXT, st.booleans()),
 }
 

@@ -15,8 +15,9 @@ from ramet.engine.work import Work
 from ramet.model import events as ev
 from ramet.model.task import TERMINAL, TaskState, first_line
 from ramet.store.base import Settled, Settlement
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.tasks")
+log = own_logger("ramet.tasks")
 
 KEY_CHARACTERS_MAX = 200
 """Of a key in a message; the field ``key`` has all of it."""

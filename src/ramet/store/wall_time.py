@@ -6,11 +6,12 @@ every open lineage at once. A jump is believed when it has lasted; small correct
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 
-log = logging.getLogger("ramet.clock")
+from ramet.store.loggers import own_logger
+
+log = own_logger("ramet.clock")
 
 JUMP_SECONDS = 60.0
 """What moves the wall clock further at once, against the steady one, is a jump."""
