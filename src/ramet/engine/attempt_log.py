@@ -13,6 +13,7 @@ from typing import Any
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.work import Work
 from ramet.model import events as ev
+from ramet.model.keys import shown_key
 from ramet.model.task import TERMINAL, TaskState, first_line
 from ramet.store.base import Settled, Settlement
 from ramet.store.loggers import own_logger
@@ -88,7 +89,8 @@ def _fields(work: Work, answer: Settled, seconds: float) -> dict[str, Any]:
 
 
 def _words(work: Work, answer: Settled, fields: Mapping[str, Any]) -> str:
-    key = work.key if len(work.key) <= KEY_CHARACTERS_MAX else f"{work.key[:KEY_CHARACTERS_MAX]}..."
+    key = shown_key(work.key)
+    key = key if len(key) <= KEY_CHARACTERS_MAX else f"{key[:KEY_CHARACTERS_MAX]}..."
     what = f"{work.kind} {key}"
     where = f"(task {work.id}, lineage {work.tracking_id})"
     took = f"after {fields['seconds']:.3f} s"
