@@ -133,7 +133,7 @@ def test_options_that_make_no_sense_are_refused_with_what_to_give(options: dict[
     def handler(ctx: SyncContext, payloads: list[int]) -> None: ...
 
     with pytest.raises(ValueError, match=why):
-        App().task("k", **options)(handler)  # type: ignore[call-overload]
+        App().task("k", **options)(handler)  # type: ignore[arg-type]
 
 
 async def test_so_many_processes_of_their_own_as_the_app_says_and_no_more(

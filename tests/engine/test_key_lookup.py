@@ -49,13 +49,13 @@ def app() -> App:
     @app.task("pair", key=lambda pair: f"{pair.left}/{pair.right}")
     async def pair(ctx: Context, pair: Pair) -> None: ...
 
-    @app.task
+    @app.task()
     async def question(ctx: Context, text: str) -> None: ...
 
-    @app.task
+    @app.task()
     async def number(ctx: Context, number: int) -> None: ...
 
-    @app.task
+    @app.task()
     async def order(ctx: Context, number: int, note: str = "") -> None: ...
 
     return app

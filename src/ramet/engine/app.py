@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack
 
 from ramet.engine.app_flow import FlowApp
 from ramet.engine.client import Client
@@ -19,7 +19,7 @@ from ramet.engine.registry import QUEUE, Handler, KeyOf, LimitsOf, Registry, Url
 from ramet.engine.schedules import Declared, declared
 from ramet.engine.setting import Setting
 from ramet.engine.sharing import ResourceOf, Sharing
-from ramet.engine.signatures import name_of
+from ramet.engine.signatures import check_parentheses, name_of
 from ramet.engine.sync_client import SyncClient
 from ramet.model.limits import BALANCED, Limits
 from ramet.model.retry import DEFAULT_RETRY, ErrorTable, Retry
@@ -73,43 +73,9 @@ class App(FlowApp):
         self.schedules: list[Declared] = []
         """What :meth:`schedule` declared; a worker stores it when it starts."""
 
-    @overload
-    def task(self, handler: Function, /) -> Function: ...
-
-    @overload
     def task(
         self,
         kind: str | None = None,
-        *,
-        key: KeyOf | None = ...,
-        queue: str = ...,
-        priority: int = ...,
-        limits: Limits | None = ...,
-        lineage_limits: LimitsOf | None = ...,
-        cycle_on: str | None = ...,
-        errors: ErrorTable | None = ...,
-        retry: Retry | None = ...,
-        unique: str = ...,
-        unique_seconds: float | None = ...,
-        trap: bool = ...,
-        url: UrlOf | None = ...,
-        concurrency: int | None = ...,
-        resource: str | ResourceOf | None = ...,
-        alert_over: int | Literal["default"] | None = ...,
-        process: bool = ...,
-        memory_bytes_max: int | None = ...,
-        batch: int = ...,
-        batch_seconds: float = ...,
-        probation: bool = ...,
-        pulled: bool = ...,
-        path: PathOf | None = ...,
-        path_scope: str = ...,
-        on_dependency_failure: str = ...,
-    ) -> Callable[[Function], Function]: ...
-
-    def task(
-        self,
-        kind: str | Handler | None = None,
         *,
         key: KeyOf | None = None,
         queue: str = QUEUE,
@@ -135,10 +101,10 @@ class App(FlowApp):
         path: PathOf | None = None,
         path_scope: str = "queue",
         on_dependency_failure: str = "skip",
-    ) -> Any:
+    ) -> Callable[[Function], Function]:
         """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
 
-        ``@app.task`` without parentheses takes all defaults. A handler with several annotated parameters,
+        ``@app.task()`` takes all defaults. A handler with several annotated parameters,
         ``async def f(ctx, order: int, note: str = "")``, has a payload with these fields: submit and spawn it with a
         mapping of them; a key function finds them as attributes.
 
@@ -190,7 +156,8 @@ class App(FlowApp):
                 handler: one sentence says what to write.
         """
 
-        if not (kind is None or isinstance(kind, str) or callable(kind)):
+        check_parentheses("@app.task", kind)
+        if not (kind is None or isinstance(kind, str)):
             raise ValueError(f"the kind is {kind!r}: give its name as text, or leave it out for the function's own")
 
         def register(function: Function) -> Function:
@@ -218,7 +185,7 @@ class App(FlowApp):
             )
             return function
 
-        return register(kind) if callable(kind) else register
+        return register
 
     def pipeline(self, kind: str, *, task_per_stage: bool = False, **options: Any) -> Pipeline:
         """A kind of several stages; register them in order with ``@pipeline.stage(product)``.
@@ -238,29 +205,9 @@ class App(FlowApp):
             raise ValueError('a pipeline needs the name of its kind: write p = app.pipeline("name"), then @p.stage()')
         return Pipeline(self, kind, task_per_stage=task_per_stage, options=options)
 
-    @overload
-    def schedule(self, handler: Function, /) -> Function: ...
-
-    @overload
     def schedule(
         self,
         cron: str | None = None,
-        *,
-        every_seconds: float | None = ...,
-        kind: str | None = ...,
-        payload: Any = ...,
-        key: str | None = ...,
-        name: str | None = ...,
-        timezone: str = ...,
-        limits: Limits | None = ...,
-        overlap: str = ...,
-        catch_up: int = ...,
-        **path: Unpack[PathArguments],
-    ) -> Callable[[Function], Function]: ...
-
-    def schedule(
-        self,
-        cron: str | Handler | None = None,
         *,
         every_seconds: float | None = None,
         kind: str | None = None,
@@ -272,7 +219,7 @@ class App(FlowApp):
         overlap: str = "skip",
         catch_up: int = 1,
         **path: Unpack[PathArguments],
-    ) -> Any:
+    ) -> Callable[[Function], Function]:
         """Start a lineage at every slot: above ``@app.task(...)``, or called with ``kind``. Without times, every
         ``Limits.schedule_seconds`` (5 minutes). Arguments are those of :meth:`ramet.engine.schedules.Schedules.add`.
 
@@ -281,17 +228,17 @@ class App(FlowApp):
 
         Raises:
             ValueError: the times cannot be read, or the name is declared twice.
-            UnknownKind: the function is no handler of this app: write ``@app.schedule`` above ``@app.task``.
+            UnknownKind: the function is no handler of this app: write ``@app.schedule(...)`` above ``@app.task(...)``.
             pydantic.ValidationError: the payload does not fit the handler.
         """
 
-        times = None if callable(cron) else cron
+        check_parentheses("@app.schedule", cron)
 
         def declare(kind: str) -> None:
             if kind in self.registry:
                 self.registry.get(kind).new_task(payload, key=key, **path)
             wanted = declared(
-                name, kind, cron=times, every_seconds=every_seconds, timezone=timezone, payload=payload, key=key,
+                name, kind, cron=cron, every_seconds=every_seconds, timezone=timezone, payload=payload, key=key,
                 default_seconds=self.limits.schedule_seconds, path=path, limits=limits, overlap=overlap,
                 catch_up=catch_up,
             )  # fmt: skip
@@ -306,7 +253,7 @@ class App(FlowApp):
 
         if kind is not None:
             declare(kind)
-        return register(cron) if callable(cron) else register
+        return register
 
     def on_end(self, kind: str | Handler) -> Callable[[Function], Function]:
         """Register what runs once when a limit or a person ends a task of this kind, to cancel at a provider, say.

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic_core import from_json, to_jsonable_python
 
@@ -19,7 +19,7 @@ from ramet.engine.outcome import Outcome
 from ramet.engine.path_options import PLAIN
 from ramet.engine.registry import Handler, Kind
 from ramet.engine.sharing import Sharing
-from ramet.engine.signatures import check_same_fields, is_async, one_payload
+from ramet.engine.signatures import check_parentheses, check_same_fields, is_async, one_payload
 from ramet.engine.work import state_json
 from ramet.model.task import NewTask
 
@@ -99,13 +99,7 @@ class Pipeline:
         if task_per_stage:
             app.registry.reserve_stages(kind)
 
-    @overload
-    def stage(self, function: Function, /) -> Function: ...
-
-    @overload
-    def stage(self, product: str | None = None, **options: Any) -> Callable[[Function], Function]: ...
-
-    def stage(self, product: str | Handler | None = None, **options: Any) -> Any:
+    def stage(self, product: str | None = None, **options: Any) -> Callable[[Function], Function]:
         """Register the next stage: a function with the parameters of a handler.
 
         What it returns is kept in the state under ``product``; what the last stage returns is the task's result. A
@@ -113,7 +107,7 @@ class Pipeline:
         the task there. ``ctx.state`` holds what the stages before it gathered.
 
         Args:
-            product: name in the state; the function's own name when left out (``@pipeline.stage`` without parentheses).
+            product: name in the state; the function's own name when left out.
             options: with a task per stage, those of :meth:`ramet.App.task` that this stage has otherwise than the
                 kind: ``queue``, ``priority``, ``limits``, ``errors``, ``concurrency``, ``resource``, ``alert_over``,
                 ``process``, ``memory_bytes_max``, ``batch``, ``batch_seconds``, ``probation``, ``pulled``.
@@ -123,14 +117,14 @@ class Pipeline:
                 only some of the stages of one task are async.
         """
 
-        named = None if callable(product) else product
+        check_parentheses("@pipeline.stage", product)
 
         def register(function: Function) -> Function:
             together = self.task_per_stage and int({**self._options, **options}.get("batch", 1)) > 1
             called = one_payload(function, many=together)
-            self._check(called, named, options)
+            self._check(called, product, options)
             parameters = len(inspect.signature(called).parameters)
-            self.stages.append(Stage(called.__name__, named or called.__name__, called, parameters > 1))
+            self.stages.append(Stage(called.__name__, product or called.__name__, called, parameters > 1))
             if self.task_per_stage:
                 self._register_stage(self.stages[-1], options)
             elif len(self.stages) == 1:
@@ -138,7 +132,7 @@ class Pipeline:
                 self._app.task(self.kind, **self._options)(_in_place_of(called, handler))
             return function
 
-        return register(product) if callable(product) else register
+        return register
 
     def _check(self, function: Handler, product: str | None, options: dict[str, Any]) -> None:
         name = function.__name__

@@ -38,6 +38,16 @@ def name_of(handler: Function) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
+def check_parentheses(decorator: str, given: object) -> None:
+    """Refuse a decorator that was given the function itself.
+
+    Raises:
+        ValueError: it was; one sentence says what to write.
+    """
+    if callable(given):
+        raise ValueError(f"{decorator} above {name_of(given)} has no parentheses: write {decorator}()")
+
+
 def field_names(handler: Function) -> tuple[str, ...]:
     """The parameters of a handler that takes several, in order; none for one that takes a payload, or nothing."""
     names: tuple[str, ...] = getattr(handler, _FIELDS, ())
