@@ -13,6 +13,7 @@ from typing import Any
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.work import Work
 from ramet.model import events as ev
+from ramet.model.keys import shown_key
 from ramet.model.task import TERMINAL, TaskState, first_line
 from ramet.store.base import Settled, Settlement
 
@@ -87,8 +88,7 @@ def _fields(work: Work, answer: Settled, seconds: float) -> dict[str, Any]:
 
 
 def _words(work: Work, answer: Settled, fields: Mapping[str, Any]) -> str:
-    key = work.key if len(work.key) <= KEY_CHARACTERS_MAX else f"{work.key[:KEY_CHARACTERS_MAX]}..."
-    what = f"{work.kind} {key}"
+    what = f"{work.kind} {_short(work.key)}"
     where = f"(task {work.id}, lineage {work.tracking_id})"
     took = f"after {fields['seconds']:.3f} s"
     because = f", {answer.reason}" if answer.reason else ""
@@ -98,3 +98,10 @@ def _words(work: Work, answer: Settled, fields: Mapping[str, Any]) -> str:
     said = first_line(answer.error)
     error = f": {said}" if said and said != answer.reason else ""
     return f"{what} failed {took}, attempt {work.attempts}{most}{because}{error} {where}"
+
+
+def _short(key: str) -> str:
+    """A key in a message, on one line: a payload's text that is not all printable is left as it is stored."""
+    shown = shown_key(key)
+    shown = shown if shown.isprintable() else key
+    return shown if len(shown) <= KEY_CHARACTERS_MAX else f"{shown[:KEY_CHARACTERS_MAX]}..."
