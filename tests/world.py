@@ -159,6 +159,12 @@ def failing(claimed: Claimed, message: str = "broken", error_class: str = "perma
     return replace(event, **more)
 
 
+def busy(fence: int, seconds: float) -> ev.Error:
+    """An error that passes, of a kind whose every wait is exactly so long."""
+    waits = Retry(base_seconds=seconds, factor=1.0, cap_seconds=seconds, jitter=0.0).waits
+    return ev.Error(fence, "busy", "transient", "busy", jitter=0.0, waits=waits)
+
+
 def checkpoint(claimed: Claimed, stage: str | None = None) -> ev.Checkpoint:
     """The handler commits what it has so far."""
     return ev.Checkpoint(claimed.standing.fence, LEASE_SECONDS, stage)

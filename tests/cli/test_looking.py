@@ -155,7 +155,8 @@ def test_watching_sees_without_counting_what_a_full_look_counts(grown: tuple[Cli
 def test_the_tree_shows_everything_or_says_how_much_more_there_is(grown: tuple[Cli, str, str]) -> None:
     cli, root, lineage = grown
     whole = cli.good("tree", root)
-    assert len(whole.splitlines()) == 13
+    assert len(whole.splitlines()) == 13 + 1
+    assert whole.splitlines()[-1].startswith(f"lineage {lineage}")
     assert whole == cli.good("tree", lineage)
     assert whole.splitlines()[0].startswith("success node r  ")
     assert "more" not in whole

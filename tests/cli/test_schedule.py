@@ -61,7 +61,7 @@ BAD = [
     (["node", '{"name": "x"}', "--cron", "0 0 30 2 *"], "cannot read the cron expression"),
     (["node", '{"name": "x"}', "--cron", "@daily", "--every", "5"], "give one of them"),
     (["node", '{"name": "x"}', "--cron", "@daily", "--timezone", "Mars"], "unknown time zone 'Mars'"),
-    (["node", '{"name": "x"}', "--every", "0.1"], "give at least 1"),
+    (["node", '{"name": "x"}', "--every", "0.1"], "give a number of seconds from 1 to"),
     (["node", '{"name": "x"}', "--name", "a b"], "a schedule cannot be called 'a b'"),
     (["node", '{"name": "x"}', "--catch-up", "-1"], "catch_up is -1"),
     (["node", "{"], "is not JSON"),

@@ -64,11 +64,14 @@ def test_states_and_reasons_take_commas_and_repeats(cli: Cli) -> None:
     for words in (("--state", "failed,pending"), ("--state", "failed", "--state", "pending, failed")):
         assert {one["id"] for one in cli.documents("tasks", *words)} == {failed, pending}
     assert "'ended' is not one of pending, processing" in cli.bad("tasks", "--state", "failed,ended")
-    for words in (("--reason", "cycle,budget"), ("--reason", "budget", "--reason", "cycle")):
+    for words in (("--blocked-by", "cycle,budget"), ("--blocked-by", "budget", "--blocked-by", "cycle")):
         assert [one["reason"] for one in cli.documents("blocks", lineage, *words)] == ["cycle"]
-    assert cli.documents("blocks", lineage, "--reason", "budget,depth") == []
-    assert "is not one of" in cli.bad("blocks", "reoffer", lineage, "--reason", "budget,cycle")
-    assert cli.good("blocks", "reoffer", lineage, "--reason", "budget,depth", "--reason", "cost") == "created 0 tasks\n"
+    assert cli.documents("blocks", lineage, "--blocked-by", "budget,depth") == []
+    assert "is not one of" in cli.bad("blocks", "reoffer", lineage, "--blocked-by", "budget,cycle")
+    assert cli.good("blocks", "reoffer", lineage, "--blocked-by", "budget,depth,cost") == "created 0 tasks\n"
+    former = cli.run("blocks", "reoffer", lineage, "--reason", "budget,depth", "--reason", "cost")
+    assert (former.exit_code, former.stdout) == (0, "created 0 tasks\n")
+    assert former.stderr == "--reason is called --blocked-by here: the former name goes with the next release\n"
 
 
 def test_the_doctor_names_missing_extras_in_one_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -259,15 +259,15 @@ async def test_a_kind_and_key_tells_its_holders_and_who_was_refused_in_any_linea
     for line in ("first", "second"):
         await world.submit(world.task("same"), tracking_id=line)
         claimed = await world.claim_one()
-        await world.settle(claimed, spawns=[world.task("same", "image"), world.task("same", "page")])
+        await world.settle(claimed, spawns=[world.task("same", "page")])
         world.clock.advance(1.0)
         await world.run_all()
-    found = await explain_key(world.store, "page", "same")
+    found = await explain_key(world.store, "page", ["same"])
     assert found is not None
     assert [task.tracking_id for task in found.tasks] == ["second", "first"]
     assert [(block.tracking_id, block.reason) for block in found.blocks] == [("second", "cycle"), ("first", "cycle")]
     assert [cause.code for cause in found.why] == ["refused_cycle"] * 2
-    one = await explain_key(world.store, "page", "same", "first")
+    one = await explain_key(world.store, "page", ["same"], "first")
     assert one is not None
     assert [task.tracking_id for task in one.tasks] == ["first"]
-    assert await explain_key(world.store, "page", "other") is None
+    assert await explain_key(world.store, "page", ["other"]) is None

@@ -155,7 +155,7 @@ async def test_a_write_that_the_database_refuses_is_logged_as_the_failure_that_i
     assert "a ctx.write failed" in str(said["error"])
 
 
-@pytest.mark.parametrize(("payload", "shown"), [("why", "why"), ("why\nnot", r'{"payload":"why\nnot"}')])
+@pytest.mark.parametrize(("payload", "shown"), [("why", "why"), ("why\nnot", r"why\nnot")])
 async def test_a_key_in_the_log_is_the_payloads_text_on_one_line(
     client: Client, caplog: pytest.LogCaptureFixture, payload: str, shown: str
 ) -> None:

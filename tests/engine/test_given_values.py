@@ -119,7 +119,7 @@ async def test_a_value_that_is_not_what_it_should_be_is_the_tasks_error(
     end["ask"] = GIVEN[given]
     event = await bench.run("end", '"ask"')
     assert isinstance(event, ev.Error)
-    assert event.message.split(":")[0] in ("InvalidText", "TypeError", "ValueError")
+    assert event.message.split(":")[0] in ("InvalidNumber", "InvalidText", "TypeError", "ValueError")
     assert bench.calls == []
     assert bench.delivered[-1] == Settlement(1, 5, bench.events[-1])
 

@@ -15,6 +15,7 @@ from ramet.model.retry import classify
 from tests.engine.asking import history
 from tests.engine.stand_ins import always
 from tests.engine.waiting import worked_off
+from tests.gate.patience import HANG_SECONDS
 
 SLOW = Retry(attempts=2, base_seconds=100.0, factor=2.0, cap_seconds=1_000.0, jitter=0.0)
 
@@ -124,12 +125,12 @@ def to_nobody() -> Iterator[Callable[[], Any]]:
         taken.bind(("127.0.0.1", 0))  # Bound and not listening: nobody else can listen there meanwhile.
         port = taken.getsockname()[1]
         url = f"http://127.0.0.1:{port}/"
-        yield lambda: urllib.request.urlopen(url, timeout=30)
-        yield lambda: socket.create_connection(("127.0.0.1", port), timeout=30)
+        yield lambda: urllib.request.urlopen(url, timeout=HANG_SECONDS)
+        yield lambda: socket.create_connection(("127.0.0.1", port), timeout=HANG_SECONDS)
         httpx = pytest.importorskip("httpx2", reason="httpx2 is not installed")
-        yield lambda: httpx.get(url, timeout=30)
+        yield lambda: httpx.get(url, timeout=HANG_SECONDS)
         psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
-        yield lambda: psycopg.connect(f"postgresql://127.0.0.1:{port}/x", connect_timeout=30)
+        yield lambda: psycopg.connect(f"postgresql://127.0.0.1:{port}/x", connect_timeout=int(HANG_SECONDS))
 
 
 @pytest.mark.network

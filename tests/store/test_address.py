@@ -26,14 +26,15 @@ OTHERS = (
 SHOWN = {
     f"postgresql://u:{SECRET}@h:5432/db": "postgresql://u@h:5432/db",
     f"postgresql://u:{SECRET}@h,i:1/db?sslmode=require": "postgresql://u@h,i:1/db?sslmode=require",
-    f"postgresql://h/db?user=u&password={SECRET}": "postgresql://h/db",
-    f"postgresql://h/db?user=u;password={SECRET}": "postgresql://h/db",
+    f"postgresql://h/db?user=u&password={SECRET}": "postgresql://h/db?user=u",
+    f"postgresql://h/db?user=u;password={SECRET}": "postgresql://h/db?user=u",
     f"postgresql://h/db?sslmode=require;pass%77ord={SECRET}": "postgresql://h/db?sslmode=require",
     f"postgresql://h/db?password=a@{SECRET}": "postgresql://...",
     f"postgresql://h/db?options=-c%20x={SECRET}": "postgresql://h/db",
     f"postgresql://u:{SECRET}/db": "postgresql://u/db",
     f"postgresql://[::1]:5432/db?password={SECRET}": "postgresql://[::1]:5432/db",
     f"mysql://u:{SECRET}@h/db": "mysql://u@h/db",
+    f"postgresql:///db?host=/run&password={SECRET}": "postgresql:///db?host=/run",
     "tasks.db": "tasks.db",
     "sqlite:////var/lib/tasks.db": "sqlite:////var/lib/tasks.db",
 }

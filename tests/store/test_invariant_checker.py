@@ -87,7 +87,7 @@ DAMAGE: list[tuple[str, str]] = [
     ("refusals_are_explained", "UPDATE ramet_blocks SET wanted = NULL WHERE reason = 'fan_out'"),
     ("refusals_are_explained", "UPDATE ramet_blocks SET wanted = '1' WHERE reason = 'cycle'"),
     ("what_was_left_out_is_counted", "UPDATE ramet_lineages SET left_out = '{\"budget\":7}'"),
-    ("what_was_left_out_is_counted", "UPDATE ramet_blocks SET left_out = 1 WHERE reason = 'done'"),
+    ("what_was_left_out_is_counted", "UPDATE ramet_blocks SET reason = 'budget', left_out = 1 WHERE reason = 'cycle'"),
     ("refusals_are_explained", "UPDATE ramet_blocks SET winner = NULL WHERE reason = 'cycle'"),
     ("refusals_are_explained", "UPDATE ramet_blocks SET winner = 'done' WHERE reason = 'cycle'"),
     ("alerts_are_told_once", "UPDATE ramet_blocks SET demands = count"),

@@ -71,7 +71,7 @@ WHOLE: dict[str, str] = {
     "its limit: a person asks who holds a path",
     "SELECT MAX(t.spawn_depth)": "is one look at the end of an index",
     "SELECT MAX(u.spawn_depth)": "is one look at the end of an index",
-    "SELECT t.seq FROM ramet_tasks t WHERE t.state || '' = 'success' AND t.seq > ?": "walks from one number "
+    "SELECT t.seq FROM ramet_tasks t WHERE t.state || '' = 'success' AND t.seq ": "walks from one number "
     "on until the page is full: nearly all that ended succeeded",
     "SELECT COUNT(*), COALESCE(SUM(CASE WHEN lease_until": "looks at claims in hand, up to a bound",
     "SELECT t.id, t.tracking_id, t.kind, t.key, t.queue, l.worker": "looks at claims in hand, up to a bound",

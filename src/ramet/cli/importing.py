@@ -95,9 +95,12 @@ def import_command(
     try:
         report = asyncio.run(_run(app, source, step or "fill", database))
     except BadRows as error:
-        for line in error.rows[1:BAD_SHOWN_MAX]:
+        if len(error.rows) == 1:
+            raise
+        for line in error.rows[:BAD_SHOWN_MAX]:
             click.echo(f"ramet: {plain(line)}", err=True)
-        raise
+        rows = counted(len(error.rows), "row")
+        raise CliError(f"{rows} cannot be imported, nothing was written: mend them, or give --skip-bad") from error
     if as_json:
         emit(report)
     else:

@@ -30,7 +30,7 @@ class Offered(NamedTuple):
 @click.option("--key", help=f"Only this key, {KEY_HELP}")
 @click.option("--shape", help="Only keys of this shape, such as https://x.example/a/#, of kinds with a trap.")
 @click.option("--reason", help="Why, for the record.")
-@click.option("--why", hidden=True)
+@click.option("--why", hidden=True, help="The former name of --reason.")
 @database_option
 @json_option
 def reoffer(

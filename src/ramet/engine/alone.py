@@ -7,7 +7,6 @@ for kinds with ``process=True``. Processes are started when there is something t
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections import deque
 from collections.abc import Coroutine, Sequence
@@ -22,9 +21,10 @@ from ramet.engine.registry import Registry
 from ramet.engine.work import Work
 from ramet.model import events as ev
 from ramet.store.base import Settled, Settlement
+from ramet.store.loggers import own_logger
 from ramet.store.slots import Running
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 GRACE_SECONDS = 1.0
 """How long a handler may take to end after its limit, or after it was cancelled, before its process is killed."""

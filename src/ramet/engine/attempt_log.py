@@ -16,8 +16,9 @@ from ramet.model import events as ev
 from ramet.model.keys import shown_key
 from ramet.model.task import TERMINAL, TaskState, first_line
 from ramet.store.base import Settled, Settlement
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.tasks")
+log = own_logger("ramet.tasks")
 
 KEY_CHARACTERS_MAX = 200
 """Of a key in a message; the field ``key`` has all of it."""
@@ -88,7 +89,9 @@ def _fields(work: Work, answer: Settled, seconds: float) -> dict[str, Any]:
 
 
 def _words(work: Work, answer: Settled, fields: Mapping[str, Any]) -> str:
-    what = f"{work.kind} {_short(work.key)}"
+    key = shown_key(work.key)
+    key = key if len(key) <= KEY_CHARACTERS_MAX else f"{key[:KEY_CHARACTERS_MAX]}..."
+    what = f"{work.kind} {key}"
     where = f"(task {work.id}, lineage {work.tracking_id})"
     took = f"after {fields['seconds']:.3f} s"
     because = f", {answer.reason}" if answer.reason else ""
@@ -98,10 +101,3 @@ def _words(work: Work, answer: Settled, fields: Mapping[str, Any]) -> str:
     said = first_line(answer.error)
     error = f": {said}" if said and said != answer.reason else ""
     return f"{what} failed {took}, attempt {work.attempts}{most}{because}{error} {where}"
-
-
-def _short(key: str) -> str:
-    """A key in a message, on one line: a payload's text that is not all printable is left as it is stored."""
-    shown = shown_key(key)
-    shown = shown if shown.isprintable() else key
-    return shown if len(shown) <= KEY_CHARACTERS_MAX else f"{shown[:KEY_CHARACTERS_MAX]}..."

@@ -10,7 +10,6 @@ import asyncio
 import ctypes
 import gc
 import importlib
-import logging
 import os
 import random
 import signal
@@ -33,9 +32,10 @@ from ramet.engine.runner import Runner
 from ramet.engine.work import FRAME_HEAD, frame, settled_in, settlement_out, unframe, unsettled, works_in
 from ramet.store import StoreError, open_store
 from ramet.store.base import Settled, Settlement
+from ramet.store.loggers import own_logger
 from ramet.store.slots import Slots
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 
 def load_app(target: str) -> App:

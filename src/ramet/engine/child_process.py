@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import socket
@@ -18,9 +17,10 @@ from ramet.engine.noted import SPARE_CALLS
 from ramet.engine.settings import LiveSettings
 from ramet.engine.work import FRAME_HEAD, Work, frame, outcome_in, settlement_in, unframe, works_out
 from ramet.store.base import Settled, Settlement
+from ramet.store.loggers import own_logger
 from ramet.store.slots import Running, new_slots
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 READY_SECONDS_MAX = 60.0
 BLOCKED_AT_START = frozenset({signal.SIGINT, signal.SIGHUP, signal.SIGTERM})

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -30,8 +29,9 @@ from ramet.model.retry import ErrorClass
 from ramet.model.task import NewTask, TaskState
 from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.pull")
+log = own_logger("ramet.pull")
 
 
 class Spawn(NamedTuple):

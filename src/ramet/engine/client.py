@@ -157,7 +157,7 @@ class Client(
         with blobs_taken() as blobs:
             new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds,
                             task_seconds=task_seconds, **path)  # fmt: skip
-        bounds = await self._bounds([kind], limits, may_raise)
+        bounds = await self._bounds([kind], limits, may_raise, connection)
         lineage = self._lineage([new], tracking_id, bounds, blobs.values(), on_lineage_end)
         return (await self._submit([lineage], connection))[0]
 
@@ -197,11 +197,11 @@ class Client(
             return []
         if one_lineage:
             together = [blob for some in blobs for blob in some]
-            bounds = await self._bounds(dict.fromkeys(kinds), limits, may_raise)
+            bounds = await self._bounds(dict.fromkeys(kinds), limits, may_raise, connection)
             return await self._submit([self._lineage(news, tracking_id, bounds, together, on_lineage_end)], connection)
         if tracking_id is not None:
             raise ValueError("tracking_id names one lineage: give one_lineage=True with it")
-        bounds_of = {kind: await self._bounds([kind], limits, may_raise) for kind in dict.fromkeys(kinds)}
+        bounds_of = {kind: await self._bounds([kind], limits, may_raise, connection) for kind in dict.fromkeys(kinds)}
         each = [
             self._lineage([new], None, bounds_of[kind], some, on_lineage_end)
             for new, kind, some in zip(news, kinds, blobs, strict=True)
@@ -216,8 +216,11 @@ class Client(
     def _new(self, kind: str | Handler, payload: Any, **options: Any) -> NewTask:
         return self.registry.known(kind).new_task(payload, **options)
 
-    async def _bounds(self, kinds: Iterable[str | Handler], limits: LimitsGiven | None, may_raise: bool) -> Limits:
-        return self.settings.live.limits(await self._decide.decided(kinds, limits, may_raise=may_raise))
+    async def _bounds(
+        self, kinds: Iterable[str | Handler], limits: LimitsGiven | None, may_raise: bool, connection: object
+    ) -> Limits:
+        found = await self._decide.decided(kinds, limits, may_raise=may_raise, connection=connection)
+        return self.settings.live.limits(found)
 
     def _lineage(
         self,

@@ -118,6 +118,13 @@ async def _permanent(store: Store, history: TaskHistory, rest: str) -> Cause:
     return Cause("permanent_error", (ENDED["permanent_error"],), facts, remedy=_retry(task))
 
 
+async def _required(store: Store, history: TaskHistory, rest: str) -> Cause:
+    """Which rule refused the spawn; the child and the values are in the task's error and among its refused spawns."""
+    task = history.task
+    facts: dict[str, Fact] = {"refused": rest, "error": task.error, "attempts": task.attempts}
+    return Cause("spawn_refused", (f"{ENDED['spawn_refused']} ({rest})",), facts, remedy=_retry(task))
+
+
 async def _repeated(store: Store, history: TaskHistory, rest: str) -> Cause:
     """The earlier failure: of the same task before a revive, or of an ancestor."""
     task, other_id = history.task, rest.removeprefix("as task ")
@@ -243,6 +250,7 @@ async def _declared(store: Store, history: TaskHistory, rest: str) -> Cause:
 _Finder = Callable[[Store, TaskHistory, str], Awaitable[Cause]]
 _FOUND: Mapping[str, _Finder] = {
     "permanent_error": _permanent,
+    "spawn_refused": _required,
     "repeated_error": _repeated,
     "attempts_exhausted": _exhausted,
     "task_deadline": _task_time,

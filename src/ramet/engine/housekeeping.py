@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any
@@ -16,8 +15,9 @@ from ramet.engine.notices import keep_telling
 from ramet.engine.scheduler import keep_schedules
 from ramet.engine.settings import Tuning
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 AGAIN_SECONDS = 1.0
 """Between the failure of a loop and its next beginning."""

@@ -6,7 +6,6 @@ What a worker is to all handlers, in small and inside of one of them: the same s
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,11 +26,12 @@ from ramet.model import events as ev
 from ramet.model.task import TERMINAL, TaskState
 from ramet.store.base import Settled, Settlement
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
 if TYPE_CHECKING:
     from ramet.engine.client import Client
 
-log = logging.getLogger("ramet.invocation")
+log = own_logger("ramet.invocation")
 
 LOOK_SECONDS = 1.0
 """Longest pause between two looks for tasks that have come due."""

@@ -40,6 +40,7 @@ class LineageLimits:
         *,
         may_raise: bool = False,
         store: Store | None = None,
+        connection: object = None,
     ) -> Limits:
         """Limits of a lineage whose roots are of these kinds, before the settings of limits.
 
@@ -56,7 +57,7 @@ class LineageLimits:
         known = {kind.name: kind for kind in map(self._registry.known, kinds)}
         store = store or self._store
         away = sorted(name for name in known if name not in self._registry)
-        stored = await store.root_limits(away) if away and store is not None else {}
+        stored = await store.root_limits(away, connection) if away and store is not None else {}
         roots = [kind.root_limits for name, kind in known.items() if name in self._registry]
         found = lineage_limits([*roots, *map(json.loads, stored.values())], self._app, given, may_raise=may_raise)
         if given is None and len(kinds) == len(roots) == 1:

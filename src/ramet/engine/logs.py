@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ramet.engine.in_hand import innermost
 from ramet.engine.work import Work
+from ramet.store.loggers import own_logger as own_logger  # noqa: PLC0414 - for packages that do not import the store
 
 ENVIRONMENT = "RAMET_LOG"
 """How a worker tells the processes of its handlers to log: ``LEVEL:json`` or ``LEVEL:lines``. Not for people: give

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 
 from ramet.engine.clock import Clock
@@ -11,8 +10,9 @@ from ramet.engine.reach import loudness
 from ramet.engine.setting import SWEEP_SECONDS
 from ramet.store.base import Store
 from ramet.store.errors import StoreError, StoreLost
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.maintenance")
+log = own_logger("ramet.maintenance")
 
 PRUNE_SECONDS = 60.0
 """Between looks for something to prune."""

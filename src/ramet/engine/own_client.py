@@ -69,10 +69,12 @@ class OwnClient(Client):
             self._refuse_act("retry tasks of", "" if task is None else task.tracking_id)
         return await super().revive(ids, by=by, reason=reason, extend_seconds=extend_seconds)
 
-    async def _bounds(self, kinds: Iterable[str | Handler], limits: LimitsGiven | None, may_raise: bool) -> Limits:
+    async def _bounds(
+        self, kinds: Iterable[str | Handler], limits: LimitsGiven | None, may_raise: bool, connection: object
+    ) -> Limits:
         if may_raise:
             raise OwnLineage("a handler cannot raise what was declared: an operator does, so leave may_raise out")
-        return await super()._bounds(kinds, limits, may_raise)
+        return await super()._bounds(kinds, limits, may_raise, connection)
 
     async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[Submitted]:
         row = await self.store.lineage(self._own)

@@ -8,7 +8,6 @@ finish, and then it is killed. Neighbours that were cut short go back with their
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -23,8 +22,9 @@ from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.registry import Registry
 from ramet.engine.work import Work
 from ramet.store.base import Settled, Settlement
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 WATCH_SECONDS = 0.25
 GRACE_SECONDS = 5.0

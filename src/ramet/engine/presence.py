@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 from collections.abc import Sequence
@@ -14,8 +13,9 @@ from ramet.engine.lineages import declared_text
 from ramet.model.flow import Declared, WorkerSeen
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 SEEN_SECONDS = 15.0
 LAST_WORD_SECONDS_MAX = 5.0

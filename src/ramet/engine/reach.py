@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 from ramet.engine.clock import Clock
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError, StoreLost, StoreUncertain, StoreUnreachable
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 Answer = TypeVar("Answer")
 

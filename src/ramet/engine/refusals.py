@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 from ramet.engine.clock import Clock
@@ -10,8 +9,9 @@ from ramet.model.binding import ItemAnswer
 from ramet.model.guard import ORDINARY
 from ramet.model.keys import shown_key
 from ramet.store.base import SpawnAnswer
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.guard")
+log = own_logger("ramet.guard")
 
 WARN_SECONDS = 60.0
 REMEMBERED_MAX = 10_000

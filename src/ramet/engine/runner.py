@@ -6,7 +6,6 @@ Used inside a handler process, or in the worker's own loop with ``in_process``. 
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import os
 import random
@@ -27,8 +26,9 @@ from ramet.engine.tracebacks import stack_of
 from ramet.engine.work import Work
 from ramet.model.texts import on_one_line
 from ramet.store.base import Settlement
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 YIELD_EVERY = 64
 """Handlers that never wait would keep the loop to themselves: a slot steps aside after so many of them."""

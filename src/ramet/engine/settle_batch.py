@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 
 from ramet.engine.work import Work, unsettled
 from ramet.model import events as ev
 from ramet.store.base import Settled, Settlement, Store
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 SETTLE_BATCH = 1_000
 SETTLE_BATCH_ON_PATHS = 500

@@ -7,7 +7,6 @@ settlement is durable, which is what holds claiming back when the database is sl
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import random
 import socket
@@ -38,8 +37,9 @@ from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.store.base import ClaimRequest, Settled, Settlement
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 POLL_SECONDS = 1.0
 SET_ASIDE_MAX = 1_000

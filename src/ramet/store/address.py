@@ -8,7 +8,7 @@ from pathlib import Path
 SCHEMES = ("postgresql://", "postgres://")
 _OPTIONS = frozenset(
     "application_name channel_binding connect_timeout dbname gssencmode host hostaddr keepalives load_balance_hosts "
-    "port replication sslmode sslnegotiation target_session_attrs tcp_user_timeout".split()
+    "port replication sslmode sslnegotiation target_session_attrs tcp_user_timeout user".split()
 )
 """Options of an address that may be shown; whatever else is there, or looks like one, may be a password."""
 _VALUE = re.compile(r"[\w.,:*/\[\]-]*")
@@ -51,7 +51,7 @@ def shown(address: str | Path) -> str:
         return "host=... (words for libpq)"
     slip = _MISSPELT.match(text)
     scheme, rest = (slip[0], text[slip.end() :]) if slip is not None else text.split("://", 1)
-    scheme, rest = scheme.strip().rstrip(":/"), rest.lstrip("/")
+    scheme, rest = scheme.strip().rstrip(":/"), rest.removeprefix("//") if slip is not None else rest
     # A password may hold any character, quoted or not: all of it stands before the last "@".
     who, at, where = rest.rpartition("@")
     if "?" in who and "=" in who:  # Or that "@" is in a password among the options.

@@ -65,8 +65,12 @@ class FlowStore(Protocol):
         """Limits of kinds, by name."""
         ...
 
-    async def root_limits(self, kinds: Sequence[str]) -> dict[str, str]:
-        """What apps declared about lineages whose root is of one of these kinds: JSON by name, where they did."""
+    async def root_limits(self, kinds: Sequence[str], connection: object = None) -> dict[str, str]:
+        """What apps declared about lineages whose root is of one of these kinds: JSON by name, where they did.
+
+        Args:
+            connection: asked instead of one of the store's own, as for :meth:`submit_within`, in the caller's thread.
+        """
         ...
 
     async def policies(self) -> list[Policy]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ramet.store.address import file_of, is_file, is_postgres, shown
 from ramet.store.errors import StoreError
 from ramet.store.opening import check_driver
-from ramet.store.own_rows import Wanted
+from ramet.store.own_tables import Wanted
 
 Progress = Callable[[int, int], None]
 """Called with how much of how much is copied: pages of a file, rows of a server, where the whole is an estimate."""

@@ -14,17 +14,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import logging
 import os
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
+from ramet.store.loggers import own_logger
 from ramet.store.runtime_folder import NOT_USED, refusal
 from ramet.store.slots import NEW_FILE, left_running
 
-log = logging.getLogger("ramet.store")
+log = own_logger("ramet.store")
 
 SOCKET_PATH_BYTES_MAX = 100
 OPEN_FOLDERS = Path("/proc/self/fd")

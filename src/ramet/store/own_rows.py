@@ -8,12 +8,11 @@ would change such a value (a file makes a rounded number of a NUMERIC), the back
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from ramet.store.errors import StoreError
-from ramet.store.own_tables import Definition, check_harmless, definitions
+from ramet.store.own_tables import Definition, Wanted, check_harmless
 
 _WHOLE = ("smallint", "integer", "bigint")
 _TEXT = ("text", "character varying")
@@ -27,32 +26,6 @@ _NEVER_A_NUMBER = ("timestamp", "date", "time", "uuid", "json", "interval")
 NOT_A_NUMBER = "NaN"
 """How a file keeps it: as a number it would become NULL."""
 NAMED_MAX = 8
-
-
-class Wanted(NamedTuple):
-    """What a person said of the tables that are not ours."""
-
-    tables: Sequence[str] = ()
-    """Statements of an app, which go before those that the database knows."""
-    leave: Sequence[str] = ()
-    """Names of tables to leave out; a pattern with ``*`` means only those that no app declares."""
-
-    def known(self, copied: Sequence[Definition], there: Sequence[Definition] = ()) -> dict[str, Definition]:
-        """All definitions by name, in their order: the app's word counts, then that of the database to fill, and the
-        copy's where neither has one."""
-        found: dict[str, Definition] = {}
-        for item in (*definitions(self.tables), *there):
-            found.setdefault(item.name.lower(), item._replace(trusted=True, untyped=False, next_number=None))
-        for item in copied:
-            before = found.get(item.name.lower(), item)
-            found[item.name.lower()] = before._replace(untyped=item.untyped, next_number=item.next_number)
-        return found
-
-    def leaves(self, name: str, known: Mapping[str, Definition]) -> bool:
-        """True for a table that is to be left out."""
-        return name in self.leave or (
-            name.lower() not in known and any("*" in one and fnmatchcase(name, one) for one in self.leave)
-        )
 
 
 def chosen(found: Iterable[str], known: Mapping[str, Definition], wanted: Wanted) -> tuple[list[str], list[str]]:

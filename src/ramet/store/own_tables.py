@@ -9,7 +9,8 @@ indexes and call nothing. All others have to come from the app itself (``--app``
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from ramet.store.errors import StoreError
@@ -180,3 +181,29 @@ def _why_not_form(item: Definition, texts: Sequence[str]) -> str | None:
                 return None if first == _TABLE_OPENS and end in _TABLE_ENDS else "is of another form"
             return None if texts[first - 2] == "ON" and end[:1] in ((), ("WHERE",)) else "is of another form"
     return "has no columns"
+
+
+class Wanted(NamedTuple):
+    """What a person said of the tables that are not ours."""
+
+    tables: Sequence[str] = ()
+    """Statements of an app, which go before those that the database knows."""
+    leave: Sequence[str] = ()
+    """Names of tables to leave out; a pattern with ``*`` means only those that no app declares."""
+
+    def known(self, copied: Sequence[Definition], there: Sequence[Definition] = ()) -> dict[str, Definition]:
+        """All definitions by name, in their order: the app's word counts, then that of the database to fill, and the
+        copy's where neither has one."""
+        found: dict[str, Definition] = {}
+        for item in (*definitions(self.tables), *there):
+            found.setdefault(item.name.lower(), item._replace(trusted=True, untyped=False, next_number=None))
+        for item in copied:
+            before = found.get(item.name.lower(), item)
+            found[item.name.lower()] = before._replace(untyped=item.untyped, next_number=item.next_number)
+        return found
+
+    def leaves(self, name: str, known: Mapping[str, Definition]) -> bool:
+        """True for a table that is to be left out."""
+        return name in self.leave or (
+            name.lower() not in known and any("*" in one and fnmatchcase(name, one) for one in self.leave)
+        )

@@ -145,12 +145,15 @@ class PostgresStore(AllVerbs):
             await self._write(partial(own_tables.ensure, statements=statements, missing=missing))
 
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        return self._within(connection, partial(creating.submit, lineages=lineages))
+
+    def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
         return run_within(
             connection,
             self._here,
             self._clock,
             self._fence_base,
-            partial(creating.submit, lineages=lineages),
+            verb,
             room=self._room,
             opened=partial(connect, self._url),
         )

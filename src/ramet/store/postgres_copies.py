@@ -20,7 +20,8 @@ from ramet.store.address import shown
 from ramet.store.copies import Copied, Progress
 from ramet.store.epoch import begin_epoch
 from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
-from ramet.store.own_rows import Wanted, quoted
+from ramet.store.own_rows import quoted
+from ramet.store.own_tables import Wanted
 from ramet.store.postgres_connect import open_connection
 from ramet.store.postgres_errors import first_line, store_error
 from ramet.store.postgres_faults import Unknown

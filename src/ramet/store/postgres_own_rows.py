@@ -12,7 +12,6 @@ import psycopg
 from ramet.store.errors import StoreError
 from ramet.store.own_rows import (
     NATIVE,
-    Wanted,
     checker,
     chosen,
     columns_of_file,
@@ -21,7 +20,7 @@ from ramet.store.own_rows import (
     make_untyped,
     quoted,
 )
-from ramet.store.own_tables import Definition, check_harmless, declare, declared
+from ramet.store.own_tables import Definition, Wanted, check_harmless, declare, declared
 from ramet.store.postgres_errors import first_line
 from ramet.store.postgres_session import PostgresSession
 from ramet.store.session import Row

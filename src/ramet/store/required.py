@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ramet.model import events as ev
 from ramet.model.guard import Blocked, BlockReason
+from ramet.model.keys import shown_key
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.model.task import NewTask
 from ramet.model.texts import REASON_CHARACTERS_MAX, storable
@@ -70,7 +71,7 @@ def check_required(
 def _failed(item: Settlement, refusals: Sequence[Refusal]) -> Settlement:
     _, new, blocked, _ = refusals[0]
     more = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
-    text = f"required spawn of {new.kind} {new.key!r} refused, {blocked.reason}: {blocked.detail}{more}"
+    text = f"required spawn of {new.kind} {shown_key(new.key)!r} refused, {blocked.reason}: {blocked.detail}{more}"
     event = ev.Error(
         item.fence,
         storable(f"{SPAWN_REFUSED}: {text}", REASON_CHARACTERS_MAX),

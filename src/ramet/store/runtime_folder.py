@@ -12,7 +12,6 @@ holds it. Containers of one kernel that share the folder share its locks and may
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import stat
 import tempfile
@@ -20,7 +19,9 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
-log = logging.getLogger("ramet.store")
+from ramet.store.loggers import own_logger
+
+log = own_logger("ramet.store")
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 NOT_USED = "%s is not used, only leases tell which workers of this machine are dead: %s"

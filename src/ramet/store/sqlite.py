@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ramet.store import creating, sweeping
+from ramet.store import creating, sweeping, wall_time
 from ramet.store import versions as known
 from ramet.store.base import (
     NewLineage,
@@ -43,7 +43,7 @@ class SqliteStore(AllVerbs):
         path: Path,
         *,
         create: bool = True,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = wall_time.now,
         inline: bool = False,
         hook: Hook | None = None,
     ) -> None:
@@ -128,10 +128,11 @@ class SqliteStore(AllVerbs):
                 self._reader.rollback()
 
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        return self._within(connection, partial(creating.submit, lineages=lineages))
+
+    def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
         self._place.check()
-        return run_within(
-            connection, self.path, self._clock, self._fence_base, partial(creating.submit, lineages=lineages)
-        )
+        return run_within(connection, self.path, self._clock, self._fence_base, verb)
 
     def watch_ends(self, told: EndsTold) -> None:
         self._writer.on_ends = told

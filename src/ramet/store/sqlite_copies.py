@@ -13,8 +13,8 @@ from ramet.store.copies import Copied, Progress
 from ramet.store.epoch import COPIED
 from ramet.store.errors import StoreError, StoreMissing
 from ramet.store.neighbours import Neighbours
-from ramet.store.own_rows import Wanted, quoted
-from ramet.store.own_tables import declared
+from ramet.store.own_rows import quoted
+from ramet.store.own_tables import Wanted, declared
 from ramet.store.sqlite import SqliteStore, versions_of
 from ramet.store.sqlite_place import closed_to_all
 from ramet.store.sqlite_session import BUSY_SECONDS, SqliteSession, store_error

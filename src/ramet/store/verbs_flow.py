@@ -52,8 +52,9 @@ class FlowVerbs(Verbs):
     async def kind_limits(self) -> Sequence[KindLimit]:
         return await self._read(limiting.kind_limits)
 
-    async def root_limits(self, kinds: Sequence[str]) -> dict[str, str]:
-        return await self._read(partial(limiting.root_limits, kinds=kinds))
+    async def root_limits(self, kinds: Sequence[str], connection: object = None) -> dict[str, str]:
+        verb = partial(limiting.root_limits, kinds=kinds)
+        return await self._read(verb) if connection is None else self._within(connection, verb)
 
     async def policies(self) -> list[Policy]:
         return await self._read(resources.policies)

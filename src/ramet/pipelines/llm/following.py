@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Protocol
 
 from ramet import Client, StoreError, Worker
 from ramet.commands.options import person
+from ramet.engine.logs import own_logger
 from ramet.pipelines.llm.jobs import Job, find_job
 from ramet.pipelines.llm.pipeline import TARGET, app
 from ramet.pipelines.llm.polling import SCHEDULE
@@ -18,7 +18,7 @@ CONCURRENCY = 16
 LOOK_SECONDS = 0.5
 """Between two looks at how far a job is."""
 
-log = logging.getLogger("ramet.llm")
+log = own_logger("ramet.llm")
 
 
 class View(Protocol):
