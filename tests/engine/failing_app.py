@@ -93,3 +93,8 @@ async def writes(ctx: Context) -> None:
 @app.task("busy", key=str, limits=Limits(max_attempts=2))
 async def busy(ctx: Context, n: int) -> None:
     raise TimeoutError("come back")
+
+
+@app.task("asks")
+async def asks(ctx: Context, question: str) -> None:
+    """Does nothing; its key is its payload's."""

@@ -153,3 +153,15 @@ async def test_a_write_that_the_database_refuses_is_logged_as_the_failure_that_i
     [said] = documents(caplog)
     assert (said["level"], said["task_id"]) == ("error", submitted.id)
     assert "a ctx.write failed" in str(said["error"])
+
+
+@pytest.mark.parametrize(("payload", "shown"), [("why", "why"), ("why\nnot", r"why\nnot")])
+async def test_a_key_in_the_log_is_the_payloads_text_on_one_line(
+    client: Client, caplog: pytest.LogCaptureFixture, payload: str, shown: str
+) -> None:
+    caplog.set_level(logging.INFO, "ramet.tasks")
+    await client.submit("asks", payload)
+    await worked_off(app, client)
+    [said] = documents(caplog)
+    assert str(said["message"]).startswith(f"asks {shown} ended as success after ")
+    assert said["key"] == json.dumps({"payload": payload}, separators=(",", ":")), "the field has the stored key"
