@@ -159,6 +159,10 @@ def failing(claimed: Claimed, message: str = "broken", error_class: str = "perma
     return replace(event, **more)
 
 
+AT_ONCE = Retry(base_seconds=0.0, jitter=0.0).waits
+"""Of a kind that is tried again without a wait."""
+
+
 def busy(fence: int, seconds: float) -> ev.Error:
     """An error that passes, of a kind whose every wait is exactly so long."""
     waits = Retry(base_seconds=seconds, factor=1.0, cap_seconds=seconds, jitter=0.0).waits

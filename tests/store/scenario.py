@@ -245,6 +245,11 @@ async def limits(world: World) -> None:
     await world.store.cancel_lineage("shared", by="test")
     await world.store.limit("kind", "page", None, by="test")
     await world.store.limit("queue", "default", None, by="test")
+    # Of what an app declared, of what only people said, of what nobody said anything about.
+    for pattern in ("host:*", "off", "host:a"):
+        await world.store.change_resource(pattern, {"concurrency": 3}, by="test")
+    for what, name in (("resource", "host:*"), ("resource", "host:a"), ("resource", "nothing"), ("kind", "image")):
+        await world.store.reset_limit(what, name, by="test")
     await world.sweep()
 
 

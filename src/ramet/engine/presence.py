@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from ramet.engine.app import App
 from ramet.engine.clock import Clock
 from ramet.engine.lineages import declared_text
+from ramet.engine.reach import Reach, sleep_unless
 from ramet.model.flow import Declared, WorkerSeen
 from ramet.store.base import Store
-from ramet.store.errors import StoreError
+from ramet.store.errors import StoreError, StoreFull
 from ramet.store.loggers import own_logger
 
 log = own_logger("ramet.worker")
@@ -25,6 +26,26 @@ LAST_WORD_SECONDS_MAX = 5.0
 async def declare_limits(app: App, store: Store) -> None:
     """Store the limits of an app's queues, kinds and resources; what a person set stays."""
     await store.declare(_declared(app))
+
+
+async def declare_first(
+    app: App, store: Store, *, reach: Reach, clock: Clock, pause_seconds: float, unless: asyncio.Event
+) -> None:
+    """Store the limits of an app before its worker claims; while the disk is full, wait and try again.
+
+    Args:
+        pause_seconds: between two tries.
+        unless: ends the waiting when it is set.
+
+    Raises:
+        StoreError: any other error of the database.
+    """
+    tries = reach.tries()
+    while not unless.is_set():
+        try:
+            return await declare_limits(app, store)
+        except StoreFull as error:
+            await sleep_unless(clock, tries.failed(error, "could not store the app's limits", pause_seconds), unless)
 
 
 def _declared(app: App) -> Declared:

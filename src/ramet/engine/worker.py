@@ -28,7 +28,7 @@ from ramet.engine.ids import new_id
 from ramet.engine.lineage_over import over
 from ramet.engine.pace import BatchLanes, Pace
 from ramet.engine.places import place
-from ramet.engine.presence import be_seen, declare_limits, serving
+from ramet.engine.presence import be_seen, declare_first, serving
 from ramet.engine.reach import Reach, sleep_unless, unless_ended
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.settings import Tuning
@@ -120,7 +120,8 @@ class Worker:
             RuntimeError: the handlers' process cannot load the app (any more).
         """
         await self._client.settings.refresh(0.0)
-        await declare_limits(self._app, self._store)
+        await declare_first(self._app, self._store, reach=self._reach, clock=self._clock,
+                            pause_seconds=self._tuning.poll_seconds(), unless=self._draining)  # fmt: skip
         self._store.join(self.name)
         await self._handlers.start(self)
         loops = started([
