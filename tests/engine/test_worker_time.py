@@ -103,7 +103,6 @@ async def test_a_task_past_its_deadline_fails_instead_of_being_retried(app: App,
     assert (told.task.state, told.task.reason, len(told.attempts)) == ("failed", "task_deadline", 1)
     # Ended by the settlement of an attempt that took longer than that, or by maintenance: only the latter is recorded.
     assert told.task.finished_at is not None
-    assert told.task.finished_at is not None
     assert told.task.finished_at >= told.attempts[0].claimed_at + 0.2
 
 
