@@ -343,18 +343,6 @@ async def test_a_kind_without_a_payload_keeps_the_columns(tmp_path: Path) -> Non
     await store.close()
 
 
-async def test_the_report_says_which_kinds_are_unique_over_all_lineages(move: Move) -> None:
-    @move.app.task("job", unique="global")
-    async def job(ctx: Context, payload: dict[str, str]) -> None: ...
-
-    @move.app.task("page")
-    async def page(ctx: Context, payload: dict[str, str]) -> None: ...
-
-    rows = [row("a", type="job"), row("b", type="page")]
-    assert (await move.importer(*rows, strict=True).check(move.store)).unique_kinds == ("job",)
-    assert (await move.fill(*rows, strict=True)).unique_kinds == ("job",)
-
-
 async def test_an_imported_lineage_has_the_limits_of_its_roots_kind(move: Move) -> None:
     @move.app.task("agent", key=str, limits=Limits(max_cost=7, max_tasks=3, lineage_seconds=300.0, max_spawn_depth=2))
     async def agent(ctx: Context, payload: object) -> None:

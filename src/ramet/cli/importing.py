@@ -188,8 +188,5 @@ def _tell(report: Report, source: Source) -> None:
         click.echo(f"{counted(report.orphans, 'row')} with a parent that is nowhere: at depth 0")
     for verdict, count in report.history.items():
         click.echo(f"{counted(count, 'row')} {HISTORY[verdict]}: kept as history ({verdict})")
-    if report.unique_kinds:
-        named = ", ".join(map(plain, report.unique_kinds))
-        click.echo(f"unique over all lineages here: {named}; imported tasks do not hold their keys, later ones do")
     if report.step == "fill":
         click.echo("next: the same command with --enforce")

@@ -27,7 +27,7 @@ from ramet.model.task import LIVE, NewTask
 from ramet.model.texts import InvalidText
 from ramet.store.base import Store
 from ramet.store.base_import import Arrival, ImportDone
-from ramet.store.import_staging import CHUNK, CYCLE, DEPTH, DUPLICATE, Placed, Staging
+from ramet.store.import_staging import CHUNK, CYCLE, DEPTH, DUPLICATE, Placed, Staging, Understood
 from ramet.store.importing import as_history
 
 HOLD_SECONDS = 3_600.0
@@ -83,8 +83,6 @@ class Report(NamedTuple):
     """Of the live: those with a path. They take their places in the order of the file."""
     bad: tuple[str, ...] = ()
     """Rows that were left out, each with file, line, id and what to do."""
-    unique_kinds: tuple[str, ...] = ()
-    """Kinds of the file that the app registers with ``unique="global"``: an import holds none of their keys."""
 
 
 class Importer:
@@ -202,19 +200,18 @@ class Importer:
             self._bounds[named] = live.limits(await self._decide.decided(named, store=store))
         return self._bounds[named]
 
-    def _parts(self) -> Iterator[list[tuple[str, Incoming, bool]]]:
-        part: list[tuple[str, Incoming, bool]] = []
+    def _parts(self) -> Iterator[list[Understood]]:
+        part: list[Understood] = []
         for where, row in rows_of(self._source.path, self._source.format, self._source.table):
             if isinstance(row, ImportRefused):
                 self.bad.append(str(row))
                 continue
             try:
-                incoming, loose = self._understood(row)
+                part.append(self._understood(where, row))
             except RowError as error:
                 own = row.get("id")
                 self.bad.append(f"{self._named(where, own if isinstance(own, str) else None)}: {error}")
                 continue
-            part.append((where, incoming, loose))
             if len(part) == CHUNK:
                 yield part
                 part = []
@@ -224,7 +221,7 @@ class Importer:
     def _named(self, where: str, task_id: str | None) -> str:
         return f"{self._source.path} {where}" + (f" (id {ascii(task_id)[1:-1][:80]})" if task_id else "")
 
-    def _understood(self, row: dict[str, object]) -> tuple[Incoming, bool]:
+    def _understood(self, where: str, row: dict[str, object]) -> Understood:
         """The row with its payload as text, and its key and attempts as its kind gives them."""
         incoming = understand(row, self._source.rules)
         live = incoming.state in LIVE
@@ -257,7 +254,9 @@ class Importer:
             incoming = incoming._replace(max_attempts=new.max_attempts)
         if new.path is not None:
             incoming = incoming._replace(path=list(new.path.elements))
-        return incoming._replace(payload=new.payload, key=new.key), new.cycle_on == "kind+key"
+        incoming = incoming._replace(payload=new.payload, key=new.key, resource=new.resource)
+        unique_kind = None if new.unique_seconds is None else new.unique_kind
+        return Understood(where, incoming, new.cycle_on == "kind+key", unique_kind)
 
     async def _look_up(self, staging: Staging, store: Store) -> None:
         for ids in list(staging.ids()) + list(staging.missing_parents()):
@@ -321,9 +320,10 @@ class Importer:
         row = placed.incoming
         new = self._templates[row.kind]._replace(
             id=row.id, key=row.key, payload=row.payload, max_attempts=row.max_attempts, delay_seconds=0.0,
-            unique_seconds=None, shape=None, url=None, path=self._rule(row),
+            shape=None, url=None, path=self._rule(row), resource=row.resource,
         )  # fmt: skip
         state = state_on_arrival(row.state)
+        ended_at = self._now if row.ended_at is None else min(self._now, row.ended_at)
         arrival = Arrival(
             new=new,
             tracking_id=placed.tracking_id,
@@ -338,10 +338,12 @@ class Importer:
             stage=row.stage,
             pipeline_state=row.pipeline_state,
             path=path_text(tuple(row.path or ())),
-            created_at=self._now if row.created_at is None else row.created_at,
+            created_at=(self._now if state in LIVE else ended_at) if row.created_at is None else row.created_at,
             told=_told(placed, state),
             number=placed.n,
             limits=bounds,
+            ended_at=ended_at,
+            takes_key=placed.takes_key,
         )
         if placed.verdict is None:
             return arrival
@@ -370,7 +372,6 @@ class Importer:
             in_line=staging.count("known = 0 AND lines_up = 1 AND verdict IS NULL"),
             states={state: count for state, count in states.items() if count},
             bad=tuple(self.bad),
-            unique_kinds=tuple(sorted(n for n, new in self._templates.items() if new.unique_seconds is not None)),
         )
 
 

@@ -34,7 +34,7 @@ FORMATS = ("jsonl", "csv", "sqlite")
 
 FIELDS = frozenset(
     "id type url status retry_count max_retries error_details parent_item_id tracking_id ancestry_chain spawn_depth "
-    "max_spawn_depth pipeline_stage pipeline_state queue_hint document_id created_at".split()
+    "max_spawn_depth pipeline_stage pipeline_state queue_hint document_id created_at completed_at".split()
 )
 """Columns that have a meaning; all others become part of the payload."""
 ALIASES = {
@@ -44,6 +44,8 @@ ALIASES = {
     "parent_id": "parent_item_id",
     "retries": "retry_count",
     "stage": "pipeline_stage",
+    "finished_at": "completed_at",
+    "ended_at": "completed_at",
 }
 """Other names of columns. ``queueHint`` and its like are read as ``queue_hint``."""
 
@@ -107,6 +109,9 @@ class Incoming(NamedTuple):
     path: list[str] | None
     """``queueHint``, or ``[documentId]``; of a live row where it stands in line."""
     created_at: float | None
+    ended_at: float | None = None
+    resource: str | None = None
+    """What its kind shares for it."""
 
     @property
     def attempts(self) -> int:
@@ -172,7 +177,8 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
         stage=stage or ("loaded" if status == "loaded" else None),
         pipeline_state=_json(fields, "pipeline_state"),
         path=_path(fields, live=state in LIVE),
-        created_at=_moment(fields),
+        created_at=_moment(fields, "created_at"),
+        ended_at=_moment(fields, "completed_at"),
     )
 
 
@@ -348,12 +354,12 @@ def _payload(url: str, rest: dict[str, Any], rules: Rules) -> Any:
     return value
 
 
-def _moment(fields: Mapping[str, Any]) -> float | None:
+def _moment(fields: Mapping[str, Any], name: str) -> float | None:
     """Unix seconds from a date in ISO 8601 (without a zone: UTC), or from seconds or milliseconds since 1970."""
-    value = fields.get("created_at")
+    value = fields.get(name)
     if value is None or value == "":
         return None
-    wrong = RowError(f"created_at is {_shown(value)}: give a date like 2025-09-30T12:00:00Z, or Unix seconds")
+    wrong = RowError(f"{name} is {_shown(value)}: give a date like 2025-09-30T12:00:00Z, or Unix seconds")
     if isinstance(value, str):
         try:
             seconds = float(value)
@@ -364,7 +370,7 @@ def _moment(fields: Mapping[str, Any]) -> float | None:
             except (ValueError, OverflowError):
                 raise wrong from None
     elif isinstance(value, Mapping) and value.keys() & {"_seconds", "seconds"}:
-        return _moment({"created_at": value.get("_seconds", value.get("seconds"))})
+        return _moment({name: value.get("_seconds", value.get("seconds"))}, name)
     elif isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong
     else:
