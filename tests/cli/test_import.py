@@ -32,7 +32,7 @@ def test_check_fill_and_enforce(cli: Cli, queue: Path) -> None:
         "5 tasks from 5 rows, in 3 lineages",
         "arriving as: pending 4, success 1",
         "1 row being processed there: pending here",
-        "1 row with a parent that is nowhere: at depth 0",
+        "1 row with a parent that is nowhere: a root, at the depth that the file gives",
         "1 row with the identity of another: kept as history (import_duplicate)",
         "1 row in a circle: kept as history (import_cycle)",
     ]

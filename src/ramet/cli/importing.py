@@ -185,7 +185,9 @@ def _tell(report: Report, source: Source) -> None:
         verb = "would stand" if report.step == "check" else "stand"
         click.echo(f"{counted(report.in_line, 'task')} {verb} in line on their paths, in the order of the file")
     if report.orphans:
-        click.echo(f"{counted(report.orphans, 'row')} with a parent that is nowhere: at depth 0")
+        click.echo(
+            f"{counted(report.orphans, 'row')} with a parent that is nowhere: a root, at the depth that the file gives"
+        )
     for verdict, count in report.history.items():
         click.echo(f"{counted(count, 'row')} {HISTORY[verdict]}: kept as history ({verdict})")
     if report.step == "fill":

@@ -74,7 +74,7 @@ class Report(NamedTuple):
     running_before: int
     """Of these, those that were being processed there."""
     orphans: int
-    """Rows that name a parent which is neither in the file nor in the database: they start at depth 0."""
+    """Rows that name a parent which is neither in the file nor in the database: roots, at the depth that they give."""
     history: dict[str, int]
     """Rows kept as history only, by reason."""
     states: dict[str, int]
@@ -151,6 +151,8 @@ class Importer:
             wrong: dict[str, str] = {}
             for ids in staging.ids():
                 wrong |= await store.import_verify(ids)
+            for own, depth, given in staging.raised():
+                wrong.setdefault(own, f"it is at depth {depth}, and the file gives {given}")
             if wrong:
                 task_id = min(wrong, key=lambda name: (len(staging.where(name)), staging.where(name)))
                 more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
@@ -388,8 +390,10 @@ def _told(placed: Placed, state: str) -> tuple[str, str] | None:
     notes = []
     if row.state != state:
         notes.append("was being processed there")
-    if placed.verdict is not None and row.parent_id is not None and placed.parent_id is None:
+    if row.parent_id is not None and placed.parent_id is None:
         notes.append(f"its parent there: {row.parent_id}")
+    if row.spawn_depth > 0 and placed.parent_id is None:
+        notes.append(f"its depth there: {row.spawn_depth}")
     if row.error is not None and state == "pending":
         notes.append(f"its last error there: {row.error}")
     if placed.verdict is not None:

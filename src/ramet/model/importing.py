@@ -112,6 +112,8 @@ class Incoming(NamedTuple):
     ended_at: float | None = None
     resource: str | None = None
     """What its kind shares for it."""
+    spawn_depth: int = 0
+    """Its depth there: where its parent is nowhere, its depth here too."""
 
     @property
     def attempts(self) -> int:
@@ -154,7 +156,6 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
     chain = _strings(fields, "ancestry_chain")
     ancestors = [item for item in chain if item not in (own, tracking_id)]
     parent_id = _text(fields, "parent_item_id", ID_LENGTH_MAX) or (ancestors[-1] if ancestors else None)
-    _count(fields, "spawn_depth", COUNT_MAX)
     kind = _text(fields, "type", KIND_LENGTH_MAX, needed=True)
     status, state = _state(fields, rules)
     retries_max = _count(fields, "max_retries", COUNT_MAX)
@@ -179,6 +180,7 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
         path=_path(fields, live=state in LIVE),
         created_at=_moment(fields, "created_at"),
         ended_at=_moment(fields, "completed_at"),
+        spawn_depth=_count(fields, "spawn_depth", COUNT_MAX) or 0,
     )
 
 

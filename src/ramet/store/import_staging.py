@@ -29,7 +29,8 @@ CREATE TABLE staged (
     loose INTEGER NOT NULL, parent TEXT, tracking TEXT, depth_max INTEGER, advance INTEGER NOT NULL,
     tries INTEGER NOT NULL, row TEXT NOT NULL,
     known INTEGER NOT NULL DEFAULT 0, lineage TEXT, depth INTEGER, chain TEXT, bound INTEGER, verdict TEXT, detail TEXT,
-    hue INTEGER NOT NULL DEFAULT 0, lines_up INTEGER NOT NULL, unique_kind TEXT, takes_key INTEGER NOT NULL DEFAULT 1
+    hue INTEGER NOT NULL DEFAULT 0, lines_up INTEGER NOT NULL, unique_kind TEXT, takes_key INTEGER NOT NULL DEFAULT 1,
+    floor INTEGER NOT NULL
 );
 CREATE TABLE outside (id TEXT PRIMARY KEY, lineage TEXT, depth INTEGER, chain TEXT, kind TEXT, key TEXT, bound INTEGER);
 CREATE TABLE kind_bounds (kind TEXT PRIMARY KEY, bound INTEGER);
@@ -37,7 +38,7 @@ CREATE TABLE bounds (lineage TEXT PRIMARY KEY, bound INTEGER);
 """
 _INSERT = (
     "INSERT INTO staged (id, place, kind, key, loose, parent, tracking, depth_max, advance, tries, row, "
-    "lines_up, unique_kind) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "lines_up, unique_kind, floor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 # From every placed row that has not been walked yet down to all that it leads to. A row that names another lineage
 # than its parent's is not reached: it stays where it says it is.
@@ -55,7 +56,8 @@ UPDATE staged SET lineage = w.lineage, depth = w.depth, chain = w.chain, bound =
 FROM walk w WHERE w.n = staged.n
 """
 _ROOT = (
-    "UPDATE staged SET lineage = COALESCE(tracking, new_lineage(id)), depth = 0, chain = '', hue = 1, parent = NULL, "
+    "UPDATE staged SET lineage = COALESCE(tracking, new_lineage(id)), depth = floor, chain = '', hue = 1, "
+    "parent = NULL, "
     "bound = COALESCE((SELECT bound FROM bounds b WHERE b.lineage = COALESCE(tracking, new_lineage(id))), depth_max, "
     "(SELECT bound FROM kind_bounds k WHERE k.kind = staged.kind))"
 )
@@ -129,7 +131,7 @@ class Staging:
             values = (
                 row.id, where, row.kind, row.key, int(loose), row.parent_id, row.tracking_id, row.max_spawn_depth,
                 advance_of(row.state), row.retry_count, json.dumps(row), int(bool(row.path) and row.state in LIVE),
-                unique_kind,
+                unique_kind, row.spawn_depth,
             )  # fmt: skip
             try:
                 self._db.execute(_INSERT, values)
@@ -222,7 +224,8 @@ class Staging:
         )
         run(
             "UPDATE staged SET verdict = ?, detail = 'depth ' || depth || ' is over max_spawn_depth ' || bound || "
-            "', below task ' || parent, parent = NULL, depth = 0, chain = '' WHERE known = 0 AND depth > bound",
+            "COALESCE(', below task ' || parent, ''), parent = NULL, depth = bound, chain = '' "
+            "WHERE known = 0 AND depth > bound",
             (DEPTH,),
         )
         self._find_duplicates()
@@ -270,7 +273,7 @@ class Staging:
         lineage = _new_lineage(self._db.execute("SELECT id FROM staged WHERE n = ?", (min(circle),)).fetchone()[0])
         for n in circle:
             self._db.execute(
-                "UPDATE staged SET lineage = COALESCE(tracking, ?), depth = 0, chain = '', parent = NULL, hue = 1, "
+                "UPDATE staged SET lineage = COALESCE(tracking, ?), depth = floor, chain = '', parent = NULL, hue = 1, "
                 "bound = COALESCE(depth_max, (SELECT bound FROM kind_bounds k WHERE k.kind = staged.kind)), "
                 "verdict = ?, detail = ? WHERE n = ?",
                 (lineage, CYCLE, detail, n),
@@ -345,7 +348,7 @@ class Staging:
             incoming = Incoming(*json.loads(row))
             part.append(
                 Placed(
-                    n, where, incoming, lineage, parent if depth else None, ancestors, depth, bound, verdict, detail,
+                    n, where, incoming, lineage, parent, ancestors, depth, bound, verdict, detail,
                     takes_key == 1,
                 )
             )  # fmt: skip
@@ -368,9 +371,16 @@ class Staging:
     def root_kinds(self, lineage: str) -> list[str]:
         """Kinds of a lineage's roots."""
         rows = self._db.execute(
-            "SELECT DISTINCT kind FROM staged WHERE lineage = ? AND depth = 0 AND verdict IS NULL", (lineage,)
+            "SELECT DISTINCT kind FROM staged WHERE lineage = ? AND parent IS NULL AND verdict IS NULL", (lineage,)
         )
         return [row[0] for row in rows]
+
+    def raised(self) -> list[tuple[str, int, int]]:
+        """Roots that the database has at a smaller depth than the file gives: (id, depth there, depth in the file)."""
+        return self._db.execute(
+            "SELECT id, depth, MIN(floor, bound) FROM staged WHERE known = 1 AND chain = '' "
+            "AND depth < MIN(floor, bound) ORDER BY n"
+        ).fetchall()
 
     def known_lineages(self) -> Iterator[list[str]]:
         """Lineages of rows that the database has."""
