@@ -117,6 +117,28 @@ async def test_a_row_of_an_ended_lineage_takes_no_key(unique: Move) -> None:
     assert URL not in await held(unique)
 
 
+async def test_a_task_per_stage_holds_the_key_of_its_kind_and_takes_a_place_for_each_stage(move: Move) -> None:
+    page = move.app.pipeline("page", task_per_stage=True, unique="global")
+
+    @page.stage
+    async def fetch(ctx: Context, payload: dict[str, Any]) -> int:
+        return 1
+
+    @page.stage
+    async def read(ctx: Context, payload: dict[str, Any]) -> int:
+        return 2
+
+    rows = [row("live", type="page", tracking_id="L"), row("done", type="page", tracking_id="D", status="failed")]
+    await move.fill(*rows, strict=True)
+    assert await move.store.read("SELECT kind, holder, state FROM ramet_uniques ORDER BY 2") == [
+        ("page", "done", "failed"), ("page", "live", None),
+    ]  # fmt: skip
+    assert await move.store.read("SELECT tasks FROM ramet_lineages ORDER BY 1") == [(1,), (2,)]
+    assert await move.store.revive(["done"], by="ann") == ["done"]
+    assert await move.store.read("SELECT kind FROM ramet_uniques WHERE state IS NULL") == [("page",)] * 2
+    await move.importer(*rows, strict=True).enforce(move.store, "tester")
+
+
 async def test_each_row_goes_through_the_resource_of_its_own_payload(move: Move) -> None:
     @move.app.task("job", resource=lambda payload: f"host:{payload['host']}")
     async def job(ctx: Context, payload: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from ramet.engine.setting import Setting
 from ramet.engine.sharing import ResourceOf, Sharing
 from ramet.engine.signatures import name_of
 from ramet.engine.sync_client import SyncClient
+from ramet.model.importing import Takeover
 from ramet.model.limits import BALANCED, Limits
 from ramet.model.retry import DEFAULT_RETRY, ErrorTable, Retry
 from ramet.store import open_store
@@ -43,6 +44,9 @@ class App(FlowApp):
             many as it runs handlers. For work that keeps a processor busy, as many as there are processors.
         import_kinds: which kind of yours a type of another queue's rows is, for ``ramet import --kinds`` this app; what
             its ``--map`` says goes before.
+        import_states: by kind, from the stage and the ``pipeline_state`` of another queue's row those that its handler
+            goes on from, or None. Kinds that are not named start such rows at their first stage; what the row had is
+            in ``ctx.state["imported"]``.
         settings: of your own, changed at run time as the engine's are (:class:`ramet.Setting`).
 
     Raises:
@@ -59,6 +63,7 @@ class App(FlowApp):
         processes: int | None = None,
         settings: Iterable[Setting] = (),
         import_kinds: Mapping[str, str] = MappingProxyType({}),
+        import_states: Mapping[str, Takeover] = MappingProxyType({}),
     ) -> None:
         super().__init__()
         if processes is not None and processes < 1:
@@ -68,6 +73,7 @@ class App(FlowApp):
         self.registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings), retry)
         self.tables = tuple(tables)
         self.import_kinds = dict(import_kinds)
+        self.import_states = dict(import_states)
         self.alert_thresholds: dict[str, int | None] = {}
         self._at_end: list[Callable[[], None]] = []
         self.schedules: list[Declared] = []

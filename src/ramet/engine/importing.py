@@ -18,7 +18,7 @@ from ramet.engine.import_files import BadRows, ImportRefused, rows_of
 from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.lineages import LineageLimits
 from ramet.engine.registry import Registry, UnknownKind
-from ramet.model.importing import Incoming, RowError, Rules, as_json, state_on_arrival, understand
+from ramet.model.importing import Incoming, RowError, Rules, as_json, from_first_stage, state_on_arrival, understand
 from ramet.model.keys import InvalidKey
 from ramet.model.limits import Limits
 from ramet.model.numbers import InvalidNumber
@@ -233,6 +233,7 @@ class Importer:
             own_key = incoming.key if kind.key is None else None
             # What ended stands nowhere; its path is part of its past.
             new = kind.new_task(incoming.payload, key=own_key, path=incoming.path if live else ())
+            incoming = from_first_stage(incoming, self._source.rules.takeovers.get(incoming.kind))
         except UnknownKind as error:
             raise RowError(f"{error}: say which one with --map {incoming.kind[:40]}=KIND") from None
         except ValidationError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -64,6 +64,12 @@ STATES: dict[str, TaskState] = {
 ADVANCED = ("pending", "processing", "cancelled", "failed", "skipped", "filtered", "success")
 """From the least to the most advanced: of rows with one identity the most advanced wins."""
 
+IMPORTED = "imported"
+"""Where the state of a task that starts at its first stage keeps what its row had: ``stage`` and ``pipeline_state``."""
+
+Takeover = Callable[[str | None, dict[str, Any]], tuple[str | None, dict[str, Any]] | None]
+"""From a row's stage and pipeline_state those that a kind's handler goes on from; None: it has to start anew."""
+
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _UNSTORABLE_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000|[\ud800-\udfff]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -84,6 +90,8 @@ class Rules(NamedTuple):
     """Their column to one of :data:`FIELDS`."""
     payload_column: str | None = None
     """The column that is the payload, as it is; None makes an object of the URL and all other columns."""
+    takeovers: Mapping[str, Takeover] = {}
+    """By our kind."""
 
 
 class Incoming(NamedTuple):
@@ -182,6 +190,24 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
         ended_at=_moment(fields, "completed_at"),
         spawn_depth=_count(fields, "spawn_depth", COUNT_MAX) or 0,
     )
+
+
+def from_first_stage(row: Incoming, takeover: Takeover | None) -> Incoming:
+    """The row with the stage and the state that its kind's handler goes on from.
+
+    Without a word of its kind the handler starts at its first stage: what another queue's stages left is nothing that
+    it may take for its own.
+    """
+    stage, state = row.stage, row.pipeline_state
+    if stage is None and state is None:
+        return row
+    own = {} if state is None else state
+    # A name with $ is the engine's own.
+    known = takeover is not None and isinstance(own, dict) and not any(name[:1] == "$" for name in own)
+    taken = takeover(stage, own) if takeover is not None and known else None
+    if taken is None:
+        taken = None, {IMPORTED: {"stage": stage, "pipeline_state": state}}
+    return row._replace(stage=taken[0], pipeline_state=taken[1] or None)
 
 
 def _dotted(row: Mapping[str, Any], rules: Rules) -> dict[str, Any]:

@@ -234,6 +234,10 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
         )  # fmt: skip
     uniqueness.take_ended(session, uniques)
     enter_ended(session, rows)
+    session.run_many(
+        "INSERT INTO ramet_stages (seq, tracking_id, base, places) VALUES (?, ?, ?, 1)",
+        [(seq, item.tracking_id, item.new.base) for seq, item in enumerate(ended, first) if item.new.base is not None],
+    )
 
 
 def _remember(session: Session, fresh: Sequence[Arrival]) -> None:
@@ -274,10 +278,14 @@ def _count_children(session: Session, fresh: Sequence[Arrival]) -> None:
 
 def _count_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[str, Lineage], turns: Turns) -> None:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
+    sizes: Counter[str] = Counter()
     for item in fresh:
-        counts[item.tracking_id]["live" if item.state == TaskState.PENDING else item.state] += 1
+        live = item.state == TaskState.PENDING
+        counts[item.tracking_id]["live" if live else item.state] += 1
+        # A task per stage that is to run has its place for each of them.
+        sizes[item.tracking_id] += item.new.places if live else 1
     for tracking_id, added in sorted(counts.items()):
-        row = lineages[tracking_id]
+        row, size = lineages[tracking_id], sizes[tracking_id]
         live = row.live + added["live"]
         state, ended_at = row.state, row.ended_at
         if added["live"] and row.state == LineageState.FINISHED:
@@ -288,7 +296,7 @@ def _count_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[s
             "tasks = tasks + ?, live = ?, success = success + ?, filtered = filtered + ?, skipped = skipped + ?, "
             "failed = failed + ?, cancelled = cancelled + ?, turns = ?, state = ?, ended_at = ?, "
             "sweep = CASE WHEN tombstones = '' THEN sweep ELSE 1 END WHERE tracking_id = ?",
-            (added.total(), added.total(), added.total(), live, added["success"], added["filtered"],
+            (size, size, size, live, added["success"], added["filtered"],
              added["skipped"], added["failed"], added["cancelled"],
              turns.text(tracking_id) if added["live"] else row.turns, state, ended_at, tracking_id),
         )  # fmt: skip
@@ -391,13 +399,12 @@ def recount(session: Session, tracking_ids: Sequence[str]) -> dict[str, str]:
     for tracking_id in tracking_ids:
         rows = session.rows(
             "SELECT g.tasks, g.live, (SELECT COUNT(*) FROM ramet_live l WHERE l.tracking_id = g.tracking_id), "
-            "(SELECT COUNT(*) FROM ramet_tasks t WHERE t.tracking_id = g.tracking_id AND t.state IS NOT NULL) "
-            "FROM ramet_lineages g WHERE g.tracking_id = ?",
+            "(SELECT COALESCE(SUM(COALESCE(s.places, 1)), 0) FROM ramet_tasks t LEFT JOIN ramet_stages s "
+            "ON s.seq = t.seq WHERE t.tracking_id = g.tracking_id) "
+            "+ CASE WHEN g.on_end IS NULL THEN 0 ELSE 1 END FROM ramet_lineages g WHERE g.tracking_id = ?",
             (tracking_id,),
         )
-        for tasks, live, live_found, ended_found in rows:
-            if live != live_found or tasks != live_found + ended_found:
-                wrong[tracking_id] = (
-                    f"counts {tasks} tasks, {live} live; it has {live_found + ended_found}, {live_found}"
-                )
+        for tasks, live, live_found, found in rows:
+            if live != live_found or tasks != found:
+                wrong[tracking_id] = f"counts {tasks} tasks, {live} live; it has {found}, {live_found}"
     return wrong
