@@ -382,7 +382,7 @@ def _root_kinds(part: Sequence[Placed], staging: Staging, large: Collection[str]
     """Kinds of the roots of a lineage, of which this is the first part: all of it, where it is not a large one."""
     if part[0].tracking_id in large:
         return staging.root_kinds(part[0].tracking_id)
-    return {placed.incoming.kind for placed in part if placed.parent_id is None and placed.verdict is None}
+    return {one.incoming.kind for one in part if one.parent_id is None and one.verdict in (None, DUPLICATE)}
 
 
 def _told(placed: Placed, state: str) -> tuple[str, str] | None:

@@ -34,7 +34,7 @@ FORMATS = ("jsonl", "csv", "sqlite")
 
 FIELDS = frozenset(
     "id type url status retry_count max_retries error_details parent_item_id tracking_id ancestry_chain spawn_depth "
-    "max_spawn_depth pipeline_stage pipeline_state queue_hint document_id created_at completed_at".split()
+    "max_spawn_depth pipeline_stage pipeline_state queue_hint document_id created_at completed_at sub_task".split()
 )
 """Columns that have a meaning; all others become part of the payload."""
 ALIASES = {
@@ -122,6 +122,8 @@ class Incoming(NamedTuple):
     """What its kind shares for it."""
     spawn_depth: int = 0
     """Its depth there: where its parent is nowhere, its depth here too."""
+    step: str | None = None
+    """Which step of a piece of work it is that has a row for each."""
 
     @property
     def attempts(self) -> int:
@@ -138,7 +140,7 @@ def column_name(name: str, rules: Rules) -> str:
     if name in rules.columns:
         return rules.columns[name]
     snake = _CAMEL.sub("_", name.strip()).lower()
-    snake = ALIASES.get(snake, snake)
+    snake = "sub_task" if snake.endswith("_sub_task") else ALIASES.get(snake, snake)
     return snake if snake in FIELDS else name
 
 
@@ -153,6 +155,8 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
     row = {**row, **_dotted(row, rules)}
     for column, value in row.items():
         name = column_name(column, rules)
+        if name == "sub_task":  # It tells rows apart, and may be of use to a handler.
+            rest[column] = value
         if column == rules.payload_column or name not in FIELDS:
             rest[column] = value
         elif name in fields and value not in (None, "") and fields[name] not in (None, "", value):
@@ -189,6 +193,7 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
         created_at=_moment(fields, "created_at"),
         ended_at=_moment(fields, "completed_at"),
         spawn_depth=_count(fields, "spawn_depth", COUNT_MAX) or 0,
+        step=_text(fields, "sub_task", ID_LENGTH_MAX) or None,
     )
 
 

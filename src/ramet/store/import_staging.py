@@ -30,7 +30,7 @@ CREATE TABLE staged (
     tries INTEGER NOT NULL, row TEXT NOT NULL,
     known INTEGER NOT NULL DEFAULT 0, lineage TEXT, depth INTEGER, chain TEXT, bound INTEGER, verdict TEXT, detail TEXT,
     hue INTEGER NOT NULL DEFAULT 0, lines_up INTEGER NOT NULL, unique_kind TEXT, takes_key INTEGER NOT NULL DEFAULT 1,
-    floor INTEGER NOT NULL
+    floor INTEGER NOT NULL, step TEXT
 );
 CREATE TABLE outside (id TEXT PRIMARY KEY, lineage TEXT, depth INTEGER, chain TEXT, kind TEXT, key TEXT, bound INTEGER);
 CREATE TABLE kind_bounds (kind TEXT PRIMARY KEY, bound INTEGER);
@@ -38,7 +38,7 @@ CREATE TABLE bounds (lineage TEXT PRIMARY KEY, bound INTEGER);
 """
 _INSERT = (
     "INSERT INTO staged (id, place, kind, key, loose, parent, tracking, depth_max, advance, tries, row, "
-    "lines_up, unique_kind, floor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "lines_up, unique_kind, floor, step) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 # From every placed row that has not been walked yet down to all that it leads to. A row that names another lineage
 # than its parent's is not reached: it stays where it says it is.
@@ -131,7 +131,7 @@ class Staging:
             values = (
                 row.id, where, row.kind, row.key, int(loose), row.parent_id, row.tracking_id, row.max_spawn_depth,
                 advance_of(row.state), row.retry_count, json.dumps(row), int(bool(row.path) and row.state in LIVE),
-                unique_kind, row.spawn_depth,
+                unique_kind, row.spawn_depth, row.step,
             )  # fmt: skip
             try:
                 self._db.execute(_INSERT, values)
@@ -280,14 +280,20 @@ class Staging:
             )
 
     def _find_duplicates(self) -> None:
-        """Of rows with one identity the most advanced wins, then the one with more tries, then the first."""
-        self._db.execute("CREATE INDEX staged_identity ON staged (lineage, key, kind)")
+        """Of rows with one identity the most advanced wins, then the one with more tries, then the first.
+
+        Where they are the steps of one piece of work, that holds for the rows of each step. Of the steps the one that
+        has come least far wins, what is to run before what ended: the work is done when all of its steps are.
+        """
+        self._db.execute("CREATE INDEX staged_identity ON staged (lineage, key, kind, step)")
         self._db.execute(
-            "UPDATE staged SET verdict = ?, detail = 'of task ' || r.winner FROM (SELECT n, FIRST_VALUE(id) OVER best "
-            "AS winner, ROW_NUMBER() OVER best AS place FROM staged WHERE verdict IS NULL "
-            "WINDOW best AS (PARTITION BY lineage, key, kind ORDER BY known DESC, advance DESC, tries DESC, n)) r "
+            "UPDATE staged SET verdict = ?, detail = 'of task ' || r.winner FROM (SELECT n, FIRST_VALUE(id) OVER least "
+            "AS winner, ROW_NUMBER() OVER least AS place FROM (SELECT *, ROW_NUMBER() OVER best > 1 AS beaten "
+            "FROM staged WHERE verdict IS NULL WINDOW best AS (PARTITION BY lineage, key, kind, step "
+            "ORDER BY known DESC, advance DESC, tries DESC, n)) WINDOW least AS (PARTITION BY lineage, key, kind "
+            "ORDER BY known DESC, beaten, CASE advance WHEN ? THEN -1 ELSE advance END, tries DESC, n)) r "
             "WHERE r.n = staged.n AND r.place > 1 AND staged.known = 0",
-            (DUPLICATE,),
+            (DUPLICATE, advance_of(TaskState.PROCESSING)),
         )
 
     def _find_key_cycles(self) -> None:
@@ -371,7 +377,8 @@ class Staging:
     def root_kinds(self, lineage: str) -> list[str]:
         """Kinds of a lineage's roots."""
         rows = self._db.execute(
-            "SELECT DISTINCT kind FROM staged WHERE lineage = ? AND parent IS NULL AND verdict IS NULL", (lineage,)
+            "SELECT DISTINCT kind FROM staged WHERE lineage = ? AND parent IS NULL AND COALESCE(verdict, ?) = ?",
+            (lineage, DUPLICATE, DUPLICATE),
         )
         return [row[0] for row in rows]
 
