@@ -152,7 +152,6 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
     """
     fields: dict[str, Any] = {}
     rest: dict[str, Any] = {}
-    row = {**row, **_dotted(row, rules)}
     for column, value in row.items():
         name = column_name(column, rules)
         if name == "sub_task":  # It tells rows apart, and may be of use to a handler.
@@ -161,6 +160,13 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
             rest[column] = value
         elif name in fields and value not in (None, "") and fields[name] not in (None, "", value):
             raise RowError(f"{name} is given twice, as {_shown(fields[name])} and {_shown(value)}: keep one of them")
+        elif fields.get(name) in (None, ""):
+            fields[name] = value
+    for column, value in _dotted(row, rules).items():
+        # What stands in an object is for rows that do not say it themselves.
+        name = column_name(column, rules)
+        if column == rules.payload_column:
+            rest[column] = value
         elif fields.get(name) in (None, ""):
             fields[name] = value
     own = _text(fields, "id", ID_LENGTH_MAX, needed=True)
