@@ -55,7 +55,7 @@ STATES: dict[str, TaskState] = {
     **dict.fromkeys("processing running claimed in_progress started active loaded".split(), TaskState.PROCESSING),
     **dict.fromkeys("success succeeded done complete completed ok finished processed".split(), _S),
     **dict.fromkeys("failed failure error dead".split(), _F),
-    **dict.fromkeys("skipped skip ignored".split(), TaskState.SKIPPED),
+    **dict.fromkeys("skipped skip ignored excluded".split(), TaskState.SKIPPED),
     **dict.fromkeys("filtered filter rejected".split(), TaskState.FILTERED),
     **dict.fromkeys("cancelled canceled aborted".split(), TaskState.CANCELLED),
 }

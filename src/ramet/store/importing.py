@@ -280,10 +280,10 @@ def _count_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[s
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     sizes: Counter[str] = Counter()
     for item in fresh:
-        live = item.state == TaskState.PENDING
-        counts[item.tracking_id]["live" if live else item.state] += 1
+        to_run = item.state == TaskState.PENDING
+        counts[item.tracking_id]["live" if to_run else item.state] += 1
         # A task per stage that is to run has its place for each of them.
-        sizes[item.tracking_id] += item.new.places if live else 1
+        sizes[item.tracking_id] += item.new.places if to_run else 1
     for tracking_id, added in sorted(counts.items()):
         row, size = lineages[tracking_id], sizes[tracking_id]
         live = row.live + added["live"]
