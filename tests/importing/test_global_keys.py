@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ramet import Context
+from ramet.model.importing import Rules
 from ramet.model.uniqueness import FAILED_HELD_SECONDS
 from ramet.store.base import NewLineage
 from tests.importing.conftest import Move, row
@@ -106,6 +107,14 @@ async def test_a_revived_row_takes_its_key_again(unique: Move) -> None:
     await unique.fill(row("old", url=URL, status="failed", tracking_id="A"))
     assert await unique.store.revive(["old"], by="ann") == ["old"]
     assert await held(unique) == {URL: ("old", None, None)}
+
+
+async def test_an_app_says_for_how_long_at_most_an_ended_row_holds_its_key(unique: Move) -> None:
+    rows = [row("done", status="success"), row("failed", status="failed")]
+    await unique.fill(*rows, rules=Rules(held_seconds={"job": 3 * DAY}))
+    assert {holder: days for holder, _, days in (await held(unique)).values()} == {"done": 3, "failed": 1}
+    await unique.fill(row("gone", url=URL, status="success"), rules=Rules(held_seconds={"job": 0.0}))
+    assert await wanted(unique) == "created"
 
 
 async def test_a_row_of_an_ended_lineage_takes_no_key(unique: Move) -> None:

@@ -65,7 +65,7 @@ def test_own_id_and_tracking_id_are_no_ancestors(chain: list[str], tracking_id: 
     [("pending", "pending"), ("Queued", "pending"), ("in-progress", "processing"), ("done", "success"),
      ("COMPLETE", "success"), ("error", "failed"), ("canceled", "cancelled"), ("discovered", "pending"),
      ("claimed", "processing"), ("processed", "success"), ("skipped", "skipped"), ("filtered", "filtered"),
-     ("", "pending"), ("mine", "skipped")],
+     ("excluded", "skipped"), ("", "pending"), ("mine", "skipped")],
 )  # fmt: skip
 def test_words_for_states(status: str, state: str) -> None:
     assert row(Rules(states={"mine": TaskState.SKIPPED}), status=status).state == state

@@ -90,7 +90,9 @@ def import_command(
     except RowError as error:
         raise CliError(str(error)) from error
     app = App() if target is None else load(target)
-    rules = rules._replace(kinds={**app.import_kinds, **rules.kinds}, takeovers=app.import_states)
+    rules = rules._replace(
+        kinds={**app.import_kinds, **rules.kinds}, takeovers=app.import_states, held_seconds=app.import_held_seconds
+    )
     source = Source(file, format_of(file, kind), table, rules, name, skip_bad, strict=target is not None)
     try:
         report = asyncio.run(_run(app, source, step or "fill", database))

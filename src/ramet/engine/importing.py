@@ -346,7 +346,7 @@ class Importer:
             number=placed.n,
             limits=bounds,
             ended_at=ended_at,
-            takes_key=placed.takes_key,
+            held_seconds_max=self._source.rules.held_seconds.get(row.kind) if placed.takes_key else 0.0,
         )
         if placed.verdict is None:
             return arrival

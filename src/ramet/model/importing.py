@@ -92,6 +92,8 @@ class Rules(NamedTuple):
     """The column that is the payload, as it is; None makes an object of the URL and all other columns."""
     takeovers: Mapping[str, Takeover] = {}
     """By our kind."""
+    held_seconds: Mapping[str, float] = {}
+    """By our kind, how long an ended row holds its unique key at most."""
 
 
 class Incoming(NamedTuple):

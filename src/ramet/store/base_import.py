@@ -38,8 +38,8 @@ class Arrival(NamedTuple):
     limits: Limits = BALANCED
     ended_at: float | None = None
     """When an ended one ended; None: now."""
-    takes_key: bool = True
-    """Of an ended one of a kind with ``unique="global"``: whether it holds its key for as long as its end gives it."""
+    held_seconds_max: float | None = None
+    """Of an ended one of a kind with ``unique="global"``: how long it holds its key at most; None: as its end gives."""
 
 
 class ImportPlace(NamedTuple):

@@ -171,7 +171,7 @@ def _fitted(item: Arrival, lineage: Lineage) -> Arrival:
     over = lineage.state not in OPEN and lineage.state != LineageState.FINISHED
     if item.state == TaskState.PENDING and over:
         reason = f"the lineage was {lineage.state} before the import"
-        return item._replace(state=lineage.state, reason=reason, takes_key=False)
+        return item._replace(state=lineage.state, reason=reason, held_seconds_max=0.0)
     return item
 
 
@@ -222,10 +222,9 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
     for seq, item in enumerate(ended, first):
         new, ended_at = item.new, session.now if item.ended_at is None else item.ended_at
         seconds = None if new.unique_seconds is None else imported_seconds(item.state, new.unique_seconds)
-        if seconds is not None and item.takes_key:
-            uniques.append(
-                (new.key, new.unique_kind, new.id, seq, item.tracking_id, item.state, ended_at + seconds)
-            )  # fmt: skip
+        if seconds is not None:
+            until = ended_at + (seconds if item.held_seconds_max is None else min(seconds, item.held_seconds_max))
+            uniques.append((new.key, new.unique_kind, new.id, seq, item.tracking_id, item.state, until))
         rows.append(
             (seq, new.id, item.tracking_id, item.parent_id, new.kind, new.key, new.queue, new.priority, new.payload,
              json.dumps(item.ancestry_chain), item.spawn_depth, new.max_attempts, new.max_chain_depth,

@@ -41,6 +41,8 @@ app = App(
     settings=SETTINGS,
     import_kinds={word: kind for word, kind in IMPORTED.items() for word in (word, word.lower())},
     import_states={LISTING: _read_there},
+    # What was read of a company is not in its row, and every listing of it wants that: it is looked at again.
+    import_held_seconds={COMPANY: 0.0},
 )
 app.resource(f"{SOURCE_RESOURCE}*", breaker_failures=FAILED_RUNS_MAX)
 politeness.declare(app)

@@ -82,6 +82,17 @@ def test_the_one_document_of_the_report_arrives(place: Place) -> None:
     assert (task["key"], task["payload"]["url"]) == ("https://board7.example/jobs",) * 2
 
 
+def test_an_ended_listing_is_not_scraped_again_and_a_company_is_looked_at_again(place: Place) -> None:
+    rows = [{"id": "l", "type": "job", "status": "success", "url": "https://acme.example/jobs/1"},
+            {"id": "c", "type": "company", "status": "success", "url": "https://acme.example"}]  # fmt: skip
+    path = place.folder / "export.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert place.run("import", str(path)).exit_code == 0
+    with sqlite3.connect(place.database) as db:
+        assert db.execute("SELECT kind, holder, state FROM ramet_uniques").fetchall() == [("LISTING", "l", "success")]
+    db.close()
+
+
 def test_a_table_with_its_payload_in_a_json_column_arrives(place: Place) -> None:
     path: Path = place.folder / "finder.db"
     said = {"source_discovery_config": {"url": "https://board1.example/jobs", "company_name": "Firm 1",
