@@ -52,6 +52,7 @@ class Rows:
         self.attempts: list[tuple[int, int, str, str]] = []
         self.transitions: dict[int, list[int]] = defaultdict(list)
         self.revived: set[int] = set()
+        self.imported: set[int] = set()
         self.places: dict[int, int] = {}
         """Of the tasks of staged kinds, by number."""
         self.bases: dict[int, str] = {}
@@ -104,6 +105,8 @@ class Rows:
             self.transitions[seq].append(number)
             if name == "revive":
                 self.revived.add(seq)
+            if name == "import":
+                self.imported.add(seq)
         self.uncounted = await load_uncounted(store)
         self.demands = await store.read("SELECT kind, key, count, demands, demands_seen FROM ramet_blocks")
         self.firing = await store.read("SELECT tracking_id, pattern FROM ramet_alerts WHERE state = 'firing'")
@@ -235,7 +238,8 @@ def tree_is_sound(rows: Rows) -> Iterator[str]:
     by_id = {task.id: task for task in rows.tasks.values()}
     for task in rows.tasks.values():
         if task.parent_id is None:
-            if task.spawn_depth or task.chain:
+            # An imported root may have left its ancestors behind, and says so.
+            if (task.spawn_depth and task.seq not in rows.imported) or task.chain:
                 yield f"root {task.id} has depth {task.spawn_depth} and ancestors {task.chain}"
             continue
         parent = by_id.get(task.parent_id)

@@ -90,7 +90,9 @@ def import_command(
     except RowError as error:
         raise CliError(str(error)) from error
     app = App() if target is None else load(target)
-    rules = rules._replace(kinds={**app.import_kinds, **rules.kinds})
+    rules = rules._replace(
+        kinds={**app.import_kinds, **rules.kinds}, takeovers=app.import_states, held_seconds=app.import_held_seconds
+    )
     source = Source(file, format_of(file, kind), table, rules, name, skip_bad, strict=target is not None)
     try:
         report = asyncio.run(_run(app, source, step or "fill", database))
@@ -185,11 +187,10 @@ def _tell(report: Report, source: Source) -> None:
         verb = "would stand" if report.step == "check" else "stand"
         click.echo(f"{counted(report.in_line, 'task')} {verb} in line on their paths, in the order of the file")
     if report.orphans:
-        click.echo(f"{counted(report.orphans, 'row')} with a parent that is nowhere: at depth 0")
+        click.echo(
+            f"{counted(report.orphans, 'row')} with a parent that is nowhere: a root, at the depth that the file gives"
+        )
     for verdict, count in report.history.items():
         click.echo(f"{counted(count, 'row')} {HISTORY[verdict]}: kept as history ({verdict})")
-    if report.unique_kinds:
-        named = ", ".join(map(plain, report.unique_kinds))
-        click.echo(f"unique over all lineages here: {named}; imported tasks do not hold their keys, later ones do")
     if report.step == "fill":
         click.echo("next: the same command with --enforce")

@@ -21,7 +21,9 @@ from ramet.engine.setting import Setting
 from ramet.engine.sharing import ResourceOf, Sharing
 from ramet.engine.signatures import check_parentheses, name_of
 from ramet.engine.sync_client import SyncClient
+from ramet.model.importing import Takeover
 from ramet.model.limits import BALANCED, Limits
+from ramet.model.numbers import seconds
 from ramet.model.retry import DEFAULT_RETRY, ErrorTable, Retry
 from ramet.store import open_store
 
@@ -43,6 +45,12 @@ class App(FlowApp):
             many as it runs handlers. For work that keeps a processor busy, as many as there are processors.
         import_kinds: which kind of yours a type of another queue's rows is, for ``ramet import --kinds`` this app; what
             its ``--map`` says goes before.
+        import_states: by kind, from the stage and the ``pipeline_state`` of another queue's row those that its handler
+            goes on from, or None. Kinds that are not named start such rows at their first stage; what the row had is
+            in ``ctx.state["imported"]``.
+        import_held_seconds: by kind with ``unique="global"``, how long an ended row of another queue holds its key at
+            most, from its end on; left out, as long as a task that ended here. 0 for work whose results were left
+            behind and are needed.
         settings: of your own, changed at run time as the engine's are (:class:`ramet.Setting`).
 
     Raises:
@@ -59,6 +67,8 @@ class App(FlowApp):
         processes: int | None = None,
         settings: Iterable[Setting] = (),
         import_kinds: Mapping[str, str] = MappingProxyType({}),
+        import_states: Mapping[str, Takeover] = MappingProxyType({}),
+        import_held_seconds: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         super().__init__()
         if processes is not None and processes < 1:
@@ -68,6 +78,10 @@ class App(FlowApp):
         self.registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings), retry)
         self.tables = tuple(tables)
         self.import_kinds = dict(import_kinds)
+        self.import_states = dict(import_states)
+        self.import_held_seconds = {
+            kind: seconds(f"import_held_seconds of {kind}", held) for kind, held in import_held_seconds.items()
+        }
         self.alert_thresholds: dict[str, int | None] = {}
         self._at_end: list[Callable[[], None]] = []
         self.schedules: list[Declared] = []

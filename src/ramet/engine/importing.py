@@ -18,7 +18,7 @@ from ramet.engine.import_files import BadRows, ImportRefused, rows_of
 from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.lineages import LineageLimits
 from ramet.engine.registry import Registry, UnknownKind
-from ramet.model.importing import Incoming, RowError, Rules, as_json, state_on_arrival, understand
+from ramet.model.importing import Incoming, RowError, Rules, as_json, from_first_stage, state_on_arrival, understand
 from ramet.model.keys import InvalidKey
 from ramet.model.limits import Limits
 from ramet.model.numbers import InvalidNumber
@@ -27,7 +27,7 @@ from ramet.model.task import LIVE, NewTask
 from ramet.model.texts import InvalidText
 from ramet.store.base import Store
 from ramet.store.base_import import Arrival, ImportDone
-from ramet.store.import_staging import CHUNK, CYCLE, DEPTH, DUPLICATE, Placed, Staging
+from ramet.store.import_staging import CHUNK, CYCLE, DEPTH, DUPLICATE, Placed, Staging, Understood
 from ramet.store.importing import as_history
 
 HOLD_SECONDS = 3_600.0
@@ -74,7 +74,7 @@ class Report(NamedTuple):
     running_before: int
     """Of these, those that were being processed there."""
     orphans: int
-    """Rows that name a parent which is neither in the file nor in the database: they start at depth 0."""
+    """Rows that name a parent which is neither in the file nor in the database: roots, at the depth that they give."""
     history: dict[str, int]
     """Rows kept as history only, by reason."""
     states: dict[str, int]
@@ -83,8 +83,6 @@ class Report(NamedTuple):
     """Of the live: those with a path. They take their places in the order of the file."""
     bad: tuple[str, ...] = ()
     """Rows that were left out, each with file, line, id and what to do."""
-    unique_kinds: tuple[str, ...] = ()
-    """Kinds of the file that the app registers with ``unique="global"``: an import holds none of their keys."""
 
 
 class Importer:
@@ -153,6 +151,8 @@ class Importer:
             wrong: dict[str, str] = {}
             for ids in staging.ids():
                 wrong |= await store.import_verify(ids)
+            for own, depth, given in staging.raised():
+                wrong.setdefault(own, f"it is at depth {depth}, and the file gives {given}")
             if wrong:
                 task_id = min(wrong, key=lambda name: (len(staging.where(name)), staging.where(name)))
                 more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
@@ -202,19 +202,18 @@ class Importer:
             self._bounds[named] = live.limits(await self._decide.decided(named, store=store))
         return self._bounds[named]
 
-    def _parts(self) -> Iterator[list[tuple[str, Incoming, bool]]]:
-        part: list[tuple[str, Incoming, bool]] = []
+    def _parts(self) -> Iterator[list[Understood]]:
+        part: list[Understood] = []
         for where, row in rows_of(self._source.path, self._source.format, self._source.table):
             if isinstance(row, ImportRefused):
                 self.bad.append(str(row))
                 continue
             try:
-                incoming, loose = self._understood(row)
+                part.append(self._understood(where, row))
             except RowError as error:
                 own = row.get("id")
                 self.bad.append(f"{self._named(where, own if isinstance(own, str) else None)}: {error}")
                 continue
-            part.append((where, incoming, loose))
             if len(part) == CHUNK:
                 yield part
                 part = []
@@ -224,7 +223,7 @@ class Importer:
     def _named(self, where: str, task_id: str | None) -> str:
         return f"{self._source.path} {where}" + (f" (id {ascii(task_id)[1:-1][:80]})" if task_id else "")
 
-    def _understood(self, row: dict[str, object]) -> tuple[Incoming, bool]:
+    def _understood(self, where: str, row: dict[str, object]) -> Understood:
         """The row with its payload as text, and its key and attempts as its kind gives them."""
         incoming = understand(row, self._source.rules)
         live = incoming.state in LIVE
@@ -234,6 +233,7 @@ class Importer:
             own_key = incoming.key if kind.key is None else None
             # What ended stands nowhere; its path is part of its past.
             new = kind.new_task(incoming.payload, key=own_key, path=incoming.path if live else ())
+            incoming = from_first_stage(incoming, self._source.rules.takeovers.get(incoming.kind))
         except UnknownKind as error:
             raise RowError(f"{error}: say which one with --map {incoming.kind[:40]}=KIND") from None
         except ValidationError as error:
@@ -257,7 +257,9 @@ class Importer:
             incoming = incoming._replace(max_attempts=new.max_attempts)
         if new.path is not None:
             incoming = incoming._replace(path=list(new.path.elements))
-        return incoming._replace(payload=new.payload, key=new.key), new.cycle_on == "kind+key"
+        incoming = incoming._replace(payload=new.payload, key=new.key, resource=new.resource)
+        unique_kind = None if new.unique_seconds is None else new.unique_kind
+        return Understood(where, incoming, new.cycle_on == "kind+key", unique_kind)
 
     async def _look_up(self, staging: Staging, store: Store) -> None:
         for ids in list(staging.ids()) + list(staging.missing_parents()):
@@ -321,9 +323,10 @@ class Importer:
         row = placed.incoming
         new = self._templates[row.kind]._replace(
             id=row.id, key=row.key, payload=row.payload, max_attempts=row.max_attempts, delay_seconds=0.0,
-            unique_seconds=None, shape=None, url=None, path=self._rule(row),
+            shape=None, url=None, path=self._rule(row), resource=row.resource,
         )  # fmt: skip
         state = state_on_arrival(row.state)
+        ended_at = self._now if row.ended_at is None else min(self._now, row.ended_at)
         arrival = Arrival(
             new=new,
             tracking_id=placed.tracking_id,
@@ -338,10 +341,12 @@ class Importer:
             stage=row.stage,
             pipeline_state=row.pipeline_state,
             path=path_text(tuple(row.path or ())),
-            created_at=self._now if row.created_at is None else row.created_at,
+            created_at=(self._now if state in LIVE else ended_at) if row.created_at is None else row.created_at,
             told=_told(placed, state),
             number=placed.n,
             limits=bounds,
+            ended_at=ended_at,
+            held_seconds_max=self._source.rules.held_seconds.get(row.kind) if placed.takes_key else 0.0,
         )
         if placed.verdict is None:
             return arrival
@@ -370,7 +375,6 @@ class Importer:
             in_line=staging.count("known = 0 AND lines_up = 1 AND verdict IS NULL"),
             states={state: count for state, count in states.items() if count},
             bad=tuple(self.bad),
-            unique_kinds=tuple(sorted(n for n, new in self._templates.items() if new.unique_seconds is not None)),
         )
 
 
@@ -378,7 +382,7 @@ def _root_kinds(part: Sequence[Placed], staging: Staging, large: Collection[str]
     """Kinds of the roots of a lineage, of which this is the first part: all of it, where it is not a large one."""
     if part[0].tracking_id in large:
         return staging.root_kinds(part[0].tracking_id)
-    return {placed.incoming.kind for placed in part if placed.parent_id is None and placed.verdict is None}
+    return {one.incoming.kind for one in part if one.parent_id is None and one.verdict in (None, DUPLICATE)}
 
 
 def _told(placed: Placed, state: str) -> tuple[str, str] | None:
@@ -387,8 +391,10 @@ def _told(placed: Placed, state: str) -> tuple[str, str] | None:
     notes = []
     if row.state != state:
         notes.append("was being processed there")
-    if placed.verdict is not None and row.parent_id is not None and placed.parent_id is None:
+    if row.parent_id is not None and placed.parent_id is None:
         notes.append(f"its parent there: {row.parent_id}")
+    if row.spawn_depth > 0 and placed.parent_id is None:
+        notes.append(f"its depth there: {row.spawn_depth}")
     if row.error is not None and state == "pending":
         notes.append(f"its last error there: {row.error}")
     if placed.verdict is not None:

@@ -129,7 +129,7 @@ def enter(session: Session, rows: Sequence[Sequence[object]]) -> None:
 HISTORY_COLUMNS = (
     "seq id tracking_id parent_id kind key queue priority payload ancestry_chain spawn_depth max_attempts "
     "max_chain_depth task_seconds on_end breadth created_at state reason error stage fence attempts losses snoozes "
-    "chain_depth fan_out finished_at path"
+    "chain_depth fan_out finished_at path unique_seconds"
 ).split()
 """Of a wide row that is written once, for a task that ended before it came here."""
 _HISTORY = f"INSERT INTO ramet_tasks ({', '.join(HISTORY_COLUMNS)}) VALUES ({', '.join('?' * len(HISTORY_COLUMNS))})"

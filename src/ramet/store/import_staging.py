@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 from uuid import NAMESPACE_URL, uuid5
 
 from ramet.model.importing import DEPTH_MAX, Incoming, advance_of
-from ramet.model.task import LIVE
+from ramet.model.task import LIVE, TaskState
 from ramet.store.base_import import ImportPlace
 
 CYCLE, DEPTH, DUPLICATE = "import_cycle", "import_depth", "import_duplicate"
@@ -29,7 +29,8 @@ CREATE TABLE staged (
     loose INTEGER NOT NULL, parent TEXT, tracking TEXT, depth_max INTEGER, advance INTEGER NOT NULL,
     tries INTEGER NOT NULL, row TEXT NOT NULL,
     known INTEGER NOT NULL DEFAULT 0, lineage TEXT, depth INTEGER, chain TEXT, bound INTEGER, verdict TEXT, detail TEXT,
-    hue INTEGER NOT NULL DEFAULT 0, lines_up INTEGER NOT NULL
+    hue INTEGER NOT NULL DEFAULT 0, lines_up INTEGER NOT NULL, unique_kind TEXT, takes_key INTEGER NOT NULL DEFAULT 1,
+    floor INTEGER NOT NULL, step TEXT
 );
 CREATE TABLE outside (id TEXT PRIMARY KEY, lineage TEXT, depth INTEGER, chain TEXT, kind TEXT, key TEXT, bound INTEGER);
 CREATE TABLE kind_bounds (kind TEXT PRIMARY KEY, bound INTEGER);
@@ -37,7 +38,7 @@ CREATE TABLE bounds (lineage TEXT PRIMARY KEY, bound INTEGER);
 """
 _INSERT = (
     "INSERT INTO staged (id, place, kind, key, loose, parent, tracking, depth_max, advance, tries, row, "
-    "lines_up) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "lines_up, unique_kind, floor, step) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 # From every placed row that has not been walked yet down to all that it leads to. A row that names another lineage
 # than its parent's is not reached: it stays where it says it is.
@@ -55,10 +56,23 @@ UPDATE staged SET lineage = w.lineage, depth = w.depth, chain = w.chain, bound =
 FROM walk w WHERE w.n = staged.n
 """
 _ROOT = (
-    "UPDATE staged SET lineage = COALESCE(tracking, new_lineage(id)), depth = 0, chain = '', hue = 1, parent = NULL, "
+    "UPDATE staged SET lineage = COALESCE(tracking, new_lineage(id)), depth = floor, chain = '', hue = 1, "
+    "parent = NULL, "
     "bound = COALESCE((SELECT bound FROM bounds b WHERE b.lineage = COALESCE(tracking, new_lineage(id))), depth_max, "
     "(SELECT bound FROM kind_bounds k WHERE k.kind = staged.kind))"
 )
+
+
+class Understood(NamedTuple):
+    """A row of the file before it has a place."""
+
+    where: str
+    """Line or row of the file."""
+    incoming: Incoming
+    loose: bool
+    """Whether its kind looks for cycles among its own kind only."""
+    unique_kind: str | None
+    """What its key is held for over all lineages; None: its key is its lineage's own matter."""
 
 
 class Placed(NamedTuple):
@@ -76,6 +90,8 @@ class Placed(NamedTuple):
     verdict: str | None
     """Why the row is kept as history only."""
     detail: str | None
+    takes_key: bool
+    """Whether an ended row may hold its unique key: no row of the file that is to run has it."""
 
 
 class Staging:
@@ -104,17 +120,18 @@ class Staging:
 
     # --- filling
 
-    def add(self, rows: Sequence[tuple[str, Incoming, bool]]) -> list[tuple[str, str, str]]:
-        """Keep rows: where each was, what it is, and whether its kind looks for cycles among its own kind only.
+    def add(self, rows: Sequence[Understood]) -> list[tuple[str, str, str]]:
+        """Keep rows.
 
         Returns:
             Of rows whose id an earlier row has: (where it is, the id, where the other is). They are not kept.
         """
         twice = []
-        for where, row, loose in rows:
+        for where, row, loose, unique_kind in rows:
             values = (
                 row.id, where, row.kind, row.key, int(loose), row.parent_id, row.tracking_id, row.max_spawn_depth,
                 advance_of(row.state), row.retry_count, json.dumps(row), int(bool(row.path) and row.state in LIVE),
+                unique_kind, row.spawn_depth, row.step,
             )  # fmt: skip
             try:
                 self._db.execute(_INSERT, values)
@@ -207,11 +224,13 @@ class Staging:
         )
         run(
             "UPDATE staged SET verdict = ?, detail = 'depth ' || depth || ' is over max_spawn_depth ' || bound || "
-            "', below task ' || parent, parent = NULL, depth = 0, chain = '' WHERE known = 0 AND depth > bound",
+            "COALESCE(', below task ' || parent, ''), parent = NULL, depth = bound, chain = '' "
+            "WHERE known = 0 AND depth > bound",
             (DEPTH,),
         )
         self._find_duplicates()
         self._find_key_cycles()
+        self._find_unique_keys()
 
     def _walk_all(self) -> None:
         """Walk from what was placed; a row below it that names another lineage is a root of that one, and goes on."""
@@ -254,21 +273,27 @@ class Staging:
         lineage = _new_lineage(self._db.execute("SELECT id FROM staged WHERE n = ?", (min(circle),)).fetchone()[0])
         for n in circle:
             self._db.execute(
-                "UPDATE staged SET lineage = COALESCE(tracking, ?), depth = 0, chain = '', parent = NULL, hue = 1, "
+                "UPDATE staged SET lineage = COALESCE(tracking, ?), depth = floor, chain = '', parent = NULL, hue = 1, "
                 "bound = COALESCE(depth_max, (SELECT bound FROM kind_bounds k WHERE k.kind = staged.kind)), "
                 "verdict = ?, detail = ? WHERE n = ?",
                 (lineage, CYCLE, detail, n),
             )
 
     def _find_duplicates(self) -> None:
-        """Of rows with one identity the most advanced wins, then the one with more tries, then the first."""
-        self._db.execute("CREATE INDEX staged_identity ON staged (lineage, key, kind)")
+        """Of rows with one identity the most advanced wins, then the one with more tries, then the first.
+
+        Where they are the steps of one piece of work, that holds for the rows of each step. Of the steps the one that
+        has come least far wins, what is to run before what ended: the work is done when all of its steps are.
+        """
+        self._db.execute("CREATE INDEX staged_identity ON staged (lineage, key, kind, step)")
         self._db.execute(
-            "UPDATE staged SET verdict = ?, detail = 'of task ' || r.winner FROM (SELECT n, FIRST_VALUE(id) OVER best "
-            "AS winner, ROW_NUMBER() OVER best AS place FROM staged WHERE verdict IS NULL "
-            "WINDOW best AS (PARTITION BY lineage, key, kind ORDER BY known DESC, advance DESC, tries DESC, n)) r "
+            "UPDATE staged SET verdict = ?, detail = 'of task ' || r.winner FROM (SELECT n, FIRST_VALUE(id) OVER least "
+            "AS winner, ROW_NUMBER() OVER least AS place FROM (SELECT *, ROW_NUMBER() OVER best > 1 AS beaten "
+            "FROM staged WHERE verdict IS NULL WINDOW best AS (PARTITION BY lineage, key, kind, step "
+            "ORDER BY known DESC, advance DESC, tries DESC, n)) WINDOW least AS (PARTITION BY lineage, key, kind "
+            "ORDER BY known DESC, beaten, CASE advance WHEN ? THEN -1 ELSE advance END, tries DESC, n)) r "
             "WHERE r.n = staged.n AND r.place > 1 AND staged.known = 0",
-            (DUPLICATE,),
+            (DUPLICATE, advance_of(TaskState.PROCESSING)),
         )
 
     def _find_key_cycles(self) -> None:
@@ -282,6 +307,22 @@ class Staging:
                 "WHERE f.n = staged.n",
                 (CYCLE,),
             )
+
+    def _find_unique_keys(self) -> None:
+        """Of a key that is held over all lineages one row to run has it, before all that ended."""
+        run, live = self._db.execute, f"known = 0 AND verdict IS NULL AND advance <= {advance_of(TaskState.PROCESSING)}"
+        run("CREATE INDEX staged_unique ON staged (unique_kind, key) WHERE unique_kind IS NOT NULL")
+        run(
+            "UPDATE staged SET verdict = ?, detail = 'of task ' || r.winner FROM (SELECT n, FIRST_VALUE(id) OVER best "
+            f"AS winner, ROW_NUMBER() OVER best AS place FROM staged WHERE unique_kind IS NOT NULL AND {live} "
+            "WINDOW best AS (PARTITION BY unique_kind, key ORDER BY advance DESC, tries DESC, n)) r "
+            "WHERE r.n = staged.n AND r.place > 1",
+            (DUPLICATE,),
+        )
+        run(
+            "UPDATE staged SET takes_key = 0 FROM (SELECT unique_kind AS of_kind, key AS held FROM staged "
+            f"WHERE unique_kind IS NOT NULL AND {live}) w WHERE unique_kind = of_kind AND key = held"
+        )
 
     # --- reading
 
@@ -301,19 +342,22 @@ class Staging:
     def placed(self) -> Iterator[list[Placed]]:
         """Rows to create, parents before children; lineages follow one another, each list is of one lineage."""
         cursor = self._db.execute(
-            "SELECT n, place, row, lineage, parent, chain, depth, bound, verdict, detail FROM staged WHERE known = 0 "
-            "ORDER BY lineage, depth, n"
+            "SELECT n, place, row, lineage, parent, chain, depth, bound, verdict, detail, takes_key FROM staged "
+            "WHERE known = 0 ORDER BY lineage, depth, n"
         )
         part: list[Placed] = []
-        for n, where, row, lineage, parent, chain, depth, bound, verdict, detail in cursor:
+        for n, where, row, lineage, parent, chain, depth, bound, verdict, detail, takes_key in cursor:
             if part and (part[-1].tracking_id != lineage or len(part) == CHUNK):
                 yield part
                 part = []
             ancestors = tuple(json.loads(f"[{chain}]")) if chain else ()
             incoming = Incoming(*json.loads(row))
             part.append(
-                Placed(n, where, incoming, lineage, parent if depth else None, ancestors, depth, bound, verdict, detail)
-            )
+                Placed(
+                    n, where, incoming, lineage, parent, ancestors, depth, bound, verdict, detail,
+                    takes_key == 1,
+                )
+            )  # fmt: skip
         if part:
             yield part
 
@@ -333,9 +377,17 @@ class Staging:
     def root_kinds(self, lineage: str) -> list[str]:
         """Kinds of a lineage's roots."""
         rows = self._db.execute(
-            "SELECT DISTINCT kind FROM staged WHERE lineage = ? AND depth = 0 AND verdict IS NULL", (lineage,)
+            "SELECT DISTINCT kind FROM staged WHERE lineage = ? AND parent IS NULL AND COALESCE(verdict, ?) = ?",
+            (lineage, DUPLICATE, DUPLICATE),
         )
         return [row[0] for row in rows]
+
+    def raised(self) -> list[tuple[str, int, int]]:
+        """Roots that the database has at a smaller depth than the file gives: (id, depth there, depth in the file)."""
+        return self._db.execute(
+            "SELECT id, depth, MIN(floor, bound) FROM staged WHERE known = 1 AND chain = '' "
+            "AND depth < MIN(floor, bound) ORDER BY n"
+        ).fetchall()
 
     def known_lineages(self) -> Iterator[list[str]]:
         """Lineages of rows that the database has."""

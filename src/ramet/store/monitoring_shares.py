@@ -103,7 +103,7 @@ def _lineages(session: Session, limits: MonitorLimits) -> dict[str, Share]:
     """Lineages that ended, by the kind of their first root. Those that a person cancelled count nowhere."""
     rows = session.rows(
         "SELECT e.kind, COUNT(*), SUM(e.failed) FROM (SELECT (SELECT t.kind FROM ramet_tasks t "
-        "WHERE t.tracking_id = l.tracking_id AND t.spawn_depth = 0 ORDER BY t.seq LIMIT 1) AS kind, "
+        "WHERE t.tracking_id = l.tracking_id ORDER BY t.spawn_depth, t.seq LIMIT 1) AS kind, "
         "CASE WHEN l.state = 'failed' OR (l.success = 0 AND l.failed > 0) THEN 1 ELSE 0 END AS failed FROM (SELECT "
         "tracking_id, state, success, failed FROM ramet_lineages WHERE ended_at IS NOT NULL AND ended_at > ? "
         "ORDER BY ended_at DESC LIMIT ?) l WHERE l.state IN ('finished', 'failed')) e GROUP BY e.kind",

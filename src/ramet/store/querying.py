@@ -23,6 +23,8 @@ from ramet.store.lineages import LINEAGE_LIST
 from ramet.store.session import Row, Session
 
 LIMIT_MAX = 1_000
+DEEP_ROOT_LOOKS_MAX = 1_000
+"""So many tasks below depth 0 are looked at for roots: only an import brings some."""
 WALKS_MAX = 50
 """Depths that are walked one by one; in deeper trees all tasks of a state are sorted."""
 
@@ -334,12 +336,36 @@ def lineages(session: Session, states: Iterable[str], limit: int) -> list[Lineag
     return effective(session, sorted(found, key=lambda row: (-row.created_at, row.tracking_id))[:most])
 
 
+class Grown(NamedTuple):
+    """What tasks grew from: a condition that fixes the leading columns of an index whose order is the numbers'."""
+
+    where: str
+    values: tuple[Any, ...]
+
+
+def grown_from_lineage(session: Session, tracking_id: str) -> Grown:
+    """The tasks at the top of a lineage: those at depth 0, and imported ones whose ancestors were left behind.
+
+    The latter are looked for among the first of the others, by depth.
+    """
+    top = Grown("t.tracking_id = ? AND t.spawn_depth = 0", (tracking_id,))
+    deep = session.rows(
+        "SELECT t.seq FROM (SELECT seq, parent_id FROM ramet_tasks WHERE tracking_id = ? AND spawn_depth > 0 "
+        "ORDER BY spawn_depth, seq LIMIT ?) t WHERE t.parent_id IS NULL",
+        (tracking_id, DEEP_ROOT_LOOKS_MAX),
+    )
+    if not deep:
+        return top
+    listed, values = session.members([seq for (seq,) in deep])
+    return Grown(f"({top.where} OR t.seq IN {listed})", (*top.values, values))
+
+
 def roots(session: Session, tracking_id: str) -> list[Task]:
     """The roots of a lineage."""
+    of = grown_from_lineage(session, tracking_id)
     rows = session.rows(
-        f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.tracking_id = ? AND t.spawn_depth = 0 "
-        "AND t.parent_id IS NULL ORDER BY t.seq LIMIT ?",
-        (tracking_id, LIMIT_MAX),
+        f"SELECT {TASK_LIST} {FROM_TASKS} WHERE {of.where} AND t.parent_id IS NULL ORDER BY t.seq LIMIT ?",
+        (*of.values, LIMIT_MAX),
     )
     return [task_of(row) for row in rows]
 

@@ -8,8 +8,15 @@ from ramet.pipelines.jobs.errors import JobsError
 from ramet.pipelines.jobs.options import DATABASE
 from ramet.pipelines.jobs.pipeline import TARGET
 
-COLUMNS = ("--column", "source_discovery_config.url=url", "--column", "input.url=url")
-"""Where the job finder that this pipeline took over from keeps the address of a row that has none itself."""
+COLUMNS = tuple(
+    word
+    for column in (
+        "source_discovery_config.url=url", "input.url=url", "input.source_discovery_config.url=url",
+        "input.pipeline_state=pipeline_state", "input.company_sub_task=sub_task", "output.error=error_details",
+    )
+    for word in ("--column", column)
+)  # fmt: skip
+"""Where the job finder that this pipeline took over from keeps what a row does not say itself."""
 
 
 @click.command(

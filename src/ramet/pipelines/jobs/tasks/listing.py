@@ -45,14 +45,15 @@ listing = app.pipeline(
 async def scrape(ctx: Context, payload: ListingPayload) -> Any:
     """Have the whole posting and read it; the record exists from here on."""
     settings = await settings_in_force(ctx.client)
-    posting = payload.posting or Posting(url=payload.url)
+    known = payload.posting or _read_there(ctx, payload, settings)
+    posting = known or Posting(url=payload.url)
     same = await _begin(ctx, payload, posting)
     if same is not None:
         return same
     stop = stopped(posting.title, posting.url, posting.company, settings.stop)
     if stop is not None:
         return _unread(ctx, payload, posting, "filtered", end=ctx.filter(stop), settings=settings)
-    if payload.posting is None or not posting.whole:
+    if known is None or not known.whole:
         try:
             posting = fitting(await _fetched(ctx, payload, posting, settings), settings.listing.text_max)
         except (Refused, WrongShape) as refused:
@@ -175,6 +176,12 @@ async def _same_elsewhere(ctx: Context, gathered: Gathered, source_id: str | Non
         return None
     rows = await ctx.read(records.SAME_ELSEWHERE, (gathered.fingerprint, ctx.key, source_id or ""))
     return str(rows[0][0]) if rows else None
+
+
+def _read_there(ctx: Context, payload: ListingPayload, settings: JobsSettings) -> Posting | None:
+    """What the job finder that the task was imported from had read (``import_states`` of the app)."""
+    told = ctx.state.get("posting")
+    return None if told is None else fitting(Posting(**told, url=payload.url), settings.listing.text_max)
 
 
 def _unread(
