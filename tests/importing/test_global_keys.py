@@ -129,11 +129,11 @@ async def test_a_row_of_an_ended_lineage_takes_no_key(unique: Move) -> None:
 async def test_a_task_per_stage_holds_the_key_of_its_kind_and_takes_a_place_for_each_stage(move: Move) -> None:
     page = move.app.pipeline("page", task_per_stage=True, unique="global")
 
-    @page.stage
+    @page.stage()
     async def fetch(ctx: Context, payload: dict[str, Any]) -> int:
         return 1
 
-    @page.stage
+    @page.stage()
     async def read(ctx: Context, payload: dict[str, Any]) -> int:
         return 2
 

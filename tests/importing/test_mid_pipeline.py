@@ -98,7 +98,7 @@ async def test_a_staged_kind_starts_with_its_first_stage_and_can_read_what_the_r
         ran.append("scrape")
         return {"read": ctx.state["imported"]["pipeline_state"]["job_data"]["title"]}
 
-    @page.stage
+    @page.stage()
     async def save(ctx: Context, payload: dict[str, Any]) -> str:
         ran.append("save")
         return str(ctx.state["job_data"]["read"])
