@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import pytest
 from pydantic import BaseModel, field_validator
 
-from ramet import BatchContext, Context, RetryAfter, SyncContext
+from ramet import BatchContext, Context, Limits, RetryAfter, SyncContext
 from ramet.model import events as ev
 from tests.engine.bench import Bench, work
 from tests.engine.waiting import until
@@ -202,6 +202,26 @@ async def test_a_cancellation_that_a_handler_leaves_pending_reaches_no_other_cal
     assert await bench.run("cancels") == ev.Complete(5)
     assert await bench.run("good") == ev.Complete(5)
     assert bench.delivered[-1].result == "0"
+
+
+def test_a_loop_that_ends_while_a_runner_was_never_stopped_waits_for_none_of_its_tasks() -> None:
+    async def leaves(busy: bool) -> None:
+        bench = Bench(Limits())
+
+        @bench.app.task("waits")
+        async def waits(ctx: Context) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        begun = asyncio.Event()
+        runner = bench.start(concurrency=2)
+        if busy:
+            runner.add([work(1, "waits", "null")])
+            await begun.wait()
+        await asyncio.sleep(0)
+
+    for busy in (False, True):
+        asyncio.run(leaves(busy))
 
 
 async def test_a_slot_that_ends_is_told_settled_and_started_again(

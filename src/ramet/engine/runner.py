@@ -11,7 +11,6 @@ import os
 import random
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from functools import partial
 
 from ramet.engine.batch import Gatherer
@@ -90,7 +89,7 @@ class Runner:
         """Start the slots in the running loop."""
         for number, slot in enumerate(self._slots):
             self._start_slot(number, slot)
-        self._watch = asyncio.create_task(self._watch_overdue())
+        self._start_watch()
 
     def add(self, works: Sequence[Work]) -> None:
         """Queue claimed tasks."""
@@ -185,17 +184,27 @@ class Runner:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._calls.stop()
 
+    def _start_watch(self, ended: asyncio.Task[None] | None = None) -> None:
+        if not self._stopped:
+            self._watch = asyncio.create_task(self._watch_overdue())
+            self._watch.add_done_callback(self._start_watch)
+
     def _start_slot(self, number: int, slot: Slot) -> None:
         slot.task = asyncio.create_task(self._serve(number, slot))
         slot.task.add_done_callback(partial(self._slot_ended, number, slot))
 
     def _slot_ended(self, number: int, slot: Slot, task: asyncio.Task[None]) -> None:
-        """A slot never ends by itself. One that did is told, what it ran is an error, and it starts again."""
-        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        """A slot that ends starts again, and what it ran is an error.
+
+        A cancellation that is not the runner's ends it: a mistake of a handler, or a loop that closes before the
+        runner was stopped, and would wait for ever for a task that goes on. Whatever else ends it is a fault, and told.
+        """
+        error = None if task.cancelled() else task.exception()
         if self._stopped or slot.task is not task:
             return
-        why = "it returned" if error is None else str(raised(error))
-        log.error("a slot for handlers ended (%s): it starts again", on_one_line(why))
+        why = "it was cancelled" if error is None else str(raised(error))
+        if error is not None:
+            log.error("a slot for handlers ended (%s): it starts again", on_one_line(why))
         works = slot.works
         self._start_slot(number, slot)
         for at, _ in enumerate(works, number * self._width):
@@ -230,24 +239,25 @@ class Runner:
                 settlements = [self._ends.error(work, *raised(error)) for work in works]
             if os.getpid() != self._process:
                 os._exit(0)  # A copy that the handler forked: the original tells what comes of the call.
-            if slot.task.cancelling():
+            cancelled = slot.task.cancelling() > 0
+            told = slot.timed_out or bool(slot.lost)
+            if cancelled:
                 await slot.forget_cancellations()
             self._call_over(settlements, number, slot)
+            if cancelled and not told:
+                return
             in_a_row += 1
             if in_a_row >= YIELD_EVERY:
                 in_a_row = 0
-                with suppress(asyncio.CancelledError):  # Whether this slot is to end is asked above.
-                    await asyncio.sleep(0)
+                await asyncio.sleep(0)
 
     async def _wait_for_work(self) -> None:
-        """Until there may be some. A cancellation that is not by :meth:`stop` is a handler's mistake."""
+        """Until there may be some."""
         waiter = asyncio.get_running_loop().create_future()
         self._idle.append(waiter)
         try:
             await waiter
-        except asyncio.CancelledError:
-            if self._stopped:
-                raise
+        finally:
             if waiter in self._idle:
                 self._idle.remove(waiter)
 
@@ -285,8 +295,7 @@ class Runner:
     async def _watch_overdue(self) -> None:
         """End handlers past their invocation limit. One timer for all slots costs nothing per task."""
         while not self._stopped:
-            with suppress(asyncio.CancelledError):  # Of a handler that cancels whatever runs in its loop.
-                await self._clock.sleep(OVERDUE_CHECK_SECONDS)
+            await self._clock.sleep(OVERDUE_CHECK_SECONDS)
             now = self._clock.monotonic()
             for slot in self._slots:
                 if slot.works and slot.task is not None and now > slot.overdue_at and not slot.timed_out:
