@@ -9,14 +9,15 @@ import ast
 import re
 from collections.abc import Iterator
 
-from docs.generate_shared import REFERENCE, SOURCE, module_tree, string_after, without_roles
+from docs.generate_shared import REFERENCE, module_tree, string_after, without_roles
 
 PAGE = REFERENCE / "api.md"
 
 HEAD = """# The Python API
 
-Everything in `ramet.__all__`, and nothing else, is the public API. This page is written by
-`docs/generate_api.py` from the docstrings: change those, then run `make docs`.
+Everything in `ramet.__all__`, what a client has as `client.schedules` and `client.settings`, and `ramet.testing`, and
+nothing else, is the public API. This page is written by `docs/generate_api.py` from the docstrings: change those, then
+run `make docs`.
 Times are Unix seconds (`*_at`), durations seconds (`*_seconds`).
 """
 
@@ -26,23 +27,36 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Submitting and asking",
         ("Client", "SyncClient", "PathArguments", "TaskOptions", "Submitted", "SpawnAnswer", "TreeNode", "Explanation"),
     ),
+    ("Many tasks at once", ("TaskFilter", "BulkAct", "BulkSelection", "BulkResult")),
     ("Looking at paths", ("PathPage", "PathTask", "PathChain", "HeldBack")),
     ("Taking tasks", ("Claim", "SyncClaim", "Spawn", "Ended", "StateCount")),
     ("Tasks and lineages", ("Task", "TaskState", "Attempt", "Block", "TaskHistory", "Lineage", "LineageState")),
-    ("Rules", ("Limits", "PRESETS", "BlockReason", "ErrorClass", "url_key", "title_key", "text_key", "path_key")),
+    (
+        "Rules",
+        ("Limits", "PRESETS", "BlockReason", "ErrorClass", "url_key", "title_key", "text_key", "path_key", "shown_key"),
+    ),
     ("Errors to raise", ("Transient", "Permanent", "RetryAfter")),
 )
 REST = "Errors to catch"
 """Where names go that no group claims."""
 
+PARTS = {
+    "client.schedules": ("Schedules", "ramet.engine.schedules"),
+    "client.settings": ("Settings", "ramet.engine.client_settings"),
+}
+"""What a client has as an attribute, with the class of it. A `SyncClient` has the same, without `await`."""
+TESTING = "ramet.testing"
+
 FOR_THE_ENGINE = frozenset(
     "take_settlement settlement_for settled buffers_kept keep_alive let_go take inside drain on_drain state_text "
     "state_stored claims_noted claims_left_over note_text note_stored claims_taken "
-    "take_beyond".split()
+    "take_beyond declare refresh limits".split()
 )
 """Methods without an underscore that are nevertheless none of a user's business."""
 
-HANDED_OUT = frozenset({"Claim", "Client", "SyncClaim", "SyncClient", "Context", "SyncContext", "TaskFailed"})
+HANDED_OUT = frozenset({
+    "Claim", "Client", "SyncClaim", "SyncClient", "Context", "SyncContext", "TaskFailed", "Schedules", "Settings",
+})  # fmt: skip
 """Classes that users are given and never construct."""
 
 TWINS = {"SyncContext": "Context", "SyncClient": "Client", "SyncClaim": "Claim"}
@@ -51,9 +65,9 @@ TWINS = {"SyncContext": "Context", "SyncClient": "Client", "SyncClaim": "Claim"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def public_names() -> dict[str, str]:
-    """Module by name, from the imports of ramet/__init__.py, for the names in __all__."""
-    tree = ast.parse((SOURCE / "ramet" / "__init__.py").read_text(encoding="utf-8"))
+def public_names(package: str = "ramet") -> dict[str, str]:
+    """Module by name, from the imports of a package's __init__.py, for the names in __all__."""
+    tree = module_tree(package)
     modules = {
         alias.asname or alias.name: node.module or ""
         for node in tree.body
@@ -128,6 +142,11 @@ def broken(parameters: str, rest: str) -> str:
     return "\n    " + "\n    ".join(parts) + "\n"
 
 
+def is_overload(node: Function) -> bool:
+    """True for a signature that only type checkers read."""
+    return any(isinstance(mark, ast.Name) and mark.id == "overload" for mark in node.decorator_list)
+
+
 def is_property(node: Function) -> bool:
     """True for a method that reads like an attribute."""
     return any(isinstance(mark, ast.Name) and mark.id == "property" for mark in node.decorator_list)
@@ -170,7 +189,7 @@ def class_page(node: ast.ClassDef, tree: ast.Module, public: set[str]) -> Iterat
         yield "\n".join(fields)
     for item in body:
         if isinstance(item, Function) and not (item.name.startswith("_") or is_property(item)):
-            if item.name in FOR_THE_ENGINE:
+            if item.name in FOR_THE_ENGINE or is_overload(item):
                 continue
             yield f"```python\n{signature(item, method=True)}\n```"
             yield markdown(ast.get_docstring(item) or "")
@@ -195,10 +214,10 @@ def field_lines(body: list[ast.stmt]) -> Iterator[str]:
             yield f"{text}: {' '.join(markdown(told).split())}" if told else text
 
 
-def entry(name: str, module: str, public: set[str]) -> str:
-    """One public name."""
+def entry(name: str, module: str, public: set[str], *, heading: str = "") -> str:
+    """One public name, under another heading if need be."""
     tree = module_tree(module)
-    parts = [f"### `{name}`"]
+    parts = [f"### `{heading or name}`"]
     for node, docstring in named(tree.body, name):
         if isinstance(node, ast.ClassDef):
             parts += class_page(node, tree, public)
@@ -222,4 +241,15 @@ def page() -> str:
         if present:
             parts.append(f"## {title}")
             parts += [entry(name, modules[name], set(modules)) for name in present]
+            if "Client" in present:
+                parts += [part_of_client(part) for part in PARTS]
+    parts.append(f"## For tests: `{TESTING}`")
+    kit = public_names(TESTING)
+    parts += [entry(name, module, set(kit), heading=f"{TESTING}.{name}") for name, module in kit.items()]
     return "\n\n".join(parts) + "\n"
+
+
+def part_of_client(part: str) -> str:
+    """What a client has as an attribute."""
+    name, module = PARTS[part]
+    return entry(name, module, set(), heading=part)

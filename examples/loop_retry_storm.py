@@ -11,12 +11,12 @@ import asyncio
 import random
 import tempfile
 
-from ramet import App, Client, Context, Outcome, StoreError, Transient, Worker, url_key
+from ramet import App, Client, Context, Outcome, Retry, StoreError, Transient, Worker, url_key
 
 JOB = "https://company.example/jobs/123"
 SHORT_PAUSES = 8916
 """A seed for a quick example: the pauses before the three retries are drawn from [0, 1), [0, 2) and [0, 4) seconds."""
-app = App()
+app = App(retry=Retry.SEED)
 
 
 @app.task("job", key=url_key)

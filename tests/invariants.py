@@ -1,7 +1,7 @@
 """What must be true of every database of ramet at rest, checked from its rows alone (promises I1 to I8).
 
 The checker knows nothing of how the rows came about. Two things are not stored, so the caller names them: kinds that
-declare ``cycle_on="kind+key"``, and lineages whose limits were lowered under what existed already.
+are about a place (``cycle_on="key"``), and lineages whose limits were lowered under what existed already.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ from ramet.store.epoch import FENCES_PER_EPOCH
 from tests.invariants_blobs import blobs
 from tests.invariants_ends import ends
 from tests.invariants_flow import FLOW_CHECKS, FlowRows
-from tests.invariants_guard import UniqueRow, shapes_equal_a_recount, unique_keys_have_their_holder
+from tests.invariants_guard import (
+    UniqueRow,
+    load_uncounted,
+    shapes_equal_a_recount,
+    unique_keys_have_their_holder,
+    what_was_left_out_is_counted,
+)
 from tests.invariants_money import money
 from tests.invariants_paths import paths
 from tests.invariants_rows import BlockRow, TaskRow
@@ -35,9 +41,9 @@ OUTCOMES = {"success", "filtered", "skipped", "error", "snooze", "continue", "lo
 class Rows:
     """Everything in the database, by what it belongs to."""
 
-    def __init__(self, lowered: Collection[str], loose_kinds: Collection[str]) -> None:
+    def __init__(self, lowered: Collection[str], place_kinds: Collection[str]) -> None:
         self.lowered = lowered
-        self.loose_kinds = loose_kinds
+        self.place_kinds = place_kinds
         self.lineages: dict[str, Lineage] = {}
         self.tasks: dict[int, TaskRow] = {}
         self.live: dict[int, Standing] = {}
@@ -46,6 +52,7 @@ class Rows:
         self.attempts: list[tuple[int, int, str, str]] = []
         self.transitions: dict[int, list[int]] = defaultdict(list)
         self.revived: set[int] = set()
+        self.imported: set[int] = set()
         self.places: dict[int, int] = {}
         """Of the tasks of staged kinds, by number."""
         self.bases: dict[int, str] = {}
@@ -54,6 +61,7 @@ class Rows:
         self.uniques: dict[tuple[str, str], UniqueRow] = {}
         self.shapes: Counter[tuple[str, str, str]] = Counter()
         self.demands: list[Any] = []
+        self.uncounted: dict[str, Counter[str]] = defaultdict(Counter)
         self.firing: list[Any] = []
         self.flow = FlowRows()
 
@@ -97,6 +105,9 @@ class Rows:
             self.transitions[seq].append(number)
             if name == "revive":
                 self.revived.add(seq)
+            if name == "import":
+                self.imported.add(seq)
+        self.uncounted = await load_uncounted(store)
         self.demands = await store.read("SELECT kind, key, count, demands, demands_seen FROM ramet_blocks")
         self.firing = await store.read("SELECT tracking_id, pattern FROM ramet_alerts WHERE state = 'firing'")
         for name in ("ramet_attempts", "ramet_transitions", "ramet_checkpoints", "ramet_stages"):
@@ -119,13 +130,13 @@ class Rows:
 
 
 async def violations(
-    store: Store, *, lowered: Collection[str] = (), loose_kinds: Collection[str] = (), clock_set_back: bool = False
+    store: Store, *, lowered: Collection[str] = (), place_kinds: Collection[str] = (), clock_set_back: bool = False
 ) -> list[str]:
     """One line for everything that is wrong; empty for a sound database.
 
     With ``clock_set_back`` the order of attempts in time proves nothing and is not looked at.
     """
-    return await in_snapshot(store, partial(_look, rows=Rows(lowered, loose_kinds), clock_set_back=clock_set_back))
+    return await in_snapshot(store, partial(_look, rows=Rows(lowered, place_kinds), clock_set_back=clock_set_back))
 
 
 async def _look(store: Store, rows: Rows, clock_set_back: bool) -> list[str]:
@@ -227,7 +238,8 @@ def tree_is_sound(rows: Rows) -> Iterator[str]:
     by_id = {task.id: task for task in rows.tasks.values()}
     for task in rows.tasks.values():
         if task.parent_id is None:
-            if task.spawn_depth or task.chain:
+            # An imported root may have left its ancestors behind, and says so.
+            if (task.spawn_depth and task.seq not in rows.imported) or task.chain:
                 yield f"root {task.id} has depth {task.spawn_depth} and ancestors {task.chain}"
             continue
         parent = by_id.get(task.parent_id)
@@ -238,12 +250,12 @@ def tree_is_sound(rows: Rows) -> Iterator[str]:
 
 
 def no_cycle(rows: Rows) -> Iterator[str]:
-    """I3: no ancestor with this key, whatever its kind; for loose kinds no ancestor of the same kind."""
+    """I3: no ancestor of this kind and key; for kinds that are about a place none with this key, whatever its kind."""
     by_id = {task.id: task for task in rows.tasks.values()}
     for task in rows.tasks.values():
         for ancestor in (by_id[name] for name in task.chain if name in by_id):
-            loose = task.kind in rows.loose_kinds or not rows.deeper(task)
-            if ancestor.key == task.key and (ancestor.kind == task.kind or not loose):
+            any_kind = task.kind in rows.place_kinds and rows.deeper(task)
+            if ancestor.key == task.key and (ancestor.kind == task.kind or any_kind):
                 yield f"task {task.id} works on {task.key!r} as its ancestor {ancestor.id} does"
 
 
@@ -384,6 +396,7 @@ CHECKS = (
     attempts_are_bounded,
     leases_and_deadlines,
     refusals_are_explained,
+    what_was_left_out_is_counted,
     nothing_is_orphaned,
     alerts_are_told_once,
     *FLOW_CHECKS,

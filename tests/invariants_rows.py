@@ -40,3 +40,4 @@ class BlockRow(NamedTuple):
     last_parent: str
     winner: str | None
     wanted: str | None
+    left_out: int

@@ -201,6 +201,10 @@ def unknown_words(words: list[str]) -> list[str]:
     if found is command_line:
         return words[:1]
     those = [found, *found.commands.values()] if isinstance(found, click.Group) else [found]
+    if found.context_settings.get("ignore_unknown_options"):
+        # It gives what it does not know itself to the command of this name that `ramet` has.
+        passed_to = command_line.get_command(click.Context(command_line), found.name or "")
+        those += [] if passed_to is None else [passed_to]
     known = {option for command in those for param in command.params for option in param.opts} | {"--help"}
     return sorted({option for word in words for option in re.findall(r"--[a-z][a-z-]+", word)} - known)
 

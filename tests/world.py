@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import Any
 
 from ramet.model import events as ev
+from ramet.model.retry import Retry
 from ramet.model.task import NewTask, Task
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settled, Settlement, Store, Write
 from tests.invariants import violations
 
 LEASE_SECONDS = 300.0
 KINDS = ("page", "image", "loose")
-"""``loose`` declares ``cycle_on="kind+key"``."""
+"""``loose`` is about no place; all other kinds here are, with ``cycle_on="key"``."""
 EFFECTS = "CREATE TABLE IF NOT EXISTS effects (name TEXT NOT NULL UNIQUE, amount INTEGER CHECK (amount > 0))"
 
 
@@ -43,15 +44,22 @@ class World:
         self.clock = clock
         self.lowered: set[str] = set()
         """Lineages whose limits a handler lowered under what exists already."""
+        self.place_kinds: set[str] = set()
+        """Kinds of which every task wanted so far has ``cycle_on="key"``."""
         self._numbers = itertools.count(1)
 
     def task(self, key: str | None = None, kind: str = "page", **fields: Any) -> NewTask:
         """A task somebody wants, with a fresh id."""
         number = next(self._numbers)
         new = NewTask(id=f"t{number}", kind=kind, key=key or f"key{number}", payload=f'{{"number": {number}}}')
-        if kind == "loose":
-            new = new._replace(cycle_on="kind+key")
-        return new._replace(**fields)
+        if kind != "loose":
+            new = new._replace(cycle_on="key")
+        new = new._replace(**fields)
+        if new.cycle_on == "key":
+            self.place_kinds.add(kind)
+        else:
+            self.place_kinds.discard(kind)
+        return new
 
     async def submit(self, *roots: NewTask, tracking_id: str = "line", **limits: Any) -> list[str]:
         """Start a lineage; returns the ids of its roots."""
@@ -128,7 +136,7 @@ class World:
 
     async def check(self) -> None:
         """Every invariant that the database alone can show."""
-        found = await violations(self.store, lowered=self.lowered, loose_kinds={"loose"})
+        found = await violations(self.store, lowered=self.lowered, place_kinds=self.place_kinds)
         assert found == [], "\n".join(found)
 
 
@@ -144,9 +152,21 @@ def hand_back(claimed: Claimed) -> ev.HandBack:
 
 
 def failing(claimed: Claimed, message: str = "broken", error_class: str = "permanent", **more: Any) -> ev.Error:
-    """The handler raised."""
-    event = ev.Error(claimed.standing.fence, message, error_class, fingerprint=message, jitter=1.0)
+    """The handler raised; it is tried again by the schedule of the seeds."""
+    event = ev.Error(
+        claimed.standing.fence, message, error_class, fingerprint=message, jitter=1.0, waits=Retry.SEED.waits
+    )
     return replace(event, **more)
+
+
+AT_ONCE = Retry(base_seconds=0.0, jitter=0.0).waits
+"""Of a kind that is tried again without a wait."""
+
+
+def busy(fence: int, seconds: float) -> ev.Error:
+    """An error that passes, of a kind whose every wait is exactly so long."""
+    waits = Retry(base_seconds=seconds, factor=1.0, cap_seconds=seconds, jitter=0.0).waits
+    return ev.Error(fence, "busy", "transient", "busy", jitter=0.0, waits=waits)
 
 
 def checkpoint(claimed: Claimed, stage: str | None = None) -> ev.Checkpoint:

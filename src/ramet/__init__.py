@@ -17,6 +17,7 @@ from ramet.engine.invocation import Invocation
 from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
+from ramet.engine.own_client import OwnLineage
 from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pipeline import Pipeline
 from ramet.engine.registry import UnknownKind
@@ -28,18 +29,21 @@ from ramet.engine.worker import Worker
 from ramet.model.acts import Act
 from ramet.model.alerts import Alert
 from ramet.model.binding import Binding, BoundTask, ItemAnswer, ItemSettlement, StageCount
+from ramet.model.bulk import BulkAct, BulkResult, BulkSelection, TaskFilter
 from ramet.model.causes import About, Cause
 from ramet.model.cost import Costs
 from ramet.model.flow import KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.guard import BlockReason
-from ramet.model.keys import InvalidKey, text_key, title_key, url_key
+from ramet.model.keys import InvalidKey, shown_key, text_key, title_key, url_key
 from ramet.model.limits import PRESETS, Limits
 from ramet.model.lineage import Lineage, LineageState
+from ramet.model.lineage_outcome import LineageOutcome, OutcomeKind
+from ramet.model.money import dollars
 from ramet.model.notices import AlertChannel, AlertNotice
 from ramet.model.path_views import HeldBack, PathChain, PathPage, PathTask
 from ramet.model.paths import InvalidPath, path_key
 from ramet.model.resources import Policy, Resource
-from ramet.model.retry import ErrorClass, Permanent, RetryAfter, Transient
+from ramet.model.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.stop_list import InvalidEntry, StopEntry
 from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
@@ -94,6 +98,9 @@ __all__ = [
     "BlockReason",
     "BoundTask",
     "Branch",
+    "BulkAct",
+    "BulkResult",
+    "BulkSelection",
     "Call",
     "Cause",
     "Claim",
@@ -122,10 +129,13 @@ __all__ = [
     "Limits",
     "Lineage",
     "LineageExists",
+    "LineageOutcome",
     "LineagePage",
     "LineageState",
     "LineageTotals",
     "Outcome",
+    "OutcomeKind",
+    "OwnLineage",
     "PRESETS",
     "PathArguments",
     "PathChain",
@@ -141,6 +151,7 @@ __all__ = [
     "Reoffered",
     "Reservation",
     "Resource",
+    "Retry",
     "RetryAfter",
     "RunningTask",
     "Schedule",
@@ -166,6 +177,7 @@ __all__ = [
     "TaskCalls",
     "TaskCheckpoint",
     "TaskFailed",
+    "TaskFilter",
     "TaskHistory",
     "TaskOptions",
     "TaskState",
@@ -181,8 +193,10 @@ __all__ = [
     "WaitRefused",
     "Worker",
     "WorkerSeen",
+    "dollars",
     "item",
     "path_key",
+    "shown_key",
     "slot_of",
     "text_key",
     "title_key",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ramet.pipelines.jobs.pipeline import app as jobs_app
+from ramet.pipelines.wiki.pipeline import app as wiki_app
 from ramet.store.base import Store
 from tests.chaos.pipelines import pipelines
 from tests.chaos.places_held import overlaps
@@ -18,7 +18,8 @@ KEEPS = frozenset({"async", "thread", "line", "once", "beat", "agent"})
 """Kinds that keep an effect with their end."""
 SECOND = "second"
 """What it is called."""
-LOOSE_KINDS = frozenset(kind.name for kind in jobs_app.registry.kinds if kind.cycle_on == "kind+key")
+
+PLACE_KINDS = frozenset(kind.name for kind in wiki_app.registry.kinds if kind.cycle_on == "key")
 
 
 class Finding(NamedTuple):
@@ -50,7 +51,7 @@ async def verdict(store: Store, told: list[Effect]) -> Verdict:
     rows = await Rows.load(store)
     findings = promised(rows, told)
     findings += [Finding(BROKEN, line) for line in await pipelines(store)]
-    broken = await violations(store, loose_kinds=LOOSE_KINDS, clock_set_back=True)
+    broken = await violations(store, place_kinds=PLACE_KINDS, clock_set_back=True)
     findings += [Finding(BROKEN, line) for line in broken]
     return _told(tuple(findings), figures(rows, told))
 
@@ -150,8 +151,9 @@ def cycles(rows: Rows, told: list[Effect]) -> Iterator[str]:
     """I3: no ancestor of the same kind and key, nor, but for kinds that allow it, of the same key."""
     for task in rows.tasks.values():
         for ancestor in (rows.by_id[name] for name in task.chain if name in rows.by_id):
-            loose = task.kind in LOOSE_KINDS or rows.is_next_stage(task) or rows.same_stages(task, ancestor)
-            if ancestor.key == task.key and (ancestor.kind == task.kind or not loose):
+            handed_on = rows.is_next_stage(task) or rows.same_stages(task, ancestor)
+            any_kind = task.kind in PLACE_KINDS and not handed_on
+            if ancestor.key == task.key and (ancestor.kind == task.kind or any_kind):
                 yield f"task {task.id} works on {task.key!r} as its ancestor {ancestor.id} does"
 
 

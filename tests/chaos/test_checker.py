@@ -127,7 +127,7 @@ BY_SQL = {
     "money is not booked": ("lost", "UPDATE ramet_reservations SET actual = 1", "acknowledged as booked"),
     "two accepted ends": (
         "double effects",
-        f"{ATTEMPT.format('success')} NULL, NULL FROM ramet_attempts WHERE outcome = 'success'",
+        f"{ATTEMPT.format('success')} NULL, NULL, NULL FROM ramet_attempts WHERE outcome = 'success'",
         "was accepted under the fences",
     ),
     "an effect twice": ("double effects", "INSERT INTO fault_effects SELECT * FROM fault_effects", "first 2 times"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ramet import App, Context, Limits
+from ramet import App, Context, Limits, Retry
 
-app = App(limits=Limits(max_spawn_depth=3))
+app = App(retry=Retry.SEED, limits=Limits(max_spawn_depth=3))
 
 
 @app.task("listing", key=lambda payload: payload["key"])

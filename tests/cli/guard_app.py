@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from ramet import App, Context, Permanent, url_key
+from ramet import App, Context, Permanent, Retry, url_key
 
-app = App()
+app = App(retry=Retry.SEED)
 
 
 class Links(BaseModel):

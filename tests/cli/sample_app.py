@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from ramet import App, Context, Limits, Outcome, Permanent, Transient
+from ramet import App, Context, Limits, Outcome, Permanent, Retry, Transient
 
-app = App(limits=Limits(max_tasks=1_000, max_spawn_depth=4))
+app = App(retry=Retry.SEED, limits=Limits(max_tasks=1_000, max_spawn_depth=4))
 empty = App()
 
 

@@ -48,3 +48,21 @@ def test_people_begin_with_a_file_and_move_to_a_server_and_back(cli: Cli, tmp_pa
     assert (made["path"], made["lineages"]) == (str(copy), 1)
     cli.good("restore", str(copy), "--force")
     assert cli.documents("status", lineage)[0]["states"]["success"] == 3
+
+
+def test_tables_of_apps_are_carried_or_left_out_by_name(cli: Cli, tmp_path: Path, postgres_url: str) -> None:
+    cli.submit("node", {"name": "a"})
+    cli.change("CREATE TABLE IF NOT EXISTS notes (name TEXT)")
+    cli.change("CREATE TABLE diary (page TEXT)")
+    copy, server = tmp_path / "copy.db", Cli(cli.database, postgres_url)
+    assert "diary (0), notes (0): rows counted, equal" in cli.good("backup", str(copy))
+    assert "no app declares diary, so a copy would lose the rows: declare them (--app" in server.bad(
+        "restore", str(copy)
+    )
+    assert "no module 'nothing.here'" in server.bad("restore", str(copy), "--app", "nothing.here:app")
+    said = server.good("restore", str(copy), "--leave", "*")
+    assert "notes (0): rows counted, equal" in said
+    assert "left out, as you said: diary" in said
+    [told] = server.documents("backup", str(copy), "--force", "--leave", "notes")
+    assert ["notes", 0] not in told["carried"]
+    assert told["left_out"] == ["notes"]

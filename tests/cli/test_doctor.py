@@ -81,7 +81,7 @@ DAMAGE = [
         "orphans",
         "UPDATE ramet_attempts SET seq = 99999 WHERE seq = (SELECT MIN(seq) FROM ramet_tasks)",
     ),
-    ("orphans", "INSERT INTO ramet_block_counts VALUES ('nobody', 'p', 'k', 'depth', 1)"),
+    ("orphans", "INSERT INTO ramet_block_counts VALUES ('nobody', 'p', 'k', 'depth', 1, 0)"),
     ("settings", "INSERT INTO ramet_settings VALUES ('limits.max_task', '5', 'int', 'misspelt', 1.0)"),
     ("settings", "INSERT INTO ramet_settings VALUES ('limits.max_tasks', '-5', 'int', 'negative', 1.0)"),
     ("schedules", "UPDATE ramet_schedules SET timezone = 'Nowhere'"),

@@ -199,7 +199,9 @@ def test_an_interrupt_ends_with_its_status(plugins: Callable[..., None], cli: Cl
     assert "ramet: stopped" in result.stderr
 
 
-@pytest.mark.parametrize("words", [["nope"], ["status", "--nope"], ["tree"], ["blocks", "--limit", "x"], ["explain"]])
+@pytest.mark.parametrize(
+    "words", [["nope"], ["status", "--nope"], ["tree", "a", "b"], ["blocks", "--limit", "x"], ["explain"]]
+)
 def test_misuse_is_one_line_that_names_the_help(words: list[str], cli: Cli) -> None:
     assert "--help)" in cli.bad(*words, database=False)
 

@@ -109,7 +109,7 @@ BAD = [
     ["alerts", "check", "now"],
     ["backup", "/nowhere/at/all/copy.db"],
     ["blocks", "reoffer", "nope"],
-    ["blocks", "reoffer", "known", "--reason", "cycle"],
+    ["blocks", "reoffer", "known", "--blocked-by", "cycle"],
     ["costs", "nope"],
     ["exclude", "nope", "--reason", "r"],
     ["exclude", "known-task"],

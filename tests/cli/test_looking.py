@@ -40,12 +40,14 @@ def test_status_counts_kinds_and_states(grown: tuple[Cli, str, str]) -> None:
     assert "13/1k" in said
 
 
-def test_what_the_guard_refused_is_told_with_the_status_of_a_lineage(grown: tuple[Cli, str, str]) -> None:
+def test_what_the_guard_refused_is_told_with_the_status_of_a_lineage_and_of_all(grown: tuple[Cli, str, str]) -> None:
     cli, _, lineage = grown
     assert cli.documents("status", lineage)[0]["refused"] == {"cycle": 12}
     assert f"refused spawns: cycle 12; which: ramet blocks {lineage}\n" in cli.good("status", lineage)
-    assert cli.documents("status")[0]["refused"] == {}
-    assert "refused spawns" not in cli.good("status")
+    cli.submit("node", {"name": "s", "depth": 1, "width": 1})
+    cli.work()
+    assert cli.documents("status")[0]["refused"] == {"cycle": 13}
+    assert "refused spawns: cycle 13; which: ramet blocks\n" in cli.good("status")
 
 
 def test_the_result_of_a_task_is_told_up_to_a_length(cli: Cli) -> None:
@@ -134,6 +136,11 @@ def test_watching_sees_without_counting_what_a_full_look_counts(grown: tuple[Cli
         brief, full = asyncio.run(looks(whose))
         assert brief.states == full.states
         assert (brief.claimable, brief.stale, brief.percent) == (full.claimable, full.stale, full.percent)
+        # How deep the tasks of a state are only a look at them tells.
+        known = {(row.kind, row.state, row.wait): row.mean_depth for row in full.counts}
+        assert all(
+            row.mean_depth == (None if whose is None else known[row.kind, row.state, row.wait]) for row in brief.counts
+        )
         assert (brief.lineages, brief.unserved, brief.over) == (full.lineages, full.unserved, full.over)
     brief, full = asyncio.run(looks(None))
     assert brief.states == {"pending": 1, "processing": 1, "success": 13, "failed": 1} | dict.fromkeys(
@@ -148,7 +155,8 @@ def test_watching_sees_without_counting_what_a_full_look_counts(grown: tuple[Cli
 def test_the_tree_shows_everything_or_says_how_much_more_there_is(grown: tuple[Cli, str, str]) -> None:
     cli, root, lineage = grown
     whole = cli.good("tree", root)
-    assert len(whole.splitlines()) == 13
+    assert len(whole.splitlines()) == 13 + 1
+    assert whole.splitlines()[-1].startswith(f"lineage {lineage}")
     assert whole == cli.good("tree", lineage)
     assert whole.splitlines()[0].startswith("success node r  ")
     assert "more" not in whole
@@ -184,9 +192,12 @@ def test_a_failed_task_explains_why_it_was_not_tried_again(cli: Cli) -> None:
     said = cli.good("explain", permanent)
     assert "it ended as failed: permanent_error (Permanent: not found)" in said
     assert "no retry: the error is permanent" in said
-    assert [line.split()[2] for line in said.partition("timeline:")[2].splitlines()[2:]] == [
-        "submitted", "claimed", "error", "is",
-    ]  # fmt: skip
+    lines = said.partition("traceback of claim 1:\n")[2].splitlines()
+    assert lines[0] == "  Traceback (most recent call last):"
+    assert lines[1].startswith('    File "tests/cli/sample_app.py", line ')
+    assert lines[2:] == ["      raise Permanent(payload.text)", "  Permanent: not found"]
+    story = said.partition("timeline:")[2].partition("\ntraceback")[0].splitlines()
+    assert [line.split()[2] for line in story[2:]] == ["submitted", "claimed", "error", "is"]
     said = cli.good("explain", filtered)
     assert "it ended as filtered: too dull" in said
     assert "no retry" not in said
@@ -197,6 +208,7 @@ def test_an_exhausted_task_tells_every_attempt(cli: Cli) -> None:
     cli.work()
     [found] = cli.documents("explain", task)
     assert [attempt["outcome"] for attempt in found["attempts"]] == ["error"] * 4
+    assert all(attempt["traceback"].endswith("Transient: come back\n") for attempt in found["attempts"])
     assert [event["what"] for event in found["timeline"]].count("claimed") == 4
     assert "no retry: that was the last attempt (4)" in cli.good("explain", task)
 
@@ -249,7 +261,7 @@ def test_blocks_total_by_reason(grown: tuple[Cli, str, str]) -> None:
         ["all", "12", "4"],
     ]
     assert [block["key"] for block in cli.documents("blocks", "--key", "r.1", "--kind", "node")] == ["r.1"]
-    assert cli.good("blocks", "--reason", "budget") == "no refused spawns like that\n"
+    assert cli.good("blocks", "--blocked-by", "budget") == "no refused spawns like that\n"
 
 
 def test_blocks_beyond_the_stored_rows_are_in_the_totals(cli: Cli) -> None:

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from ramet import Lineage
 from tests.cli.conftest import APP, Cli
+from tests.cli.sample_app import app
+
+
+def lineage_of(cli: Cli, tracking_id: str) -> Lineage:
+    """The row of a lineage."""
+
+    async def look() -> Lineage:
+        async with app.client(cli.address, create=False) as client:
+            found = await client.lineage(tracking_id)
+            assert found is not None
+            return found
+
+    return asyncio.run(look())
 
 
 def add(cli: Cli, *words: str) -> str:
@@ -45,7 +61,7 @@ BAD = [
     (["node", '{"name": "x"}', "--cron", "0 0 30 2 *"], "cannot read the cron expression"),
     (["node", '{"name": "x"}', "--cron", "@daily", "--every", "5"], "give one of them"),
     (["node", '{"name": "x"}', "--cron", "@daily", "--timezone", "Mars"], "unknown time zone 'Mars'"),
-    (["node", '{"name": "x"}', "--every", "0.1"], "give at least 1"),
+    (["node", '{"name": "x"}', "--every", "0.1"], "give a number of seconds from 1 to"),
     (["node", '{"name": "x"}', "--name", "a b"], "a schedule cannot be called 'a b'"),
     (["node", '{"name": "x"}', "--catch-up", "-1"], "catch_up is -1"),
     (["node", "{"], "is not JSON"),
@@ -73,3 +89,30 @@ def test_a_name_that_is_taken_is_refused_unless_it_is_to_be_replaced(cli: Cli) -
 def test_a_name_that_is_not_there_is_one_line(cli: Cli, verb: str) -> None:
     add(cli, "node", '{"name": "hello"}')
     assert cli.bad("schedule", verb, "nobody") == "ramet: no schedule 'nobody': `ramet schedule list` shows them"
+
+
+def test_a_schedule_made_by_hand_has_the_limits_that_were_given_in_each_of_its_lineages(cli: Cli) -> None:
+    add(
+        cli,
+        "node",
+        '{"name": "hello"}',
+        "--name",
+        "small",
+        "--max-tasks",
+        "7",
+        "--max-cost",
+        "0.5",
+        "--max-seconds",
+        "60",
+    )
+    [slot] = cli.documents("schedule", "run", "small")
+    lineage = lineage_of(cli, slot["tracking_id"])
+    assert (lineage.max_tasks, lineage.max_cost) == (7, 500_000_000)
+    assert round(lineage.deadline_at - lineage.created_at) == 60
+
+
+def test_a_schedule_made_by_hand_may_have_a_preset(cli: Cli) -> None:
+    add(cli, "node", '{"name": "hello"}', "--preset", "conservative", "--max-tasks", "9")
+    [slot] = cli.documents("schedule", "run", "node")
+    lineage = lineage_of(cli, slot["tracking_id"])
+    assert (lineage.max_tasks, lineage.max_fan_out, lineage.max_cost) == (9, 500, 10_000_000_000)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from ramet import App
 from tests.cli.conftest import Cli
 
@@ -33,6 +35,10 @@ def test_tasks_are_listed_by_what_was_asked_for(cli: Cli) -> None:
     assert said.count("success") == 2
     [after] = [line.split()[-1] for line in said.splitlines() if "--after" in line]
     assert len(cli.documents("tasks", lineage, "--after", after)) == 5
+    newest = [row["id"] for row in cli.documents("tasks", lineage)]
+    oldest = [row["id"] for row in cli.documents("tasks", lineage, "--oldest")]
+    assert newest == oldest[::-1]
+    assert oldest[0] == root
     assert "due in" in cli.good("tasks", other)
     assert cli.good("tasks", "--state", "filtered") == "no such task\n"
 
@@ -56,3 +62,22 @@ def test_what_makes_no_sense_is_one_line(cli: Cli) -> None:
     assert "--stale" in cli.bad("tasks", "--stale", "--kind", "node")
     assert "no lineage" in cli.bad("tasks", "nowhere")
     assert "not one of" in cli.bad("tasks", "--state", "sleeping")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 200])
+def test_ids_keys_and_errors_are_whole_however_narrow_the_terminal_is(
+    cli: Cli, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "https://example.org/" + "a-long-way/" * 12
+    failed, lineage = cli.submit("fails", {"text": key})
+    cli.work()
+    waiting, _ = cli.submit("node", {"name": "later"}, "--delay", "5000")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    said = cli.good("tasks")
+    assert "permanent_error" not in said
+    assert said.index(waiting) < said.index(failed), "the newest comes first"
+    if columns < 140:
+        assert f"  fails {key}\n" in said
+        assert f"  Permanent: {key}\n" in said
+    assert "failed" in said
+    assert failed in cli.good("tasks", lineage)

@@ -98,7 +98,8 @@ class Tasks:
     """All lineages and tasks, and the one clock: how tasks begin. How they end is in :mod:`plain_life`."""
 
     max_attempts, task_seconds, max_chain_depth, lease_seconds = 4, 2_000.0, 2, 300.0
-    loose = "loose"
+    places = frozenset({"page", "image"})
+    """Kinds with ``cycle_on="key"``."""
 
     def __init__(self, now: float) -> None:
         self.now = now
@@ -198,7 +199,7 @@ class Tasks:
             return Said("depth")
         ancestors = {*parent.chain, parent.id}
         for job in sorted(self.of(line), key=lambda job: job.number):
-            if job.id in ancestors and job.key == wish.key and (job.kind == wish.kind or wish.kind != self.loose):
+            if job.id in ancestors and job.key == wish.key and (job.kind == wish.kind or wish.kind in self.places):
                 return Said("cycle", job.id)
         twin = self._holder(line, wish.kind, wish.key)
         if twin is not None:

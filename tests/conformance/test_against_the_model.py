@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from ramet.model import events as ev
 from ramet.model import lifecycle
 from ramet.model.guard import check_spawn
+from ramet.model.retry import Retry
 from ramet.model.task import NewTask
 from ramet.store import persons, settling, spawning
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settlement
@@ -81,7 +82,7 @@ class StoreAndModel(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             if self.sound:
-                found = now(violations(self.store, loose_kinds={"loose"}, clock_set_back=True))
+                found = now(violations(self.store, place_kinds=Model.places, clock_set_back=True))
                 assert found == [], "\n".join(found)
                 self._everything_ends()
         finally:
@@ -108,7 +109,7 @@ class StoreAndModel(RuleBasedStateMachine):
             NewTask(
                 wish.id, wish.kind, wish.key, "{}", delay_seconds=wish.delay_seconds, priority=wish.priority,
                 max_attempts=model.max_attempts, task_seconds=model.task_seconds,
-                max_chain_depth=model.max_chain_depth, cycle_on="kind+key" if wish.kind == "loose" else "key",
+                max_chain_depth=model.max_chain_depth, cycle_on="key" if wish.kind in Model.places else "kind+key",
             )
             for wish in told
         ]  # fmt: skip
@@ -332,7 +333,7 @@ def event_of(what: str, fence: int) -> ev.Event:
         case "progress":
             return ev.Progress(fence, LEASE_SECONDS)
         case _:
-            return ev.Error(fence, what, what, fingerprint=what, jitter=1.0)
+            return ev.Error(fence, what, what, fingerprint=what, jitter=1.0, waits=Retry.SEED.waits)
 
 
 SOME = settings(

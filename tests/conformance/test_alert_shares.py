@@ -82,6 +82,40 @@ async def test_a_chain_that_ends_with_its_work_is_no_alarm(world: World) -> None
     assert await look(world) == ([], [])
 
 
+async def test_the_third_run_of_a_schedule_that_fails_in_a_row_is_told_and_a_good_one_ends_it(world: World) -> None:
+    await scheduled(world)
+    for end in (fails, fails, ev.Complete, fails, fails):
+        await invocation(world, end)
+    assert await look(world) == ([], [])
+    await invocation(world, fails)
+    assert await look(world) == (["failed_runs"], [])
+    newest = (await world.store.lineage_page(limit=1)).lineages[0].tracking_id
+    found = await alert(world)
+    assert (found.tracking_id, found.severity, await entries(world)) == (None, "warning", {"page": (3, 2)})
+    assert found.subject == f"the last 3 runs of schedule page failed, the newest is lineage {newest}"
+    assert found.evidence["worst"][0]["newest"] == newest
+    world.clock.advance(EVERY_SECONDS)
+    await tick(world.store, 300.0, Limits())
+    await tick(world.store, 300.0, Limits())
+    assert await look(world) == ([], []), "one that runs says nothing yet"
+    await world.settle(await world.claim_one())
+    assert await look(world) == ([], ["failed_runs"])
+
+
+async def test_a_failed_task_below_a_good_root_fails_a_run_and_a_cancelled_run_is_none(world: World) -> None:
+    await scheduled(world)
+    for _ in range(3):
+        await invocation(world, ev.Complete, claims=0)
+        await world.grow(await world.claim_one(), world.task("part"))
+        part = await world.claim_one()
+        await world.settle(part, fails(part.standing.fence))
+        await invocation(world, ev.Complete, claims=0)
+        running = (await world.store.lineage_page(states=["running"])).lineages[0]
+        await world.store.cancel_lineage(running.tracking_id, by="ann")
+        await world.sweep()
+    assert await look(world) == (["failed_runs"], [])
+
+
 async def test_errors_of_invocations_are_told_over_a_twentieth_of_twenty(world: World) -> None:
     limits = LIMITS._replace(failed_of_min=1_000)
     await scheduled(world)
@@ -98,7 +132,7 @@ async def test_errors_of_invocations_are_told_over_a_twentieth_of_twenty(world: 
 
 
 async def test_errors_that_retries_dilute_are_told_by_their_number(world: World) -> None:
-    limits = LIMITS._replace(errors_share_max=1.0, errors_max=3, failed_of_min=1_000)
+    limits = LIMITS._replace(errors_share_max=1.0, errors_max=3, failed_of_min=1_000, failed_runs=1_000)
     await scheduled(world)
     for _ in range(3):
         await invocation(world, fails)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ramet.model.alerts import WORST_MAX, Alert, MonitorLimits
+from ramet.model.cost import ReserveRequest
 from ramet.store.base import Claimed, Store
 from tests.conformance.backends import Backend
 from tests.world import SettableClock, World, failing, settlement
@@ -105,6 +106,20 @@ async def test_what_one_settlement_asks_for_many_times_is_one_wish(world: World)
 
 
 # --- links
+
+
+async def test_a_task_that_asks_for_money_again_and_again_wishes_for_no_task(world: World) -> None:
+    [root] = await rooted(world, "root", max_cost=10)
+    standing = root.standing
+    for number in range(20):
+        world.clock.advance(1.0)
+        [answer] = await world.store.reserve([ReserveRequest(f"r{number}", standing.seq, standing.fence, 11)])
+        assert answer.refused is not None
+    assert (await world.store.block_totals("line"))[("page", "reserve")] == 20
+    assert [name for name in (await look(world))[0] if name.startswith("possible")] == []
+    lineage = await world.store.lineage("line")
+    assert lineage is not None
+    assert lineage.outcome.clean, "its handler decides what becomes of it"
 
 
 async def test_a_thousand_pages_that_link_to_one_are_no_alarm(world: World) -> None:

@@ -117,7 +117,14 @@ async def on_end(world: World) -> str:
     return task
 
 
+async def spawn_refused(world: World) -> str:
+    [task] = await world.submit(max_tasks=1)
+    await world.settle(await world.claim_one(), spawns=[world.task("more")._replace(required=1)])
+    return task
+
+
 ENDS: list[tuple[Script, str, str]] = [
+    (spawn_refused, "spawn_refused", "a spawn that its handler requires was refused (budget)"),
     (poison, "poison", "it took its worker down too often (3 claims lost, 3 of them alone)"),
     (task_deadline, "task_deadline", "the time of the task was over -5"),
     (lineage_deadline, "lineage_deadline", "the time of the lineage was over -5"),
@@ -156,14 +163,14 @@ async def test_an_ancestor_or_the_task_itself_before_a_revive_is_named_as_the_ea
 
 
 async def test_an_earlier_failure_whose_lineage_was_pruned_is_said_to_be_pruned(world: World) -> None:
-    await world.submit(world.task("same"), tracking_id="first")
+    await world.submit(world.task(path=PathRule(("a",))), tracking_id="first")
+    [task] = await world.submit(world.task(path=PathRule(("a", "b"))), tracking_id="second")
     await world.settle(claimed := await world.claim_one(), failing(claimed))
     world.clock.advance(10.0)
-    [task] = await world.submit(world.task("same"), tracking_id="second")
-    await world.settle(claimed := await world.claim_one(), failing(claimed, error_class="unclassified"))
+    await world.sweep()
     await world.store.prune(before=world.clock.now - 5.0)
     cause = (await causes(world, task))[1]
-    assert cause.said() == "the same error ended this work before (as task t1, which was pruned)"
+    assert cause.said() == "a task before it on its path did not succeed (task t1, which was pruned)"
     assert cause.facts["pruned"] is True
 
 

@@ -132,7 +132,7 @@ async def reserve(world: World) -> str:
     return root
 
 
-AGAIN = "ramet lineage raise line --{}, then ramet blocks reoffer line --reason {}"
+AGAIN = "ramet lineage raise line --{}, then ramet blocks reoffer line --blocked-by {}"
 REFUSALS: list[tuple[Script, str, str, str | None]] = [
     (cancelled, "cancelled", "the lineage was cancelled", "ramet retry t1"),
     (over, "ended", "the lineage is failed", None),
@@ -147,9 +147,9 @@ REFUSALS: list[tuple[Script, str, str, str | None]] = [
     (deadline, "deadline", "the deadline of the lineage has passed", AGAIN.format("extend SECONDS", "deadline")),
     (spent, "cost", "the lineage has spent $0.00000006 of $0.00000006", AGAIN.format("max-cost DOLLARS", "cost")),
     (stop_list, "stop_list", "domain example.com is on the stop list",
-     "ramet stop-list remove, then ramet blocks reoffer line --reason stop_list"),
-    (trap, "trap", "the lineage has 2 keys of the shape example.com/list?page: if they are honest, raise max_shape",
-     AGAIN.format("max-shape N", "trap")),
+     "ramet stop-list remove, then ramet blocks reoffer line --blocked-by stop_list"),
+    (trap, "trap", "the lineage has 2 keys of the shape example.com/list?page: if they are honest, allow the shape",
+     AGAIN.format("allow-shape 'example.com/list?page'", "trap --shape 'example.com/list?page'")),
     (reserve, "reserve", "the ceiling of the lineage is $0.000000005: $0.00 spent, $0.00 reserved, $0.000000005 left, "
      "$0.000000006 wanted", "ramet lineage raise line --max-cost DOLLARS"),
 ]  # fmt: skip

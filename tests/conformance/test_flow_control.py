@@ -10,9 +10,10 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.flow import Declared
-from ramet.model.resources import Policy
+from ramet.model.resources import Policy, Told
 from ramet.model.task import NewTask
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Store
+from ramet.store.base_operations import SettingChange
 from tests.conformance.backends import Backend
 from tests.world import LEASE_SECONDS, World, failing, hand_back, in_threads, settlement
 
@@ -389,3 +390,27 @@ async def test_a_resource_that_nobody_uses_any_more_is_forgotten_once_its_rate_h
     world.clock.advance(90_000.0)
     await world.sweep()
     assert await world.store.resources() == []
+
+
+@pytest.mark.parametrize("seconds", [259_201.0, 1e9, float("inf")])
+async def test_a_servers_word_pauses_a_resource_for_three_days_at_most(world: World, seconds: float) -> None:
+    await world.submit(world.task("a", resource=HOST), world.task("b", resource=HOST))
+    [claimed] = await world.claim(1)
+    await world.settle(claimed, ev.Snooze(claimed.standing.fence, seconds, "later", ""))
+    [resource] = await world.store.resources(HOST)
+    assert resource.paused_until == world.clock.now + 259_200.0
+    task = await world.store.get(claimed.id)
+    assert task is not None
+    assert task.available_at == world.clock.now + 259_200.0
+
+
+async def test_how_long_a_servers_word_pauses_is_a_setting(world: World) -> None:
+    await world.store.change_settings(
+        [SettingChange("resources.pause_seconds_max", 60.0, "float", "")], by="tester", reason=None
+    )
+    await world.submit(world.task("a", resource=HOST))
+    [claimed] = await world.claim(1)
+    await world.settle(claimed, ev.Snooze(claimed.standing.fence, 7_200.0, "later", ""))
+    await world.store.adapt("other", Told(remaining=0.0, reset_seconds=1e9))
+    names = {row.name: row.paused_until for row in await world.store.resources(None)}
+    assert names[HOST] == names["other"] == world.clock.now + 60.0

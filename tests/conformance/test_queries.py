@@ -80,6 +80,7 @@ async def test_tasks_by_every_combination_of_filters(world: World) -> None:
         expected = [task for task in everything if matches(task, query)]
         assert list(page.tasks) == expected, query
         assert page.next_after is None
+        assert list((await world.store.tasks(query._replace(newest=True))).tasks) == expected[::-1], query
         sizes[min(len(expected), 3)] += 1
     assert all(sizes[size] > 10 for size in range(4)), f"the population is too plain: {sizes}"
 
@@ -91,16 +92,20 @@ async def test_tasks_by_every_combination_of_filters(world: World) -> None:
     ids=["all", "lineage", "state", "key", "depth", "kind"],
 )  # fmt: skip
 @pytest.mark.parametrize("limit", [1, 2, 7])
-async def test_pages_follow_one_another_without_gap_or_overlap(world: World, query: TaskQuery, limit: int) -> None:
+@pytest.mark.parametrize("newest", [False, True], ids=["oldest", "newest"])
+async def test_pages_follow_one_another_without_gap_or_overlap(
+    world: World, query: TaskQuery, limit: int, newest: bool
+) -> None:
     everything = await all_tasks(world, await populate(world))
     found: list[Task] = []
     after: int | None = 0
     while after is not None:
-        page = await world.store.tasks(query._replace(limit=limit, after=after))
+        page = await world.store.tasks(query._replace(limit=limit, after=after, newest=newest))
         assert 1 <= len(page.tasks) <= limit
         found += page.tasks
         after = page.next_after
-    assert found == [task for task in everything if matches(task, query)]
+    expected = [task for task in everything if matches(task, query)]
+    assert found == (expected[::-1] if newest else expected)
 
 
 async def test_a_page_is_bounded_however_much_is_asked_for(world: World) -> None:
@@ -237,7 +242,10 @@ async def test_very_deep_lineages_are_listed_as_others_are(world: World, monkeyp
     """One look for each depth would be too many."""
     await populate(world)
     queries = [
-        TaskQuery(tracking_id="one", states=states, min_depth=depth) for states in STATE_SETS for depth in (0, 1)
+        TaskQuery(tracking_id="one", states=states, min_depth=depth, newest=newest)
+        for states in STATE_SETS
+        for depth in (0, 1)
+        for newest in (False, True)
     ]
     expected = [(await world.store.tasks(query)).tasks for query in queries]
     monkeypatch.setattr(querying, "WALKS_MAX", 0)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ramet.model import events as ev
+from ramet.store.history import TRACEBACKS_MAX
 from tests.world import World, checkpoint, failing
 
 EventOf = Callable[[int], ev.Event]
@@ -45,7 +46,7 @@ async def test_an_end_is_stored_with_reason_outcome_and_result(
 
 BACK: list[tuple[EventOf, float, int, str]] = [
     (lambda f: ev.Error(f, "busy", "transient", "x", 1.0), 1.0, 1, "error"),
-    (lambda f: ev.Error(f, "odd", "unclassified", "x", 0.5), 0.5, 1, "error"),
+    (lambda f: ev.Error(f, "odd", "unclassified", "x", 0.5), 0.75, 1, "error"),
     (lambda f: ev.Error(f, "storm", "transient", "x", 0.5, not_before_at=1_800_000_060.0), 60.0, 1, "error"),
     (lambda f: ev.Snooze(f, 20.0, "later"), 20.0, 0, "snooze"),
     (lambda f: ev.Snooze(f, 0.01), 1.0, 0, "snooze"),
@@ -83,6 +84,33 @@ async def test_attempts_are_bounded(world: World) -> None:
     assert (task.state, task.reason, task.error) == ("failed", "attempts_exhausted: 3", "busy")
 
 
+async def test_each_failed_attempt_keeps_its_traceback_until_its_lineage_is_pruned(world: World) -> None:
+    [task_id] = await world.submit(world.task(max_attempts=3))
+    traces = ["one\n", "zwei é \u0001", None]
+    for trace in traces:
+        claimed = await world.claim_one()
+        await world.settle(claimed, failing(claimed, "busy", "transient", traceback=trace))
+        world.clock.advance(100.0)
+    found = await world.store.history(task_id)
+    assert found is not None
+    assert [attempt.traceback for attempt in found.attempts] == traces
+    assert await world.store.prune(world.clock.now + 1.0) == 1
+    assert await world.store.read("SELECT COUNT(*) FROM ramet_attempts") == [(0,)]
+
+
+async def test_of_many_failed_attempts_the_newest_are_told_with_their_tracebacks(world: World) -> None:
+    [task_id] = await world.submit(world.task(max_attempts=None, task_seconds=None), max_cost=1)
+    for number in range(TRACEBACKS_MAX + 2):
+        claimed = await world.claim_one()
+        await world.settle(claimed, failing(claimed, "busy", "transient", traceback=f"trace {number}"))
+        world.clock.advance(3_600.0)
+    found = await world.store.history(task_id)
+    assert found is not None
+    told = [attempt.traceback for attempt in found.attempts]
+    assert told == [None, None, *(f"trace {number}" for number in range(2, TRACEBACKS_MAX + 2))]
+    assert found.cut == ("tracebacks",)
+
+
 async def test_the_same_unclassified_error_as_an_ancestors_is_not_tried_again(world: World) -> None:
     [root] = await world.submit()
     first = await world.claim_one()
@@ -93,19 +121,26 @@ async def test_the_same_unclassified_error_as_an_ancestors_is_not_tried_again(wo
     assert (answer.state, answer.reason) == ("failed", f"repeated_error: as task {root}")
 
 
-async def test_the_same_error_of_the_same_key_counts_for_a_day_in_another_lineage(world: World) -> None:
-    [first] = await world.submit(world.task("a"), tracking_id="one")
-    claimed = await world.claim_one()
-    await world.settle(claimed, failing(claimed, "odd"))
-    outcomes = []
-    for tracking_id, wait_seconds in (("two", 86_399.0), ("three", 86_400.0)):
-        world.clock.advance(wait_seconds)
-        await world.submit(world.task("a"), tracking_id=tracking_id)
-        claimed = await world.claim_one()
-        outcomes.append((await world.settle(claimed, failing(claimed, "odd", "unclassified"))).reason)
-        await world.store.cancel_lineage(tracking_id, by="test")
-        await world.sweep()
-    assert outcomes == [f"repeated_error: as task {first}", "retry_in: 1.000 s"]
+async def test_an_ancestor_of_another_kind_counts_and_a_transient_error_never(world: World) -> None:
+    [root] = await world.submit()
+    first = await world.claim_one()
+    await world.spawn(first, world.task("child", kind="image"), world.task("other", kind="image"))
+    await world.settle(first, failing(first, "odd"))
+    child, other = await world.claim(2)
+    answer = await world.settle(child, failing(child, "odd", "unclassified"))
+    assert (answer.state, answer.reason) == ("failed", f"repeated_error: as task {root}")
+    assert (await world.settle(other, failing(other, "odd", "transient"))).state == "pending"
+
+
+async def test_what_failed_in_another_lineage_takes_no_attempt_away(world: World) -> None:
+    for tracking_id in ("monday", "tuesday", "wednesday"):
+        await world.submit(world.task("nightly", max_attempts=4), tracking_id=tracking_id)
+        reasons = []
+        for _ in range(4):
+            claimed = await world.claim_one()
+            reasons.append((await world.settle(claimed, failing(claimed, "odd", "unclassified"))).reason)
+            world.clock.advance(60.0)
+        assert reasons == ["retry_in: 1.000 s", "retry_in: 2.000 s", "retry_in: 4.000 s", "attempts_exhausted: 4"]
 
 
 async def test_a_task_continues_itself_at_most_max_chain_depth_times(world: World) -> None:

@@ -26,7 +26,7 @@ async def test_the_bound_is_exact_over_parents_and_batches(world: World) -> None
     assert told == [None] * 10 + ["trap"] * 6
     [block, *_] = await world.store.blocks("line", reason="trap")
     assert block.detail == (
-        "the lineage has 10 keys of the shape example.com/list?page: if they are honest, raise max_shape"
+        "the lineage has 10 keys of the shape example.com/list?page: if they are honest, allow the shape"
     )
 
 

@@ -231,6 +231,27 @@ async def test_children_of_a_twig_are_counted_up_to_a_bound(world: World, monkey
             await world.store.settle([settlement(claimed) for claimed in taken])
 
 
+async def test_below_a_twig_is_everything_that_grew_from_it_up_to_a_bound(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.submit(world.task("root"))
+    await world.grow(await world.claim_one(), *(world.task() for _ in range(3)))
+    for child in await world.claim(3):
+        await world.grow(child, *(world.task(kind="image") for _ in range(3)))
+
+    async def root() -> tuple[Count, Count]:
+        [twig] = (await world.store.twigs(tracking_id="line", kind="page", state="success")).twigs
+        return twig.children, twig.below
+
+    assert await root() == (Count(3), Count(12))
+    monkeypatch.setattr(viewing_trees, "BELOW_LOOKS_MAX", 12)
+    assert await root() == (Count(3), Count(12))
+    monkeypatch.setattr(viewing_trees, "BELOW_LOOKS_MAX", 11)
+    assert await root() == (Count(3), Count(11, True))
+    monkeypatch.setattr(viewing_trees, "BELOW_LOOKS_MAX", 1)
+    assert await root() == (Count(3), Count(3, True)), "never fewer than its children"
+
+
 # --- counts of a lineage
 
 

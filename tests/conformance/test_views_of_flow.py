@@ -137,7 +137,9 @@ async def test_pages_of_refused_spawns_list_each_once_however_they_are_filtered(
         for limit in (1, 2, 50):
             found, after = list[Block](), None
             while True:
-                page = await world.store.block_page("line", limit=limit, after=after, **asked)
+                keys = [asked["key"], "another"] if "key" in asked else []
+                others = {name: value for name, value in asked.items() if name != "key"}
+                page = await world.store.block_page("line", limit=limit, after=after, keys=keys, **others)
                 assert len(page.blocks) <= limit
                 found += page.blocks
                 after = page.next_after
@@ -153,7 +155,7 @@ async def test_a_page_of_refused_spawns_looks_at_a_bounded_number(
     monkeypatch.setattr(viewing_details, "BLOCK_LOOKS_MAX", 2)
     looks, after, found = 0, None, list[Block]()
     while True:
-        page = await world.store.block_page("line", key=every[-1].key, after=after)
+        page = await world.store.block_page("line", keys=[every[-1].key], after=after)
         looks, after, found = looks + 1, page.next_after, [*found, *page.blocks]
         if after is None:
             break

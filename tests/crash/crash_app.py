@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import App, Client, Context, Limits, SyncContext, Transient
+from ramet import App, Client, Context, Limits, Retry, SyncContext, Transient
 from tests.crash.pids import say_who_runs
 
 LOG = "INSERT INTO crash_log (task, effect) VALUES (?, ?)"
@@ -27,7 +27,7 @@ TABLES = (
 SIZE = 30
 STEP_SECONDS = 0.003
 
-app = App(tables=TABLES)
+app = App(retry=Retry.SEED, tables=TABLES)
 
 
 class Number(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from ramet import App, Client, Context, Limits, LineageTotals, Outcome, Permanent, TaskState, Transient
+from ramet import App, Client, Context, Limits, LineageTotals, Outcome, Permanent, Retry, TaskState, Transient
 from ramet.model.task import Task
 
 LIMITS = Limits(max_tasks=400, max_fan_out=12, max_spawn_depth=3, lineage_seconds=1e6, task_seconds=None)
@@ -27,7 +27,7 @@ def key_of(bed: Bed) -> str:
     return bed.name
 
 
-app = App(limits=LIMITS, tables=TABLES)
+app = App(retry=Retry.SEED, limits=LIMITS, tables=TABLES)
 
 
 def leave(ctx: Context, step: str) -> None:
@@ -47,7 +47,7 @@ async def plant(ctx: Context, bed: Bed) -> dict[str, int]:
     return {"width": bed.width}
 
 
-@app.task("leaf", key=key_of)
+@app.task("leaf", key=key_of, cycle_on="key")
 async def leaf(ctx: Context, bed: Bed) -> None:
     leave(ctx, "end")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import ramet
+import ramet.testing
 from docs import generate_api, generate_cli, generate_errors, generate_rest, generate_settings, generate_states
 from docs.generate_reference import PAGES
 from docs.generate_shared import members
@@ -79,6 +80,28 @@ def test_the_folder_has_no_other_page() -> None:
 def test_every_public_name_is_in_the_reference() -> None:
     headings = set(re.findall(r"^### `(\w+)`$", text_of(generate_api.PAGE), flags=re.MULTILINE))
     assert headings == set(ramet.__all__)
+
+
+@pytest.mark.parametrize(
+    ("heading", "told"),
+    [
+        ("client.schedules", ["async add(", "async pause(", "async run(", "async slots("]),
+        ("client.settings", ["async set(", "async get(", "async preset("]),
+        *((f"ramet.testing.{name}", []) for name in ramet.testing.__all__),
+    ],
+)
+def test_the_parts_of_a_client_and_the_kit_for_tests_are_in_the_reference(heading: str, told: list[str]) -> None:
+    _, found, rest = generate_api.page().partition(f"\n### `{heading}`\n")
+    assert found
+    section = rest.partition("\n### ")[0]
+    assert [words for words in told if words not in section] == []
+
+
+def test_a_decorator_is_told_once_and_with_its_defaults() -> None:
+    page = generate_api.page()
+    assert page.count("```python\ntask(") == 1
+    assert "kind: str | Handler | None=None" in page
+    assert "=...," not in page
 
 
 # --- nothing is left out

@@ -10,13 +10,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import App, Context, Limits, Permanent, SyncContext, Transient
+from ramet import App, Context, Limits, Permanent, Retry, SyncContext, Transient
 
 EFFECTS = "CREATE TABLE IF NOT EXISTS effects (task TEXT, effect TEXT, value, UNIQUE (task, effect))"
 WRITE = "INSERT INTO effects (task, effect, value) VALUES (?, ?, ?)"
 LOOK_SECONDS = 0.005
 
-app = App(tables=[EFFECTS])
+app = App(retry=Retry.SEED, tables=[EFFECTS])
 
 
 class Meeting(BaseModel):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet import App, Client, Limits
+from ramet import App, Client, Limits, Retry
 from tests.conformance.backends import BACKENDS
 from tests.engine.bench import Bench
 from tests.invariants import violations
@@ -15,7 +15,7 @@ from tests.invariants import violations
 
 @pytest.fixture
 def app() -> App:
-    return App()
+    return App(retry=Retry.SEED)
 
 
 @pytest.fixture(params=sorted(BACKENDS))

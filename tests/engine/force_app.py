@@ -11,10 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import App, BatchContext, Context, Limits, Permanent, SyncBatchContext, SyncContext
+from ramet import App, BatchContext, Context, Limits, Permanent, Retry, SyncBatchContext, SyncContext
 from tests.engine.child_app import LOOK_SECONDS, Meeting
 
-app = App()
+app = App(retry=Retry.SEED)
 SHORT = Limits(invocation_seconds=0.3, max_attempts=2)
 
 

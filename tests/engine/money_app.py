@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ramet import App, Context, CostRefused, Limits
+from ramet import App, Context, CostRefused, Limits, Retry
 
-app = App(limits=Limits(max_cost=100, max_attempts=1))
+app = App(retry=Retry.SEED, limits=Limits(max_cost=100, max_attempts=1))
 
 
 @app.task("ask")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ramet import App, Context, WaitRefused
+from ramet import App, Context, Retry, WaitRefused
 from tests.gate.patience import HANG_SECONDS
 
-app = App(tables=["CREATE TABLE IF NOT EXISTS steps (at INTEGER PRIMARY KEY, step TEXT NOT NULL)"])
+app = App(retry=Retry.SEED, tables=["CREATE TABLE IF NOT EXISTS steps (at INTEGER PRIMARY KEY, step TEXT NOT NULL)"])
 STEP = "INSERT INTO steps (step) VALUES (?)"
 
 staged = app.pipeline("staged", task_per_stage=True, key=lambda name: name)

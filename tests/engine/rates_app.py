@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ramet import App, Context
+from ramet import App, Context, Retry
 
-app = App()
+app = App(retry=Retry.SEED)
 app.resource("api:*", rate_per_second=0.001, burst=3)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, BatchContext, Client, Context, Limits, RetryAfter, SyncBatchContext
+from ramet import App, BatchContext, Client, Context, Limits, Retry, RetryAfter, SyncBatchContext
 from ramet.model import events as ev
 from tests.engine.asking import get, history
 from tests.engine.bench import Bench, work
@@ -53,7 +53,7 @@ async def test_each_task_of_a_call_has_its_own_outcome(client: Client, kind: str
 
 
 async def test_a_batch_of_slow_calls_fetches_what_its_batches_hold_and_no_more_of_other_kinds(tmp_path: Path) -> None:
-    app, go_on = App(), asyncio.Event()
+    app, go_on = App(retry=Retry.SEED), asyncio.Event()
     sizes: list[int] = []
 
     @app.task("many", batch=10, batch_seconds=0.0)

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Limits, Outcome, SyncContext, TaskOptions, TaskState, item
+from ramet import App, Client, Context, Limits, Outcome, Retry, SyncContext, TaskOptions, TaskState, item
 from tests.engine.waiting import worked_off
 from tests.invariants import violations
 
 
 @pytest.fixture
 def app() -> App:
-    return App()
+    return App(retry=Retry.SEED)
 
 
 @pytest.fixture

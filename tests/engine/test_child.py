@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from ramet import StoreError, StoreUncertain, StoreUnreachable
 from ramet.engine import child
 from ramet.engine.child import load_app, main
+from ramet.store.slots import new_slots
 from tests.engine import child_app
 
 
@@ -71,16 +73,24 @@ def test_the_process_says_in_one_line_why_it_cannot_begin(
     ],
 )
 async def test_a_handler_can_tell_a_database_that_is_away_from_one_that_refused(told: str, error: StoreError) -> None:
-    desk = child._Supervised(Silent(), child_app.app)  # type: ignore[arg-type]
+    slots, handle = new_slots(None, "w", 1)
+    desk = child._Supervised(Silent(), child_app.app, slots)  # type: ignore[arg-type]
     asked = asyncio.create_task(desk.ask("reserve"))
     await asyncio.sleep(0)
     desk.failed(1, told)
     with pytest.raises(type(error)) as caught:
         await asked
     assert (type(caught.value), str(caught.value)) == (type(error), str(error))
+    slots.remove()
+    os.close(handle)
 
 
 class Silent:
     """A way to the supervisor that leads nowhere."""
 
+    def __init__(self) -> None:
+        self.transport = self
+
     def write(self, data: bytes) -> None: ...
+
+    def set_write_buffer_limits(self, high: int) -> None: ...

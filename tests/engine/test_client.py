@@ -16,6 +16,7 @@ from ramet import (
     Limits,
     LineageExists,
     PayloadTooLarge,
+    Retry,
     StoreError,
     Task,
     TaskFailed,
@@ -30,7 +31,7 @@ from tests.invariants import violations
 
 @pytest.fixture
 def app() -> App:
-    app = App()
+    app = App(retry=Retry.SEED)
 
     @app.task("work", limits=Limits(payload_bytes_max=100, max_attempts=2))
     async def work(ctx: Context, name: str) -> Any:
@@ -354,3 +355,11 @@ async def test_a_database_that_is_not_there_is_not_made_by_asking(app: App, tmp_
     with pytest.raises(StoreError, match="does not exist: create it or give another path"):
         app.client(tmp_path / "absent" / "ramet.db")
     assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240 - a folder of this test
+
+
+async def test_who_waits_in_vain_learns_for_what_and_in_which_state_it_is(client: Client) -> None:
+    submitted = await client.submit("elsewhere", delay_seconds=5_000.0)
+    with pytest.raises(TimeoutError, match=rf"^task {submitted.id} \(elsewhere\) is still pending .*after 0.01 s$"):
+        await client.result(submitted.id, timeout_seconds=0.01)
+    with pytest.raises(TimeoutError, match=r"^lineage .* is still running \(1 live tasks of 1\) after 0.01 s$"):
+        await client.wait_lineage(submitted.tracking_id, timeout_seconds=0.01)

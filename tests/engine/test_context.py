@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, BlockReason, Client, Context, Limits, PayloadTooLarge, SyncContext, Transient, UnknownKind
+from ramet import App, BlockReason, Client, Context, Limits, PayloadTooLarge, Retry, SyncContext, Transient, UnknownKind
 from tests.engine.waiting import until, worked_off, working
 from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
@@ -24,7 +24,7 @@ AT_ONCE.random = lambda: 0.0  # type: ignore[method-assign]
 
 @pytest.fixture
 def app() -> App:
-    app = App(tables=[TABLE], limits=Limits(max_attempts=2))
+    app = App(retry=Retry.SEED, tables=[TABLE], limits=Limits(max_attempts=2))
 
     @app.task("child")
     async def child(ctx: Context, key: str) -> None: ...
@@ -240,12 +240,12 @@ async def test_a_blocked_spawn_tells_the_handler_why(app: App, client: Client) -
 
     @app.task("parent")
     async def parent(ctx: Context, n: int) -> None:
-        answers.append(await ctx.spawn_now("parent", n, key="same"))
-        answers.append(await ctx.spawn_now("child", "x", key="same"))
+        answers.extend([await ctx.spawn_now(kind, str(n), key="same") for kind in ("parent", "child", "child")])
 
     submitted = await client.submit(parent, 1, key="same")
     await worked_off(app, client)
-    assert [(a.id, a.reason, a.winner) for a in answers] == [(None, BlockReason.CYCLE, submitted.id)] * 2
+    told = [(BlockReason.CYCLE, submitted.id), (None, None), (BlockReason.IN_FLIGHT, answers[1].id)]
+    assert [(answer.reason, answer.winner) for answer in answers] == told
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------
@@ -286,7 +286,13 @@ async def test_a_handler_is_told_at_once_what_cannot_be(app: App, client: Client
 
     submitted = await client.submit(parent)
     await worked_off(app, client)
-    kinds = ["ValueError"] * 8 + ["TypeError"] * 2 + ["ValueError"] * 3 + ["UnknownKind", "PayloadTooLarge"]
+    kinds = (
+        ["ValueError"] * 8
+        + ["TypeError"] * 2
+        + ["ValueError"]
+        + ["InvalidNumber"] * 2
+        + ["UnknownKind", "PayloadTooLarge"]
+    )
     assert refused == [*kinds, "pipeline_state has 28 bytes, over 20: keep the large part in a blob"]
     task = await stands_as(client, submitted.id)
     assert task.state == "success", "each was refused by itself"

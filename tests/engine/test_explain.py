@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Limits, Permanent, Transient
+from ramet import App, Client, Context, Limits, Permanent, Retry, Transient
 from tests.engine.stand_ins import Held, always
 from tests.engine.waiting import until, worked_off, working
 
 
 @pytest.fixture
 def app() -> App:
-    return App()
+    return App(retry=Retry.SEED)
 
 
 @pytest.fixture

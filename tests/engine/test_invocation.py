@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Invocation, Limits, Outcome, Task, Transient
+from ramet import App, Client, Context, Invocation, Limits, Outcome, Retry, Task, Transient
 from ramet.testing import FakeClock, drain
 from tests.conformance.backends import BACKENDS, Backend
 from tests.invariants import violations
@@ -32,7 +32,7 @@ class Cycle:
     """An app with a poll that invokes items, and what both did."""
 
     def __init__(self, *, items: int = 10, concurrency: int = 4, wait: bool = False, **limits: Any) -> None:
-        self.app = app = App()
+        self.app = app = App(retry=Retry.SEED)
         self.told: list[Invocation] = []
         self.ran: list[str] = []
         self.again = True

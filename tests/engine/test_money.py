@@ -163,9 +163,9 @@ async def test_money_is_settled_after_the_claim_was_lost(app: App, client: Clien
 async def test_amounts_are_whole_nano_dollars(app: App, client: Client, wrong: int) -> None:
     @app.task("ask")
     async def ask(ctx: Context) -> str:
-        with pytest.raises(ValueError, match="whole number of nano-dollars"):
+        with pytest.raises(ValueError, match="give whole nano-dollars"):
             await ctx.reserve(wrong)
-        with pytest.raises(ValueError, match="whole number of nano-dollars"):
+        with pytest.raises(ValueError, match="give whole nano-dollars"):
             ctx.charge(wrong)
         return "refused"
 

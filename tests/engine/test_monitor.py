@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ramet import Alert, App, Client, Context, Limits, Outcome, Transient, Worker, url_key
+from ramet import Alert, App, Client, Context, Limits, Outcome, Retry, Transient, Worker, url_key
 from ramet.engine.monitor import Monitor, monitor_limits, notice_rules
 from ramet.model.alerts import MonitorLimits
 from ramet.model.notices import NoticeRules
@@ -48,7 +48,7 @@ async def opened(tmp_path: Path) -> AsyncIterator[Callable[[App], Client]]:
 
 
 async def test_scenario_1_a_company_that_wants_its_job_again_at_every_try(opened: Callable[[App], Client]) -> None:
-    app = App()
+    app = App(retry=Retry.SEED)
 
     @app.task("job", key=url_key)
     async def job(ctx: Context, url: str) -> None:
@@ -65,7 +65,7 @@ async def test_scenario_1_a_company_that_wants_its_job_again_at_every_try(opened
 
 
 async def test_scenario_2_a_board_that_wants_the_company_it_came_from(opened: Callable[[App], Client]) -> None:
-    app = App()
+    app = App(retry=Retry.SEED)
 
     @app.task("company", key=url_key)
     async def company(ctx: Context, url: str) -> None:
@@ -82,7 +82,7 @@ async def test_scenario_2_a_board_that_wants_the_company_it_came_from(opened: Ca
 
 
 async def test_scenario_3_three_jobs_that_go_on_wanting_one_company(opened: Callable[[App], Client]) -> None:
-    app = App()
+    app = App(retry=Retry.SEED)
 
     @app.task("job", key=url_key)
     async def job(ctx: Context, url: str) -> None:
@@ -100,7 +100,7 @@ async def test_scenario_3_three_jobs_that_go_on_wanting_one_company(opened: Call
 
 
 async def test_scenario_4_a_job_that_queues_itself_when_it_fails(opened: Callable[[App], Client]) -> None:
-    app = App(limits=Limits(retries_per_minute=2))
+    app = App(retry=Retry.SEED, limits=Limits(retries_per_minute=2))
 
     @app.task("job", key=url_key)
     async def job(ctx: Context, url: str) -> Outcome:
@@ -127,7 +127,7 @@ async def test_scenario_4_a_job_that_queues_itself_when_it_fails(opened: Callabl
 
 
 async def test_a_site_whose_pages_all_link_to_each_other_is_no_alarm(opened: Callable[[App], Client]) -> None:
-    app = App()
+    app = App(retry=Retry.SEED)
 
     @app.task("home", key=str)
     async def home(ctx: Context, number: int) -> None:
@@ -153,7 +153,7 @@ async def test_a_site_whose_pages_all_link_to_each_other_is_no_alarm(opened: Cal
 
 async def test_a_kind_sets_its_own_threshold(opened: Callable[[App], Client]) -> None:
     def stubborn(alert_over: int | None) -> App:
-        app = App(limits=Limits(max_attempts=6))
+        app = App(retry=Retry.SEED, limits=Limits(max_attempts=6))
 
         @app.task("poll", key=str, alert_over=alert_over)
         async def poll(ctx: Context, number: int) -> None:

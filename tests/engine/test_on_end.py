@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Limits, LineageTotals, Outcome, SyncContext, Task, Transient
+from ramet import App, Client, Context, Limits, LineageTotals, Outcome, Retry, SyncContext, Task, Transient
 from ramet.model.limits import ENDING_SECONDS
 from ramet.store.sqlite import SqliteStore
 from tests.engine.stand_ins import always
@@ -24,7 +24,7 @@ WRITE = "INSERT INTO effects (what) VALUES (?)"
 
 @pytest.fixture
 def app() -> App:
-    return App(tables=[TABLE])
+    return App(retry=Retry.SEED, tables=[TABLE])
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ async def test_a_worker_without_the_handler_leaves_the_task_to_others(app: App, 
     async with working(app, client):
         await until(lambda: asked(client, submitted.id), "it has asked")
     await client.cancel(submitted.id, by="ann")
-    old = App()
+    old = App(retry=Retry.SEED)
 
     @old.task("poll")
     async def poll(ctx: Context, n: int) -> None:

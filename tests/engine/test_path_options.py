@@ -44,6 +44,9 @@ class Asked(SqliteStore):
         self.news += [new for item in lineages for new in item.roots]
         return [Submitted(new.id, item.tracking_id, True) for item in lineages for new in item.roots]
 
+    async def root_limits(self, kinds: Any, connection: Any = None) -> dict[str, str]:
+        return {}
+
 
 @pytest.fixture
 async def client(app: App, tmp_path: Path) -> AsyncIterator[Client]:
@@ -216,7 +219,8 @@ async def test_a_bad_path_of_a_spawn_is_the_handlers_error(app: App) -> None:
 
 
 def test_a_pulled_claims_spawn_has_the_options_of_a_handlers() -> None:
-    assert set(Spawn._fields) - {"kind", "payload", "keep_edge"} == set(TaskOptions.__annotations__)
+    # A root has no parent that could require it.
+    assert set(Spawn._fields) - {"kind", "payload", "keep_edge", "required"} == set(TaskOptions.__annotations__)
 
 
 def test_a_later_stage_stands_where_the_first_one_stood(app: App) -> None:
@@ -253,7 +257,7 @@ def test_every_slot_of_a_schedule_stands_where_it_was_told(app: App) -> None:
     wanted = declared(
         None, "report", cron=None, every_seconds=60.0, timezone="UTC", default_seconds=60.0, path={"path": ["a", "b"]}
     )
-    row = schedule_row(app.registry, wanted, 1_000.0, "app")
+    row = schedule_row(app.registry, wanted, 1_000.0, "app", BALANCED)
     lineage: NewLineage = lineage_of_slot(row, 1_020.0, BALANCED, app.registry.live)
     [root] = lineage.roots
     assert root.path == PathRule(("a", "b"), "lineage", "run")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Client, Context, Limits, Outcome, Permanent, StageCount, SyncContext, Task, Transient
+from ramet import App, Client, Context, Limits, Outcome, Permanent, Retry, StageCount, SyncContext, Task, Transient
 from ramet.engine.pipeline import Pipeline
 from tests.engine.stand_ins import always
 from tests.engine.waiting import worked_off
@@ -20,7 +20,7 @@ AT_ONCE: random.Random = always(0.0)
 
 @pytest.fixture
 def app() -> App:
-    return App()
+    return App(retry=Retry.SEED)
 
 
 @pytest.fixture

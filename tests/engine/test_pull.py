@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ramet import App, Claim, ClaimLost, Client, Ended, Limits, Outcome, RetryAfter, Spawn, TaskState, Transient
+from ramet import App, Claim, ClaimLost, Client, Ended, Limits, Outcome, Retry, RetryAfter, Spawn, TaskState, Transient
 from ramet.engine.client import Client as AnyClient
 from ramet.store.errors import StoreBusy
 from ramet.store.sqlite import SqliteStore
@@ -40,7 +40,7 @@ def hands() -> Hands:
 
 @pytest.fixture
 async def client(tmp_path: Path, clock: SettableClock, hands: Hands) -> AsyncIterator[Client]:
-    app = App(limits=Limits(max_attempts=2))
+    app = App(retry=Retry.SEED, limits=Limits(max_attempts=2))
     store = SqliteStore(tmp_path / "ramet.db", clock=clock, inline=True)
     async with AnyClient(app.registry, store, app.limits, tables=[TABLE], clock=hands) as client:
         yield client
@@ -340,7 +340,7 @@ async def test_a_cancelled_block_hands_the_task_back(client: Client) -> None:
 
 
 async def test_workers_and_pullers_share_a_queue(tmp_path: Path) -> None:
-    app = App()
+    app = App(retry=Retry.SEED)
     ran: list[int] = []
 
     @app.task("page")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ramet import App, ClaimLost, Client, Context, Outcome, Policy, SyncContext
+from ramet.model.rates import RATE_MIN
 from tests.engine.waiting import until, worked_off, working
 
 API = "api:requests"
@@ -118,3 +119,34 @@ async def snoozed(client: Client, task_id: str) -> bool:
     task = await client.get(task_id)
     assert task is not None
     return task.snoozes > 0
+
+
+async def test_a_told_rate_of_next_to_nothing_ends_no_worker_and_can_be_explained(app: App, client: Client) -> None:
+    @app.task("tell")
+    async def tell(ctx: Context) -> None:
+        await ctx.adapt(API, limit_per_minute=1e-300, remaining=0, reset_seconds=3e9)
+
+    @app.task("slow", resource=API)
+    async def slow(ctx: Context) -> None: ...
+
+    @app.task("other")
+    async def other(ctx: Context) -> None: ...
+
+    async with working(app, client):
+        await client.submit(tell)
+        await until(lambda: told_rate(client), "the rate is told")
+        waiting = [await client.submit(slow, key=str(n)) for n in range(3)]
+        others = [await client.submit(other, key=str(n)) for n in range(3)]
+
+        async def done() -> bool:
+            return all([(await client.get(each.id)).state == "success" for each in others])  # type: ignore[union-attr]
+
+        await until(done, "other work goes on")
+        for each in waiting:
+            assert await client.explain(each.id) is not None
+    [api] = await client.resources(API)
+    assert api.told_rate == RATE_MIN
+
+
+async def told_rate(client: Client) -> bool:
+    return [resource.told_rate is not None for resource in await client.resources(API)] == [True]

@@ -153,7 +153,7 @@ def test_a_name_is_registered_once() -> None:
 
 
 def test_options_that_do_not_exist_are_refused_at_registration() -> None:
-    with pytest.raises(ValueError, match="cycle_on is 'kind', give 'key' or 'kind\\+key'"):
+    with pytest.raises(ValueError, match="cycle_on is 'kind', give 'key', 'kind\\+key' or nothing"):
         app_with(on_page, cycle_on="kind")
     with pytest.raises(ValueError, match="takes no parameters"):
         app_with(lambda: None)
@@ -167,12 +167,44 @@ def test_a_kinds_error_table_lies_over_the_engines() -> None:
     assert table[ConnectionError] is ErrorClass.TRANSIENT
 
 
+# --- cycles
+
+
+def wrapped(url: str) -> str:
+    return url_key(f"https://x/{url}")
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "rule"),
+    [
+        ({}, None, "kind+key"),
+        ({"key": str}, None, "kind+key"),
+        ({"key": lambda url: url}, "https://x/a", "kind+key"),
+        ({"key": lambda url: f"{url_key(url)}#part"}, None, "kind+key"),
+        ({"key": url_key}, None, "key"),
+        ({"key": title_key}, None, "key"),
+        ({"key": wrapped}, None, "key"),
+        ({"key": lambda url: url_key(url, drop_www=True)}, None, "key"),
+        ({"key": url_key}, "https://x/a", "key"),
+        ({}, url_key("https://x/a"), "key"),
+        ({"cycle_on": "key"}, None, "key"),
+        ({"key": url_key, "cycle_on": "kind+key"}, None, "kind+key"),
+    ],
+)
+def test_only_kinds_about_a_place_are_refused_below_any_ancestor_of_their_key(
+    options: dict[str, Any], given: str | None, rule: str
+) -> None:
+    new = kind_of(**options).new_task("https://x/a", key=given)
+    assert new.cycle_on == rule
+    assert type(new.key) is str
+
+
 # --- over all lineages, shapes, the stop list
 
 
 def kind_of(**options: Any) -> Kind:
     registry = Registry(Limits())
-    defaults: dict[str, Any] = {"key": None, "queue": "q", "priority": 0, "limits": None, "cycle_on": "key"}
+    defaults: dict[str, Any] = {"key": None, "queue": "q", "priority": 0, "limits": None, "cycle_on": None}
 
     def handler(ctx: Any, payload: Any) -> None: ...
 

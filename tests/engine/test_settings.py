@@ -19,6 +19,8 @@ from tests.gate.patience import HANG_SECONDS
 
 def test_every_limit_is_a_setting_with_the_models_default() -> None:
     for item in fields(Limits):
+        if item.name == "allow_shapes":
+            continue  # Shapes are those of one site; a setting holds for all lineages.
         setting = SETTINGS[LIMITS_PREFIX + item.name]
         assert setting.default == getattr(BALANCED, item.name)
         assert setting.unit, setting.name
@@ -290,3 +292,11 @@ async def test_who_comes_back_late_holds_its_path_for_as_long_as_the_setting_say
     assert history is not None
     told = [(change.name, change.reason) for change in history.transitions if change.name == "path_given_up"]
     assert told == ([] if next_ is None else [("path_given_up", "back later than 5 s")])
+
+
+def test_limits_of_many_submits_are_not_remembered_for_ever() -> None:
+    live = LiveSettings()
+    live.update({"limits.max_tasks": 5})
+    given = [Limits(max_cost=n) for n in range(10_000)]
+    assert {live.limits(limits).max_tasks for limits in given} == {5}
+    assert len(live._in_force) <= 1_000

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ramet import App, Client, LineageExists, PayloadTooLarge, StoreError, SyncClient
+from ramet.model.limits import BALANCED
 from ramet.store.errors import StoreBusy
 from tests.engine.waiting import worked_off, working
 from tests.gate.patience import HANG_SECONDS
@@ -133,7 +134,7 @@ async def test_a_worker_that_waits_picks_up_what_the_caller_commits(tmp_path: Pa
     def order(client: Client) -> str:
         connection = sqlite3.connect(tmp_path / "ramet.db", isolation_level=None)
         connection.execute("BEGIN IMMEDIATE")
-        submitted = client.store.submit_within(connection, [client._lineage([client._new(ship, None)], None, None)])
+        submitted = client.store.submit_within(connection, [client._lineage([client._new(ship, None)], None, BALANCED)])
         connection.execute("COMMIT")
         connection.close()
         return submitted[0].id

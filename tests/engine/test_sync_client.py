@@ -14,11 +14,16 @@ from typing import Any
 import pytest
 
 from ramet import App, Claim, ClaimLost, Client, Spawn, StoreError, SyncClaim, SyncClient, TaskFailed
+from ramet.engine.client_settings import Settings
+from ramet.engine.schedules import Schedules
+from ramet.engine.sync_parts import SyncSchedules, SyncSettings
 from tests.engine.waiting import until_now, worked_off
 from tests.invariants import violations
 
 ONLY_ASYNC = {"take", "keep_alive"}
 """For the engine: what both clients are made of."""
+PARTS_OF_THE_ENGINE = {"registry", "store", "clock"}
+"""What a client is made with; the async client has them for programs that need them."""
 
 
 @pytest.fixture
@@ -47,7 +52,10 @@ def parameters(function: Any) -> list[inspect.Parameter]:
     return list(inspect.signature(function).parameters.values())[1:]
 
 
-@pytest.mark.parametrize(("asynchronous", "plain"), [(Client, SyncClient), (Claim, SyncClaim)])
+@pytest.mark.parametrize(
+    ("asynchronous", "plain"),
+    [(Client, SyncClient), (Claim, SyncClaim), (Schedules, SyncSchedules), (Settings, SyncSettings)],
+)
 def test_the_two_have_the_same_methods_with_the_same_parameters(asynchronous: type, plain: type) -> None:
     theirs = {name: member for name, member in public(asynchronous).items() if name not in ONLY_ASYNC}
     ours = public(plain)
@@ -56,6 +64,26 @@ def test_the_two_have_the_same_methods_with_the_same_parameters(asynchronous: ty
     for name, member in theirs.items():
         assert parameters(ours[name]) == parameters(member), name
         assert not inspect.iscoroutinefunction(inspect.unwrap(ours[name], stop=lambda f: True)), name
+
+
+def test_what_a_client_has_beside_methods_the_other_has_too(client: SyncClient) -> None:
+    def names(one: object) -> set[str]:
+        return {name for name in dir(one) if not name.startswith("_")}
+
+    theirs, ours = names(client.asynchronous), names(client)
+    assert theirs - ours - ONLY_ASYNC <= PARTS_OF_THE_ENGINE
+    assert ours - theirs <= {"wait_for", "asynchronous"}
+    assert client.place == client.asynchronous.place
+    assert client.spellings("double", "2") == client.asynchronous.spellings("double", "2")
+
+
+def test_schedules_and_settings_answer_without_await(client: SyncClient) -> None:
+    made = client.schedules.add("double", 2, every_seconds=60, name="often")
+    assert [found.name for found in client.schedules.all()] == [made.name] == ["often"]
+    assert client.schedules.pause("often")
+    assert client.settings.set("limits.max_tasks", "7") == 7
+    assert client.settings.get("limits.max_tasks").value == 7
+    assert client.settings.unset("limits.max_tasks")
 
 
 def test_submit_ask_and_wait_while_a_worker_runs(app: App, client: SyncClient) -> None:

@@ -29,6 +29,7 @@ from ramet.model.binding import ItemSettlement
 from ramet.model.cost import Charge
 from ramet.model.guard import BlockReason
 from ramet.model.paths import PathRule
+from ramet.model.retry import Waits
 from ramet.model.task import NewTask, Standing
 from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer, Write
 
@@ -56,6 +57,7 @@ OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     str: TEXT,
     bool: st.booleans(),
     type(None): st.none(),
+    Waits: st.tuples(SECONDS, SECONDS, SECONDS, SECONDS),
     PathRule: st.builds(PathRule, st.lists(TEXT, max_size=3).map(tuple), TEXT, TEXT, st.booleans()),
 }
 
@@ -87,6 +89,8 @@ SETTLEMENTS = st.builds(
     lower=st.lists(st.tuples(TEXT, NUMBERS), max_size=3).map(tuple),
     charge=st.none() | of_fields(Charge),
     items=st.lists(of_fields(ItemSettlement), max_size=3),
+    hold_seconds=st.none() | SECONDS,
+    switch_off=st.none() | TEXT,
 )
 ANSWERS = st.builds(
     SpawnAnswer,
@@ -155,7 +159,10 @@ def test_every_claimed_task_survives_the_wire(works: list[Work]) -> None:
 
 @pytest.mark.parametrize("kind", FROM_HANDLERS)
 def test_each_event_of_a_handler_is_known_on_both_sides(kind: type[Any]) -> None:
-    values = {"fence": 1, "seconds": 1.0, "jitter": 0.5, "progressed": True, "lease_seconds": 9.0}
+    values = {
+        "fence": 1, "seconds": 1.0, "jitter": 0.5, "progressed": True, "lease_seconds": 9.0,
+        "waits": (1.0, 2.0, 3.0, 0.5),
+    }  # fmt: skip
     event = kind(**{f.name: values.get(f.name, "x") for f in fields(kind)})
     assert settlement_in(travelled(settlement_out(Settlement(1, 1, event)))).event == event
 

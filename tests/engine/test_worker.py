@@ -9,15 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet import (
-    App,
-    Client,
-    Context,
-    LineageState,
-    SyncContext,
-    Transient,
-    Worker,
-)
+from ramet import App, Client, Context, LineageState, Retry, SyncContext, Transient, Worker
 from tests.engine.asking import get, history
 from tests.engine.stand_ins import Greedy, Held, always
 from tests.engine.waiting import until, worked_off, working
@@ -41,7 +33,7 @@ async def test_larger_priority_runs_first_then_age(app: App, client: Client) -> 
 
 async def test_breadth_runs_what_is_closer_to_the_root_first(tmp_path: Path) -> None:
     order: list[str] = []
-    app = App(breadth=["default"])
+    app = App(retry=Retry.SEED, breadth=["default"])
 
     @app.task("node")
     async def node(ctx: Context, name: str) -> None:
@@ -131,7 +123,7 @@ async def test_until_ended_waits_for_that_lineage_and_for_no_other(app: App, cli
 
 
 def test_an_app_without_kinds_cannot_be_worked_on(tmp_path: Path) -> None:
-    app = App()
+    app = App(retry=Retry.SEED)
     client = app.client(tmp_path / "ramet.db")
     with pytest.raises(ValueError, match="the app has no kinds"):
         Worker(app, client)
@@ -139,7 +131,7 @@ def test_an_app_without_kinds_cannot_be_worked_on(tmp_path: Path) -> None:
 
 
 def test_a_script_runs_to_the_end_of_its_work(tmp_path: Path) -> None:
-    app, ended = App(), list[str]()
+    app, ended = App(retry=Retry.SEED), list[str]()
     app.at_end(lambda: ended.append("first registered"))
     app.at_end(lambda: ended.append("last registered"))
 

@@ -101,9 +101,9 @@ async def test_a_task_past_its_deadline_fails_instead_of_being_retried(app: App,
     await worked_off(app, client, rng=always(0.999))
     told = await history(client, submitted.id)
     assert (told.task.state, told.task.reason, len(told.attempts)) == ("failed", "task_deadline", 1)
-    # Where the machine is slow, the attempt itself ends after the deadline.
-    ended_at = told.transitions[-1].at if told.transitions else told.attempts[0].ended_at
-    assert ended_at >= told.attempts[0].claimed_at + 0.2
+    # Ended by the settlement of an attempt that took longer than that, or by maintenance: only the latter is recorded.
+    assert told.task.finished_at is not None
+    assert told.task.finished_at >= told.attempts[0].claimed_at + 0.2
 
 
 async def test_a_handler_of_a_lineage_past_its_deadline_is_told_and_its_tasks_fail(app: App, client: Client) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import App, Client, Context, CostRefused, Limits, SyncContext, Transient
+from ramet import App, Client, Context, CostRefused, Limits, Retry, SyncContext, Transient
 from tests.crash.pids import say_who_runs
 from tests.faults.effects import given, note
 
@@ -25,7 +25,9 @@ EFFECT = "INSERT INTO fault_effects (task, step, fence) VALUES (?, ?, ?)"
 START_SECONDS_MAX = 1e6
 """Nothing here ends by its time."""
 
-app = App(tables=TABLES, limits=Limits(lineage_seconds=START_SECONDS_MAX, task_seconds=None, max_attempts=4))
+app = App(
+    retry=Retry.SEED, tables=TABLES, limits=Limits(lineage_seconds=START_SECONDS_MAX, task_seconds=None, max_attempts=4)
+)
 
 FAILS_ONCE, SLEEPS_ONCE, SPENDS, ASKS_AT_ONCE, IS_FILTERED = 5, 7, 4, 9, 6
 """Every so-manieth number does that."""

@@ -84,7 +84,8 @@ class Crawls:
             [why] = [cause for cause in told.why if cause.code == f"refused_{reason}"]
             if bound := BOUNDS.get(BlockReason(reason)):
                 assert why.facts["limit_name"] == bound.limit_name
-                assert bound.option in str(why.remedy)
+                option = "--allow-shape" if reason == BlockReason.TRAP else bound.option
+                assert option in str(why.remedy)
         failures = set()
         async for task in client.all_tasks(tracking_id=site.host, states=["failed"]):
             explained = await client.explain(task.id)

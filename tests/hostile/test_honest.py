@@ -89,7 +89,7 @@ async def test_of_5000_pages_of_one_shape_the_block_names_the_setting_to_raise(b
         blocks = await crawls.client.blocks(site.host, reason="trap", limit=PAGES)
         assert len({block.key for block in blocks}) == PAGES - SHAPE_MAX
         assert {block.detail for block in blocks} == {
-            f"the lineage has {SHAPE_MAX} keys of the shape {site.host}/item/#: if they are honest, raise max_shape"
+            f"the lineage has {SHAPE_MAX} keys of the shape {site.host}/item/#: if they are honest, allow the shape"
         }
 
 
@@ -101,12 +101,16 @@ async def test_what_the_commands_say_about_one_shape_lets_the_rest_of_it_through
     site, asked = monotonous(120), Counter[str]()
     async with crawl(backend, counted(from_sites([site]), asked), [site], Limits(max_shape=100)) as crawls:
         cli = Cli(Path(), backend.address)
-        assert "raise max_shape" in await asyncio.to_thread(cli.good, "blocks", site.host, "--reason", "trap")
+        assert "allow the shape" in await asyncio.to_thread(cli.good, "blocks", site.host, "--blocked-by", "trap")
         [block, *_] = await crawls.client.blocks(site.host, reason="trap")
         told = await asyncio.to_thread(cli.good, "explain", KIND, block.key)
-        found = re.search(r"ramet (lineage raise \S+ --max-shape )N, then ramet (blocks reoffer .* trap)", told)
+        found = re.search(
+            r"ramet (lineage raise \S+ --allow-shape '[^']+'), then ramet (blocks reoffer \S+ --blocked-by trap "
+            r"--shape '[^']+')",
+            told,
+        )
         assert found is not None, told
-        await asyncio.to_thread(cli.good, *shlex.split(f"{found[1]} 120 --reason honest"))
+        await asyncio.to_thread(cli.good, *shlex.split(f"{found[1]} --reason honest"))
         await asyncio.to_thread(cli.good, *shlex.split(found[2]))
         await crawls.go_on()
         lineage = await crawls.client.lineage(site.host)

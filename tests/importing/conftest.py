@@ -48,7 +48,7 @@ class Move:
         return report
 
     async def sound(self) -> None:
-        found = await violations(self.store, loose_kinds={"loose"})
+        found = await violations(self.store, place_kinds={"job", "company"})
         assert found == [], "\n".join(found)
 
     async def task(self, own: str) -> Task:
@@ -74,7 +74,7 @@ async def move(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     backend = BACKENDS[request.param](tmp_path)
     store = backend.open(inline=True)
     yield Move(tmp_path, store)
-    found = await violations(store, loose_kinds={"loose"})
+    found = await violations(store, place_kinds={"job", "company"})
     await store.close()
     backend.close()
     assert found == [], "\n".join(found)

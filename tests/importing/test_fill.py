@@ -13,8 +13,10 @@ from ramet import App, Context, Limits, Worker
 from ramet.engine.import_files import ImportRefused
 from ramet.engine.importing import Importer, Report, Source
 from ramet.model import events as ev
+from ramet.model.importing import Rules
 from ramet.model.task import NewTask
 from ramet.store.base import ClaimRequest, NewLineage, Settlement
+from ramet.store.base_operations import SettingChange
 from ramet.store.sqlite import SqliteStore
 from tests.importing.conftest import Move, row
 from tests.invariants import violations
@@ -83,9 +85,11 @@ async def test_a_second_run_adds_nothing_and_splits_no_lineage(move: Move) -> No
 
 
 async def test_a_row_that_was_being_processed_can_be_claimed_and_tells_so(move: Move) -> None:
+    # Its kind goes on from what the row has; without a word of it the task starts at its first stage.
+    rules = Rules(takeovers={"job": lambda stage, state: (stage, state)})
     await move.fill(row("a", status="processing", retry_count=2, max_retries=3, error_details="slow", stage="fetch",
                         pipeline_state={"page": [1, None, "ü"]}, queueHint=["doc", "A:B"],
-                        created_at="2025-09-30T12:00:00Z"))  # fmt: skip
+                        created_at="2025-09-30T12:00:00Z"), rules=rules)  # fmt: skip
     task = await move.task("a")
     assert (task.state, task.attempts, task.max_attempts, task.stage) == ("pending", 2, 4, "fetch")
     assert task.created_at == 1_759_233_600.0
@@ -256,8 +260,6 @@ async def test_kinds_of_an_app_check_payloads_and_give_keys_and_limits(move: Mov
     async def number(ctx: Context, payload: int) -> None:
         pass
 
-    from ramet.model.importing import Rules
-
     rules = Rules(kinds={"job": "page"})
     await move.fill(row("a", slug="S"), row("b", slug="B", max_retries=1), rules=rules, strict=True)
     a, b = await move.tasks("a", "b")
@@ -342,13 +344,29 @@ async def test_a_kind_without_a_payload_keeps_the_columns(tmp_path: Path) -> Non
     await store.close()
 
 
-async def test_the_report_says_which_kinds_are_unique_over_all_lineages(move: Move) -> None:
-    @move.app.task("job", unique="global")
-    async def job(ctx: Context, payload: dict[str, str]) -> None: ...
+async def test_an_imported_lineage_has_the_limits_of_its_roots_kind(move: Move) -> None:
+    @move.app.task("agent", key=str, limits=Limits(max_cost=7, max_tasks=3, lineage_seconds=300.0, max_spawn_depth=2))
+    async def agent(ctx: Context, payload: object) -> None:
+        """Nothing here runs."""
 
-    @move.app.task("page")
-    async def page(ctx: Context, payload: dict[str, str]) -> None: ...
+    move.limits = Limits(max_shape=9)
+    await move.fill(
+        row("a", type="agent", tracking_id="bounded"), row("b", "a", tracking_id="bounded"),
+        row("c", "b", tracking_id="bounded"), row("d", "c", tracking_id="bounded"), row("e", tracking_id="free"),
+    )  # fmt: skip
+    bounded, free = [await move.store.lineage(name) for name in ("bounded", "free")]
+    assert bounded is not None
+    assert free is not None
+    assert (bounded.max_cost, bounded.max_tasks, bounded.max_spawn_depth, bounded.max_shape) == (7, 4, 2, 9)
+    assert (free.max_cost, free.max_tasks, free.max_spawn_depth, free.max_shape) == (None, 100_000, 10, 9)
+    assert [round(one.deadline_at - one.created_at) for one in (bounded, free)] == [300, 172_800]
+    [deep] = await move.tasks("d")
+    assert (deep.state, deep.reason) == ("skipped", "import_depth: depth 3 is over max_spawn_depth 2, below task c")
 
-    rows = [row("a", type="job"), row("b", type="page")]
-    assert (await move.importer(*rows, strict=True).check(move.store)).unique_kinds == ("job",)
-    assert (await move.fill(*rows, strict=True)).unique_kinds == ("job",)
+
+async def test_settings_bound_what_is_imported(move: Move) -> None:
+    await move.store.change_settings([SettingChange("limits.max_cost", 5, "int", "")], by="tester", reason=None)
+    await move.fill(row("a", tracking_id="one"))
+    found = await move.store.lineage("one")
+    assert found is not None
+    assert found.max_cost == 5

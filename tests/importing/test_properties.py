@@ -11,10 +11,18 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ramet import App, Limits
+from ramet import App, Context, Limits
 from ramet.engine.importing import Importer, Report, Source
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import violations
+
+APP = App()
+
+
+@APP.task("company", key=lambda payload: payload.get("url") or "none", unique="global", unique_seconds=3_600)
+async def company(ctx: Context, payload: dict[str, Any]) -> None:
+    """Nothing here runs."""
+
 
 NAMES = [f"t{n}" for n in range(9)]
 STATUSES = ["pending", "processing", "success", "failed", "cancelled", "filtered"]
@@ -28,6 +36,9 @@ rows = st.fixed_dictionaries(
         "tracking_id": st.sampled_from([None, None, None, "T", "U"]),
         "ancestry_chain": st.sampled_from([None, None, [], ["T"], ["T", "t1"], ["t0"]]),
         "max_spawn_depth": st.sampled_from([None, None, 1, 3]),
+        "spawn_depth": st.sampled_from([None, None, 0, 2, 12]),
+        "company_sub_task": st.sampled_from([None, None, "fetch", "save"]),
+        "pipeline_state": st.sampled_from([None, {"page": 1}, [1]]),
         "retry_count": st.integers(0, 5),
         "max_retries": st.sampled_from([None, 0, 3]),
     }
@@ -40,7 +51,7 @@ files = st.lists(st.sampled_from(NAMES), unique=True, min_size=1).flatmap(
 async def bring(folder: Path, store: SqliteStore, content: list[dict[str, Any]]) -> Report:
     path = folder / "queue.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in content))
-    report = await Importer(Source(path, "jsonl"), App().registry, Limits()).fill(store, "tester")
+    report = await Importer(Source(path, "jsonl"), APP.registry, Limits()).fill(store, "tester")
     found = await violations(store)
     assert found == [], "\n".join(found)
     return report
@@ -77,7 +88,7 @@ async def check(content: list[dict[str, Any]], cut: int) -> None:
                     assert task.state == "pending" or str(task.reason).startswith("import_"), task
                 else:
                     assert task.state == row["status"]
-            await Importer(Source(folder / "queue.jsonl", "jsonl"), App().registry, Limits()).enforce(store, "tester")
+            await Importer(Source(folder / "queue.jsonl", "jsonl"), APP.registry, Limits()).enforce(store, "tester")
         finally:
             await store.close()
 

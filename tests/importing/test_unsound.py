@@ -27,7 +27,7 @@ async def test_nothing_is_written_to_an_import_that_was_closed_meanwhile(move: M
     await move.fill(row("a"))
     await move.importer(row("a")).enforce(move.store, "tester")
     for late in (
-        move.store.import_tasks("queue.jsonl", [], lineage_seconds=1.0),
+        move.store.import_tasks("queue.jsonl", []),
         move.store.import_end("queue.jsonl", "tester", ImportDone(1, 1, 0), close=False),
     ):
         with pytest.raises(StoreError, match=r"the import queue\.jsonl is closed: give --name to import more"):

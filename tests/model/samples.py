@@ -4,7 +4,7 @@ from typing import Any
 
 from ramet.model import events as ev
 from ramet.model.lifecycle import decide
-from ramet.model.retry import ErrorClass
+from ramet.model.retry import ErrorClass, Retry
 from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused
 
@@ -63,8 +63,8 @@ def claim(**changes: Any) -> ev.Claim:
 
 
 def error(error_class: ErrorClass = ErrorClass.TRANSIENT, **changes: Any) -> ev.Error:
-    """A time-out under the sample's fence, its back-off drawn in full."""
-    told = {"fence": FENCE, "message": "timed out", "fingerprint": "f" * 16, "jitter": 1.0}
+    """A time-out under the sample's fence, its back-off drawn in full, from the schedule of the seeds."""
+    told = {"fence": FENCE, "message": "timed out", "fingerprint": "f" * 16, "jitter": 1.0, "waits": Retry.SEED.waits}
     return ev.Error(**{**told, "error_class": error_class.value, **changes})
 
 

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from ramet.model.alert_live import LIVE, budget_finding, deadline_findings, subject_of_live
-from ramet.model.alert_shares import Share, judge_chains, judge_invocations, judge_lineages, judge_lost, judge_timeouts
+from ramet.model.alert_shares import (
+    FailedRuns,
+    Share,
+    judge_chains,
+    judge_failed_runs,
+    judge_invocations,
+    judge_lineages,
+    judge_lost,
+    judge_timeouts,
+)
 from ramet.model.alerts import WORST_MAX, Finding, MonitorLimits, Pattern
 from tests.model.samples import NOW
 
@@ -26,6 +35,13 @@ def test_a_schedule_whose_runs_stop_with_work_left_more_often_than_tolerated_is_
         found(Pattern.CHAIN_LIMIT, name="b", weight=3, limit=2, runs=12),
         found(Pattern.CHAIN_LIMIT, name="c", weight=4, limit=2, runs=5),
     ]
+
+
+def test_a_schedule_whose_newest_runs_failed_as_often_as_is_worth_an_alert_is_named() -> None:
+    runs = {"a": FailedRuns(2, "a@2"), "b": FailedRuns(3, "b@3"), "c": FailedRuns(0, "")}
+    assert judge_failed_runs(runs, LIMITS) == [found(Pattern.FAILED_RUNS, name="b", weight=3, limit=2, newest="b@3")]
+    assert len(judge_failed_runs(runs, LIMITS._replace(failed_runs=1))) == 2
+    assert len(judge_failed_runs(runs, LIMITS._replace(failed_runs=0))) == 2, "none at all is no failure"
 
 
 def test_kinds_over_a_count_are_named_else_all_of_them_together() -> None:

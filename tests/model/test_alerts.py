@@ -123,6 +123,8 @@ WINDOW = {"window_seconds": 3_600.0}
         ("chain_limit", {"name": "nightly", "weight": 3, "runs": 12},
          "3 of the last 12 runs of schedule nightly stopped at their chain's limit with work left: "
          "let it run more often, or raise max_chain_depth"),
+        ("failed_runs", {"name": "nightly", "weight": 3, "newest": "nightly@1"},
+         "the last 3 runs of schedule nightly failed, the newest is lineage nightly@1"),
         ("task_timeouts", {"name": "job", "weight": 101, "limit": 100, **WINDOW},
          "101 tasks of kind job ended at their own deadline within 3600 s (tolerated: 100): see why they take so long"),
         ("task_timeouts", {"name": "all kinds", "weight": 101, "limit": 100, **WINDOW},

@@ -4,7 +4,7 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.newborn import newborn
-from ramet.model.retry import ErrorClass
+from ramet.model.retry import ErrorClass, Retry
 from ramet.model.task import NewTask, Standing
 from tests.model.samples import FENCE, LEASE_SECONDS, LINEAGE_DEADLINE_AT, NOW, changed, claim, error, refused, standing
 
@@ -182,6 +182,15 @@ def test_the_next_try_comes_within_two_to_the_retry_count_seconds(attempts: int,
         assert after.attempts == attempts, "an error costs its attempt"
     at_once = changed(task, error(jitter=0.0)).after
     assert (at_once.wait, at_once.available_at) == (None, NOW)
+
+
+@pytest.mark.parametrize(("attempts", "seconds"), [(1, 1.0), (2, 10.0), (3, 60.0)])
+def test_by_default_the_waits_outlast_a_restart_and_are_drawn_from_their_second_half(
+    attempts: int, seconds: float
+) -> None:
+    for draw in (0.0, 0.5, 1.0):
+        event = error(jitter=draw, waits=Retry().waits)
+        assert changed(standing(attempts=attempts), event).after.available_at == NOW + seconds * (0.5 + 0.5 * draw)
 
 
 def test_a_retry_over_the_lineages_rate_is_put_off_with_its_reason() -> None:

@@ -6,17 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.cost import (
-    AMOUNT_MAX,
-    DAY_SECONDS,
-    SETTLING_SECONDS,
-    Ceiling,
-    amount_of,
-    day_of,
-    dollars,
-    passed,
-    refusal,
-)
+from ramet.model.cost import DAY_SECONDS, SETTLING_SECONDS, Ceiling, day_of, dollars, passed, refusal
+from ramet.model.money import AMOUNT_MAX, amount_of
 
 NOON = 20_000 * DAY_SECONDS + DAY_SECONDS / 2
 
@@ -82,7 +73,7 @@ def test_the_lower_of_soft_and_hard_bounds_what_is_reserved_and_only_the_hard_on
 
 @pytest.mark.parametrize("wrong", [-1, 1.0, True, "1", None, AMOUNT_MAX + 1])
 def test_an_amount_is_a_whole_number_of_nano_dollars(wrong: object) -> None:
-    with pytest.raises(ValueError, match=r"to be reserved are .*: give a whole number of nano-dollars"):
+    with pytest.raises(ValueError, match=r"to be reserved are .*: give whole nano-dollars"):
         amount_of(wrong, "to be reserved are")
     assert [amount_of(amount, "x") for amount in (0, 1, AMOUNT_MAX)] == [0, 1, AMOUNT_MAX]
 

@@ -332,7 +332,7 @@ def test_a_key_held_elsewhere_names_its_holder_and_how_that_stands() -> None:
 @pytest.mark.parametrize(("count", "allowed"), [(0, True), (999, True), (1_000, False), (1_001, False)])
 def test_a_lineage_spawns_exactly_max_shape_keys_of_one_shape(count: int, allowed: bool) -> None:
     verdict = check_spawn(facts(shape="example.com/#", shape_count=count))
-    many = f"the lineage has {count} keys of the shape example.com/#: if they are honest, raise max_shape"
+    many = f"the lineage has {count} keys of the shape example.com/#: if they are honest, allow the shape"
     assert verdict == (Allowed() if allowed else Blocked(BlockReason.TRAP, many))
 
 

@@ -41,6 +41,7 @@ def test_a_row_of_the_first_design() -> None:
         payload={"company": "Stripe", "url": "HTTPS://X.example:443/jobs?utm_source=a"}, status="failed",
         state="failed", retry_count=2, max_attempts=4, error="boom", parent_id="p", tracking_id="t",
         max_spawn_depth=10, stage="fetch", pipeline_state={"a": 1}, path=["A", "B:C"], created_at=1_759_233_600.0,
+        spawn_depth=1,
     )  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def test_own_id_and_tracking_id_are_no_ancestors(chain: list[str], tracking_id: 
     [("pending", "pending"), ("Queued", "pending"), ("in-progress", "processing"), ("done", "success"),
      ("COMPLETE", "success"), ("error", "failed"), ("canceled", "cancelled"), ("discovered", "pending"),
      ("claimed", "processing"), ("processed", "success"), ("skipped", "skipped"), ("filtered", "filtered"),
-     ("", "pending"), ("mine", "skipped")],
+     ("excluded", "skipped"), ("", "pending"), ("mine", "skipped")],
 )  # fmt: skip
 def test_words_for_states(status: str, state: str) -> None:
     assert row(Rules(states={"mine": TaskState.SKIPPED}), status=status).state == state

@@ -36,6 +36,7 @@ BALANCED_NUMBERS: dict[str, Any] = {
     "pipeline_state_bytes_max": 1_024 * 1_024,
     "blob_bytes_max": 64 * 1_024 * 1_024,
     "lineage_blob_bytes_max": 1_024 * 1_024 * 1_024,
+    "allow_shapes": (),
 }
 CONSERVATIVE_NUMBERS = BALANCED_NUMBERS | {
     "task_seconds": 1 * HOUR,
@@ -109,15 +110,14 @@ def test_the_engines_own_constants_are_those_of_the_design() -> None:
     assert model.SNOOZE_SECONDS_MIN == 1.0
     assert model.BACKOFF_SECONDS_MAX == 1 * HOUR
     assert model.ENDING_SECONDS == 1 * HOUR
-    assert model.REPEATED_ERROR_SECONDS == 24 * HOUR
     assert model.WARN_SHARE == 0.2
     assert model.HEARTBEAT_SECONDS * 3 <= model.LEASE_SECONDS, "two heartbeats may fail"
 
 
-@pytest.mark.parametrize("name", [item.name for item in fields(Limits)])
+@pytest.mark.parametrize("name", [item.name for item in fields(Limits) if item.name != "allow_shapes"])
 @pytest.mark.parametrize("value", [-1, float("nan")])
 def test_no_limit_is_negative_or_not_a_number(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^limit {name} is {value}: give a number of at least 0$"):
+    with pytest.raises(ValueError, match=f"^limit {name} is {value}: give .* from 0 to "):
         Limits(**{name: value})
 
 
@@ -172,3 +172,12 @@ def test_a_soft_ceiling_is_at_most_the_hard_one_and_sinks_with_it() -> None:
     assert Limits(soft_cost=6).lowered(Limits(max_cost=5)) == Limits(soft_cost=5, max_cost=5)
     assert Limits(soft_cost=6, max_cost=9).lowered(Limits(max_cost=5)) == Limits(soft_cost=5, max_cost=5)
     assert [model.soft_within(*pair) for pair in ((6, None), (None, 5), (6, 5), (4, 5))] == [6, None, 5, 4]
+
+
+def test_shapes_are_allowed_by_both_or_not_at_all() -> None:
+    mine, theirs = Limits(allow_shapes=("x/a/#", "x/b/#=5")), Limits(allow_shapes=["x/b/#=5"])  # type: ignore[arg-type]
+    assert theirs.allow_shapes == ("x/b/#=5",), "JSON has lists only"
+    assert mine.lowered(theirs).allow_shapes == ("x/b/#=5",)
+    assert Limits().lowered(mine).allow_shapes == ()
+    with pytest.raises(ValueError, match=r"the shape .. is not valid: give one such as"):
+        Limits(allow_shapes=("",))

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from ramet.model.retry import (
     ERRORS,
     ErrorClass,
     Permanent,
+    Retry,
     RetryAfter,
     Transient,
     backoff_seconds,
@@ -231,27 +233,57 @@ def test_a_message_of_any_length_is_folded_in_one_go(part: str) -> None:
 
 # --- back-off
 
+SEED = Retry.SEED.waits
+
 
 @pytest.mark.parametrize(
     ("retry_count", "seconds"),
-    [(0, 1), (1, 2), (2, 4), (3, 8), (10, 1_024), (11, 2_048), (12, 3_600), (13, 3_600), (10_000, 3_600), (-3, 1)],
+    [(0, 1), (1, 2), (2, 4), (3, 8), (10, 1_024), (11, 2_048), (12, 3_600), (13, 3_600), (10**9, 3_600), (-3, 1)],
 )
-def test_backoff_doubles_from_a_second_to_an_hour(retry_count: int, seconds: float) -> None:
-    assert backoff_seconds(retry_count, 1.0) == seconds
+def test_by_the_schedule_of_the_seeds_it_doubles_from_a_second_to_an_hour(retry_count: int, seconds: float) -> None:
+    assert backoff_seconds(retry_count, 1.0, SEED) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("retry_count", "seconds"), [(-1, 1), (0, 1), (1, 10), (2, 60), (3, 60), (10**9, 60)])
+def test_by_default_it_is_1_10_and_60_seconds(retry_count: int, seconds: float) -> None:
+    assert backoff_seconds(retry_count, 1.0) == pytest.approx(seconds)
 
 
 @given(st.integers(0, 100), st.floats(0, 1, exclude_max=True))
-def test_jitter_spreads_over_the_whole_delay(retry_count: int, jitter: float) -> None:
-    whole = backoff_seconds(retry_count, 1.0)
-    assert backoff_seconds(retry_count, jitter) == whole * jitter
-    assert 0 <= backoff_seconds(retry_count, jitter) < whole <= BACKOFF_SECONDS_MAX
-    assert backoff_seconds(retry_count, 0.0) == 0
+def test_the_share_that_is_drawn_is_all_of_it_for_the_seeds_and_half_of_it_by_default(count: int, draw: float) -> None:
+    whole = backoff_seconds(count, 1.0, SEED)
+    assert backoff_seconds(count, draw, SEED) == pytest.approx(whole * draw)
+    assert 0 <= backoff_seconds(count, draw, SEED) < whole <= BACKOFF_SECONDS_MAX
+    whole = backoff_seconds(count, 1.0)
+    assert whole / 2 <= backoff_seconds(count, draw) <= whole <= 60.0
 
 
-def test_the_cap_can_be_lower() -> None:
-    assert backoff_seconds(10, 0.5, seconds_max=60.0) == 30.0
+POLICIES = st.builds(
+    Retry, base_seconds=st.floats(0, 3_600), factor=st.floats(1, 1_000), cap_seconds=st.floats(0, 3_600),
+    jitter=st.floats(0, 1),
+)  # fmt: skip
 
 
-def test_a_delay_doubles_no_further_than_a_century() -> None:
-    """Beyond it no power has to be worked out, however often something is tried."""
-    assert [backoff_seconds(count, 1.0, seconds_max=1e12) for count in (31, 32, 33, 10**9)] == [2.0**31, *[2.0**32] * 3]
+@given(POLICIES, st.integers(0, 10**12), st.floats(0, 1))
+def test_no_policy_waits_longer_than_its_cap_or_less_than_not_at_all(policy: Retry, count: int, draw: float) -> None:
+    assert 0 <= backoff_seconds(count, draw, policy.waits) <= policy.cap_seconds * (1 + 1e-9)
+
+
+def test_without_a_first_wait_or_with_a_cap_of_none_it_is_tried_again_at_once() -> None:
+    assert backoff_seconds(5, 1.0, Retry(base_seconds=0).waits) == 0
+    assert backoff_seconds(5, 1.0, Retry(cap_seconds=0).waits) == 0
+
+
+def test_a_factor_of_one_waits_evenly() -> None:
+    assert [backoff_seconds(n, 1.0, Retry(base_seconds=5, factor=1).waits) for n in (0, 1, 9)] == [5.0] * 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"attempts": 0}, {"base_seconds": -1}, {"factor": 0.5}, {"cap_seconds": 3_601}, {"jitter": 1.1},
+     {"jitter": float("nan")}],
+)  # fmt: skip
+def test_a_policy_that_makes_no_sense_is_refused_by_name(wrong: dict[str, Any]) -> None:
+    [name] = wrong
+    with pytest.raises(ValueError, match=rf"^Retry\({name}="):
+        Retry(**wrong)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.model.keys import KEY_LENGTH_MAX, text_key, url_key
-from ramet.model.shapes import shape_of
+from ramet.model.shapes import allowed_shapes, shape_of
 
 SITE = "https://example.com"
 RNG = random.Random(7)
@@ -185,3 +185,21 @@ def test_any_path_has_a_shape_quickly(segments: list[str]) -> None:
 def test_hostile_texts_fold_in_no_time(text: str) -> None:
     """A pattern that backtracks would hang here."""
     assert shape_of(text)
+
+
+@pytest.mark.parametrize(
+    ("told", "shape", "most"),
+    [
+        ("https://x.example/a/#", "x.example/a/#", None),
+        ("x.example/a/#", "x.example/a/#", None),
+        ("HTTPS://X.Example/a/#/", "x.example/a/#", None),
+        ("https://x.example/a/17", "x.example/a/#", None),
+        ("https://x.example/a/#=500", "x.example/a/#", 500),
+        ("x.example/list?page=500", "x.example/list?page", 500),
+        ("https://x.example/list?page=500", "x.example/list?page", None),
+        (" x.example/item/* ", "x.example/item/*", None),
+    ],
+)
+def test_a_person_names_a_shape_as_it_is_shown_or_by_a_page_of_it(told: str, shape: str, most: int | None) -> None:
+    assert allowed_shapes([told]) == {shape: most}
+    assert shape_of("https://x.example/a/17") == "x.example/a/#"

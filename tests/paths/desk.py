@@ -9,7 +9,7 @@ from ramet.model import events as ev
 from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
 from ramet.store.base import Claimed, Settled, Settlement
-from tests.world import LEASE_SECONDS, World, settlement
+from tests.world import LEASE_SECONDS, World, busy, settlement
 
 
 def on(name: str, *elements: str, kind: str = "page", **fields: Any) -> NewTask:
@@ -57,9 +57,7 @@ class Desk:
 
     async def retry(self, name: str, seconds: float) -> None:
         """It meets an error that passes, and is tried again after so long."""
-        retries = self.claims[name].standing.attempts - 1
-        error = ev.Error(self.fence(name), "busy", "transient", "busy", seconds / 2.0**retries)
-        assert (await self.told(name, error)).state == "pending"
+        assert (await self.told(name, busy(self.fence(name), seconds))).state == "pending"
 
     async def spawn(self, name: str, *spawns: NewTask) -> None:
         """It creates these, and goes on."""

@@ -17,7 +17,7 @@ from ramet.store.base import ClaimRequest, NewLineage, Settlement
 from tests.paths.order import Wish
 from tests.paths.reference import LEASE_SECONDS, Ask, Reference
 from tests.simulation.database import SimulatedStore
-from tests.world import SettableClock
+from tests.world import SettableClock, busy
 
 ELEMENTS = ("A", "B", "A:B", "/", "%", "", "é", "a%3Ab", "root", "x" * 700)
 ALIKE = (("A", "B", "A:B"), ("A", "A:A", "A%3AA"), ("", "root", "/"), ("", ":", "::"), ("%", "%25", "%%"))
@@ -245,8 +245,7 @@ class History:
             case "progress":
                 return ev.Progress(ask.fence, LEASE_SECONDS)
             case _:
-                retries = self.reference.tasks[ask.name].attempts - 1
-                return ev.Error(ask.fence, "busy", "transient", "busy", ask.delay_seconds / 2.0 ** max(retries, 0))
+                return busy(ask.fence, ask.delay_seconds)
 
     # --- people and time
 

@@ -18,7 +18,7 @@ from tests.invariants import violations
 from tests.invariants_paths import paths
 from tests.paths.history import Held, Operation, now
 from tests.simulation.database import SimulatedStore
-from tests.world import LEASE_SECONDS, SettableClock
+from tests.world import LEASE_SECONDS, SettableClock, busy
 
 ELEMENTS = ("A", "B", "")
 HOST = "host:a"
@@ -102,7 +102,7 @@ class Loose:
             seconds = self.chance.choice((5.0, 500.0, 2_000.0))
             events = (
                 ev.Snooze(held.fence, seconds), ev.HandBack(held.fence, seconds), ev.HandBack(held.fence),
-                ev.Error(held.fence, "busy", "transient", "busy", seconds), ev.Continue(held.fence, True),
+                busy(held.fence, seconds), ev.Continue(held.fence, True),
             )  # fmt: skip
             self._settle(held, self.chance.choice(events))
 

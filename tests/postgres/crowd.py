@@ -26,7 +26,7 @@ from ramet.store.base_binding import BindingStore
 from ramet.store.errors import LineageExists, StoreError, UniqueHeld
 from ramet.store.postgres import PostgresStore
 from tests.invariants import violations
-from tests.world import in_threads
+from tests.world import AT_ONCE, in_threads
 
 ROUND = 40
 KEYS = 14
@@ -157,7 +157,8 @@ class Actor:
         batch, names = [], []
         for claimed in chosen:
             fence = claimed.standing.fence
-            failing = ev.Error(fence, "odd", self.chance.choice(("transient", "permanent", "unclassified")), "odd", 0.0)
+            error_class = self.chance.choice(("transient", "permanent", "unclassified"))
+            failing = ev.Error(fence, "odd", error_class, "odd", 0.0, waits=AT_ONCE)
             event: ev.Event = self.chance.choice(
                 (ev.Complete(fence), ev.Complete(fence), ev.Filter(fence, "x"), ev.Fail(fence, "x"), failing,
                  ev.Snooze(fence, 0.0), ev.Continue(fence, False), ev.HandBack(fence), ev.Checkpoint(fence, 300.0))

@@ -25,14 +25,14 @@ from tests.world import in_threads
 
 THREADS, PROCESSES = 3, 2
 KILL_SECONDS = 0.15
-TRANSACTIONS_BETWEEN_KILLS = 10
-"""So many transactions begin between two cuts: on a slow machine nobody is cut off so often that he never gets on."""
-BEGUN = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 ONE_OF_OURS = (
     "SELECT state, pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
     "AND pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY state = 'idle', random() LIMIT 1"
 )
 """One that is busy, where one is."""
+COMMITS = "SELECT COALESCE(SUM(commits), 0) FROM ramet_writers"
+COMMITS_APART = 4
+"""So much is committed between two cuts, however slow the machine is: else nothing is, and every verb gives up."""
 
 
 @contextmanager
@@ -41,13 +41,13 @@ def killing(address: str, killed: list[str]) -> Iterator[None]:
     over = threading.Event()
 
     def kill() -> None:
+        at = 0
         with psycopg.connect(address, autocommit=True) as connection:
-            next_at = 0
             while not over.wait(KILL_SECONDS):
-                [(begun,)] = connection.execute(BEGUN).fetchall()
-                if begun >= next_at:
+                [(commits,)] = connection.execute(COMMITS).fetchall()
+                if commits >= at:
                     killed.extend(state for state, _ in connection.execute(ONE_OF_OURS).fetchall())
-                    next_at = begun + TRANSACTIONS_BETWEEN_KILLS
+                    at = commits + COMMITS_APART
 
     thread = threading.Thread(target=kill)
     thread.start()

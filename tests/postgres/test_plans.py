@@ -27,7 +27,7 @@ FEW = {
     "ramet_counters", "ramet_queues", "ramet_kinds", "ramet_policies", "ramet_workers", "ramet_commit_times",
     "ramet_schedules",
     "ramet_settings", "ramet_stop_list", "ramet_monitor", "ramet_alert_thresholds", "ramet_imports", "ramet_writers",
-    "ramet_alert_channels", "ramet_turns", "ramet_spend", "ramet_task_numbers",
+    "ramet_alert_channels", "ramet_own_tables", "ramet_turns", "ramet_spend", "ramet_task_numbers",
 }  # fmt: skip
 """Tables with a row for each queue, kind, worker, day: reading them is no more than looking one up."""
 VERBS = ("SELECT", "UPDATE", "DELETE", "INSERT", "WITH")

@@ -25,7 +25,7 @@ from ramet.store.postgres import PostgresStore
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import violations
 from tests.pullers.log import Log, Path_, met, wrong
-from tests.world import in_threads
+from tests.world import AT_ONCE, in_threads
 
 KIND = "work"
 LEASE_SECONDS = 300.0
@@ -118,7 +118,8 @@ class Puller:
 
     def settlement(self, claimed: Claimed) -> Settlement:
         fence, path = claimed.standing.fence, path_of(claimed)
-        failing = ev.Error(fence, "odd", self.chance.choice(("transient", "transient", "permanent")), "odd", 0.0)
+        error_class = self.chance.choice(("transient", "transient", "permanent"))
+        failing = ev.Error(fence, "odd", error_class, "odd", 0.0, waits=AT_ONCE)
         done: list[ev.Event] = [ev.Complete(fence) for _ in range(8)]
         events = [*done, failing, failing, ev.Snooze(fence, 0.01), ev.HandBack(fence), ev.Fail(fence, "x"),
                   ev.Filter(fence, "x")]  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 from ramet.store.path_repair import COUNTER
 from tests import invariants
 from tests.simulation.database import SimulatedStore
-from tests.simulation.workload import LOOSE
+from tests.simulation.workload import PLACES
 
 ACCEPTED = ("success", "filtered", "skipped", "snooze", "continue")
 """Outcomes whose settlement committed what the handler had buffered. A declared failure did so too."""
@@ -19,7 +19,7 @@ async def violations(store: SimulatedStore, pruned: Set[str] = frozenset()) -> l
     Args:
         pruned: ids of tasks that are gone, as they may be.
     """
-    found = await invariants.violations(store, loose_kinds=LOOSE, clock_set_back=True)
+    found = await invariants.violations(store, place_kinds=PLACES, clock_set_back=True)
     return [*found, *_effects(store, pruned), *_everything_ended(store), *_repairs(store)]
 
 

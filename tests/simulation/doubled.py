@@ -22,7 +22,7 @@ class DoubledWorker(Worker):
     async def _heartbeat_loop(self) -> None:
         """With the second of each loop that :meth:`run` starts without asking this class."""
         ends = watch_ends(self._store, self._claims, self._clock, self._ends_seconds, self._hurry)
-        house = [loop for _, loop in housekeeping(self._app, self._client, self._clock, self._tuning)]
+        house = [loop() for _, loop in housekeeping(self._app, self._client, self._clock, self._tuning)]
         await _at_once(super()._heartbeat_loop(), super()._heartbeat_loop(), ends, *house)
 
 

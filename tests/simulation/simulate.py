@@ -89,10 +89,37 @@ def simulate(plan: Plan, folder: Path) -> Run:
     """
     loop = VirtualLoop()
     SIMULATED[plan.on].ready()
-    with no_chance(), counted() as decided:
+    with no_chance(), survived() as errors, counted() as decided:
         found = run(_Simulation(plan, folder, loop).run(), loop)
     found.events.update(decided)
+    found.violations.extend(errors)
     return found
+
+
+@contextmanager
+def survived() -> Iterator[list[str]]:
+    """Errors of the engine itself that it logs and outlives: here each is a broken promise."""
+    log, collecting = logging.getLogger("ramet"), _Collecting(logging.ERROR)
+    of_handlers = logging.getLogger("ramet.tasks")
+    with ExitStack() as stack:
+        for each, level in ((log, logging.ERROR), (of_handlers, logging.CRITICAL)):
+            stack.callback(each.setLevel, each.level)
+            each.setLevel(level)
+        stack.enter_context(patch.object(log, "propagate", False))
+        stack.enter_context(patch.object(log, "handlers", [collecting]))
+        yield collecting.lines
+
+
+class _Collecting(logging.Handler):
+    """One line for each error."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        self.lines.append(record.getMessage() + (f": {type(error).__name__}: {error}" if error else ""))
 
 
 @contextmanager

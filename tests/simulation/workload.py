@@ -15,8 +15,8 @@ from tests.simulation.scenery import EFFECT, Item, add_parts
 TABLES = ("CREATE TABLE IF NOT EXISTS effects (task_id TEXT NOT NULL, token TEXT NOT NULL, name TEXT NOT NULL)",)
 
 KINDS = ("walk", "look", "only", "tidy")
-LOOSE = {"look"}
-"""Declares ``cycle_on="kind+key"``."""
+PLACES = {"walk", "only"}
+"""Declare ``cycle_on="key"``."""
 
 WALKS_MAX = 3
 """Tasks of kind ``walk`` at once."""
@@ -55,15 +55,18 @@ def make_app(seed: int, parts: frozenset[str] = frozenset()) -> tuple[App, tuple
     async def act(ctx: Context, item: Item, rng: random.Random, other: str) -> Any:
         return await _act(ctx, item, rng, (ctx.kind, other, *more))
 
-    @app.task("walk", key=lambda item: f"n{item.number}", concurrency=WALKS_MAX)
+    @app.task("walk", key=lambda item: f"n{item.number}", cycle_on="key", concurrency=WALKS_MAX)
     async def walk(ctx: Context, item: Item) -> Any:
         return await act(ctx, item, chance(ctx), "look")
 
-    @app.task("look", key=lambda item: f"n{item.number}", cycle_on="kind+key", trap=True)
+    @app.task("look", key=lambda item: f"n{item.number}", trap=True)
     async def look(ctx: Context, item: Item) -> Any:
         return await act(ctx, item, chance(ctx), "only")
 
-    @app.task("only", key=lambda item: f"n{item.number}", unique="global", unique_seconds=900.0, resource=_host)
+    @app.task(
+        "only", key=lambda item: f"n{item.number}", cycle_on="key", unique="global", unique_seconds=900.0,
+        resource=_host,
+    )  # fmt: skip
     async def only(ctx: Context, item: Item) -> Any:
         await _pay(ctx, chance(ctx))
         return await act(ctx, item, chance(ctx), "tidy")

@@ -10,6 +10,7 @@ from ramet.engine.schedules import Schedules
 from ramet.model import events as ev
 from ramet.model.binding import ItemSettlement
 from ramet.model.blobs import blob_of
+from ramet.model.bulk import BulkAct
 from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.flow import Declared, WorkerSeen
 from ramet.model.limits import Limits
@@ -211,7 +212,9 @@ async def flow_control(world: World) -> None:
 async def limits(world: World) -> None:
     """Limits, rates and breakers, with tasks that wait for them."""
     policies = [Policy("host:*", concurrency=2, rate_per_second=0.5, burst=2.0, cooldown_seconds=5.0)]
-    await world.store.declare(Declared({"default": 50, "none": None}, {"page": 50, "image": None}, policies))
+    kinds, bounds = {"page": 50, "image": None}, {"page": '{"max_tasks": 9}', "image": None}
+    await world.store.declare(Declared({"default": 50, "none": None}, kinds, policies, bounds))
+    assert await world.store.root_limits(["page", "image"]) == {"page": '{"max_tasks": 9}'}
     await world.store.limit("kind", "page", 60, by="test")
     await world.store.limit("queue", "default", 60, by="test")
     await world.store.limit_resource(Policy("off", breaker_failures=1), by="test")
@@ -242,6 +245,11 @@ async def limits(world: World) -> None:
     await world.store.cancel_lineage("shared", by="test")
     await world.store.limit("kind", "page", None, by="test")
     await world.store.limit("queue", "default", None, by="test")
+    # Of what an app declared, of what only people said, of what nobody said anything about.
+    for pattern in ("host:*", "off", "host:a"):
+        await world.store.change_resource(pattern, {"concurrency": 3}, by="test")
+    for what, name in (("resource", "host:*"), ("resource", "host:a"), ("resource", "nothing"), ("kind", "image")):
+        await world.store.reset_limit(what, name, by="test")
     await world.sweep()
 
 
@@ -259,6 +267,8 @@ async def guard(world: World) -> None:
     await world.settle(await world.claim_task(first))
     await world.store.cancel_lineage("asks", by="test")
     await world.store.exclude([first, gone, asking.id], by="test")
+    for act in BulkAct:
+        await world.store.act_on_tasks(act, [first, gone], by="test", reason="why", detail={"kind": "root"})
     await world.submit(world.task("full"), tracking_id="full", max_fan_out=1)
     full = await world.claim_task(str((await world.store.tasks(TaskQuery(key="full"))).tasks[0].id))
     await world.settle(full, spawns=[world.task("one"), world.task("two"), world.task("three")])
@@ -281,7 +291,9 @@ async def ask(world: World) -> None:
             for depth in (None, 1):
                 for kind in (None, "page"):
                     for key, parent_id in ((None, None), ("r1", None), (None, task_id), ("r1", task_id)):
-                        await world.store.tasks(TaskQuery(tracking_id, states, kind, key, depth, parent_id, after=3))
+                        query = TaskQuery(tracking_id, states, kind, key, depth, parent_id, after=3)
+                        await world.store.tasks(query)
+                        await world.store.tasks(query._replace(newest=True))
     for tracking_id in (None, "line"):
         await world.store.has_live("page", "r1", tracking_id)
         await world.store.counts(tracking_id)
@@ -359,10 +371,10 @@ async def bring(world: World) -> None:
     paths = [PathRule(("A",)) if item.state == "pending" else None for item in batch]
     batch = [item._replace(new=item.new._replace(id=f"b{n}", path=paths[n])) for n, item in enumerate(batch)]
     hold_until = world.clock.now + 60.0
-    await world.store.import_tasks("old", batch, lineage_seconds=9_000.0, hold_until=hold_until)
+    await world.store.import_tasks("old", batch, hold_until=hold_until)
     await world.store.import_release("brought", hold_until)
     await world.store.import_line_up([(n, f"b{n}") for n in range(5)], world.clock.now)
-    await world.store.import_tasks("old", batch, lineage_seconds=9_000.0)
+    await world.store.import_tasks("old", batch)
     done = ImportDone(5, 5, 0)
     assert await world.store.import_verify(["b0", "b4"]) == {}
     assert await world.store.import_recount(["brought"]) == {}

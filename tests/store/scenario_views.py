@@ -23,7 +23,7 @@ async def watch(world: World, parent_id: str) -> None:
         await world.store.lineage_page(order=order)
     await world.store.lineage_page(prefix="li", states=["running"])
     await world.store.block_page("line")
-    await world.store.block_page("line", kind="page", key="x", reason="done", after='["", "", ""]')
+    await world.store.block_page("line", kind="page", keys=["x"], reason="done", after='["", "", ""]')
     await world.store.task_calls(parent_id)
     await world.store.tasks_with_key("x")
     await world.store.backlogs()

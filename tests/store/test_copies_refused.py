@@ -38,12 +38,24 @@ def test_each_database_that_is_replaced_is_kept_under_a_name_of_its_own(first: P
     assert kept == [f"{first}.replaced{number}" for number in ("", "2", "3")]
 
 
-def test_a_database_that_is_replaced_while_it_is_open_keeps_its_log(first: Path, copy: Path) -> None:
+def test_a_database_that_a_program_has_open_is_not_replaced(first: Path, copy: Path) -> None:
+    """Not only one with workers: what a program that only submits was told later would be in no database."""
     backup(first, copy)
-    store = SqliteStore(first)
-    restore(copy, first, force=True)
-    assert {"first.db.replaced", "first.db.replaced-wal", "first.db.replaced-shm"} <= set(files(first.parent))
+    store, before = SqliteStore(first), first.read_bytes()
+    with pytest.raises(StoreError, match=rf"programs have {first} open \(processes {os.getpid()}\): stop them first"):
+        restore(copy, first, force=True)
+    assert first.read_bytes() == before
+    assert {"first.db.replaced", ".first.db.part"}.isdisjoint(files(first.parent))
     store.close_now()
+    assert restore(copy, first, force=True).replaced == f"{first}.replaced"
+
+
+def test_a_database_that_cannot_be_read_is_replaced_and_kept_with_its_log(first: Path, copy: Path) -> None:
+    backup(first, copy)
+    first.write_bytes(b"no database" * 1_000)
+    first.with_name("first.db-wal").write_bytes(b"a log")
+    assert restore(copy, first, force=True).replaced == f"{first}.replaced"
+    assert first.with_name("first.db.replaced-wal").read_bytes() == b"a log"
 
 
 def empty(path: Path) -> None:

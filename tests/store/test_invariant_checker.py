@@ -86,6 +86,8 @@ DAMAGE: list[tuple[str, str]] = [
     ("refusals_are_explained", "UPDATE ramet_blocks SET count = 0"),
     ("refusals_are_explained", "UPDATE ramet_blocks SET wanted = NULL WHERE reason = 'fan_out'"),
     ("refusals_are_explained", "UPDATE ramet_blocks SET wanted = '1' WHERE reason = 'cycle'"),
+    ("what_was_left_out_is_counted", "UPDATE ramet_lineages SET left_out = '{\"budget\":7}'"),
+    ("what_was_left_out_is_counted", "UPDATE ramet_blocks SET reason = 'budget', left_out = 1 WHERE reason = 'cycle'"),
     ("refusals_are_explained", "UPDATE ramet_blocks SET winner = NULL WHERE reason = 'cycle'"),
     ("refusals_are_explained", "UPDATE ramet_blocks SET winner = 'done' WHERE reason = 'cycle'"),
     ("alerts_are_told_once", "UPDATE ramet_blocks SET demands = count"),
@@ -223,16 +225,16 @@ def test_every_check_is_shown_to_find_something() -> None:
     assert {check for check, _ in DAMAGE} == {"tallies"} | {check.__name__ for check in (*CHECKS, *PATH_CHECKS)}
 
 
-async def test_lowered_limits_and_loose_kinds_are_taken_on_the_callers_word(tmp_path: Path) -> None:
+async def test_lowered_limits_and_kinds_about_a_place_are_taken_on_the_callers_word(tmp_path: Path) -> None:
     clock = SettableClock()
     store = SqliteStore(tmp_path / "ramet.db", clock=clock, inline=True)
     world = World(store, clock)
     await world.submit(world.task("a"))
     [child] = await world.grow(await world.claim_one(), world.task("a", "loose"))
-    assert await violations(store, loose_kinds={"loose"}) == []
-    assert {line.split(":")[0] for line in await violations(store)} == {"no_cycle"}
+    assert await violations(store) == []
+    assert {line.split(":")[0] for line in await violations(store, place_kinds={"loose"})} == {"no_cycle"}
     claimed = await world.claim_task(child)
     await world.settle(claimed, lower=(("max_spawn_depth", 0),))
-    assert await violations(store, loose_kinds={"loose"}, lowered={"line"}) == []
-    assert {line.split(":")[0] for line in await violations(store, loose_kinds={"loose"})} == {"bounds_hold"}
+    assert await violations(store, lowered={"line"}) == []
+    assert {line.split(":")[0] for line in await violations(store)} == {"bounds_hold"}
     await store.close()

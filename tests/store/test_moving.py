@@ -169,13 +169,19 @@ def test_a_restore_that_fails_leaves_the_server_empty(copy: Path, postgres_url: 
     store.close_now()
 
 
-def test_tables_that_are_not_ours_are_named(copy: Path, folder: Path, postgres_url: str) -> None:
+def test_tables_that_nobody_declares_are_left_out_by_a_persons_word_only(
+    copy: Path, folder: Path, postgres_url: str
+) -> None:
     with closing(sqlite3.connect(copy)) as connection:
-        connection.execute("CREATE TABLE effects (name TEXT)")
-    assert restore(copy, postgres_url).left_out == ("effects",)
+        connection.execute("CREATE TABLE notes (name TEXT)")
+    with pytest.raises(StoreError, match="no app declares notes"):
+        restore(copy, postgres_url)
+    assert restore(copy, postgres_url, leave=["notes"]).left_out == ("notes",)
     with connect(postgres_url) as connection:
         connection.execute("CREATE TABLE mine (a INTEGER)")
-    assert backup(postgres_url, folder / "back.db").left_out == ("mine",)
+    with pytest.raises(StoreError, match="no app declares mine"):
+        backup(postgres_url, folder / "back.db")
+    assert backup(postgres_url, folder / "back.db", leave=["mine"]).left_out == ("mine",)
 
 
 def test_what_is_no_backup_or_no_database_is_refused(folder: Path, postgres_url: str) -> None:

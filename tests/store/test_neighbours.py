@@ -16,6 +16,7 @@ import pytest
 from ramet.model.task import NewTask
 from ramet.store.base import NewLineage
 from ramet.store.neighbours import Neighbours
+from ramet.store.slots import new_slots
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import violations
 
@@ -273,3 +274,41 @@ def test_a_lock_that_is_gone_when_it_is_looked_at_proves_nothing(path: Path, mon
 
     monkeypatch.setattr(Path, "glob", then_left)
     assert here.dead() == []
+
+
+def test_a_folder_that_is_not_this_users_own_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Somebody made it first, beside a database in a folder where all may write."""
+    place = tmp_path / "ramet.db-ramet"
+    place.mkdir(mode=0o700)
+    (place / "other.lock").touch()
+    neighbours = Neighbours(tmp_path / "ramet.db")
+    assert neighbours.dead() == ["other"]
+    place.chmod(0o777)
+    assert (neighbours.dead(), neighbours.folder) == ([], None)
+    neighbours.join("me")
+    assert not (place / "me.lock").exists()
+    assert "others may use it (mode 777): chmod 700 it" in caplog.text
+    place.chmod(0o700)
+    monkeypatch.setattr(os, "geteuid", lambda: place.stat().st_uid + 1)
+    assert (neighbours.dead(), neighbours.folder) == ([], None)
+    monkeypatch.undo()
+    place.rename(tmp_path / "real")
+    place.symlink_to(tmp_path / "real")
+    assert (neighbours.dead(), neighbours.folder) == ([], None)
+
+
+def test_nothing_is_written_through_a_link_that_somebody_made_before(tmp_path: Path) -> None:
+    place, victim = tmp_path / "ramet.db-ramet", tmp_path / "victim"
+    place.mkdir(mode=0o700)
+    victim.write_text("precious", encoding="ascii")
+    (place / "me.1.slots").symlink_to(victim)
+    (place / "me.new").symlink_to(victim)
+    slots, handle = new_slots(place, "me.1", 4)
+    slots.note(0, 1, 1)
+    assert [run.seq for run in slots.running()] == [1]  # In memory of its own.
+    slots.remove()
+    os.close(handle)
+    Neighbours(tmp_path / "ramet.db").join("me")
+    assert victim.read_text(encoding="ascii") == "precious"

@@ -28,6 +28,8 @@ WHOLE: dict[str, str] = {
     "SELECT 1 FROM ramet_live WHERE kind IN": "stops at the first live task that this worker serves: it reads on only "
     "when there is none, which ends a worker that runs until idle",
     "SELECT day, spent, reserved FROM ramet_spend WHERE spent": "has one row for each day",
+    "SELECT name, position, statement, untyped, next_number FROM ramet_own_tables": "has one row for each table and "
+    "index of apps",
     "SELECT key, value, value_type FROM ramet_settings": "all settings are asked for, and there are a few",
     f"SELECT {LIVE_LIST} FROM ramet_live WHERE state = ? AND lease_until": "looks at every claim in hand, which the "
     "workers' slots bound, not the backlog",
@@ -69,7 +71,7 @@ WHOLE: dict[str, str] = {
     "its limit: a person asks who holds a path",
     "SELECT MAX(t.spawn_depth)": "is one look at the end of an index",
     "SELECT MAX(u.spawn_depth)": "is one look at the end of an index",
-    "SELECT t.seq FROM ramet_tasks t WHERE t.state || '' = 'success' AND t.seq > ?": "walks from one number "
+    "SELECT t.seq FROM ramet_tasks t WHERE t.state || '' = 'success' AND t.seq ": "walks from one number "
     "on until the page is full: nearly all that ended succeeded",
     "SELECT COUNT(*), COALESCE(SUM(CASE WHEN lease_until": "looks at claims in hand, up to a bound",
     "SELECT t.id, t.tracking_id, t.kind, t.key, t.queue, l.worker": "looks at claims in hand, up to a bound",

@@ -9,6 +9,7 @@ from ramet.store.sqlite import SqliteStore
 
 ACROSS: dict[str, str] = {
     "ramet_settings": "settings are everybody's",
+    "ramet_own_tables": "definitions of apps' tables, the same on every shard",
     "ramet_turns": "how far claims have come, class by class, of all that a shard has",
     "ramet_counters": "numbers and versions of a shard",
     "ramet_queues": "pauses and limits of queues",

@@ -168,7 +168,7 @@ async def claims_of_a_dead_worker(store: SqliteStore) -> list[Claimed]:
     """Three claims of a worker that is gone: its lock file is there and nobody holds the lock."""
     await store.submit([NewLineage("line", [NewTask(f"t{n}", "page", str(n), "null") for n in range(3)])])
     assert store.slots_folder is not None
-    store.slots_folder.mkdir()
+    store.slots_folder.mkdir(mode=0o700)
     (store.slots_folder / "dead.lock").touch()
     return await store.claim(ClaimRequest("dead", ["default"], ["page"], 3, 3_600.0))
 

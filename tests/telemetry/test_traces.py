@@ -15,7 +15,9 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from ramet import Client, Worker
 from ramet.engine.observing import observer
+from ramet.model.task import NewTask
 from ramet.model.tracing import attempt_span_id, sampled, task_span_id, trace_id, traceparent
+from ramet.store.base import NewLineage
 from ramet.telemetry.exporting import MEMORY
 from ramet.telemetry.traces import make
 from tests.conformance.backends import BACKENDS, Backend
@@ -108,11 +110,23 @@ async def test_a_retry_is_an_attempt_of_its_own_with_a_link_to_the_one_that_fail
     assert (span_id(first), span_id(second)) == (attempt_span_id(root.id, 1), attempt_span_id(root.id, 2))
     assert first.status.status_code is StatusCode.ERROR
     assert [event.name for event in first.events] == ["exception"]
-    assert (first.events[0].attributes or {})["exception.type"] == "Transient"
+    told = first.events[0].attributes or {}
+    assert told["exception.type"] == "Transient"
+    assert 'raise Transient("busy")\nTransient: busy' in str(told["exception.stacktrace"]).replace("    ", "")
     assert [link.context.span_id for link in second.links] == [span_id(first)]
     assert (second.status.status_code, (second.attributes or {})["ramet.outcome"]) == (StatusCode.UNSET, "success")
     [task] = named("task again")
     assert ((task.attributes or {})["ramet.state"], (task.attributes or {})["ramet.attempts"]) == ("success", 2)
+    assert "s3cr3t" not in "".join(span.to_json() for span in spans())
+
+
+async def test_a_traceback_in_a_trace_has_no_error_that_quotes_the_payload(client: Client) -> None:
+    await client.store.submit([NewLineage("odd", [NewTask("odd", "again", "odd", '["s3cr3t-payload"]')])])
+    await work(client)
+    [attempt] = named("attempt again")
+    told = attempt.events[0].attributes or {}
+    assert told["exception.type"] == "ValidationError"
+    assert str(told["exception.stacktrace"]).startswith("Traceback (most recent call last):\n  File ")
     assert "s3cr3t" not in "".join(span.to_json() for span in spans())
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from opentelemetry import trace
 
-from ramet import App, BatchContext, Context, Limits, SyncContext, Transient
+from ramet import App, BatchContext, Context, Limits, Retry, SyncContext, Transient
 
-app = App()
+app = App(retry=Retry.SEED)
 
 
 def note(name: str) -> None:

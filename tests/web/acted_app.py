@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ramet import App, Context, Permanent
+from ramet import App, Context, Permanent, Retry
 
-app = App()
+app = App(retry=Retry.SEED)
 
 
 @app.task("crawl", key=str, url=str)

@@ -71,6 +71,8 @@ async def test_every_question_about_work_has_an_answer(made: World, api: httpx.A
     failed = await read(api, f"/tasks/{made.failed}")
     assert (failed["key"], failed["payload"], failed["state"]) == (HOSTILE, HOSTILE, "failed")
     assert [attempt["outcome"] for attempt in failed["history"]] == ["error"]
+    assert "raise Permanent(text)" in failed["history"][0]["traceback"]
+    assert failed["why"].startswith("Permanent: ")
     assert failed == await read(api, "/task", task_id=made.failed)
     why = await read(api, f"/tasks/{made.failed}/explanation")
     assert [cause["code"] for cause in why["why"]] == ["ended", "permanent_error"]

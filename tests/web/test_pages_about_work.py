@@ -164,6 +164,10 @@ async def test_a_failed_task_tells_why_and_what_would_help_with_its_story(made: 
     story = re.findall(r'<li><span><time[^>]*>[^<]*</time></span><span><span class="state (\w+)">', text)
     assert story == ["spawned", "claimed", "error", "failed"]
     assert "Permanent: &lt;script&gt;alert(1)" in text
+    assert '<details><summary>Traceback</summary><pre tabindex="0">Traceback (most recent call last):' in text
+    assert "raise Permanent(text)" in text
+    listed = (await at.get("/tasks?state=failed")).text
+    assert '<td class="why">Permanent: &lt;script&gt;' in listed
 
 
 async def test_a_task_in_line_leads_to_the_one_before_it(made: World, at: httpx.AsyncClient) -> None:

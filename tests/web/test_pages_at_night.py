@@ -16,6 +16,7 @@ from ramet.model import events as ev
 from ramet.model.alerts import MonitorLimits
 from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.flow import WorkerSeen
+from ramet.model.limits import BALANCED
 from ramet.store.base import Claimed, ClaimRequest, Settlement
 from tests.web.acted_app import crawl
 from tests.web.visiting import visiting
@@ -80,7 +81,7 @@ async def test_the_resources_page_says_what_waits_and_when_the_next_may_go(clien
     new = client.registry.known(crawl)
     for name in ("api", "slow", "few"):
         tasks = [new.new_task(f"https://e.org/{name}/{n}")._replace(resource=name) for n in range(3)]
-        await client.store.submit([client._lineage(tasks, name, None)])
+        await client.store.submit([client._lineage(tasks, name, BALANCED)])
     await take(client, 2)
     await take(client, 2)
     await client.open_breaker("api", by="ada", reason="too slow")

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ramet import App, Client, Context, Limits, Permanent, Transient
+from ramet import App, Client, Context, Limits, Permanent, Retry, Transient
 from ramet.testing import drain, fresh_client
 from tests.postgres import used
 
@@ -30,7 +30,7 @@ class World(NamedTuple):
 
 def make_app() -> App:
     """Handlers for every end."""
-    app = App()
+    app = App(retry=Retry.SEED)
 
     @app.task("root", key=str)
     async def root(ctx: Context, name: str) -> Any:

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import click
 
-from ramet.cli.options import database_option, json_option
+from ramet.cli.options import database_option, json_option, load
 from ramet.cli.show import counted, emit, number, plain
 from ramet.store.copies import Copied
 from ramet.store.copies import backup as back_up
 from ramet.store.copies import restore as bring_back
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 NAMED_MAX = 8
+
+
+def _tables_options(command: Command) -> Command:
+    """``--app`` and ``--leave``."""
+    for option in (
+        click.option(
+            "--leave", multiple=True, metavar="TABLE",
+            help="Leave this table out (repeatable); 'PATTERN*' means only tables that no app declares.",
+        ),
+        click.option(
+            "--app", "target_app", metavar="MODULE:ATTR",
+            help="An app whose tables the database does not know, or whose own definitions are to be used.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _tables_of(target_app: str | None) -> tuple[str, ...]:
+    return () if target_app is None else load(target_app).tables
 
 
 def _bar(as_json: bool) -> Callable[[int, int], None] | None:
@@ -27,14 +50,20 @@ def _bar(as_json: bool) -> Callable[[int, int], None] | None:
     return tell
 
 
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return f"{', '.join(map(plain, names[:NAMED_MAX]))}{more}"
+
+
 def _tell(verb: str, made: Copied, as_json: bool) -> None:
     if as_json:
         emit(made)
         return
     click.echo(f"{verb} {plain(made.path)}: {counted(made.lineages, 'lineage')}, {number(made.size)} bytes, checked")
+    if made.carried:
+        click.echo(f"with {_named([f'{name} ({number(rows)})' for name, rows in made.carried])}: rows counted, equal")
     if made.left_out:
-        more = f" and {len(made.left_out) - NAMED_MAX} more" if len(made.left_out) > NAMED_MAX else ""
-        click.echo(f"not copied, for they are not ramet's: {', '.join(map(plain, made.left_out[:NAMED_MAX]))}{more}")
+        click.echo(f"left out, as you said: {_named(made.left_out)}")
     if made.replaced is not None:
         click.echo(f"what stood there is kept as {plain(made.replaced)}")
 
@@ -42,25 +71,34 @@ def _tell(verb: str, made: Copied, as_json: bool) -> None:
 @click.command(short_help="Copy the database while it is in use.")
 @click.argument("target", metavar="TARGET")
 @click.option("--force", is_flag=True, help="Put the copy in the place of a file that is there.")
+@_tables_options
 @database_option
 @json_option
-def backup(*, target: str, force: bool, database: str, as_json: bool) -> None:
+def backup(
+    *, target: str, force: bool, target_app: str | None, leave: tuple[str, ...], database: str, as_json: bool
+) -> None:
     """Copy the database as it is now to the file TARGET; workers go on meanwhile.
 
-    The copy is checked, and appears whole or not at all. A database on a server makes the same kind of file, without
-    the tables of handlers; restore fills an empty one from it, wherever it came from.
+    The copy is checked, and appears whole or not at all. It has every table that an app declares (App(tables=...)),
+    the pipelines' own too; of files outside of the database (a wiki's graph, its articles, written outputs) it has
+    none. A database on a server makes the same kind of file; restore fills an empty one from it, wherever it came from.
     """
-    _tell("backup", back_up(database, target, force=force, progress=_bar(as_json)), as_json)
+    made = back_up(database, target, force=force, progress=_bar(as_json), tables=_tables_of(target_app), leave=leave)
+    _tell("backup", made, as_json)
 
 
 @click.command(short_help="Make a database from a backup.")
 @click.argument("copy", metavar="BACKUP")
 @click.option("--force", is_flag=True, help="Also where a database is; that one is kept beside it.")
+@_tables_options
 @database_option
 @json_option
-def restore(*, copy: str, force: bool, database: str, as_json: bool) -> None:
-    """Make the database from the file BACKUP. Stop the workers first. On a server, fill an empty one.
+def restore(
+    *, copy: str, force: bool, target_app: str | None, leave: tuple[str, ...], database: str, as_json: bool
+) -> None:
+    """Make the database from the file BACKUP. Stop all that uses it first. On a server, fill an empty one.
 
     It begins an epoch: no worker that still has a claim of the original can settle it here.
     """
-    _tell("restored", bring_back(copy, database, force=force, progress=_bar(as_json)), as_json)
+    made = bring_back(copy, database, force=force, progress=_bar(as_json), tables=_tables_of(target_app), leave=leave)
+    _tell("restored", made, as_json)

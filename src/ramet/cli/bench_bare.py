@@ -28,7 +28,9 @@ WIDE = (
     "path_scope on_dependency_failure resource"
 ).split()
 IDENTITY = "key tracking_id kind seq".split()
-HISTORY = "seq fence tracking_id worker claimed_at ended_at outcome reason error error_class fingerprint".split()
+HISTORY = (
+    "seq fence tracking_id worker claimed_at ended_at outcome reason error error_class fingerprint traceback".split()
+)
 BORN = WIDE[: WIDE.index("state")]
 
 KIND, QUEUE, WORKER = "bench.noop", "default", "bench-worker"
@@ -141,7 +143,7 @@ def _drain(connection: sqlite3.Connection, batch: int) -> None:
 
 def _history(rows: Sequence[tuple[int, str, int]], now: float) -> Iterator[tuple[object, ...]]:
     for seq, tracking_id, fence in rows:
-        yield (seq, fence + 1, tracking_id, WORKER, now, now, "success", None, None, None, None)
+        yield (seq, fence + 1, tracking_id, WORKER, now, now, "success", None, None, None, None, None)
 
 
 def wide(number: int, tracking_id: str, text: str, now: float) -> tuple[object, ...]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, BlockReason, Client
-from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet import Block, BlockReason, Client, shown_key
+from ramet.cli.options import KEY_HELP, ask, compared, database_option, json_option, lineage_of, several
 from ramet.cli.reoffer import reoffer
 from ramet.cli.show import console, counted, emit, number, plain, prose, relative, table
+from ramet.commands.options import renamed
 
 FETCHED_MAX = 100_000
 LINEAGES_MAX = 1_000
@@ -27,6 +28,8 @@ class Refused(NamedTuple):
     blocks: list[Block]
     times: Counter[str]
     """How often by reason, beyond the stored rows included."""
+    asked: str = ""
+    """What the key was compared as."""
 
 
 class ListByDefault(click.Group):
@@ -36,6 +39,11 @@ class ListByDefault(click.Group):
         if not args or (args[0] not in self.commands and args[0] not in context.help_option_names):
             args = ["list", *args]
         return super().parse_args(context, args)
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """With the options of the command that is meant where none is named."""
+        self.commands["list"].format_options(context, formatter)
+        self.format_commands(context, formatter)
 
 
 @click.group(cls=ListByDefault, short_help="Spawns that the guard refused, and why.")
@@ -51,18 +59,31 @@ blocks.add_command(reoffer)
 
 @blocks.command("list", short_help="Refused spawns by kind, key and reason.")
 @click.argument("tracking_id", required=False)
-@click.option("--reason", type=click.Choice([reason.value for reason in BlockReason]), help="Only this reason.")
+@several("--blocked-by", "reasons", BlockReason, help="Only what was refused for these reasons.")
+@several("--reason", "reasons_before", BlockReason, help="The former name of --blocked-by.", hidden=True)
 @click.option("--kind", help="Only this kind.")
-@click.option("--key", help="Only this key, in its canonical form.")
+@click.option("--key", help=f"Only this key, {KEY_HELP}")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows to print.")
 @database_option
 @json_option
-def listed(*, tracking_id: str | None, limit: int, database: str, as_json: bool, **wanted: str | None) -> None:
+def listed(
+    *,
+    tracking_id: str | None,
+    limit: int,
+    database: str,
+    as_json: bool,
+    reasons: tuple[str, ...],
+    reasons_before: tuple[str, ...],
+    **wanted: str | None,
+) -> None:
     """Refused spawns of a lineage, or of all: one row per kind, key and reason, with how often it was refused."""
+    if reasons_before:
+        renamed("--reason", "--blocked-by")
+        reasons = reasons or reasons_before
     filters = {name: value for name, value in wanted.items() if value is not None}
 
     async def question(client: Client) -> Refused:
-        return await refused(client, tracking_id, filters)
+        return await refused(client, tracking_id, filters, reasons)
 
     found = ask(database, question)
     if as_json:
@@ -71,12 +92,15 @@ def listed(*, tracking_id: str | None, limit: int, database: str, as_json: bool,
         return
     screen = console()
     if not found.blocks:
-        screen.print("no refused spawns" + (" like that" if filters else ""))
+        asked = f": {plain(found.asked)}" if found.asked else " like that" if filters or reasons else ""
+        screen.print(f"no refused spawns{asked}", highlight=False)
         return
     _print(screen, found, limit, tracking_id)
 
 
-async def refused(client: Client, tracking_id: str | None, filters: dict[str, str]) -> Refused:
+async def refused(
+    client: Client, tracking_id: str | None, filters: dict[str, str], reasons: Collection[str] = ()
+) -> Refused:
     """Blocks of one lineage, or of the newest thousand.
 
     Raises:
@@ -91,13 +115,25 @@ async def refused(client: Client, tracking_id: str | None, filters: dict[str, st
     for lineage in lineages:
         if not lineage.blocks:
             continue
-        part = await client.blocks(lineage.tracking_id, limit=max(1, FETCHED_MAX - len(found)), **filters)
+        room = max(1, FETCHED_MAX - len(found))
+        if reasons:
+            each = [await client.blocks(lineage.tracking_id, limit=room, reason=one, **filters) for one in reasons]
+            part = sorted((block for some in each for block in some), key=_place)
+        else:
+            part = await client.blocks(lineage.tracking_id, limit=room, **filters)
         found += part[: FETCHED_MAX - len(found)]
-        times += await _times(client, lineage.tracking_id, part, filters)
-    return Refused(found, times)
+        times += await _times(client, lineage.tracking_id, part, filters, reasons)
+    key = filters.get("key")
+    return Refused(found, times, "" if key is None else compared(client, filters.get("kind"), key))
 
 
-async def _times(client: Client, tracking_id: str, blocks: Sequence[Block], filters: dict[str, str]) -> Counter[str]:
+def _place(block: Block) -> tuple[str, str, str]:
+    return block.kind, block.key, block.reason
+
+
+async def _times(
+    client: Client, tracking_id: str, blocks: Sequence[Block], filters: dict[str, str], reasons: Collection[str]
+) -> Counter[str]:
     """Refusals by reason. What a lineage refused beyond its stored rows is counted without keys."""
     times: Counter[str] = Counter()
     if "key" in filters:
@@ -105,7 +141,7 @@ async def _times(client: Client, tracking_id: str, blocks: Sequence[Block], filt
             times[block.reason] += block.count
         return times
     for (kind, reason), count in (await client.block_totals(tracking_id)).items():
-        if filters.get("kind", kind) == kind and filters.get("reason", reason) == reason:
+        if filters.get("kind", kind) == kind and (not reasons or reason in reasons):
             times[reason] += count
     return times
 
@@ -115,11 +151,13 @@ def _print(screen: Console, found: Refused, limit: int, tracking_id: str | None)
     # What was refused most often is what one looks for.
     screen.print(block_table(screen, sorted(blocks, key=lambda block: -block.count)[:limit]))
     if len(blocks) > limit:
-        screen.print(Text(f"... and {counted(len(blocks) - limit, 'more row')}: --limit, --reason, --kind or --key"))
+        screen.print(
+            Text(f"... and {counted(len(blocks) - limit, 'more row')}: --limit, --blocked-by, --kind or --key")
+        )
     screen.print()
     screen.print(totals(found))
     where = "" if tracking_id is None else f" --lineage {plain(tracking_id)}"
-    tip = f"one of them in full: ramet explain {quoted(blocks[0].kind)} {quoted(blocks[0].key)}{where}"
+    tip = f"one of them in full: ramet explain {quoted(blocks[0].kind)} {quoted(shown_key(blocks[0].key))}{where}"
     prose(screen, Text(f"\n{tip}", style="dim"))
 
 
@@ -136,7 +174,12 @@ def block_table(screen: Console, found: Sequence[Block]) -> Any:
     for block in found:
         detail = [plain(block.detail)] if wide else []
         made.add_row(
-            number(block.count), block.reason, plain(block.kind), plain(block.key), relative(block.last_at), *detail
+            number(block.count),
+            block.reason,
+            plain(block.kind),
+            plain(shown_key(block.key)),
+            relative(block.last_at),
+            *detail,
         )
     return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from ramet import Client, Costs
+from ramet import Client, Costs, shown_key
 from ramet.cli.options import ask, database_option, json_option, lineage_of
 from ramet.cli.show import console, emit, number, plain, table
 from ramet.model.cost import Ceiling, dollars
@@ -66,7 +66,7 @@ def _print_parts(screen: Console, found: Costs) -> None:
     made = table("task", "kind", "*key", ">calls", ">spent", ">reserved")
     for task in found.tasks:
         made.add_row(
-            task.task_id, plain(task.kind), plain(task.key), number(task.calls), dollars(task.spent),
+            task.task_id, plain(task.kind), plain(shown_key(task.key)), number(task.calls), dollars(task.spent),
             dollars(task.reserved),
         )  # fmt: skip
     screen.print()

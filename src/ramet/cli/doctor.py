@@ -12,6 +12,8 @@ from ramet.engine.doctor import Finding
 from ramet.engine.doctor import doctor as look
 from ramet.store.errors import StoreMissing
 
+EXTRAS = "extras"
+
 
 @click.command(short_help="What is wrong with the database, and what to do.")
 @app_option
@@ -28,8 +30,11 @@ def doctor(*, target: str | None, database: str, as_json: bool) -> None:
     for finding in found:
         if as_json:
             emit(finding)
-        else:
+        elif finding.check != EXTRAS:
             click.echo(f"{finding.severity}: {plain(finding.what)}: {plain(finding.do)}")
+    lacking = ",".join(extra.name for extra in extras() if extra.missing)
+    if lacking and not as_json:
+        click.echo(f"note: extras that are not installed, if you need them: pip install 'ramet[{lacking}]'")
     wrong = [finding for finding in found if finding.severity != "note"]
     if not wrong and not as_json:
         click.echo("all is in order")
@@ -52,7 +57,7 @@ def _remedy(error: StoreMissing) -> str:
 
 def _of_installation() -> list[Finding]:
     return [
-        Finding("extras", "note", f"the extra {extra.name} lacks {', '.join(extra.missing)}", extra.install)
+        Finding(EXTRAS, "note", f"the extra {extra.name} lacks {', '.join(extra.missing)}", extra.install)
         for extra in extras()
         if extra.missing
     ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
-from ramet import Client, Task
+from ramet import BulkAct, Client, Task
+from ramet.cli.bulk import filter_options, is_filter, run_bulk
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, lineage_of, person
+from ramet.cli.options import ask, compared, database_option, json_option, lineage_of, person
 from ramet.cli.show import counted, emit, plain
-from ramet.engine.explain_key import spellings
 
 TOLD_MAX = 5
 
@@ -23,16 +23,29 @@ class Excluded(NamedTuple):
     """Running, or ended in another way: they were not touched."""
 
 
-@click.command(short_help="Take a task out for good.")
-@click.argument("words", nargs=-1, required=True, metavar="TASK_ID | KIND KEY")
+@click.command(short_help="Take tasks out for good.")
+@click.argument("words", nargs=-1, metavar="[TASK_ID | KIND KEY]")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="Look for KIND KEY only there.")
 @click.option("--reason", required=True, help="Why, for the record.")
+@filter_options
 @database_option
 @json_option
-def exclude(*, words: tuple[str, ...], tracking_id: str | None, reason: str, database: str, as_json: bool) -> None:
+def exclude(
+    *, words: tuple[str, ...], tracking_id: str | None, reason: str, database: str, as_json: bool, **wanted: Any
+) -> None:
     """Skip a pending, failed or cancelled task for good: nothing of its kind and key is spawned again in its lineage,
     nor elsewhere where the kind is unique over all lineages. `ramet retry` undoes it.
+
+    With --kind, --error, --since, --lineage-prefix or --state, all failed tasks (or those in the states named) to which
+    all of that applies; how many there are is told and asked first.
     """
+    if bool(words) == is_filter(wanted):
+        raise click.UsageError("give a task id, or a kind and a key, or a filter such as --kind")
+    if is_filter(wanted):
+        if tracking_id is not None:
+            raise CliError("--lineage goes with KIND KEY: --lineage-prefix filters")
+        run_bulk(BulkAct.EXCLUDE, wanted, reason=reason, database=database, as_json=as_json)
+        return
     if len(words) > 2:
         raise click.UsageError("give a task id, or a kind and a key: quote a key with spaces")
     if len(words) == 1 and tracking_id is not None:
@@ -64,11 +77,11 @@ async def _tasks(client: Client, kind: str, key: str, tracking_id: str | None) -
     """All tasks of this kind and key, in one lineage or in any."""
     if tracking_id is not None:
         await lineage_of(client, tracking_id)
-    for spelling in spellings(key):
-        found = [task async for task in client.all_tasks(kind=kind, key=spelling, tracking_id=tracking_id)]
-        if found:
-            return found
-    raise CliError(f"no task of kind {kind!r}, key {key!r}: `ramet stop-list add` stops what does not exist yet")
+    found = [task async for task in client.all_tasks(kind=kind, key=key, tracking_id=tracking_id)]
+    if not found:
+        tried = compared(client, kind, key)
+        raise CliError(f"no task of kind {kind!r}, {tried}: `ramet stop-list add` stops what does not exist yet")
+    return found
 
 
 def _tell(found: Excluded) -> None:

@@ -10,11 +10,11 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, Cause, Client, Explanation, KeyExplanation
+from ramet import Block, Cause, Client, Explanation, KeyExplanation, shown_key
 from ramet.cli.explain_blocks import print_refused
 from ramet.cli.explain_paths import path_document, path_notes, print_chain
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, lineage_of
+from ramet.cli.options import ask, compared, database_option, json_option, lineage_of
 from ramet.cli.show import (
     at,
     console,
@@ -74,7 +74,7 @@ def _explain_task(task_id: str, database: str, as_json: bool) -> None:
 def _print_task(screen: Console, found: Explanation) -> None:
     task, now = found.history.task, database_clock.now()
     prose(screen, Text.assemble(("task ", "dim"), task.id, "  ", styled_state(task.state)))
-    prose(screen, Text(f"{plain(task.kind)} {plain(task.key)}", style="bold"))
+    prose(screen, Text(f"{plain(task.kind)} {plain(shown_key(task.key))}", style="bold"))
     for cause in found.why:
         _print_cause(screen, cause, now)
     for line in _notes(found, now):
@@ -85,8 +85,22 @@ def _print_task(screen: Console, found: Explanation) -> None:
     for event in _told(found):
         made.add_row(at(event["at"]), plain(event["what"]), plain(event["detail"]))
     screen.print(made)
+    _print_traceback(screen, found)
     if found.history.cut:
         prose(screen, Text(f"more is stored than is told here: {', '.join(found.history.cut)}", style="dim"))
+
+
+def _print_traceback(screen: Console, found: Explanation) -> None:
+    """Of the newest attempt that has one. Its lines are not wrapped: people copy paths from them."""
+    known = [attempt for attempt in found.history.attempts if attempt.traceback is not None]
+    if not known:
+        return
+    last = known[-1]
+    others = sum(attempt.traceback != last.traceback for attempt in known)
+    more = f" ({counted(others, 'other')} with --json)" if others else ""
+    screen.print(Text(f"\ntraceback of claim {last.fence}{more}:"))
+    for line in (last.traceback or "").splitlines():
+        screen.print(Text(f"  {plain(line)}"), soft_wrap=True)
 
 
 def _notes(found: Explanation, now: float) -> Iterable[str]:
@@ -139,7 +153,8 @@ def _explain_key(kind: str, key: str, tracking_id: str | None, database: str, as
         found = await client.explain_key(kind, key, tracking_id)
         if found is None:
             where = f"lineage {tracking_id}" if tracking_id else "the newest lineages"
-            raise CliError(f"no task and no refused spawn of kind {kind!r}, key {key!r} in {where}: see `ramet tree`")
+            tried = compared(client, kind, key)
+            raise CliError(f"no task and no refused spawn of kind {kind!r}, {tried} in {where}: see `ramet tree`")
         return found
 
     known = ask(database, question)
@@ -147,7 +162,7 @@ def _explain_key(kind: str, key: str, tracking_id: str | None, database: str, as
         emit({**jsonable(known), "why": causes_document(known.why)})
         return
     screen = console()
-    prose(screen, Text(f"{plain(kind)} {plain(known.key)}", style="bold"))
+    prose(screen, Text(f"{plain(kind)} {plain(shown_key(known.key))}", style="bold"))
     _print_holders(screen, known)
     for block, cause in zip(known.blocks, known.why, strict=True):
         _print_block(screen, block, cause)

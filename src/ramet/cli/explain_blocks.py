@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Explanation
+from ramet import Explanation, shown_key
 from ramet.cli.show import counted, number, plain, prose, styled_state, table
 
 SHOWN_MAX = 20
@@ -37,7 +37,9 @@ def _print_wanted(screen: Console, found: Explanation) -> None:
     made = table("task", "state", "refused as", "kind", "*key")
     for task in found.wanted:
         named = plain(task.id) + ("" if task.tracking_id == here else f" of {plain(task.tracking_id)}")
-        made.add_row(named, styled_state(task.state), " or ".join(task.reasons), plain(task.kind), plain(task.key))
+        made.add_row(
+            named, styled_state(task.state), " or ".join(task.reasons), plain(task.kind), plain(shown_key(task.key))
+        )
     screen.print(made)
     looked_at = {task.id for task in found.wanted}
     for link in [link for link in links if link not in looked_at][:SHOWN_MAX]:
@@ -51,7 +53,9 @@ def _print_blocks(screen: Console, found: Explanation) -> None:
     screen.print(Text(f"\nspawns refused to it ({counted(len(blocks), 'key')}):"))
     made = table(">refused", "reason", "kind", "*key", "*why")
     for block in blocks[:SHOWN_MAX]:
-        made.add_row(number(block.count), block.reason, plain(block.kind), plain(block.key), plain(block.detail))
+        made.add_row(
+            number(block.count), block.reason, plain(block.kind), plain(shown_key(block.key)), plain(block.detail)
+        )
     screen.print(made)
     if len(blocks) > SHOWN_MAX:
         screen.print(Text(f"... and {counted(len(blocks) - SHOWN_MAX, 'more key')}: {_list_of(found)}"))

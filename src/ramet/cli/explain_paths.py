@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Explanation, PathTask
+from ramet import Explanation, PathTask, shown_key
 from ramet.cli.paths import counted_behind
 from ramet.cli.show import counted, jsonable, moment, plain, prose
 from ramet.model.causes import Sentence, said
@@ -27,7 +27,7 @@ def path_notes(found: Explanation) -> Iterator[str]:
     if path.cause is not None:
         cause = path.cause
         why = f": {cause.reason}" if cause.reason else ""
-        yield f"it was skipped because task {cause.id} ({cause.kind} {cause.key}) is {cause.state}{why}"
+        yield f"it was skipped because task {cause.id} ({cause.kind} {shown_key(cause.key)}) is {cause.state}{why}"
         if cause.state.terminal:
             yield f"ramet retry {cause.id} brings that one back, and all that were skipped because of it"
         else:
@@ -65,7 +65,7 @@ def print_chain(screen: Console, found: Explanation, now: float) -> None:
 
 def _step(step: PathTask, does: Sentence | None, now: float) -> str:
     told = "waits" if does is None else said(does, lambda when: moment(when, now))
-    return f"{plain(path_key(step.path))}: task {step.task_id} ({step.kind} {step.key}) {told}"
+    return f"{plain(path_key(step.path))}: task {step.task_id} ({step.kind} {shown_key(step.key)}) {told}"
 
 
 def path_document(found: Explanation) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from ramet import InvalidEntry, InvalidKey, InvalidPath, InvalidText, PayloadTooLarge, StoreError, UnknownKind
 from ramet.cli.show import plain
+from ramet.model.numbers import InvalidNumber
 
 EXIT_USAGE = 2
 EXIT_STOPPED = 130
@@ -33,8 +34,8 @@ class CliError(Exception):
 
 
 USERS = (
-    CliError, InvalidEntry, StoreError, UnknownKind, InvalidKey, InvalidPath, InvalidText, PayloadTooLarge,
-    ValidationError,
+    CliError, InvalidEntry, StoreError, UnknownKind, InvalidKey, InvalidPath, InvalidNumber, InvalidText,
+    PayloadTooLarge, ValidationError,
 )  # fmt: skip
 """Errors that a user causes and can put right."""
 

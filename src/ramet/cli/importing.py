@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ramet.store.base import Store
 
 PROGRESS_SECONDS = 2.0
+BAD_SHOWN_MAX = 100
+"""Rows that cannot be imported are listed up to here; all of them are counted, and in `--json`."""
 HISTORY = {
     "import_duplicate": "with the identity of another",
     "import_cycle": "in a circle",
@@ -52,6 +54,7 @@ HISTORY = {
     metavar="MODULE:ATTR",
     help="The app: its kinds check payloads and give keys, and it may say which kind a type is.",
 )
+@click.option("--skip-bad", is_flag=True, help="Leave rows out that cannot be imported, and say which.")
 @click.option("--name", help="Of the import, for the record (default: the file's name).")
 @click.option("--check", "step", flag_value="check", help="Report what would happen and write nothing.")
 @click.option("--enforce", "step", flag_value="enforce", help="Verify every row, then close the import.")
@@ -67,6 +70,7 @@ def import_command(
     columns: tuple[str, ...],
     payload_column: str | None,
     target: str | None,
+    skip_bad: bool,
     name: str | None,
     step: str | None,
     database: str,
@@ -75,9 +79,10 @@ def import_command(
     """Import the tasks of another queue from JSON lines, CSV or a SQLite table.
 
     Three steps, each of which may be run again: --check reports, a run without it fills, --enforce verifies and closes.
-    A row that cannot be imported is named, and nothing is written.
+    Rows that cannot be imported are named with line and id, and nothing is written; --skip-bad imports all others.
+    A column of an object is named with dots: --column source_discovery_config.url=url.
     """
-    from ramet.engine.import_files import format_of  # With the driver that the waiting rows need.
+    from ramet.engine.import_files import BadRows, format_of  # With the driver that the waiting rows need.
     from ramet.engine.importing import Source
 
     try:
@@ -85,9 +90,19 @@ def import_command(
     except RowError as error:
         raise CliError(str(error)) from error
     app = App() if target is None else load(target)
-    rules = rules._replace(kinds={**app.import_kinds, **rules.kinds})
-    source = Source(file, format_of(file, kind), table, rules, name, strict=target is not None)
-    report = asyncio.run(_run(app, source, step or "fill", database))
+    rules = rules._replace(
+        kinds={**app.import_kinds, **rules.kinds}, takeovers=app.import_states, held_seconds=app.import_held_seconds
+    )
+    source = Source(file, format_of(file, kind), table, rules, name, skip_bad, strict=target is not None)
+    try:
+        report = asyncio.run(_run(app, source, step or "fill", database))
+    except BadRows as error:
+        if len(error.rows) == 1:
+            raise
+        for line in error.rows[:BAD_SHOWN_MAX]:
+            click.echo(f"ramet: {plain(line)}", err=True)
+        rows = counted(len(error.rows), "row")
+        raise CliError(f"{rows} cannot be imported, nothing was written: mend them, or give --skip-bad") from error
     if as_json:
         emit(report)
     else:
@@ -162,17 +177,20 @@ def _tell(report: Report, source: Source) -> None:
     click.echo(f"{verb} {counted(report.created, 'task')}{there}, in {counted(report.lineages, 'lineage')}")
     if report.states:
         click.echo("arriving as: " + ", ".join(f"{state} {number(count)}" for state, count in report.states.items()))
+    for line in report.bad[:BAD_SHOWN_MAX]:
+        click.echo(f"ramet: left out: {plain(line)}", err=True)
+    if report.bad:
+        click.echo(f"{counted(len(report.bad), 'row')} left out")
     if report.running_before:
         click.echo(f"{counted(report.running_before, 'row')} being processed there: pending here")
     if report.in_line:
         verb = "would stand" if report.step == "check" else "stand"
         click.echo(f"{counted(report.in_line, 'task')} {verb} in line on their paths, in the order of the file")
     if report.orphans:
-        click.echo(f"{counted(report.orphans, 'row')} with a parent that is nowhere: at depth 0")
+        click.echo(
+            f"{counted(report.orphans, 'row')} with a parent that is nowhere: a root, at the depth that the file gives"
+        )
     for verdict, count in report.history.items():
         click.echo(f"{counted(count, 'row')} {HISTORY[verdict]}: kept as history ({verdict})")
-    if report.unique_kinds:
-        named = ", ".join(map(plain, report.unique_kinds))
-        click.echo(f"unique over all lineages here: {named}; imported tasks do not hold their keys, later ones do")
     if report.step == "fill":
         click.echo("next: the same command with --enforce")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -17,14 +17,14 @@ from ramet.model.resources import policy_of, rate_of, refilled
 NO_LIMIT = "none"
 
 
-class Concurrency(click.ParamType[int | None]):
-    """A number of claims at once, or ``none``."""
+class Concurrency(click.ParamType[int | str]):
+    """A number of claims at once, or ``none``, which is not the same as nothing."""
 
     name = "N|none"
 
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         if value == NO_LIMIT:
-            return None
+            return NO_LIMIT
         try:
             number = int(value)
         except ValueError:
@@ -34,9 +34,28 @@ class Concurrency(click.ParamType[int | None]):
         return number
 
 
+class Amount(click.FloatRange):
+    """A number above 0, or ``none``, which is not the same as nothing."""
+
+    name = "NUMBER|none"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return NO_LIMIT if value == NO_LIMIT else super().convert(value, param, ctx)
+
+
+def _given(value: Any) -> Any:
+    return None if value == NO_LIMIT else value
+
+
+RESET = click.option("--reset", is_flag=True, help="What the app declares holds again, and nothing else.")
+
+
 @click.group(short_help="Limit a queue, kind or resource.")
 def limit() -> None:
-    """Set how much of a queue, kind or resource may run at once. It is stronger than what an app declares."""
+    """Set how much of a queue, kind or resource may run at once. It is stronger than what an app declares.
+
+    What is not given stays as it is; --reset takes back what was given.
+    """
 
 
 def _limit_command(what: str) -> click.Command:
@@ -46,19 +65,30 @@ def _limit_command(what: str) -> click.Command:
         help=f"Set how many claims of {what} NAME there may be at once, over all workers; `none` lifts the limit.",
     )
     @click.argument("name")
-    @click.option("--concurrency", type=Concurrency(), required=True, help="Claims at once over all workers.")
+    @click.option("--concurrency", type=Concurrency(), help="Claims at once over all workers.")
+    @RESET
     @click.option("--reason", help="Why, for the record.")
     @database_option
     @json_option
-    def command(*, name: str, concurrency: int | None, reason: str | None, database: str, as_json: bool) -> None:
-        async def question(client: Client) -> None:
-            await client.limit(what, name, concurrency, by=person(), reason=reason)
+    def command(
+        *, name: str, concurrency: int | str | None, reset: bool, reason: str | None, database: str, as_json: bool
+    ) -> None:
+        if reset == (concurrency is not None):
+            raise click.UsageError("give either --concurrency or --reset")
 
-        ask(database, question)
+        async def question(client: Client) -> int | None:
+            if reset:
+                await client.reset_limit(what, name, by=person(), reason=reason)
+            else:
+                await client.limit(what, name, _given(concurrency), by=person(), reason=reason)
+            rows = await (client.queues if what == "queue" else client.kind_limits)()
+            return next((row.concurrency for row in rows if row.name == name), None)
+
+        now = ask(database, question)
         if as_json:
-            emit({"what": what, "name": name, "concurrency": concurrency})
+            emit({"what": what, "name": name, "concurrency": now})
         else:
-            most = "without limit" if concurrency is None else f"at most {concurrency} at once"
+            most = "without limit" if now is None else f"at most {now} at once"
             click.echo(f"{what} {plain(name)}: {most}")
 
     return command
@@ -71,55 +101,57 @@ limit.add_command(_limit_command("kind"))
 @limit.command("resource", short_help="What a resource, or all with a prefix, bear.")
 @click.argument("pattern")
 @click.option("--concurrency", type=Concurrency(), help="Claims at once over all workers.")
-@click.option(
-    "--rate",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Claims a second in the long run, or the units that handlers take.",
-)
+@click.option("--rate", type=Amount(min=0, min_open=True),
+              help="Claims a second in the long run, or the units that handlers take.")  # fmt: skip
 @click.option("--per-minute", type=click.FloatRange(min=0, min_open=True), help="The same by the minute.")
-@click.option(
-    "--burst", type=click.FloatRange(min=1), default=1.0, show_default=True, help="As many at once after rest."
-)
-@click.option("--failures", type=click.IntRange(min=0), default=5, show_default=True,
-              help="Failures in a row that open the breaker; 0 for none.")  # fmt: skip
-@click.option("--cooldown", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-              help="After so long one task tries; without it only a person closes the breaker.")  # fmt: skip
+@click.option("--burst", type=click.FloatRange(min=1), help="As many at once after rest.")
+@click.option("--failures", type=click.IntRange(min=0), help="Failures in a row that open the breaker; 0 for none.")
+@click.option("--cooldown", type=Amount(min=0, min_open=True), metavar="SECONDS|none",
+              help="After so long one task tries; with none only a person closes the breaker.")  # fmt: skip
+@RESET
 @click.option("--reason", help="Why, for the record.")
 @database_option
 @json_option
 def limit_resource(
-    *,
-    pattern: str,
-    concurrency: int | None,
-    rate: float | None,
-    per_minute: float | None,
-    burst: float,
-    failures: int,
-    cooldown: float | None,
-    reason: str | None,
-    database: str,
-    as_json: bool,
-) -> None:
-    """Say all that a resource bears: PATTERN is a name, or a prefix followed by * (quote it)."""
+    *, pattern: str, per_minute: float | None, reset: bool, reason: str | None, database: str, as_json: bool,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Say what a resource bears: PATTERN is a name, or a prefix followed by * (quote it).
+
+    What is not given stays as it is: as a person said before, else as the app declares.
+    """
     if "*" in pattern[:-1] or not pattern:
         raise CliError(f"{pattern!r} is no pattern: give a name, or a prefix followed by one *")
     if per_minute is not None:
-        if rate is not None:
+        if options["rate"] is not None:
             raise click.UsageError("give --rate or --per-minute, not both")
-        rate = per_minute / 60
+        options["rate"] = per_minute / 60
+    changes = {_NAMES[name]: _given(value) for name, value in options.items() if value is not None}
+    if reset == bool(changes):
+        raise click.UsageError("give either what the resource bears, such as --rate, or --reset")
     try:
-        policy = checked_policy(Policy(pattern, concurrency, rate, burst, failures, cooldown, explicit=True))
+        checked_policy(Policy(pattern)._replace(**changes))
     except ValueError as error:
         raise CliError(str(error)) from None
 
-    async def question(client: Client) -> None:
-        await client.limit_resource(policy, by=person(), reason=reason)
+    async def question(client: Client) -> Policy:
+        if not reset:
+            return await client.change_resource(pattern, by=person(), reason=reason, **changes)
+        await client.reset_limit("resource", pattern, by=person(), reason=reason)
+        return policy_of(pattern, await client.policies())
 
-    ask(database, question)
+    policy = ask(database, question)
     if as_json:
         emit(policy)
     else:
         click.echo(f"resource {plain(pattern)}: {_bears(policy)}")
+
+
+_NAMES = {
+    "concurrency": "concurrency", "rate": "rate_per_second", "burst": "burst", "failures": "breaker_failures",
+    "cooldown": "cooldown_seconds",
+}  # fmt: skip
+"""Options of `ramet limit resource`: the field of a policy that each sets."""
 
 
 def _bears(policy: Policy) -> str:

@@ -92,8 +92,10 @@ def _print_limits(screen: Console, found: Shown) -> None:
 
 
 def _value(value: Any, unit: str) -> tuple[str, str]:
-    if value is None:
+    if value is None or value == ():
         return "none", ""
+    if isinstance(value, tuple):
+        return ", ".join(value), ""
     if unit == "nano-dollars":
         return dollars(value), ""
     return f"{value:,.15g}", unit

@@ -8,7 +8,7 @@ import click
 
 from ramet import Block, Client, Lineage
 from ramet.cli.failures import CliError
-from ramet.cli.lineage_limits import in_nano_dollars
+from ramet.cli.lineage_limits import Dollars, Seconds
 from ramet.cli.options import ask, database_option, json_option, lineage_of, person
 from ramet.cli.show import counted, emit, jsonable, moment, number, plain
 from ramet.model.guard import REOFFERABLE
@@ -37,10 +37,17 @@ def lineage() -> None:
 @click.option("--max-depth", "max_spawn_depth", type=COUNT, metavar="N", help="Largest depth of a task.")
 @click.option("--max-fan-out", type=COUNT, metavar="N", help="Children of one task.")
 @click.option("--max-shape", type=COUNT, metavar="N", help="Spawned keys of one shape, for kinds with a trap.")
+@click.option(
+    "--allow-shape",
+    "allow_shapes",
+    multiple=True,
+    metavar="SHAPE",
+    help="A shape of honest pages, such as https://x.example/a/#, or with a limit: https://x.example/a/#=5000.",
+)
 @click.option("--retries-per-minute", type=COUNT, metavar="N", help="Retries of all its tasks.")
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="Money that it may spend.")
-@click.option("--soft-cost", type=click.FloatRange(min=0), metavar="DOLLARS", help="What it may reserve up to.")
-@click.option("--extend", "extend_seconds", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+@click.option("--max-cost", type=Dollars(), metavar="DOLLARS", help="Money that it may spend.")
+@click.option("--soft-cost", type=Dollars(), metavar="DOLLARS", help="What it may reserve up to.")
+@click.option("--extend", "extend_seconds", type=Seconds(above=True), metavar="SECONDS",
               help="Let it live at least so long from now.")  # fmt: skip
 @click.option("--reason", help="Why, for the record.")
 @database_option
@@ -48,9 +55,8 @@ def lineage() -> None:
 def raise_limits(
     *,
     tracking_id: str,
-    max_cost: float | None,
-    soft_cost: float | None,
     extend_seconds: float | None,
+    allow_shapes: tuple[str, ...],
     reason: str | None,
     database: str,
     as_json: bool,
@@ -61,32 +67,56 @@ def raise_limits(
     What the old limits had blocked is created by `ramet blocks reoffer`.
     """
     given = {name: value for name, value in limits.items() if value is not None}
-    given |= in_nano_dollars({"max_cost": max_cost, "soft_cost": soft_cost})
-    if not given and extend_seconds is None:
-        raise CliError("nothing to raise: give a limit such as --max-tasks, or --extend SECONDS")
+    if not given and extend_seconds is None and not allow_shapes:
+        raise CliError("nothing to raise: give a limit such as --max-tasks, --allow-shape or --extend SECONDS")
 
     async def act(client: Client) -> Raised:
         before = await lineage_of(client, tracking_id)
         after = await client.raise_limits(
-            tracking_id, by=person(), reason=reason, extend_seconds=extend_seconds, **given
+            tracking_id, by=person(), reason=reason, extend_seconds=extend_seconds, allow_shapes=allow_shapes, **given
         )
         blocks = await client.blocks(tracking_id, limit=100_000)
         return Raised(before, after, [b for b in blocks if b.reason in REOFFERABLE and b.reoffered_at is None])
 
     found = ask(database, act)
     if as_json:
-        emit({"raised": _changes(found), "lineage": jsonable(found.after), "blocks_to_reoffer": len(found.waiting)})
+        emit(
+            {
+                "raised": _changes(found),
+                "allowed": _shapes(found),
+                "lineage": jsonable(found.after),
+                "blocks_to_reoffer": len(found.waiting),
+            }
+        )
         return
+    _print(found)
+
+
+def _print(found: Raised) -> None:
+    tracking_id = found.after.tracking_id
     for name, (before, after) in _changes(found).items():
         show = moment if name == "deadline_at" else number
         click.echo(f"{name}: {show(before)} -> {show(after)}")
-    if not _changes(found):
+    shapes = _shapes(found)
+    for shape, most in shapes.items():
+        click.echo(f"allowed: {'any number' if most is None else number(most)} of the shape {plain(shape)}")
+    if not _changes(found) and not shapes:
         click.echo(f"lineage {plain(tracking_id)} has these limits already")
     if found.waiting:
         click.echo(
             f"{counted(len(found.waiting), 'blocked spawn')} can be offered again: ramet blocks reoffer "
             f"{plain(tracking_id)}"
         )
+
+
+def _shapes(found: Raised) -> dict[str, int | None]:
+    """Shapes that were allowed now."""
+    before = found.before.shapes_allowed
+    return {
+        shape: most
+        for shape, most in found.after.shapes_allowed.items()
+        if shape not in before or before[shape] != most
+    }
 
 
 def _changes(found: Raised) -> dict[str, tuple[float, float]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ramet import Client, Count, KindState, Lineage, Queue, TaskState, Unserved
+from ramet import Client, Count, KindState, Lineage, LineageOutcome, Queue, TaskState, Unserved
 from ramet.cli.options import lineage_of
 from ramet.cli.show import jsonable
 from ramet.model.lineage import OPEN, LineageState
@@ -43,11 +43,19 @@ class Look(NamedTuple):
     waits: Mapping[str, Count] = NOTHING
     """Pending tasks by what they wait for, where ``counts`` does not tell it."""
     refused: Mapping[str, int] = NONE
-    """How often the guard refused a spawn of the lineage, by reason; a full look at one lineage asks."""
+    """How often the guard refused a spawn, by reason: of the lineage, or of all time. A brief look at one lineage does
+    not ask."""
 
     def total(self, *states: TaskState) -> int:
         """Tasks in these states; in all of them when none is named."""
         return sum(self.states.get(state, 0) for state in states or TaskState)
+
+    @property
+    def outcome(self) -> LineageOutcome:
+        """What the lineage came to; of all together what failed, since only lineages know what they left out."""
+        if self.tracking_id is not None and self.lineages:
+            return self.lineages[0].outcome
+        return LineageOutcome(self.total(TaskState.FAILED), {})
 
     @property
     def live(self) -> int:
@@ -86,21 +94,33 @@ class Look(NamedTuple):
             "counts": [_flat(item) for item in self.counts],
             "waits": jsonable(self.waits),
             "refused": dict(self.refused),
-            "lineages": jsonable(self.lineages),
+            "outcome": str(self.outcome),
+            "lineages": [lineage_document(item) for item in self.lineages],
             "more_lineages": self.more_lineages,
             "queues": jsonable(self.queues),
             "unserved": jsonable(self.unserved),
         }
 
 
+def lineage_document(lineage: Lineage) -> dict[str, Any]:
+    """A lineage for machines, with what it came to."""
+    outcome = lineage.outcome
+    return {
+        **jsonable(lineage),
+        "left_out": dict(outcome.left_out),
+        "allowed_shapes": lineage.shapes_allowed,
+        "outcome": str(outcome),
+    }
+
+
 def _flat(item: KindState) -> dict[str, Any]:
     return {**jsonable(item), "tasks": item.tasks.number, "more": item.tasks.more}
 
 
-async def full_look(client: Client, tracking_id: str | None, limit: int) -> Look:
+async def full_look(client: Client, tracking_id: str | None, limit: int, outcome: str | None = None) -> Look:
     """Count every task, of a lineage or of the database."""
     now = client.clock.now()
-    lineages, more = await _lineages(client, tracking_id, limit)
+    lineages, more = await _lineages(client, tracking_id, limit, outcome)
     counts = [KindState(*row[:3], Count(row.tasks), row.mean_depth) for row in await client.counts(tracking_id)]
     states = {state.value: _tasks(counts, state) for state in TaskState}
     return Look(
@@ -110,10 +130,10 @@ async def full_look(client: Client, tracking_id: str | None, limit: int) -> Look
     )  # fmt: skip
 
 
-async def brief_look(client: Client, tracking_id: str | None, limit: int) -> Look:
+async def brief_look(client: Client, tracking_id: str | None, limit: int, outcome: str | None = None) -> Look:
     """The same from tallies and bounded counts, so that watching costs the same however many tasks there are."""
     now = client.clock.now()
-    lineages, more = await _lineages(client, tracking_id, limit)
+    lineages, more = await _lineages(client, tracking_id, limit, outcome)
     around = await _around(client, tracking_id)
     if tracking_id is not None:
         counts = await client.lineage_counts(tracking_id)
@@ -129,15 +149,16 @@ async def brief_look(client: Client, tracking_id: str | None, limit: int) -> Loo
         _states(total.ended, total.live, present.processing),
         present.waits[CLAIMABLE], present.stale, lineages, more, **around,
         waits={wait: count for wait, count in present.waits.items() if wait != CLAIMABLE},
+        refused=ever.refused(),
     )  # fmt: skip
 
 
 def _rows(tally: Tally) -> Iterator[KindState]:
-    """A kind's tally of all time: what is live, and what ended by state."""
-    depth = sum(at * tasks for at, tasks in enumerate(tally.depths)) / max(1, sum(tally.depths))
+    """A kind's tally of all time: what is live, and what ended by state. How deep those of a state are it does not
+    tell: a tally counts depths where tasks are created."""
     for state, tasks in sorted({**tally.ended, LIVE: tally.live}.items()):
         if tasks:
-            yield KindState(tally.kind, state, None, Count(tasks), depth)
+            yield KindState(tally.kind, state, None, Count(tasks), None)
 
 
 def _states(ended: Mapping[str, int], live: int, processing: int) -> dict[str, int]:
@@ -155,23 +176,27 @@ def _claimable(counts: Sequence[KindState]) -> Count:
     return Count(sum(one.number for one in found), any(one.more for one in found))
 
 
-async def _lineages(client: Client, tracking_id: str | None, limit: int) -> tuple[list[Lineage], bool]:
+async def _lineages(
+    client: Client, tracking_id: str | None, limit: int, outcome: str | None
+) -> tuple[list[Lineage], bool]:
     """The one asked for with its ends, or open ones and then the newest; and whether there are more."""
     if tracking_id is not None:
         # With the tasks of its ends, which run in lineages of their own.
         return [await lineage_of(client, tracking_id), *await client.ends(tracking_id)], False
-    found = await client.lineages(states=[state.value for state in OPEN], limit=limit + 1)
-    if len(found) <= limit:
-        ended = [state.value for state in LineageState if state not in OPEN]
-        found += await client.lineages(states=ended, limit=limit + 1 - len(found))
+    found: list[Lineage] = []
+    for states in ([state.value for state in OPEN], [state.value for state in LineageState if state not in OPEN]):
+        if len(found) <= limit:
+            page = await client.lineage_page(states=states, limit=limit + 1 - len(found), outcome=outcome)
+            found += page.lineages
     return found[:limit], len(found) > limit
 
 
 async def _refused(client: Client, tracking_id: str | None) -> Mapping[str, int]:
+    if tracking_id is None:
+        return (await client.tallies(kinds=False)).refused()
     times: Counter[str] = Counter()
-    if tracking_id is not None:
-        for (_, reason), count in (await client.block_totals(tracking_id)).items():
-            times[str(reason)] += count
+    for (_, reason), count in (await client.block_totals(tracking_id)).items():
+        times[str(reason)] += count
     return times
 
 

@@ -6,7 +6,7 @@ import asyncio
 import getpass
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -96,6 +96,45 @@ async def lineage_of(client: Client, tracking_id: str) -> Lineage:
     if task is not None:
         raise CliError(f"{tracking_id} is a task of lineage {task.tracking_id}: give that tracking id")
     raise CliError(f"no lineage {tracking_id}: `ramet status` lists them")
+
+
+class _Several(click.ParamType[list[str]]):
+    """Words of a list, with commas between."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+        self.name = "several"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return f"[{'|'.join(self.words)}],..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        given = [word.strip() for word in str(value).split(",") if word.strip()]
+        if wrong := [word for word in given if word not in self.words]:
+            self.fail(f"{wrong[0]!r} is not one of {', '.join(self.words)}", param, ctx)
+        return given
+
+
+def several(
+    flag: str, name: str, words: Iterable[str], *, help: str = "", hidden: bool = False
+) -> Callable[[Command], Command]:
+    """An option that takes words of a list, with commas between or given several times; a tuple, each word once."""
+
+    def together(ctx: click.Context, param: click.Parameter, value: Sequence[Sequence[str]]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(word for words in value for word in words))
+
+    known = _Several([str(word) for word in words])
+    return click.option(flag, name, multiple=True, type=known, callback=together, help=help, hidden=hidden)
+
+
+KEY_HELP = "in any spelling: as stored, or a text, URL, title or payload whose canonical form that is."
+"""Of a key that is looked up."""
+
+
+def compared(client: Client, kind: str | None, key: str) -> str:
+    """The key, and what it was compared as: commands know no kinds, so they try what any kind would store."""
+    others = [repr(one) for one in client.spellings(kind, key) if one != key]
+    return f"key {key!r}" + (f" (nor {', '.join(others)})" if others else "")
 
 
 def person() -> str:

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import click
 
-from ramet import Client, Task, TaskState, UniqueHeld
+from ramet import BulkAct, Client, Task, TaskState, UniqueHeld, shown_key
+from ramet.cli.bulk import filter_options, is_filter, run_bulk
 from ramet.cli.failures import CliError
+from ramet.cli.lineage_limits import Seconds
 from ramet.cli.options import ask, database_option, json_option, lineage_of, person
 from ramet.cli.show import counted, emit, plain
 
@@ -29,12 +31,13 @@ class Revived(NamedTuple):
     """Why a task is without its unique key, by its id."""
 
 
-@click.command(short_help="Give ended tasks new attempts.")
+@click.command(short_help="Give ended tasks new attempts, one or many.")
 @click.argument("task_ids", nargs=-1, metavar="[TASK_ID]...")
 @click.option("--failed", "tracking_id", metavar="TRACKING_ID", help="All failed tasks of this lineage.")
-@click.option("--extend", "extend_seconds", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+@click.option("--extend", "extend_seconds", type=Seconds(above=True), metavar="SECONDS",
               help="Let the lineage live at least so long from now; needed past its deadline.")  # fmt: skip
 @click.option("--reason", help="Why, for the record.")
+@filter_options
 @database_option
 @json_option
 def retry(
@@ -45,10 +48,20 @@ def retry(
     reason: str | None,
     database: str,
     as_json: bool,
+    **wanted: Any,
 ) -> None:
-    """Give ended tasks new attempts under their old identity: failed, cancelled, skipped or filtered ones."""
-    if bool(task_ids) == (tracking_id is not None):
-        raise CliError("give either task ids, or --failed with a tracking id")
+    """Give ended tasks new attempts under their old identity: failed, cancelled, skipped or filtered ones.
+
+    With --kind, --error, --since, --lineage-prefix or --state, all failed tasks (or those in the states named) to which
+    all of that applies; how many there are is told and asked first.
+    """
+    if bool(task_ids) + (tracking_id is not None) + is_filter(wanted) != 1:
+        raise CliError("give either task ids, or --failed with a tracking id, or a filter such as --kind")
+    if is_filter(wanted):
+        run_bulk(
+            BulkAct.RETRY, wanted, reason=reason, database=database, as_json=as_json, extend_seconds=extend_seconds
+        )
+        return
 
     async def question(client: Client) -> Revived:
         wanted = list(dict.fromkeys(task_ids)) or await _failed(client, tracking_id or "")
@@ -100,12 +113,12 @@ def _tell(found: Revived, tracking_id: str | None) -> None:
         click.echo(f"ramet: and {counted(len(found.left) - TOLD_MAX, 'more task')} like these", err=True)
 
 
-@click.command(short_help="Cancel a task, a tree or a lineage.")
+@click.command(short_help="Cancel a task, a tree, a lineage, or many tasks.")
 @click.argument("task_id", required=False)
 @click.option("--tree", is_flag=True, help="Also everything that grew from it, now and later.")
 @click.option("--lineage", "tracking_id", metavar="TRACKING_ID", help="A whole lineage instead of a task.")
 @click.option("--reason", help="Why, for the record.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@filter_options
 @database_option
 @json_option
 def cancel(
@@ -114,13 +127,22 @@ def cancel(
     tree: bool,
     tracking_id: str | None,
     reason: str | None,
-    yes: bool,
     database: str,
     as_json: bool,
+    **wanted: Any,
 ) -> None:
-    """Cancel a task, a task with all below it, or a lineage. A running handler is told; its late result is refused."""
-    if (task_id is None) == (tracking_id is None):
-        raise CliError("give either a task id, or --lineage with a tracking id")
+    """Cancel a task, a task with all below it, or a lineage. A running handler is told; its late result is refused.
+
+    With --kind, --error, --since, --lineage-prefix or --state, all live tasks to which all of that applies, without
+    what grew from them; how many there are is told and asked first.
+    """
+    if (task_id is not None) + (tracking_id is not None) + is_filter(wanted) != 1:
+        raise CliError("give either a task id, or --lineage with a tracking id, or a filter such as --kind")
+    if is_filter(wanted) and tree:
+        raise CliError("--tree goes with a task id: a filter is about single tasks")
+    if is_filter(wanted):
+        run_bulk(BulkAct.CANCEL, wanted, reason=reason, database=database, as_json=as_json)
+        return
     if tracking_id is not None and tree:
         raise CliError("--tree goes with a task id: --lineage cancels everything anyway")
 
@@ -128,7 +150,7 @@ def cancel(
         return await _described(client, task_id, tracking_id, tree)
 
     what = ask(database, look)
-    if not yes and sys.stdin.isatty():
+    if not wanted["yes"] and sys.stdin.isatty():
         click.confirm(f"cancel {what}?", abort=True, err=True)
 
     async def act(client: Client) -> bool:
@@ -156,7 +178,7 @@ async def _described(client: Client, task_id: str | None, tracking_id: str | Non
     if task is None:
         raise CliError(f"no task {task_id}: `ramet tree TRACKING_ID` lists tasks with their ids")
     below = " and everything below it" if tree else ""
-    return f"task {task.id} ({plain(task.kind)} {plain(task.key)}){below}"
+    return f"task {task.id} ({plain(task.kind)} {plain(shown_key(task.key))}){below}"
 
 
 async def _follow(client: Client) -> None:

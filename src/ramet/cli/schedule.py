@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from ramet import Client, Schedule, Slot
 from ramet.cli.failures import CliError
+from ramet.cli.lineage_limits import declared_limits, lineage_limits, taken_limits
 from ramet.cli.options import ask, database_option, json_option, load, person
 from ramet.cli.path_options import path_options, taken_path
 from ramet.cli.payloads import parse_payload
@@ -41,18 +42,24 @@ def schedule() -> None:
 @click.option("--catch-up", type=int, default=1, show_default=True, help="Slots run late when no worker ran in time.")
 @click.option("--replace", is_flag=True, help="Change a schedule of this name.")
 @path_options
+@lineage_limits
 @database_option
 @json_option
 def add(*, kind: str, payload: str | None, target: str, database: str, as_json: bool, **options: Any) -> None:
-    """Let a task of KIND with a JSON payload start a lineage at every slot; by default every 5 minutes."""
+    """Let a task of KIND with a JSON payload start a lineage at every slot; by default every 5 minutes.
+
+    Limits are stored with the schedule, and hold for each of its lineages, whichever worker starts it.
+    """
     app = load(target)
-    app.registry.get(kind)
+    limits = taken_limits(declared_limits(app, kind), options)
     value, path = parse_payload(payload), taken_path(options)
 
     async def question() -> Schedule:
         async with app.client(database) as client:
             try:
-                return await client.schedules.add(kind, value, by=person(), **options, **path)
+                return await client.schedules.add(
+                    kind, value, by=person(), limits=limits, may_raise=True, **options, **path
+                )
             except ValidationError:
                 raise
             except ValueError as error:

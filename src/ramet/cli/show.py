@@ -22,6 +22,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ramet import LineageOutcome
 from ramet.engine.clock import SystemClock
 
 PIPE_WIDTH = 10_000
@@ -56,9 +57,15 @@ def _visible(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def styled_state(state: str) -> Text:
-    """A state in its colour."""
-    return Text(plain(state), style=STATE_STYLES.get(state, ""))
+def styled_state(state: str, *, clean: bool = True) -> Text:
+    """A state in its colour; a good one of a lineage that is not clean has none."""
+    style = STATE_STYLES.get(state, "")
+    return Text(plain(state), style=style if clean or style != "green" else "")
+
+
+def outcome_words(outcome: LineageOutcome) -> Text:
+    """What a lineage came to, in its colour."""
+    return Text(str(outcome), style="green" if outcome.clean else "red" if outcome.failures else "yellow")
 
 
 def crop(text: object, cells: int) -> str:

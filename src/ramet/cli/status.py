@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -16,8 +18,21 @@ from ramet.cli.limits import not_served
 from ramet.cli.looks import STALE, Look, brief_look, full_look
 from ramet.cli.options import ask, database_option, json_option
 from ramet.cli.pausing import paused
-from ramet.cli.show import at, console, counted, emit, number, plain, relative, short, styled_state, table
+from ramet.cli.show import (
+    at,
+    console,
+    counted,
+    emit,
+    number,
+    outcome_words,
+    plain,
+    relative,
+    short,
+    styled_state,
+    table,
+)
 from ramet.model.lineage import OPEN
+from ramet.model.lineage_outcome import OutcomeKind
 
 WATCH_SECONDS = 1.0
 COST_SHARE = 10
@@ -37,9 +52,16 @@ WAITS = {
 @click.argument("tracking_id", required=False)
 @click.option("--watch", is_flag=True, help="Look again and again until nothing is live, or Ctrl-C.")
 @click.option("--limit", type=click.IntRange(0, 999), default=10, show_default=True, help="Lineages to list.")
+@click.option(
+    "--outcome",
+    type=click.Choice([kind.value for kind in OutcomeKind]),
+    help="List only lineages that came to this, so far or at their end.",
+)
 @database_option
 @json_option
-def status(*, tracking_id: str | None, watch: bool, limit: int, database: str, as_json: bool) -> None:
+def status(
+    *, tracking_id: str | None, watch: bool, limit: int, outcome: str | None, database: str, as_json: bool
+) -> None:
     """Tasks by kind and state with what they wait for, and lineages with their limits; one lineage or all.
 
     One look counts every task. With --watch the engine's own tallies are read instead, which cost the same however
@@ -48,9 +70,9 @@ def status(*, tracking_id: str | None, watch: bool, limit: int, database: str, a
 
     async def question(client: Client) -> None:
         if watch:
-            await _watch(client, tracking_id, limit, as_json)
+            await _watch(partial(brief_look, client, tracking_id, limit, outcome), as_json)
             return
-        look = await full_look(client, tracking_id, limit)
+        look = await full_look(client, tracking_id, limit, outcome)
         if as_json:
             emit(look.document())
         else:
@@ -66,27 +88,27 @@ def status(*, tracking_id: str | None, watch: bool, limit: int, database: str, a
 # --- watching
 
 
-async def _watch(client: Client, tracking_id: str | None, limit: int, as_json: bool) -> None:
+async def _watch(brief: Callable[[], Awaitable[Look]], as_json: bool) -> None:
     screen = console()
     if as_json or not screen.is_terminal:
-        await _watch_lines(client, tracking_id, limit, as_json)
+        await _watch_lines(brief, as_json)
         return
     with Live(console=screen, auto_refresh=False, transient=False) as shown:
         while True:
             began = time.monotonic()
-            look = await brief_look(client, tracking_id, limit)
+            look = await brief()
             shown.update(rendered(look), refresh=True)
             if look.over:
                 return
             await _pause(began)
 
 
-async def _watch_lines(client: Client, tracking_id: str | None, limit: int, as_json: bool) -> None:
+async def _watch_lines(brief: Callable[[], Awaitable[Look]], as_json: bool) -> None:
     """One line for every look that saw something new."""
     before = None
     while True:
         began = time.monotonic()
-        look = await brief_look(client, tracking_id, limit)
+        look = await brief()
         if look.seen != before:
             if as_json:
                 emit(look.document())
@@ -118,6 +140,8 @@ def _percent(look: Look) -> str:
 def rendered(look: Look) -> Group:
     """The two tables with their headlines."""
     parts: list[Any] = [Text(f"{plain(look.database)}  {at(look.now)}"), Text(_headline(look))]
+    if not look.outcome.clean:
+        parts.append(outcome_words(look.outcome))
     if look.stale:
         parts.append(
             Text(f"{counted(look.stale, 'claim')} stale: the next sweep of a worker reclaims them", style="red")
@@ -133,9 +157,10 @@ def rendered(look: Look) -> Group:
         parts += [Text(), _lineages(look)]
     if look.more_lineages:
         parts.append(Text("... and more lineages: --limit, or give a tracking id"))
-    if look.refused and look.tracking_id is not None:
+    if look.refused:
         told = ", ".join(f"{plain(reason)} {number(count)}" for reason, count in sorted(look.refused.items()))
-        parts.append(Text(f"refused spawns: {told}; which: ramet blocks {plain(look.tracking_id)}"))
+        which = "" if look.tracking_id is None else f" {plain(look.tracking_id)}"
+        parts.append(Text(f"refused spawns: {told}; which: ramet blocks{which}"))
     if look.tracking_id is not None and look.lineages and look.lineages[0].reason:
         parts.append(Text(f"{look.lineages[0].state}: {plain(look.lineages[0].reason)}"))
     return Group(*parts)
@@ -163,9 +188,8 @@ def _kinds(look: Look) -> Any:
     for item in look.counts:
         known = item.state == TaskState.PENDING and not look.waits
         wait = _what(item.wait) if item.wait else "a worker" if known else ""
-        made.add_row(
-            plain(item.kind), styled_state(item.state), _at_least(item.tasks), f"{item.mean_depth:.1f}", Text(wait)
-        )
+        depth = "" if item.mean_depth is None else f"{item.mean_depth:.1f}"
+        made.add_row(plain(item.kind), styled_state(item.state), _at_least(item.tasks), depth, Text(wait))
     return made
 
 
@@ -175,14 +199,16 @@ def _what(wait: str) -> str:
 
 def _lineages(look: Look) -> Any:
     """``end`` is when a lineage ended, or its deadline while it has not."""
-    made = table("*lineage", "state", ">tasks/most", ">live", ">end")
+    unclean = any(not item.outcome.clean for item in look.lineages)
+    made = table("*lineage", "state", ">tasks/most", ">live", ">end", *(["*outcome"] if unclean else []))
     for item in look.lineages:
         end = item.deadline_at if item.state in OPEN or item.ended_at is None else item.ended_at
         made.add_row(
             plain(item.tracking_id),
-            styled_state(item.state),
+            styled_state(item.state, clean=item.outcome.clean),
             f"{number(item.tasks)}/{short(item.max_tasks)}",
             number(item.live),
             relative(end, look.now),
+            *([outcome_words(item.outcome)] if unclean else []),
         )
     return made

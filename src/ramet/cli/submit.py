@@ -13,12 +13,10 @@ import click
 from pydantic import ValidationError
 
 from ramet import (
-    PRESETS,
     App,
     Client,
     InvalidKey,
     InvalidPath,
-    Limits,
     PathArguments,
     PayloadTooLarge,
     Submitted,
@@ -27,11 +25,12 @@ from ramet import (
     TaskState,
 )
 from ramet.cli.failures import CliError, one_line
-from ramet.cli.lineage_limits import lineage_limits, taken_limits
+from ramet.cli.lineage_limits import Seconds, declared_limits, lineage_limits, taken_limits
 from ramet.cli.options import database_option, json_option, load
 from ramet.cli.path_options import path_options, taken_path
 from ramet.cli.payloads import Row, parse_payload, payload_lines, rows_of
 from ramet.cli.show import counted, emit, plain
+from ramet.model.numbers import InvalidNumber
 
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -47,7 +46,7 @@ class Order(NamedTuple):
     delay_seconds: float
     priority: int | None
     tracking_id: str | None
-    limits: Limits
+    limits: dict[str, Any]
     path: PathArguments
 
 
@@ -55,9 +54,7 @@ class Order(NamedTuple):
 @click.argument("words", nargs=-1, required=True, metavar="[APP] KIND [PAYLOAD | @FILE | -]")
 @click.option("--app", "target", metavar="MODULE:ATTR", help="The app; then APP is left out. Environment: RAMET_APP.")
 @click.option("--key", help="What the task is about, instead of the kind's own key.")
-@click.option(
-    "--delay", "delay_seconds", type=click.FloatRange(min=0), default=0.0, metavar="SECONDS", help="Not before."
-)
+@click.option("--delay", "delay_seconds", type=Seconds(), default=0.0, metavar="SECONDS", help="Not before.")
 @click.option("--priority", type=int, help="Larger runs sooner.")
 @click.option("--tracking-id", help="Name of the lineage; submitting the same again changes nothing.")
 @click.option("--many", metavar="FILE.jsonl", help="A payload on each line (- is standard input): all of them or none.")
@@ -66,7 +63,6 @@ class Order(NamedTuple):
               'own, as {"payload": {"n": 1}, "path": ["doc1"], "key": "mine"}.')  # fmt: skip
 @click.option("--one-lineage", is_flag=True, help="With --many: one lineage with many roots.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit status 1 unless all succeeded.")
-@click.option("--preset", type=click.Choice(sorted(PRESETS)), help="Limits of the lineage, instead of the app's.")
 @path_options
 @lineage_limits
 @database_option
@@ -79,7 +75,6 @@ def submit(
     rows: bool,
     one_lineage: bool,
     wait: bool,
-    preset: str | None,
     database: str,
     as_json: bool,
     **options: Any,
@@ -90,7 +85,7 @@ def submit(
     """
     target, kind, text = _sort_out(words, target)
     app = load(target)
-    limits = taken_limits(PRESETS[preset] if preset else app.limits, options)
+    limits = taken_limits(declared_limits(app, kind), options)
     path = taken_path(options)
     order = Order(kind, None, None, one_lineage, limits=limits, path=path, **options)
     _refuse_odd_pairs(order, many, text, rows)
@@ -155,7 +150,9 @@ def _check(app: App, order: Order) -> None:
         if kind.payload is None and order.payload is not None:
             raise CliError(f"kind {order.kind!r} takes no payload: leave it out")
         try:
-            kind.new_task(order.payload, key=order.key, **order.path)
+            kind.new_task(
+                order.payload, key=order.key, delay_seconds=order.delay_seconds, priority=order.priority, **order.path
+            )
         except ValidationError as error:
             if order.payload is None:
                 raise CliError(f"kind {order.kind!r} needs a payload: {one_line(error)}") from error
@@ -164,7 +161,7 @@ def _check(app: App, order: Order) -> None:
     for at, row in enumerate(order.many, start=1):
         try:
             kind.new_task(row.payload, **row.options)
-        except (ValidationError, InvalidKey, InvalidPath, PayloadTooLarge) as error:
+        except (ValidationError, InvalidKey, InvalidNumber, InvalidPath, PayloadTooLarge) as error:
             raise CliError(f"payload {at} of --many: {one_line(error)}") from error
 
 
@@ -183,6 +180,7 @@ async def _submit(app: App, order: Order, database: str, wait: bool, as_json: bo
                     delay_seconds=order.delay_seconds,
                     tracking_id=order.tracking_id,
                     limits=order.limits,
+                    may_raise=True,
                     **order.path,
                 )
             ]
@@ -192,6 +190,7 @@ async def _submit(app: App, order: Order, database: str, wait: bool, as_json: bo
                 one_lineage=order.one_lineage,
                 tracking_id=order.tracking_id,
                 limits=order.limits,
+                may_raise=True,
             )
         if not wait:
             _tell(order, answers, as_json)
@@ -243,7 +242,7 @@ def _tell_ends(tasks: Sequence[Task]) -> None:
             click.echo(f"result   {json.dumps(task.result)}")
     for task in tasks:
         if task.state is not TaskState.SUCCESS:
-            why = task.error or task.reason or "no reason"
+            why = task.why or "no reason"
             click.echo(f"ramet: task {task.id} is {task.state}: {plain(why)} (ramet explain {task.id})", err=True)
     if len(tasks) > 1:
         good = sum(task.state is TaskState.SUCCESS for task in tasks)

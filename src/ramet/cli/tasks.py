@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from ramet import Client, Task, TaskState, path_key
+from ramet import Client, Task, TaskState, path_key, shown_key
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, lineage_of
-from ramet.cli.show import console, counted, emit, plain, relative, styled_state, table
+from ramet.cli.options import KEY_HELP, ask, compared, database_option, json_option, lineage_of, several
+from ramet.cli.show import console, counted, emit, plain, prose, relative, styled_state, table
+
+TABLE_WIDTH_MIN = 140
+"""Columns of a screen on which the table fits without breaking ids and errors into pieces."""
 
 
 class Listed(NamedTuple):
@@ -18,19 +24,21 @@ class Listed(NamedTuple):
 
     tasks: Sequence[Task]
     next_after: int | None = None
+    asked: str = ""
+    """What the key was compared as, where nothing was found by it."""
 
 
 @click.command(short_help="List tasks by state, kind, key or depth; stale claims.")
 @click.argument("tracking_id", required=False)
-@click.option("--state", "states", multiple=True, type=click.Choice([state.value for state in TaskState]),
-              help="Of this state; may be given several times.")  # fmt: skip
+@several("--state", "states", TaskState, help="In these states.")
 @click.option("--kind", help="Of this kind.")
-@click.option("--key", help="About this: the canonical key.")
+@click.option("--key", help=f"About this, {KEY_HELP}")
 @click.option("--min-depth", type=click.IntRange(min=0), metavar="DEPTH", help="At least so deep.")
 @click.option("--stale", is_flag=True, help="Claims that outlived their lease and were not reclaimed yet.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="At most so many.")
 @click.option("--after", type=click.IntRange(min=0), default=0, metavar="NUMBER",
               help="Go on behind the page whose last line named this number.")  # fmt: skip
+@click.option("--oldest", is_flag=True, help="The oldest first, not the newest.")
 @database_option
 @json_option
 def tasks(
@@ -43,10 +51,11 @@ def tasks(
     stale: bool,
     limit: int,
     after: int,
+    oldest: bool,
     database: str,
     as_json: bool,
 ) -> None:
-    """List tasks in the order in which they were created, of one lineage or all."""
+    """List tasks of one lineage or all, the newest first; of failed ones the error."""
     if stale and (states or kind or key or min_depth is not None or after):
         raise CliError("--stale lists claims by their lease: give only a tracking id and --limit with it")
 
@@ -63,8 +72,9 @@ def tasks(
             min_depth=min_depth,
             limit=limit,
             after=after,
+            newest=not oldest,
         )
-        return Listed(*page)
+        return Listed(*page, compared(client, kind, key) if key is not None else "")
 
     found = ask(database, question)
     if as_json:
@@ -77,25 +87,50 @@ def tasks(
 def _show(found: Listed) -> None:
     screen = console()
     if not found.tasks:
-        screen.print("no such task")
+        screen.print(f"no such task: {plain(found.asked)}" if found.asked else "no such task", highlight=False)
         return
-    paths = any(task.path for task in found.tasks)
+    if screen.width < TABLE_WIDTH_MIN:
+        for task in found.tasks:
+            _print_task(screen, task)
+    else:
+        screen.print(_table(found.tasks))
+    if found.next_after is not None:
+        screen.print(f"... and more: --after {found.next_after}")
+
+
+def _table(tasks: Sequence[Task]) -> Table:
+    paths = any(task.path for task in tasks)
     made = table("state", "kind", "*key", *(["*path"] if paths else []), ">depth", ">attempts", "when", "task", "*why")
-    for task in found.tasks:
+    for task in tasks:
         made.add_row(
             styled_state(task.state),
             plain(task.kind),
-            plain(task.key),
-            *([plain(path_key(task.path)) if task.path else "-"] if paths else []),
+            plain(shown_key(task.key)),
+            *([_path(task)] if paths else []),
             str(task.spawn_depth),
             str(task.attempts),
             _when(task),
             task.id,
-            plain(task.reason or task.error or ""),
+            plain(task.why or ""),
         )
-    screen.print(made)
-    if found.next_after is not None:
-        screen.print(f"... and more: --after {found.next_after}")
+    return made
+
+
+def _print_task(screen: Console, task: Task) -> None:
+    """Several lines for a narrow screen: ids, keys and errors whole, to be copied."""
+    screen.print(
+        styled_state(task.state), Text(f" {task.id}  "), Text(_when(task), style="dim"), sep="", soft_wrap=True
+    )
+    path = f", path {_path(task)}" if task.path else ""
+    tries = counted(task.attempts, "attempt")
+    screen.print(Text(f"  {plain(task.kind)} {plain(task.key)}", style="bold"), soft_wrap=True)
+    prose(screen, Text(f"depth {task.spawn_depth}, {tries}{path}", style="dim"), 2)
+    if task.why:
+        screen.print(Text(f"  {plain(task.why)}"), soft_wrap=True)
+
+
+def _path(task: Task) -> str:
+    return plain(path_key(task.path)) if task.path else "-"
 
 
 def _when(task: Task) -> str:

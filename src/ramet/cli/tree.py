@@ -11,10 +11,21 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Branch, Client, Task, TreeNode, path_key
+from ramet import Branch, Client, Lineage, Task, TreeNode, path_key, shown_key
 from ramet.cli.failures import CliError
 from ramet.cli.options import ask, database_option, json_option
-from ramet.cli.show import STATE_STYLES, console, counted, crop, emit, jsonable, number, plain, unicode_out
+from ramet.cli.show import (
+    STATE_STYLES,
+    console,
+    counted,
+    crop,
+    emit,
+    jsonable,
+    number,
+    outcome_words,
+    plain,
+    unicode_out,
+)
 
 ROOTS_MAX = 1_000
 GUIDES = {True: ("├─ ", "└─ ", "│  "), False: ("|- ", "`- ", "|  ")}
@@ -39,19 +50,26 @@ class Forest(NamedTuple):
     told: Mapping[str, str] = {}
     """Kinds and states of children that are not shown, by the parent's id."""
     roots_told: str = ""
+    lineage: Lineage | None = None
+    newest: str = ""
+    """The lineage, where none was named."""
 
 
 @click.command(short_help="What grew from a task or a lineage.")
-@click.argument("wanted", metavar="TASK_ID|TRACKING_ID")
+@click.argument("wanted", required=False, metavar="[TASK_ID|TRACKING_ID]")
 @click.option("--depth", type=click.IntRange(0, 100), default=3, show_default=True, help="Levels below the first.")
 @click.option("--width", type=click.IntRange(1, 1_000), default=10, show_default=True, help="Children of one task.")
 @database_option
 @json_option
-def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -> None:
-    """The tree below a task or a lineage: state, kind, key and id of each task, and how many more there are."""
+def tree(*, wanted: str | None, depth: int, width: int, database: str, as_json: bool) -> None:
+    """The tree below a task or a lineage: state, kind, key and id of each task, and how many more there are.
+
+    Without an id, that of the newest lineage; a line says which it is.
+    """
 
     async def question(client: Client) -> Forest:
-        return await _grown(client, wanted, depth, width)
+        newest = "" if wanted is not None else await _newest(client)
+        return (await _grown(client, wanted or newest, depth, width))._replace(newest=newest)
 
     forest = ask(database, question)
     if as_json:
@@ -59,9 +77,12 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
             "roots": [_document(node, forest) for node in forest.nodes],
             "more_roots": forest.more_roots,
             "ends": [jsonable(node.task) for node in forest.ends],
+            "outcome": None if forest.lineage is None else str(forest.lineage.outcome),
         })  # fmt: skip
         return
     screen = console()
+    if forest.newest:
+        screen.print(Text(f"the newest lineage, {plain(forest.newest)}; `ramet status` lists them", style="dim"))
     for node in forest.nodes:
         for line in _lines(screen, node, forest, "", ""):
             screen.print(line, soft_wrap=True)
@@ -71,6 +92,18 @@ def tree(*, wanted: str, depth: int, width: int, database: str, as_json: bool) -
     for node in forest.ends:
         for line in _task_lines(screen, node.task, "at the end: ", "  "):
             screen.print(line, soft_wrap=True)
+    lineage = forest.lineage
+    if lineage is not None and not lineage.outcome.clean:
+        screen.print(
+            Text(f"lineage {plain(lineage.tracking_id)} is {lineage.state}, ").append(outcome_words(lineage.outcome))
+        )
+
+
+async def _newest(client: Client) -> str:
+    lineages = await client.lineages(limit=1)
+    if not lineages:
+        raise CliError("there is no lineage yet: `ramet submit` starts one")
+    return lineages[0].tracking_id
 
 
 async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
@@ -78,8 +111,10 @@ async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
     if first is not None:
         more = await _left_out(client, [first])
         told = await _told(client, [first], more)
-        return Forest([first], 0, more, await _links(client, [first]), told=told)
-    if await client.lineage(wanted) is None:
+        lineage = await client.lineage(first.task.tracking_id)
+        return Forest([first], 0, more, await _links(client, [first]), told=told, lineage=lineage)
+    lineage = await client.lineage(wanted)
+    if lineage is None:
         raise CliError(f"no task and no lineage {wanted}: `ramet status` lists lineages")
     roots = await client.roots(wanted)
     grown = [await client.tree(root.id, depth=depth, width=width) for root in roots[:width]]
@@ -94,6 +129,7 @@ async def _grown(client: Client, wanted: str, depth: int, width: int) -> Forest:
         ends,
         await _told(client, nodes, left_out),
         groups(await client.branches(tracking_id=wanted), nodes) if len(roots) > width else "",
+        lineage,
     )
 
 
@@ -171,7 +207,8 @@ def _task_lines(screen: Console, task: Task, guide: str, under: str) -> Iterator
     room = screen.width - sum(map(cell_len, (guide, state, kind))) - 2
     beside = room - cell_len(place) - 3
     apart = screen.is_terminal and beside < KEY_CELLS_MIN
-    key = crop(task.key, max(KEY_CELLS_MIN, room if apart else beside)) if screen.is_terminal else plain(task.key)
+    shown = shown_key(task.key)
+    key = crop(shown, max(KEY_CELLS_MIN, room if apart else beside)) if screen.is_terminal else plain(shown)
     line = Text.assemble((guide, "dim"), (state, STATE_STYLES.get(state, "")), " ", (kind, "bold"), " ", key)
     if apart:
         yield line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import time
@@ -17,8 +16,9 @@ from ramet.cli.failures import CliError
 from ramet.cli.options import database_option, load
 from ramet.cli.show import counted, plain
 from ramet.engine import logs
+from ramet.engine.logs import own_logger
 
-log = logging.getLogger("ramet.cli")
+log = own_logger("ramet.cli")
 
 SAME_SIGNAL_SECONDS = 0.5
 """Launchers such as timeout(1) signal a process and then its group: that is one wish, told twice."""

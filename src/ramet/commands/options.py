@@ -13,6 +13,7 @@ import click
 
 from ramet import App, Client
 from ramet.commands.errors import UserError
+from ramet.store.address import is_file
 
 Answer = TypeVar("Answer")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -66,7 +67,7 @@ def check_folder(database: str) -> None:
         UserError: it is not.
     """
     folder = Path(database).absolute().parent
-    if "://" not in database and not folder.is_dir():
+    if is_file(database) and not folder.is_dir():
         raise UserError(f"the folder {Path(database).parent} does not exist: create it or give another --db")
 
 
@@ -87,3 +88,8 @@ def short_path(path: str) -> str:
         return str(Path(path).relative_to(Path.cwd()))
     except ValueError:
         return path
+
+
+def renamed(before: str, now: str) -> None:
+    """Say on standard error that an option has another name, which holds from the next release on."""
+    click.echo(f"{before} is called {now} here: the former name goes with the next release", err=True)

@@ -19,6 +19,7 @@ class Moment(NamedTuple):
     detail: str
     error: str | None = None
     is_end: bool = False
+    traceback: str | None = None
 
 
 def story(found: TaskHistory, *, most: int | None = None) -> list[Moment]:
@@ -35,7 +36,7 @@ def _moments(found: TaskHistory, most: int) -> Iterator[Moment]:
         error_class = f"class {attempt.error_class}" if attempt.error_class else None
         detail = "; ".join(part for part in (attempt.reason, error_class) if part)
         error = attempt.error if attempt.error != attempt.reason else None
-        yield Moment(attempt.ended_at, attempt.outcome, detail, error)
+        yield Moment(attempt.ended_at, attempt.outcome, detail, error, traceback=attempt.traceback)
     if task.claimed_at is not None:
         yield Moment(task.claimed_at, "claimed", f"claim {task.fence} by {task.worker}, which still has it")
     for change in found.transitions[-most:]:

@@ -12,10 +12,11 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple, Protocol
 
 from ramet.model.notices import LOG, AlertNotice
+from ramet.store.loggers import own_logger
 
 GROUP = "ramet.alert_channels"
 NAME_CHARACTERS_MAX = 100
-log = logging.getLogger("ramet.monitor")
+log = own_logger("ramet.monitor")
 
 
 class NotDelivered(Exception):

@@ -7,7 +7,6 @@ for kinds with ``process=True``. Processes are started when there is something t
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections import deque
 from collections.abc import Coroutine, Sequence
@@ -16,17 +15,21 @@ from typing import Any
 from ramet.engine.batch import Gatherer
 from ramet.engine.child_process import ChildPlan, ChildProcess, ChildShape, tried_to_start
 from ramet.engine.clock import Clock
-from ramet.engine.ending import conclude, overdue
+from ramet.engine.ending import Told, conclude, overdue
 from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.registry import Registry
 from ramet.engine.work import Work
 from ramet.model import events as ev
 from ramet.store.base import Settled, Settlement
+from ramet.store.loggers import own_logger
+from ramet.store.slots import Running
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 GRACE_SECONDS = 1.0
 """How long a handler may take to end after its limit, or after it was cancelled, before its process is killed."""
+SILENT_SECONDS = 10.0
+"""A process that was given a call, has not begun it and does not answer for so long is killed."""
 IDLE_SECONDS = 60.0
 """How long a process waits for something to run before it is ended."""
 RESTART_SECONDS = 1.0
@@ -187,12 +190,23 @@ class Alone:
             child.look()
             running = child.running()
             told = {claim for claim, at in call.cancelled.items() if now > at + GRACE_SECONDS}
-            if call.left <= told or overdue(self._boss, self._registry, running, now, GRACE_SECONDS):
+            if (
+                call.left <= told
+                or self._stands_still(child, running, now)
+                or overdue(self._boss, self._registry, running, now, GRACE_SECONDS)
+            ):
                 del self._calls[child]
                 self._ending.add(call)
                 self._begin(self._end(child, call))
         while self._idle and now > self._idle[0][1] + IDLE_SECONDS:
             self._begin(_retire(self._idle.pop(0)[0]))
+
+    def _stands_still(self, child: ChildProcess, running: Sequence[Running], now: float) -> bool:
+        """Whether it does not begin what it was given: something that an earlier call left behind may hold its loop."""
+        if running:
+            child.excuse()
+            return False
+        return child.silent_seconds(now) > SILENT_SECONDS
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -286,7 +300,7 @@ class Alone:
         stopped = [claim for claim in call.cancelled if claim in call.left]
         late = overdue(self._boss, self._registry, ran, self._clock.monotonic(), 0.0)
         left = conclude(self._boss, self._registry, self._rng, ran=ran, given=call.left, late=late, stopped=stopped,
-                        crashed=crashed, alone=len(call.works) == 1)  # fmt: skip
+                        crashed=crashed, alone=len(call.works) == 1, told=Told(child.how, child.where))  # fmt: skip
         child.forget()
         self._free(None, call)
         return left

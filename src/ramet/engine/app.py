@@ -15,13 +15,16 @@ from ramet.engine.declared_settings import DeclaredSettings
 from ramet.engine.execution import BATCH_SECONDS, Execution
 from ramet.engine.path_options import PathArguments, PathOf, PathOptions
 from ramet.engine.pipeline import Pipeline
-from ramet.engine.registry import QUEUE, Handler, KeyOf, Registry, UrlOf
+from ramet.engine.registry import QUEUE, Handler, KeyOf, LimitsOf, Registry, UrlOf
 from ramet.engine.schedules import Declared, declared
 from ramet.engine.setting import Setting
 from ramet.engine.sharing import ResourceOf, Sharing
+from ramet.engine.signatures import check_parentheses, name_of
 from ramet.engine.sync_client import SyncClient
+from ramet.model.importing import Takeover
 from ramet.model.limits import BALANCED, Limits
-from ramet.model.retry import ErrorTable
+from ramet.model.numbers import seconds
+from ramet.model.retry import DEFAULT_RETRY, ErrorTable, Retry
 from ramet.store import open_store
 
 Function = TypeVar("Function", bound=Handler)
@@ -34,12 +37,20 @@ class App(FlowApp):
 
     Args:
         limits: bounds of every lineage and task, unless a kind or a submit gives stricter ones.
-        tables: ``CREATE TABLE IF NOT EXISTS`` statements of your own tables, run when a database is opened.
+        retry: how often and when tasks are tried again, unless their kind says otherwise.
+        tables: ``CREATE TABLE IF NOT EXISTS`` statements of your own tables, run when a database is opened, and kept in
+            it: backup and restore carry these tables (DESIGN §9).
         breadth: queues in which tasks closer to their root run first. What is created from now on follows it.
         processes: how many processes of their own a worker keeps for kinds with ``process=True``, at most; None for as
             many as it runs handlers. For work that keeps a processor busy, as many as there are processors.
         import_kinds: which kind of yours a type of another queue's rows is, for ``ramet import --kinds`` this app; what
             its ``--map`` says goes before.
+        import_states: by kind, from the stage and the ``pipeline_state`` of another queue's row those that its handler
+            goes on from, or None. Kinds that are not named start such rows at their first stage; what the row had is
+            in ``ctx.state["imported"]``.
+        import_held_seconds: by kind with ``unique="global"``, how long an ended row of another queue holds its key at
+            most, from its end on; left out, as long as a task that ended here. 0 for work whose results were left
+            behind and are needed.
         settings: of your own, changed at run time as the engine's are (:class:`ramet.Setting`).
 
     Raises:
@@ -50,20 +61,27 @@ class App(FlowApp):
         self,
         *,
         limits: Limits = BALANCED,
+        retry: Retry = DEFAULT_RETRY,
         tables: Sequence[str] = (),
         breadth: Sequence[str] = (),
         processes: int | None = None,
         settings: Iterable[Setting] = (),
         import_kinds: Mapping[str, str] = MappingProxyType({}),
+        import_states: Mapping[str, Takeover] = MappingProxyType({}),
+        import_held_seconds: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         super().__init__()
         if processes is not None and processes < 1:
             raise ValueError(f"processes is {processes}: give at least 1, or None")
         self.processes = processes
         self.limits = limits
-        self.registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings))
+        self.registry = Registry(limits, frozenset(breadth), DeclaredSettings(settings), retry)
         self.tables = tuple(tables)
         self.import_kinds = dict(import_kinds)
+        self.import_states = dict(import_states)
+        self.import_held_seconds = {
+            kind: seconds(f"import_held_seconds of {kind}", held) for kind, held in import_held_seconds.items()
+        }
         self.alert_thresholds: dict[str, int | None] = {}
         self._at_end: list[Callable[[], None]] = []
         self.schedules: list[Declared] = []
@@ -71,14 +89,16 @@ class App(FlowApp):
 
     def task(
         self,
-        kind: str,
+        kind: str | None = None,
         *,
         key: KeyOf | None = None,
         queue: str = QUEUE,
         priority: int = 0,
         limits: Limits | None = None,
-        cycle_on: str = "key",
+        lineage_limits: LimitsOf | None = None,
+        cycle_on: str | None = None,
         errors: ErrorTable | None = None,
+        retry: Retry | None = None,
         unique: str = "lineage",
         unique_seconds: float | None = None,
         trap: bool = False,
@@ -98,15 +118,24 @@ class App(FlowApp):
     ) -> Callable[[Function], Function]:
         """Register a handler: ``async def f(ctx, payload)``, or a plain function, which runs in a thread.
 
+        ``@app.task()`` takes all defaults. A handler with several annotated parameters,
+        ``async def f(ctx, order: int, note: str = "")``, has a payload with these fields: submit and spawn it with a
+        mapping of them; a key function finds them as attributes.
+
         Args:
-            kind: the name that tasks carry.
+            kind: the name that tasks carry; the function's own when left out.
             key: from the payload, what the task is about; tasks of one lineage with the same kind and key are one.
                 Left out, the whole payload is the key. See :mod:`ramet.model.keys` for canonical URLs and titles.
             queue: where its tasks wait.
             priority: larger runs sooner.
-            limits: instead of the app's.
-            cycle_on: ``key`` refuses a child whose key an ancestor of any kind has; ``kind+key`` only of its own kind.
+            limits: instead of the app's: of its tasks, and of every lineage whose root is of this kind, whoever starts
+                it. What it leaves at the default, the app says.
+            lineage_limits: from the stored settings by name, what such a lineage may do; instead of ``limits``.
+            cycle_on: ``kind+key`` refuses a child whose key an ancestor of its own kind has; ``key`` also one whose key
+                an ancestor of any kind has. Left out, it is ``key`` for keys made by :func:`ramet.url_key` or
+                :func:`ramet.title_key`, whose kinds are about a place, and ``kind+key`` for all others.
             errors: exception types that mean transient or permanent to this kind.
+            retry: how often and when it is tried again, instead of the app's (:class:`ramet.Retry`).
             unique: ``lineage`` allows one task of this kind and key in each lineage; ``global`` one over all of them.
             unique_seconds: with ``global``, how long a task that ended well still stands for its key; left out, for
                 good. One that failed does so for a day, one that a limit or a cancel ended not at all.
@@ -137,15 +166,20 @@ class App(FlowApp):
                 all the same.
 
         Raises:
-            ValueError: an option is not one of its values, or the kind is registered already.
+            ValueError: an option is not one of its values, the kind is registered already, or the function cannot be a
+                handler: one sentence says what to write.
         """
 
-        if alert_over != "default":
-            self.alert_thresholds[kind] = alert_over
+        check_parentheses("@app.task", kind)
+        if not (kind is None or isinstance(kind, str)):
+            raise ValueError(f"the kind is {kind!r}: give its name as text, or leave it out for the function's own")
 
         def register(function: Function) -> Function:
+            name = kind if isinstance(kind, str) else name_of(function)
+            if alert_over != "default":
+                self.alert_thresholds[name] = alert_over
             self.registry.add(
-                kind,
+                name,
                 function,
                 key=key,
                 queue=queue,
@@ -153,6 +187,7 @@ class App(FlowApp):
                 limits=limits,
                 cycle_on=cycle_on,
                 errors=errors,
+                retry=retry,
                 unique=unique,
                 unique_seconds=unique_seconds,
                 trap=trap,
@@ -160,6 +195,7 @@ class App(FlowApp):
                 how=Execution(process, memory_bytes_max, batch, batch_seconds, probation, pulled),
                 sharing=Sharing(concurrency, resource),
                 paths=PathOptions(path, path_scope, on_dependency_failure),
+                lineage=lineage_limits,
             )
             return function
 
@@ -177,8 +213,10 @@ class App(FlowApp):
             options: those of :meth:`task`, for the kind or for each of its stages.
 
         Raises:
-            ValueError: a kind with such a name is registered.
+            ValueError: a kind with such a name is registered, or no name is given.
         """
+        if not isinstance(kind, str):
+            raise ValueError('a pipeline needs the name of its kind: write p = app.pipeline("name"), then @p.stage()')
         return Pipeline(self, kind, task_per_stage=task_per_stage, options=options)
 
     def schedule(
@@ -204,10 +242,15 @@ class App(FlowApp):
 
         Raises:
             ValueError: the times cannot be read, or the name is declared twice.
-            UnknownKind: the function is no handler of this app.
+            UnknownKind: the function is no handler of this app: write ``@app.schedule(...)`` above ``@app.task(...)``.
+            pydantic.ValidationError: the payload does not fit the handler.
         """
 
+        check_parentheses("@app.schedule", cron)
+
         def declare(kind: str) -> None:
+            if kind in self.registry:
+                self.registry.get(kind).new_task(payload, key=key, **path)
             wanted = declared(
                 name, kind, cron=cron, every_seconds=every_seconds, timezone=timezone, payload=payload, key=key,
                 default_seconds=self.limits.schedule_seconds, path=path, limits=limits, overlap=overlap,
@@ -234,8 +277,9 @@ class App(FlowApp):
         from now on have it.
 
         Raises:
-            UnknownKind: register the kind's handler first.
+            UnknownKind: register the kind's handler first, and name the kind: ``@app.on_end("kind")``.
         """
+        self.registry.get(kind)
 
         def register(function: Function) -> Function:
             self.registry.set_on_end(kind, function)

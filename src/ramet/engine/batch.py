@@ -8,12 +8,13 @@ from typing import Any, Generic, TypeVar, overload
 
 from ramet.engine.context import BaseContext, Context, SyncContext
 from ramet.engine.execution import Execution
+from ramet.engine.signatures import FirstArgument
 from ramet.engine.work import Work
 
 AnyContext = TypeVar("AnyContext", bound=BaseContext)
 
 
-class _Batch(Sequence[AnyContext], Generic[AnyContext]):
+class _Batch(FirstArgument, Sequence[AnyContext], Generic[AnyContext]):
     """The contexts of all tasks of one call, in the order of the payloads.
 
     ``for ctx, payload in zip(batch, payloads)``: what is asked for through a task's own context (spawns, writes,
@@ -75,9 +76,10 @@ def results_of(returned: Any, count: int) -> Sequence[Any]:
         return [None] * count
     if not isinstance(returned, Sequence) or isinstance(returned, str | bytes):
         raise MiscountedResults(f"a batch handler returned a {type(returned).__name__}: return a list, or None")
-    if len(returned) != count:
-        raise MiscountedResults(f"a batch handler returned {len(returned)} results for {count} tasks: one for each")
-    return returned
+    results = list(returned)  # Read once, here: a sequence of the handler's own may raise.
+    if len(results) != count:
+        raise MiscountedResults(f"a batch handler returned {len(results)} results for {count} tasks: one for each")
+    return results
 
 
 class Gatherer:

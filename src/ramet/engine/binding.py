@@ -14,7 +14,8 @@ from ramet.engine.outcome import ERROR_CHARACTERS_MAX
 from ramet.model import events as ev
 from ramet.model.binding import ITEM_STATES, Binding, BoundTask, ItemAnswer, ItemSettlement
 from ramet.model.limits import BALANCED
-from ramet.model.texts import storable
+from ramet.model.numbers import integer, seconds_from_now
+from ramet.model.texts import check_name, check_text, storable
 from ramet.store.base import Settled, Settlement
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def item(
         delay_seconds: with ``pending``, how long it is held back.
 
     Raises:
-        ValueError: the state is none of these, or has no reason, or goes with none of what was given.
+        ValueError: the state is none of these, or has no reason, or goes with none of what was given; or an id,
+            number or reason is not one (TypeError where it is something else altogether).
     """
     if state not in ITEM_STATES:
         raise ValueError(f"a bound task cannot become {state!r}: give one of {', '.join(ITEM_STATES)}")
@@ -56,8 +58,27 @@ def item(
     if delay_seconds and state != "pending":
         raise ValueError(f"delay_seconds goes with pending, not with {state}")
     text = None if result is None else json_text("the result", result, BALANCED.payload_bytes_max)
-    told = None if reason is None else storable(reason, ERROR_CHARACTERS_MAX)
-    return ItemSettlement(task_id, int(binding), state, text, told, float(delay_seconds))
+    return _checked(ItemSettlement(task_id, binding, state, text, reason, delay_seconds))
+
+
+def _checked(made: ItemSettlement) -> ItemSettlement:
+    """One whose every part is what it says: in the worker, another would spoil the settlements of other tasks too."""
+    if not isinstance(made, ItemSettlement):
+        raise TypeError(f"a {type(made).__name__} settles no task: make it with ramet.item")
+    return ItemSettlement(
+        check_name("the id of a bound task", made.task_id),
+        integer("the binding", made.binding),
+        made.state,
+        None if made.result is None else check_text("the result", made.result),
+        None if made.reason is None else storable(_text("the reason", made.reason), ERROR_CHARACTERS_MAX),
+        seconds_from_now("delay_seconds", made.delay_seconds),
+    )
+
+
+def _text(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a {type(value).__name__}: give text")
+    return value
 
 
 class Binder:
@@ -94,7 +115,7 @@ class Binder:
         self._items.append(made)
 
     async def _bind(self, task_ids: Iterable[str]) -> list[Binding]:
-        wanted, work = list(task_ids), self._work
+        wanted, work = [check_text("the id of a task to bind", each) for each in task_ids], self._work
         answers: list[Binding] = []
         for start in range(0, len(wanted), PAGE):
             part = wanted[start : start + PAGE]
@@ -110,7 +131,7 @@ class Binder:
                 return found
 
     async def _settle_items(self, items: Iterable[ItemSettlement]) -> list[ItemAnswer]:
-        wanted, work = list(items), self._work
+        wanted, work = [_checked(each) for each in items], self._work
         answers: list[ItemAnswer] = []
         for start in range(0, len(wanted), PAGE):
             progress = ev.Progress(work.fence, self._lease_seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -10,6 +11,7 @@ from ramet.engine.execution import memory_limit
 from ramet.engine.in_hand import take
 from ramet.engine.observing import Running
 from ramet.engine.registry import Kind
+from ramet.engine.slot import HandlerThread
 from ramet.engine.work import Work
 
 
@@ -30,12 +32,14 @@ def call_in_thread(
     context: Any,
     arguments: tuple[Any, ...],
     works: Sequence[Work],
+    thread: HandlerThread,
     *,
     more_bytes: int | None,
     running: Running | None,
 ) -> Any:
     """Call a plain handler, in the thread that is to run it."""
     assert kind.handler is not None
+    thread.ident = threading.get_ident()
     take(works)
     try:
         with memory_limit(more_bytes), nullcontext() if running is None else running.inside():

@@ -15,22 +15,27 @@ import random
 import signal
 import socket
 import sys
-from typing import Any
+from collections.abc import Coroutine
+from functools import partial
+from typing import Any, NoReturn
 
 from ramet.engine import logs
 from ramet.engine.app import App
 from ramet.engine.child_process import BLOCKED_AT_START, ChildShape
 from ramet.engine.client import Client
 from ramet.engine.clock import SystemClock
+from ramet.engine.noted import NotedUntilSent
 from ramet.engine.observing import observer
+from ramet.engine.raised import raised
 from ramet.engine.reach import AWAY
 from ramet.engine.runner import Runner
-from ramet.engine.work import FRAME_HEAD, frame, settled_in, settlement_out, unframe, works_in
-from ramet.model import events as ev
-from ramet.model.retry import ErrorClass, fingerprint
+from ramet.engine.work import FRAME_HEAD, frame, settled_in, settlement_out, unframe, unsettled, works_in
 from ramet.store import StoreError, open_store
 from ramet.store.base import Settled, Settlement
+from ramet.store.loggers import own_logger
 from ramet.store.slots import Slots
+
+log = own_logger("ramet.worker")
 
 
 def load_app(target: str) -> App:
@@ -61,7 +66,7 @@ _AWAY = {error.__name__: error for error in AWAY}
 class _Supervised:
     """The runner's port over the socket."""
 
-    def __init__(self, writer: asyncio.StreamWriter, app: App) -> None:
+    def __init__(self, writer: asyncio.StreamWriter, app: App, slots: Slots) -> None:
         self._writer = writer
         self._app = app
         self.database = ""
@@ -70,31 +75,53 @@ class _Supervised:
         self._delivered: list[Settlement] = []
         self._calls: dict[int, asyncio.Future[Any]] = {}
         self._number = 0
+        self._due = False
+        """What was delivered is about to be sent."""
+        self._draining: asyncio.Task[None] | None = None
+        self.notes = NotedUntilSent(slots, self._flush, self._flush_soon)
+        writer.transport.set_write_buffer_limits(high=0)
 
     def send(self, message: list[Any]) -> None:
         self._writer.write(frame(message))
 
     def deliver(self, settlement: Settlement) -> None:
-        if not self._delivered:
-            asyncio.get_running_loop().call_soon(self._flush)
         self._delivered.append(settlement)
+        self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if not self._due:
+            self._due = True
+            asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
+        self._due = False
         delivered, self._delivered = self._delivered, []
-        try:
-            self.send(["done", [settlement_out(item) for item in delivered]])
-        except ValueError:
-            # One of them holds text that no frame can: the others must not wait for ever because of it.
-            for item in delivered:
-                self._send_alone(item)
+        if delivered:
+            try:
+                self.send(["done", [settlement_out(item) for item in delivered]])
+            except Exception:
+                # One of them cannot be sent, or not all at once: the others must not wait for ever because of it.
+                for item in delivered:
+                    self._send_alone(item)
+        self.notes.leaving()
+        if not self._writer.transport.get_write_buffer_size():
+            self.notes.gone()
+        elif self._draining is None or self._draining.done():
+            self._draining = asyncio.create_task(self._gone_when_drained())
+
+    async def _gone_when_drained(self) -> None:
+        await self._writer.drain()
+        if not self._writer.transport.get_write_buffer_size():
+            self.notes.gone()
 
     def _send_alone(self, item: Settlement) -> None:
         try:
             self.send(["done", [settlement_out(item)]])
-        except ValueError as error:
-            message, print_ = f"what it asked for cannot be sent: {error}", fingerprint("unsendable", str(error))
-            event = ev.Error(item.fence, message, ErrorClass.UNCLASSIFIED.value, print_, jitter=1.0)
-            self.send(["done", [settlement_out(Settlement(item.seq, item.fence, event))]])
+        except Exception as error:
+            try:
+                self.send(["done", [settlement_out(unsettled(item, "what it asked for cannot be sent", error))]])
+            except BaseException:
+                os._exit(1)  # Not even that: its note is left, and counts as a loss.
 
     def stopped(self, claim: tuple[int, int]) -> None:
         self.send(["stopped", [claim]])
@@ -132,9 +159,28 @@ class _Supervised:
         return self._client
 
 
+class _Frames:
+    """Reads frame by frame. A handler that cancels whatever runs in its loop takes no part of one away."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+        self._length: int | None = None
+
+    async def read(self) -> bytes:
+        while True:
+            try:
+                if self._length is None:
+                    self._length = int.from_bytes(await self._reader.readexactly(FRAME_HEAD), "big")
+                body = await self._reader.readexactly(self._length)
+            except asyncio.CancelledError:
+                continue
+            self._length = None
+            return body
+
+
 async def _serve(app: App, link: socket.socket, slots: Slots, *, shape: ChildShape, lease_seconds: float) -> None:
     reader, writer = await asyncio.open_connection(sock=link)
-    port, clock = _Supervised(writer, app), SystemClock()
+    port, clock, frames = _Supervised(writer, app, slots), SystemClock(), _Frames(reader)
     runner = Runner(
         app.registry,
         port,
@@ -142,21 +188,23 @@ async def _serve(app: App, link: socket.socket, slots: Slots, *, shape: ChildSha
         lease_seconds=lease_seconds,
         clock=clock,
         rng=random.Random(),
-        started=slots,
+        started=port.notes,
         width=shape.width,
         patient=True,
         alone=shape.alone,
+        on_late=lambda claims, where: port.send(["late", claims, where]),
     )
     runner.start()
     port.send(["ready"])
     while True:
         try:
-            head = await reader.readexactly(FRAME_HEAD)
-            body = await reader.readexactly(int.from_bytes(head, "big"))
+            body = await frames.read()
         except (asyncio.IncompleteReadError, ConnectionError):
             # The supervisor is gone: nothing that runs here could be settled any more.
             os._exit(1)
         match unframe(body):
+            case ["ping"]:
+                port.send(["pong"])
             case ["run", columns]:
                 runner.add(works_in(columns))
             case ["database", address, ahead_seconds]:
@@ -204,7 +252,7 @@ def _die_with_the_supervisor() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run until the supervisor goes away."""
+    """Run until the supervisor goes away; returns only when the app cannot be loaded."""
     target, link_fd, slots_fd, lease, *shape = arguments
     _die_with_the_supervisor()
     _leave_signals_to_the_supervisor()
@@ -220,8 +268,29 @@ def main(arguments: list[str]) -> int:
         os.set_inheritable(handle, False)  # A program that a handler starts must not hold the link open.
     calls, width, alone = map(int, shape)
     wanted = ChildShape(calls, width, bool(alone))
-    asyncio.run(_serve(app, link, slots, shape=wanted, lease_seconds=float(lease)))
-    return 0
+    os.register_at_fork(after_in_child=partial(_cut_off, link.fileno()))
+    _run_for_ever(_serve(app, link, slots, shape=wanted, lease_seconds=float(lease)))
+
+
+def _cut_off(link: int) -> None:
+    """In a copy that a handler forked: it must neither take what is sent to the original nor speak in its name."""
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    os.dup2(ours.detach(), link, inheritable=False)
+
+
+def _run_for_ever(serving: Coroutine[Any, Any, None]) -> NoReturn:
+    """Run the loop until this process ends itself. What a handler's own task raises to end the loop (`SystemExit`,
+    `KeyboardInterrupt`), or a handler that stops it, ends nothing: whoever waits for that task has the error."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    task = loop.create_task(serving)
+    while not task.done():
+        try:
+            loop.run_until_complete(task)
+        except BaseException as error:
+            log.error("something that a handler left behind stopped the loop (%s): it goes on", raised(error))
+    os._exit(1)  # Nothing of it can go on without what it is told; threads of handlers must not hold the process.
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import socket
@@ -14,12 +13,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from ramet.engine.noted import SPARE_CALLS
 from ramet.engine.settings import LiveSettings
-from ramet.engine.work import FRAME_HEAD, Work, frame, settlement_in, unframe, works_out
+from ramet.engine.work import FRAME_HEAD, Work, frame, outcome_in, settlement_in, unframe, works_out
 from ramet.store.base import Settled, Settlement
+from ramet.store.loggers import own_logger
 from ramet.store.slots import Running, new_slots
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 READY_SECONDS_MAX = 60.0
 BLOCKED_AT_START = frozenset({signal.SIGINT, signal.SIGHUP, signal.SIGTERM})
@@ -69,6 +70,11 @@ class ChildShape(NamedTuple):
     alone: bool
     """One call, which may be limited in its memory."""
 
+    @property
+    def places(self) -> int:
+        """Of notes: of what runs, and of what has ended and is on its way to the supervisor."""
+        return self.calls * self.width + (self.width if self.alone else SPARE_CALLS)
+
 
 class ChildPlan(NamedTuple):
     """What all children of a worker have in common."""
@@ -99,16 +105,20 @@ class ChildProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._listening: asyncio.Task[None] | None = None
-        self._slots, self._slots_handle = new_slots(
-            plan.slots_folder, f"{plan.worker}.{next(_numbers)}", shape.calls * shape.width
-        )
+        self._slots, self._slots_handle = new_slots(plan.slots_folder, f"{plan.worker}.{next(_numbers)}", shape.places)
         self._drained: asyncio.Future[list[tuple[int, int]]] | None = None
         self._ready: asyncio.Future[None] | None = None
         self._calls: set[asyncio.Task[None]] = set()
         self._told: object = None
         """The settings that it knows of."""
+        self._asked_at: float | None = None
+        """When it was asked whether it answers, and has said nothing since."""
         self._wanted = True
         """False once the supervisor ends it: then its end is no death."""
+        self.how: str | None = None
+        """It died, in words."""
+        self.where: dict[tuple[int, int], str | None] = {}
+        """Where plain handlers were when their time was over."""
 
     @property
     def pid(self) -> int | None:
@@ -195,9 +205,12 @@ class ChildProcess:
         self._silent()
 
     def _heard(self, message: list[Any]) -> None:
+        self._asked_at = None
         match message:
+            case ["pong"]:
+                pass
             case ["done", rows]:
-                self._owner.done(self, [settlement_in(row) for row in rows])
+                self._owner.done(self, [outcome_in(row) for row in rows])
             case ["call", number, row]:
                 self._answer_later(number, self._owner.call(settlement_in(row)))
             case ["ask", number, errand, arguments]:
@@ -207,6 +220,8 @@ class ChildProcess:
             case ["drained", rows]:
                 if self._drained is not None and not self._drained.done():
                     self._drained.set_result([(seq, fence) for seq, fence in rows])
+            case ["late", claims, where]:
+                self.where.update(((seq, fence), where) for seq, fence in claims)
             case ["ready"]:
                 assert self._ready is not None
                 self._ready.set_result(None)
@@ -238,7 +253,8 @@ class ChildProcess:
         elif self._wanted:
             self._wanted = False
             self._process.kill()  # It may have closed its end and live on; nothing of it is wanted any more.
-            self._owner.died(self, f"the handler process {self.pid} ended with {self._process.wait()}")
+            self.how = f"the handler process {self.pid} ended with {self._process.wait()}"
+            self._owner.died(self, self.how)
 
     def look(self) -> None:
         """Notice an end that its stream does not tell, because a process that it started holds it open."""
@@ -249,6 +265,17 @@ class ChildProcess:
         if self._wanted and self._listening is not None:
             self._listening.cancel()
             self._silent()
+
+    def silent_seconds(self, now: float) -> float:
+        """Ask whether it answers, and for how long it has not; its loop answers, whatever its handlers wait for."""
+        if self._asked_at is None:
+            self._asked_at = now
+            self._send(["ping"])
+        return now - self._asked_at
+
+    def excuse(self) -> None:
+        """It need not answer: a handler may hold its interpreter."""
+        self._asked_at = None
 
     # --- what it is told
 

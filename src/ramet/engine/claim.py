@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -16,19 +15,23 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from ramet.engine import in_hand
+from ramet.engine.attempt_log import log_outcome
 from ramet.engine.context import AsyncContext, BaseContext, ClaimLost, Desk, settlement_of
 from ramet.engine.keeping import Keeper, Pair, heartbeat_seconds
 from ramet.engine.observing import observer
 from ramet.engine.outcome import Outcome, error_event, told_error
+from ramet.engine.raised import raised
 from ramet.engine.registry import Handler, Kind, Registry
+from ramet.engine.tracebacks import traceback_of
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.model.retry import ErrorClass
 from ramet.model.task import NewTask, TaskState
 from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.pull")
+log = own_logger("ramet.pull")
 
 
 class Spawn(NamedTuple):
@@ -47,6 +50,7 @@ class Spawn(NamedTuple):
     path_scope: str | None = None
     on_dependency_failure: str | None = None
     task_seconds: float | None = None
+    required: bool = False
 
 
 _OPTIONS = Spawn._fields[2:]
@@ -78,7 +82,7 @@ class BaseClaim(BaseContext):
     def __init__(self, claimed: Claimed, kind: Kind, hold: Hold, lease_seconds: float, lapses_at: float) -> None:
         super().__init__(work_of(claimed), kind, hold.registry, hold.desk, lease_seconds)
         self._hold = hold
-        self._lapses_at = lapses_at
+        self._lapses_at, self._taken_at = lapses_at, hold.keeper.clock.monotonic()
         self.begin(hold.keeper.clock, math.inf)
         self._over: str | None = None
         self._lost = False
@@ -140,7 +144,8 @@ class BaseClaim(BaseContext):
         self._check()
         more = [self._wanted(spawn) for spawn in spawns]
         if isinstance(outcome, BaseException):
-            event = error_event(outcome, self.fence, self._hold.jitter(), self._kind.error_table())
+            draw, table, kind = self._hold.jitter(), self._kind.error_table(), self._kind
+            event = error_event(outcome, self.fence, draw, table, handler=kind.handler, waits=kind.retry.waits)
             return Settlement(*self.pair, event)
         more += self._kind.next_stage(self, outcome)
         settlement = settlement_of(self, outcome)
@@ -158,6 +163,7 @@ class BaseClaim(BaseContext):
             self._lost = self._cancelled = True
             raise ClaimLost(_refused(self.id, answer))
         self._over = answer.state
+        log_outcome(self._work, settlement, answer, self._hold.keeper.clock.monotonic() - self._taken_at)
         return Ended(TaskState(answer.state), answer.reason, answer.spawns)
 
     def _check(self) -> None:
@@ -226,9 +232,12 @@ class BaseClaim(BaseContext):
             if retry is None and isinstance(error, BaseException):
                 return self.settlement_for(error)
             self._check()
-            name, text = ("Error", error) if isinstance(error, str) else (type(error).__name__, str(error))
+            name, text = ("Error", error) if isinstance(error, str) else raised(error)
+            trace = None if isinstance(error, str) else traceback_of(error, self._kind.handler)
             classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
-            return Settlement(*self.pair, told_error(name, text, classes[retry], self.fence, self._hold.jitter()))
+            draw, waits = self._hold.jitter(), self._kind.retry.waits
+            event = told_error(name, text, classes[retry], self.fence, draw, traceback=trace, waits=waits)
+            return Settlement(*self.pair, event)
 
         return await self._end(make)
 

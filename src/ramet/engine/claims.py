@@ -14,6 +14,7 @@ class ClaimsInHand:
         self._lapses_at: dict[int, float] = {}
         """Monotonic seconds, counted from before the claim (or heartbeat) was sent: never later than the store's
         lease."""
+        self._taken_at: dict[int, float] = {}
 
     def __len__(self) -> int:
         return len(self._fences)
@@ -21,11 +22,16 @@ class ClaimsInHand:
     def __contains__(self, seq: object) -> bool:
         return seq in self._fences
 
-    def take(self, claims: Iterable[tuple[int, int]], lapses_at: float) -> None:
-        """Note new claims, as (seq, fence)."""
+    def take(self, claims: Iterable[tuple[int, int]], lapses_at: float, taken_at: float = 0.0) -> None:
+        """Note new claims, as (seq, fence), with the monotonic seconds at which they were asked for."""
         taken = dict(claims)
         self._fences |= taken
         self._lapses_at |= dict.fromkeys(taken, lapses_at)
+        self._taken_at |= dict.fromkeys(taken, taken_at)
+
+    def taken_at(self, seq: int) -> float:
+        """Monotonic seconds at which this task's claim was asked for; 0 when nothing of it is in hand."""
+        return self._taken_at.get(seq, 0.0)
 
     def extend(self, claims: Iterable[tuple[int, int]], lapses_at: float) -> None:
         """A heartbeat for these (seq, fence) succeeded."""
@@ -48,6 +54,7 @@ class ClaimsInHand:
         for seq in gone:
             held.pop(seq, None)
             self._lapses_at.pop(seq, None)
+            self._taken_at.pop(seq, None)
         return gone
 
     def lapsed(self, now: float) -> frozenset[int]:

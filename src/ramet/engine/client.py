@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self, Unpack
 
-from ramet.engine.blobs import Blob, blobs_taken, check_size, read_blob
+from ramet.engine.blobs import Blob, blobs_taken, read_blob
+from ramet.engine.client_bulk import BulkClient
 from ramet.engine.client_cost import CostClient
 from ramet.engine.client_flow import FlowClient
+from ramet.engine.client_keys import KeysClient
 from ramet.engine.client_monitor import MonitorClient
 from ramet.engine.client_paths import PathsClient
 from ramet.engine.client_persons import PersonsClient
@@ -18,8 +21,9 @@ from ramet.engine.client_views import ViewsClient
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.distribution import StateQueries
 from ramet.engine.explain import Explanation, explain
-from ramet.engine.explain_key import KeyExplanation, explain_key
 from ramet.engine.ids import new_id
+from ramet.engine.key_lookup import first_found
+from ramet.engine.lineages import LimitsGiven, LineageLimits, new_lineage
 from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pull import PullVerbs
 from ramet.engine.registry import Handler, Registry
@@ -29,7 +33,7 @@ from ramet.engine.watched import watched
 from ramet.model.blobs import NewBlob
 from ramet.model.limits import Limits
 from ramet.model.lineage import Lineage
-from ramet.model.task import Block, NewTask, Task, TaskHistory, TaskState
+from ramet.model.task import NewTask, Task, TaskHistory, TaskState
 from ramet.model.texts import check_name
 from ramet.store.address import shown
 from ramet.store.base import NewLineage, Store, Submitted
@@ -47,6 +51,8 @@ class TreeNode(NamedTuple):
 
 class Client(
     FlowClient,
+    KeysClient,
+    BulkClient,
     PersonsClient,
     CostClient,
     PathsClient,
@@ -71,7 +77,7 @@ class Client(
         self.registry = registry
         self.store = watched(store)
         self.clock = clock or SystemClock(store.ahead_seconds)
-        self._limits = limits
+        self._decide = LineageLimits(registry, store, limits)
         self._tables = tables
         self.settings = Settings(store, registry.live)
         """Defaults that can be changed while the engine runs."""
@@ -115,7 +121,8 @@ class Client(
         delay_seconds: float = 0.0,
         task_seconds: float | None = None,
         tracking_id: str | None = None,
-        limits: Limits | None = None,
+        limits: LimitsGiven | None = None,
+        may_raise: bool = False,
         connection: Any = None,
         on_lineage_end: str | Handler | None = None,
         **path: Unpack[PathArguments],
@@ -131,7 +138,8 @@ class Client(
             key: instead of the kind's own key function.
             task_seconds: a deadline of this task, where it is stricter than its kind's.
             tracking_id: names the lineage; submitting the same again changes nothing.
-            limits: of this lineage.
+            limits: of this lineage: those of a :class:`ramet.Limits` that differ from the default, or of a mapping. One
+                that is looser than kind or app declare changes nothing, unless ``may_raise``: for operators.
             connection: your own connection to the same database, in a transaction that you began: the task exists
                 if and when you commit, and takes its place in line, if it has a path, soon after. On SQLite a
                 ``sqlite3.Connection``, begun with BEGIN IMMEDIATE.
@@ -147,11 +155,10 @@ class Client(
         """
         await self.settings.refresh()
         with blobs_taken() as blobs:
-            new = self._new(
-                kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds,
-                task_seconds=task_seconds, **path,
-            )  # fmt: skip
-        lineage = self._lineage([new], tracking_id, limits, blobs.values(), on_lineage_end)
+            new = self._new(kind, payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds,
+                            task_seconds=task_seconds, **path)  # fmt: skip
+        bounds = await self._bounds([kind], limits, may_raise, connection)
+        lineage = self._lineage([new], tracking_id, bounds, blobs.values(), on_lineage_end)
         return (await self._submit([lineage], connection))[0]
 
     async def submit_many(
@@ -160,7 +167,8 @@ class Client(
         *,
         one_lineage: bool = False,
         tracking_id: str | None = None,
-        limits: Limits | None = None,
+        limits: LimitsGiven | None = None,
+        may_raise: bool = False,
         connection: Any = None,
         on_lineage_end: str | Handler | None = None,
     ) -> list[Submitted]:
@@ -169,27 +177,35 @@ class Client(
         Args:
             items: kind and payload of each, and where it has options of its own a mapping of them:
                 ``("edit", payload, {"path": ["doc1"]})``. Tasks on one path run in the order of the items.
-            connection: as for :meth:`submit`.
+            limits, may_raise, connection: as for :meth:`submit`. Of several roots of one lineage the strictest kind
+                holds.
 
         Returns:
             One answer per item. Roots of one lineage with the same kind and key are one task.
         """
         await self.settings.refresh()
         news: list[NewTask] = []
+        kinds: list[str | Handler] = []
         blobs: list[tuple[NewBlob, ...]] = []
         with blobs_taken() as taken:
             for kind, payload, *options in items:
                 news.append(self._new(kind, payload, **(options[0] if options else {})))
+                kinds.append(kind)
                 blobs.append(tuple(taken.values()))
                 taken.clear()
         if not news:
             return []
         if one_lineage:
             together = [blob for some in blobs for blob in some]
-            return await self._submit([self._lineage(news, tracking_id, limits, together, on_lineage_end)], connection)
+            bounds = await self._bounds(dict.fromkeys(kinds), limits, may_raise, connection)
+            return await self._submit([self._lineage(news, tracking_id, bounds, together, on_lineage_end)], connection)
         if tracking_id is not None:
             raise ValueError("tracking_id names one lineage: give one_lineage=True with it")
-        each = [self._lineage([new], None, limits, some, on_lineage_end) for new, some in zip(news, blobs, strict=True)]
+        bounds_of = {kind: await self._bounds([kind], limits, may_raise, connection) for kind in dict.fromkeys(kinds)}
+        each = [
+            self._lineage([new], None, bounds_of[kind], some, on_lineage_end)
+            for new, kind, some in zip(news, kinds, blobs, strict=True)
+        ]
         return await self._submit(each, connection)
 
     async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[Submitted]:
@@ -200,33 +216,23 @@ class Client(
     def _new(self, kind: str | Handler, payload: Any, **options: Any) -> NewTask:
         return self.registry.known(kind).new_task(payload, **options)
 
+    async def _bounds(
+        self, kinds: Iterable[str | Handler], limits: LimitsGiven | None, may_raise: bool, connection: object
+    ) -> Limits:
+        found = await self._decide.decided(kinds, limits, may_raise=may_raise, connection=connection)
+        return self.settings.live.limits(found)
+
     def _lineage(
         self,
         roots: Sequence[NewTask],
         tracking_id: str | None,
-        limits: Limits | None,
+        bounds: Limits,
         blobs: Iterable[NewBlob] = (),
         on_lineage_end: str | Handler | None = None,
     ) -> NewLineage:
-        bounds = self.settings.live.limits(limits or self._limits)
-        kept = tuple(blobs)
-        for blob in kept:
-            check_size(blob, bounds.blob_bytes_max)
-        return NewLineage(
-            check_name("tracking_id", tracking_id) if tracking_id else new_id(),
-            roots,
-            bounds.max_spawn_depth,
-            bounds.max_tasks,
-            bounds.max_fan_out,
-            bounds.lineage_seconds,
-            bounds.retries_per_minute,
-            bounds.max_shape,
-            bounds.max_cost,
-            kept,
-            bounds.lineage_blob_bytes_max,
-            None if on_lineage_end is None else self.registry.known(on_lineage_end).end_task(),
-            bounds.soft_cost,
-        )
+        name = check_name("tracking_id", tracking_id) if tracking_id else new_id()
+        end = None if on_lineage_end is None else self.registry.known(on_lineage_end).end_task()
+        return new_lineage(name, roots, bounds, blobs, end)
 
     # --- asking
 
@@ -249,10 +255,19 @@ class Client(
         parent_id: str | None = None,
         limit: int = 100,
         after: int = 0,
+        newest: bool = False,
     ) -> TaskPage:
-        """Tasks that match all that is given, a page at a time (at most 1,000)."""
+        """Tasks that match all that is given, a page at a time (at most 1,000): the oldest first, or the newest.
+
+        Args:
+            key: in any spelling, see :meth:`spellings`; the first of which there is a task.
+        """
         wanted = frozenset(TaskState(state) for state in states)
-        return await self.store.tasks(TaskQuery(tracking_id, wanted, kind, key, min_depth, parent_id, limit, after))
+        query = TaskQuery(tracking_id, wanted, kind, key, min_depth, parent_id, limit, after, newest)
+        if key is None:
+            return await self.store.tasks(query)
+        queries = [query._replace(key=one) for one in self.spellings(kind, key)]
+        return await first_found(queries, self.store.tasks, lambda page: page.tasks)
 
     async def all_tasks(self, **filters: Any) -> AsyncIterator[Task]:
         """Every task that :meth:`tasks` would list, page after page."""
@@ -263,9 +278,14 @@ class Client(
                 yield task
             after = page.next_after
 
-    async def has_live(self, kind: str, key: str, tracking_id: str | None = None) -> bool:
-        """True while a task of this kind and key is pending or processing, in one lineage or anywhere."""
-        return await self.store.has_live(kind, key, tracking_id)
+    async def has_live(self, kind: str | Handler, key: str, tracking_id: str | None = None) -> bool:
+        """True while a task of this kind and key is pending or processing, in one lineage or anywhere.
+
+        Args:
+            key: in any spelling, see :meth:`spellings`.
+        """
+        look = partial(self.store.has_live, self.registry.known(kind).name, tracking_id=tracking_id)
+        return await first_found(self.spellings(kind, key), look)
 
     async def claimable(self, kind: str | Handler, *, queue: str | None = None, limit: int = 1_000) -> list[str]:
         """Ids of tasks that could be claimed or bound now, in the order of a claim; at most 10,000.
@@ -287,10 +307,6 @@ class Client(
     async def counts(self, tracking_id: str | None = None) -> list[KindCount]:
         """The distribution of tasks over kinds and states, with mean depths."""
         return await self.store.counts(tracking_id)
-
-    async def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
-        """Spawns that the guard refused in a lineage; filter by ``kind``, ``key`` or ``reason``."""
-        return await self.store.blocks(tracking_id, limit=limit, **filters)
 
     async def block_totals(self, tracking_id: str) -> dict[tuple[str, str], int]:
         """How often spawns of each (kind, reason) were refused in a lineage, beyond stored rows included."""
@@ -327,15 +343,6 @@ class Client(
     async def explain(self, task_id: str) -> Explanation | None:
         """Why a task is where it is, from stored rows; None when there is no such task."""
         return await explain(self.store, task_id)
-
-    async def explain_key(self, kind: str, key: str, tracking_id: str | None = None) -> KeyExplanation | None:
-        """Who has a kind and key, who was refused it and why, from stored rows; None when nothing is known of it.
-
-        Args:
-            key: in any spelling: as it is stored, or a text, URL or title whose canonical form is.
-            tracking_id: look only in this lineage; without it the newest are looked at.
-        """
-        return await explain_key(self.store, kind, key, tracking_id)
 
     async def blob(self, reference: Blob | Mapping[str, Any], tracking_id: str) -> Any:
         """What a blob of a lineage was made of: bytes, text or a JSON value.

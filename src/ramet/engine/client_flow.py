@@ -49,12 +49,45 @@ class FlowClient:
         await self.store.limit(what, name, at_least_one(f"{what} {name!r}", concurrency), by=by, reason=reason)
 
     async def limit_resource(self, policy: Policy, *, by: str = "client", reason: str | None = None) -> None:
-        """Set what a resource, or all with a prefix, bear. From then on what an app declares changes nothing.
+        """Set all that a resource, or all with a prefix, bear. From then on what an app declares changes nothing.
+
+        :meth:`change_resource` sets some of it, :meth:`reset_limit` takes it back.
 
         Raises:
             ValueError: a number is out of range.
         """
         await self.store.limit_resource(checked_policy(policy), by=by, reason=reason)
+
+    async def change_resource(
+        self, pattern: str, *, by: str = "client", reason: str | None = None, **changes: float | None
+    ) -> Policy:
+        """Set some of what a resource, or all with a prefix, bear; everything else stays as it is.
+
+        Args:
+            changes: fields of :class:`ramet.Policy`, such as ``rate_per_second=2``; None for no limit.
+
+        Returns:
+            What holds from now on.
+
+        Raises:
+            ValueError: there is no such field, or a number is out of range.
+        """
+        known = Policy._fields[1:-1]
+        for name in changes:
+            if name not in known:
+                raise ValueError(f"a resource has no {name!r}: give some of {', '.join(known)}")
+        checked_policy(Policy(pattern)._replace(**changes))  # type: ignore[arg-type]  # What a field holds is checked there.
+        return await self.store.change_resource(pattern, changes, by=by, reason=reason)
+
+    async def reset_limit(self, what: str, name: str, *, by: str = "client", reason: str | None = None) -> bool:
+        """Let what an app declares about a ``queue``, ``kind`` or ``resource`` hold again. False when it does already.
+
+        Raises:
+            ValueError: ``what`` is none of these.
+        """
+        if what not in ("queue", "kind", "resource"):
+            raise ValueError(f"{what!r} has no limits: give 'queue', 'kind' or 'resource'")
+        return await self.store.reset_limit(what, name, by=by, reason=reason)
 
     async def kind_limits(self) -> list[KindLimit]:
         """Limits of kinds, by name."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from ramet.model.acts import Act
 from ramet.model.lineage import Lineage
+from ramet.model.money import amount_of
 from ramet.model.stop_list import StopEntry
 from ramet.store.base import Store
 from ramet.store.base_persons import Cursor, Reoffered
@@ -39,6 +40,7 @@ class PersonsClient:
         by: str = "client",
         reason: str | None = None,
         extend_seconds: float | None = None,
+        allow_shapes: Sequence[str] = (),
         **limits: int,
     ) -> Lineage:
         """Raise limits of a lineage, and let it live at least ``extend_seconds`` from now. Recorded as an act.
@@ -47,20 +49,40 @@ class PersonsClient:
             limits: ``max_spawn_depth``, ``max_tasks``, ``max_fan_out``, ``max_shape``, ``retries_per_minute``,
                 ``max_cost`` or ``soft_cost`` (nano-dollars). What was blocked before is offered again by
                 :meth:`reoffer`.
+            allow_shapes: shapes of honest pages, which ``max_shape`` bounds no more: ``https://x.example/a/#``, or with
+                a limit of its own ``https://x.example/a/#=5000``.
 
         Raises:
             StoreError: no such lineage or limit, or a value under the present one; nothing was changed.
         """
-        return await self.store.raise_limits(tracking_id, limits, by=by, reason=reason, extend_seconds=extend_seconds)
+        limits = {name: amount_of(v, f"{name} is") if name.endswith("_cost") else v for name, v in limits.items()}
+        return await self.store.raise_limits(
+            tracking_id, limits, by=by, reason=reason, extend_seconds=extend_seconds, allow_shapes=allow_shapes
+        )
 
     async def reoffer(
-        self, tracking_id: str, *, reasons: Collection[str] = (), by: str = "client", reason: str | None = None
+        self,
+        tracking_id: str,
+        *,
+        reasons: Collection[str] = (),
+        kind: str | None = None,
+        key: str | None = None,
+        shape: str | None = None,
+        by: str = "client",
+        reason: str | None = None,
     ) -> Reoffered:
         """Offer all spawns again that the guard blocked for these reasons: depth, budget, fan_out, deadline, cost,
         stop_list or trap; all of them when none is given.
 
         Each goes through the whole guard as a child of the first parent that asked for it. A finished or failed
         lineage runs again when something was created.
+
+        Args:
+            reasons: which refusals.
+            kind, key, shape: only spawns of this kind, this canonical key, keys of this shape (as
+                :meth:`raise_limits` allows it).
+            by: who does it, for the record.
+            reason: why, for the record.
 
         Raises:
             StoreError: no such lineage, it was cancelled, its deadline has passed, or a reason cannot be offered again.
@@ -69,7 +91,9 @@ class PersonsClient:
         there, still = 0, Counter[str]()
         after: Cursor | None = None
         while True:
-            page = await self.store.reoffer(tracking_id, reasons=reasons, by=by, reason=reason, after=after)
+            page = await self.store.reoffer(
+                tracking_id, reasons=reasons, by=by, reason=reason, after=after, kind=kind, key=key, shape=shape
+            )
             created += page.created
             there += page.there_already
             still.update(page.still_blocked)

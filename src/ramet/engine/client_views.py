@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ramet.engine.gathered import NOTE
-from ramet.model.task import Task, TaskState
+from ramet.model.task import TaskState
 from ramet.model.views import (
     Backlog,
-    BlockPage,
     Branch,
     Delay,
     InHand,
@@ -42,6 +41,7 @@ class ViewsClient:
         before: str | None = None,
         order: str = "newest",
         prefix: str | None = None,
+        outcome: str | None = None,
     ) -> LineagePage:
         """Lineages, a page at a time.
 
@@ -52,11 +52,16 @@ class ViewsClient:
             order: ``newest``; ``fullest``: of the newest 2,000 of each state those that used most of their tasks or
                 their money; or ``deadline``: open ones whose time ends first. The last two have one page.
             prefix: only lineages whose tracking id begins so; they come by name, whatever the order.
+            outcome: only lineages of this outcome (:attr:`ramet.Lineage.outcome`): ``clean``, ``failures`` or
+                ``incomplete``. Of the newest a page passes 10,000 of each state, so it may have fewer than asked for
+                although there are more.
 
         Raises:
-            ValueError: ``before`` is not of an earlier page, or there is no such order.
+            ValueError: ``before`` is not of an earlier page, or there is no such order or outcome.
         """
-        return await self.store.lineage_page(states=states, limit=limit, before=before, order=order, prefix=prefix)
+        return await self.store.lineage_page(
+            states=states, limit=limit, before=before, order=order, prefix=prefix, outcome=outcome
+        )
 
     async def branches(self, *, tracking_id: str | None = None, parent_id: str | None = None) -> tuple[Branch, ...]:
         """The roots of a lineage, or the children of a task, by kind and state: what a tree shows of very many.
@@ -147,37 +152,10 @@ class ViewsClient:
         """Claims at this moment, those first whose lease ends first (at most 1,000), and how many each worker has."""
         return await self.store.in_hand(limit=limit)
 
-    async def block_page(
-        self,
-        tracking_id: str,
-        *,
-        kind: str | None = None,
-        key: str | None = None,
-        reason: str | None = None,
-        limit: int = 50,
-        after: str | None = None,
-    ) -> BlockPage:
-        """Spawns that the guard refused in a lineage by kind, key and reason, a page at a time (at most 1,000).
-
-        One page looks at 5,000 of them, so it may have fewer than asked for, or none, and still name where to go on.
-
-        Args:
-            after: :attr:`~ramet.BlockPage.next_after` of the page before this one.
-
-        Raises:
-            ValueError: ``after`` is not of an earlier page.
-        """
-        return await self.store.block_page(tracking_id, kind=kind, key=key, reason=reason, limit=limit, after=after)
-
     async def task_calls(self, task_id: str, *, limit: int = 100) -> TaskCalls | None:
         """What one task reserved and was charged, with its latest calls (at most 1,000); None when there is no such
         task. The first 20,000 calls are summed up."""
         return await self.store.task_calls(task_id, limit=limit)
-
-    async def tasks_with_key(self, key: str, *, limit: int = 50) -> tuple[Task, ...]:
-        """Tasks with this key as it is stored, of any kind in any lineage (at most 1,000; which, where there are more,
-        is not said)."""
-        return await self.store.tasks_with_key(key, limit=limit)
 
 
 def _one_of(tracking_id: str | None, parent_id: str | None) -> None:

@@ -6,6 +6,8 @@ import asyncio
 import time
 from typing import Protocol
 
+from ramet.store import wall_time
+
 
 class Clock(Protocol):
     """Where the engine reads time and how it lets time pass."""
@@ -31,7 +33,7 @@ class SystemClock:
         """How far the database's clock is ahead of this machine's (:attr:`ramet.store.Store.ahead_seconds`)."""
 
     def now(self) -> float:
-        return time.time() + self.ahead_seconds
+        return wall_time.now() + self.ahead_seconds
 
     def monotonic(self) -> float:
         return time.monotonic()

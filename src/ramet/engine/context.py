@@ -27,10 +27,13 @@ from ramet.engine.own_task import OwnTask
 from ramet.engine.path_options import PathArguments
 from ramet.engine.rates import AsyncRates, SyncRates
 from ramet.engine.registry import Handler, Kind, Registry
+from ramet.engine.signatures import FirstArgument
 from ramet.engine.work import Work, completed
 from ramet.model import events as ev
-from ramet.model.cost import Charge, amount_of
+from ramet.model.cost import Charge
 from ramet.model.limits import LOWERABLE
+from ramet.model.money import amount_of
+from ramet.model.numbers import INTEGER_MAX, finite, whole
 from ramet.model.task import NewTask
 from ramet.model.texts import PROGRESS_CHARACTERS_MAX, check_name, storable
 from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
@@ -72,13 +75,14 @@ class Inside(NamedTuple):
     """Settles something of the task now; raises ClaimLost where the claim is not current."""
 
 
-class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
+class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
     """What contexts of async and plain handlers have in common."""
 
     # Buffered: a task that asks for nothing pays nothing for these.
     _spawns: tuple[NewTask, ...] | list[NewTask] = ()
     _writes: tuple[Write, ...] | list[Write] = ()
     _lower: tuple[tuple[str, int], ...] = ()
+    _client: Client | None = None
     _charged: int | None = None
 
     def __init__(self, work: Work, kind: Kind, registry: Registry, desk: Desk, lease_seconds: float) -> None:
@@ -96,8 +100,17 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
 
     @property
     def client(self) -> Client:
-        """A client of the same database, for questions about other tasks."""
-        return self._desk.client()
+        """A client of the same database, for questions about other tasks.
+
+        It refuses to raise limits of the task's own lineage, to offer spawns or tasks of it again and to resume it
+        (:class:`ramet.OwnLineage`): an operator does that. A lineage that is submitted through it is one generation
+        further from its beginning; of these there are at most 10 (DESIGN §5, I6).
+        """
+        from ramet.engine.own_client import OwnClient
+
+        if self._client is None:
+            self._client = OwnClient(self._desk.client(), self.tracking_id)
+        return self._client
 
     # --- asking for things that commit with the task
 
@@ -116,6 +129,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
         delay_seconds: float = 0.0,
         keep_edge: bool = False,
         task_seconds: float | None = None,
+        required: bool = False,
         **path: Unpack[PathArguments],
     ) -> None:
         """Ask for a child task. The guard decides when this task ends or reaches its next checkpoint.
@@ -124,6 +138,9 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
             keep_edge: a spawn that is refused because its task exists already leaves the edge to that task, which
                 ``ramet tree`` and ``ramet explain`` show.
             task_seconds: its own deadline, where it is stricter than its kind's.
+            required: this task's work is not done without the child. A refusal other than ``in_flight`` and ``done``
+                (the child is there already) ends this task with the permanent error ``spawn_refused``, and nothing
+                that was buffered is kept.
             path: where the child stands in line: below this task's own path, beside it, or on it. One that conflicts
                 with this task begins after its end; spawned last, on a prefix of the others' paths, one begins when
                 all of them have ended.
@@ -137,7 +154,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
         target = self._registry.get(kind)
         new = target.new_task(
             payload, key=key, queue=queue, priority=priority, delay_seconds=delay_seconds, keep_edge=keep_edge,
-            task_seconds=task_seconds, **path,
+            task_seconds=task_seconds, required=required, **path,
         )  # fmt: skip
         self.spawn_next(new)
 
@@ -164,8 +181,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
             # Refused here: in the worker it would spoil the settlements of other tasks too.
             if name not in LOWERABLE:
                 raise ValueError(f"{name} cannot be lowered by a handler: give one of {sorted(LOWERABLE)}")
-            if type(value) is not int or value < 0:
-                raise ValueError(f"{name} is to be lowered to {value!r}: give a whole number of at least 0")
+            whole(f"the lowered {name}", value, most=INTEGER_MAX)
         self._lower += tuple(limits.items())
 
     def charge(self, nano_dollars: int) -> None:
@@ -174,7 +190,8 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
         Raises:
             ValueError: not a whole number of nano-dollars.
         """
-        self._charged = (self._charged or 0) + amount_of(nano_dollars, "to be charged are")
+        # Also their sum: a claim that charges more than that is mistaken.
+        self._charged = amount_of((self._charged or 0) + amount_of(nano_dollars, "to be charged are"), "charged are")
 
     # --- for the engine
 
@@ -240,6 +257,8 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond):
 
     async def _progress(self, done: float, total: float | None, message: str) -> None:
         note = storable(message, PROGRESS_CHARACTERS_MAX)
+        for name, value in (("done", done), ("total", 0.0 if total is None else total)):
+            finite(name, value)
         text = json.dumps({"done": done, "total": total, "message": note}, allow_nan=False)
         work = self._work
         await self._call(Settlement(work.seq, work.fence, ev.Progress(work.fence, self._lease_seconds), progress=text))

@@ -6,7 +6,6 @@ for that is none of the engine's, so that a program that has nothing to do with 
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -15,8 +14,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from ramet.engine.setting import LIMITS_PREFIX, SETTINGS, Setting
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.settings")
+log = own_logger("ramet.settings")
 
 GROUP = "ramet.settings"
 NAME_LENGTH_MAX = 200

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ramet.engine.blobs import Blob, put_blob, read_blob
 from ramet.engine.own_tables import check_own
 from ramet.model import events as ev
+from ramet.model.numbers import integer
 from ramet.store.base import Ran, Settled, Settlement, Statement, Store
 from ramet.store.errors import TransactionRefused
 
@@ -100,7 +101,8 @@ async def run_transaction(
     rows = []
     for item in wanted:
         parameters = check_own("ctx.transaction", item.sql, item.parameters, reads=True)
-        rows.append([item.sql, [_out(value) for value in parameters], item.expect_rows])
+        expect = None if item.expect_rows is None else integer("expect_rows", item.expect_rows)
+        rows.append([item.sql, [_out(value) for value in parameters], expect])
     work = context._work
     settled, ran, refused = await context._desk.ask("transact", work.seq, work.fence, context._lease_seconds, rows)
     if refused is not None:

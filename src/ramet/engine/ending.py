@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
+from ramet.engine.call_ends import limit_seconds, timed_out
 from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.observing import observer
 from ramet.engine.registry import Registry
-from ramet.engine.runner import limit_seconds, timed_out
 from ramet.store.slots import Running
+
+
+class Told(NamedTuple):
+    """What is known of the end of a handler process."""
+
+    how: str | None = None
+    """It died, in words; None where its supervisor ended it."""
+    where: Mapping[Claim, str | None] = MappingProxyType({})
+    """Where plain handlers were when their time was over, as it told itself."""
+
+
+NOTHING = Told()
 
 
 def overdue(
@@ -36,6 +50,7 @@ def conclude(
     stopped: Collection[Claim],
     crashed: bool,
     alone: bool = False,
+    told: Told = NOTHING,
 ) -> list[Claim]:
     """Tell the supervisor what became of the claims that a process was given; returns those that it never began.
 
@@ -47,6 +62,7 @@ def conclude(
         crashed: it ended by itself, so what ran is lost; else its supervisor ended it because of ``late`` or
             ``stopped``, and what else ran goes back with its attempt.
         alone: it ran nothing but these (DESIGN §10).
+        told: what is known of its end and of its handlers: kept with the attempts.
     """
     began = {(run.seq, run.fence) for run in ran}
     open_claims = (began | set(given)).difference(stopped).intersection(supervisor.unsettled())
@@ -54,13 +70,13 @@ def conclude(
     for claim in sorted(open_claims & set(late)):
         work = supervisor.work(claim)
         assert work is not None
-        errors.append(timed_out(work, limit_seconds(registry.known(work.kind), work), rng.random()))
+        errors.append(timed_out(registry.known(work.kind), work, rng.random(), told.where.get(claim)))
     if errors:
         supervisor.outcomes(errors)
     _tell(supervisor, [run for run in ran if (run.seq, run.fence) in open_claims], late, crashed=crashed)
     cut_short = sorted((open_claims & began) - set(late))
     if cut_short and crashed:
-        supervisor.lost(cut_short, alone=alone)
+        supervisor.lost(cut_short, alone=alone, how=told.how)
     elif cut_short:
         supervisor.hand_back(cut_short)
     if stopped:

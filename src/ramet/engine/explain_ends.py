@@ -15,6 +15,7 @@ REASONS = frozenset(
     {
         "chain_depth", "no_progress", "permanent_error", "repeated_error", "attempts_exhausted", "task_deadline",
         "lineage_deadline", "poison", "cost", "dependency_failed", "source_disabled", "cancel_tree", "excluded",
+        "spawn_refused",
     }
 )  # fmt: skip
 """First words of the reasons that the engine gives ends; the others open with one of those below."""
@@ -23,8 +24,11 @@ _OPENINGS: Mapping[str, str] = {
     "imported as ": "imported",
 }
 NO_RETRY = frozenset(
-    {"permanent_error", "repeated_error", "attempts_exhausted", "task_deadline", "lineage_deadline", "poison", "cost"}
-)
+    {
+        "permanent_error", "spawn_refused", "repeated_error", "attempts_exhausted", "task_deadline", "lineage_deadline",
+        "poison", "cost",
+    }
+)  # fmt: skip
 """Codes that say why an error, or a lost claim, was the last of its task."""
 
 
@@ -114,8 +118,15 @@ async def _permanent(store: Store, history: TaskHistory, rest: str) -> Cause:
     return Cause("permanent_error", (ENDED["permanent_error"],), facts, remedy=_retry(task))
 
 
+async def _required(store: Store, history: TaskHistory, rest: str) -> Cause:
+    """Which rule refused the spawn; the child and the values are in the task's error and among its refused spawns."""
+    task = history.task
+    facts: dict[str, Fact] = {"refused": rest, "error": task.error, "attempts": task.attempts}
+    return Cause("spawn_refused", (f"{ENDED['spawn_refused']} ({rest})",), facts, remedy=_retry(task))
+
+
 async def _repeated(store: Store, history: TaskHistory, rest: str) -> Cause:
-    """The earlier failure: of the same task before a revive, of an ancestor, or of the same work elsewhere."""
+    """The earlier failure: of the same task before a revive, or of an ancestor."""
     task, other_id = history.task, rest.removeprefix("as task ")
     about, said = About("task", other_id), ENDED["repeated_error"]
     facts: dict[str, Fact] = {"task": other_id, "error": task.error, "attempts": task.attempts}
@@ -128,14 +139,9 @@ async def _repeated(store: Store, history: TaskHistory, rest: str) -> Cause:
         return Cause("repeated_error", (*words, ")"), facts, about, _retry(task))
     other = await store.get(other_id)
     if other is None:
-        facts["pruned"] = True
-        return Cause("repeated_error", (f"{said} (as task {other_id}, which was pruned)",), facts, about, _retry(task))
-    whose = "an ancestor" if other_id in task.ancestry_chain else f"of lineage {other.tracking_id}"
-    facts |= {
-        "kind": other.kind, "key": other.key, "tracking_id": other.tracking_id, "failed_at": other.finished_at,
-        "ancestor": other_id in task.ancestry_chain, "state": other.state.value,
-    }  # fmt: skip
-    words = (f"{said} (as task {other_id}, {whose}",)
+        return Cause("repeated_error", (f"{said} (as task {other_id})",), facts, about, _retry(task))
+    facts |= {"kind": other.kind, "key": other.key, "failed_at": other.finished_at, "state": other.state.value}
+    words = (f"{said} (as task {other_id}, an ancestor",)
     if other.finished_at is not None:
         words = (*words, f", which ended as {other.state} ", other.finished_at)
     return Cause("repeated_error", (*words, ")"), facts, about, _retry(task))
@@ -244,6 +250,7 @@ async def _declared(store: Store, history: TaskHistory, rest: str) -> Cause:
 _Finder = Callable[[Store, TaskHistory, str], Awaitable[Cause]]
 _FOUND: Mapping[str, _Finder] = {
     "permanent_error": _permanent,
+    "spawn_refused": _required,
     "repeated_error": _repeated,
     "attempts_exhausted": _exhausted,
     "task_deadline": _task_time,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ramet.engine.explain_refusals import refusals
 from ramet.model.causes import Cause
 from ramet.model.guard import Elsewhere
-from ramet.model.keys import InvalidKey, text_key, title_key, url_key
 from ramet.model.task import Block, Task
 from ramet.store.base import Store
 
@@ -36,9 +35,11 @@ class KeyExplanation(NamedTuple):
     """There may be more than was looked at: name the lineage."""
 
 
-async def explain_key(store: Store, kind: str, key: str, tracking_id: str | None = None) -> KeyExplanation | None:
-    """What is known of a kind and key; None when nothing is, in any spelling of the key."""
-    for spelling in spellings(key):
+async def explain_key(
+    store: Store, kind: str, keys: Iterable[str], tracking_id: str | None = None
+) -> KeyExplanation | None:
+    """What is known of a kind and the first of these keys of which anything is; None when nothing is."""
+    for spelling in keys:
         known = await store.known(kind, spelling, tracking_id, limit=SHOWN_MAX)
         if known.tasks or known.blocks or known.holder is not None:
             lineages = {}
@@ -50,12 +51,3 @@ async def explain_key(store: Store, kind: str, key: str, tracking_id: str | None
             pruned = known.holder is not None and await store.get(known.holder.id) is None
             return KeyExplanation(kind, spelling, known.tasks, known.blocks, why, known.holder, pruned, known.more)
     return None
-
-
-def spellings(key: str) -> list[str]:
-    """The key as given, then what it would be as canonical text, URL and title."""
-    found = [key]
-    for canonical in (text_key, url_key, title_key):
-        with suppress(InvalidKey):
-            found.append(canonical(key))
-    return list(dict.fromkeys(found))

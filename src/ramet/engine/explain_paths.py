@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ramet.engine.hindrance import hindrance
 from ramet.model.causes import About, Cause, Fact, Sentence
+from ramet.model.keys import shown_key
 from ramet.model.lineage import LineageState
 from ramet.model.path_views import HeldBack, PathChain, PathTask
 from ramet.model.paths import path_key
@@ -106,7 +107,8 @@ def place_cause(task: Task, found: PathExplanation) -> Cause | None:
         first = chain.steps[0]
         how = "comes after" if chain.task.ticket is None else "waits for"
         words: Sentence = (
-            f"it {how} task {first.task_id} ({first.kind} {first.key}) on path {path_key(first.path)}, which ",
+            f"it {how} task {first.task_id} ({first.kind} {shown_key(first.key)}) on path {path_key(first.path)}, "
+            "which ",
             *found.first,
         )
         facts |= {"task": first.task_id, "kind": first.kind, "key": first.key, "state": first.state}

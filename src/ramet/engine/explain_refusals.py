@@ -7,6 +7,7 @@ from shlex import quote
 
 from ramet.model.causes import About, Cause, Fact
 from ramet.model.guard import REOFFERABLE, BlockReason
+from ramet.model.keys import shown_key
 from ramet.model.lineage import Lineage
 from ramet.model.refused import BOUNDS, numbers_of
 from ramet.model.task import Block, Task, TaskState
@@ -41,7 +42,7 @@ def refusal(block: Block, winner: Task | None, lineage: Lineage | None) -> Cause
         "first_at": block.first_at, "last_at": block.last_at, **numbers_of(reason, block.detail),
     }  # fmt: skip
     facts |= _limit_now(reason, lineage)
-    words = f"{block.kind} {block.key} was refused, {block.reason}: {block.detail}"
+    words = f"{block.kind} {shown_key(block.key)} was refused, {block.reason}: {block.detail}"
     about = None
     if block.winner is not None:
         about = About("task", block.winner)
@@ -78,7 +79,11 @@ def _limit_now(reason: BlockReason, lineage: Lineage | None) -> dict[str, Fact]:
 def _remedy(reason: BlockReason, block: Block, winner: Task | None) -> str | None:
     """The setting or flag that would allow it, where one would."""
     tracking_id = quote(block.tracking_id)
-    again = f"ramet blocks reoffer {tracking_id} --reason {reason}"
+    again = f"ramet blocks reoffer {tracking_id} --blocked-by {reason}"
+    shape = numbers_of(reason, block.detail).get("shape") if reason is BlockReason.TRAP else None
+    if shape is not None:
+        named = quote(str(shape))
+        return f"ramet lineage raise {tracking_id} --allow-shape {named}, then {again} --shape {named}"
     if reason in BOUNDS:
         raised = f"ramet lineage raise {tracking_id} {BOUNDS[reason].option}"
         return f"{raised}, then {again}" if reason in REOFFERABLE else raised

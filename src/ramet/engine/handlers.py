@@ -36,8 +36,8 @@ class Supervisor(Protocol):
         """A handler wants an errand of :mod:`ramet.engine.errands` run."""
         ...
 
-    def lost(self, claims: Sequence[Claim], *, alone: bool) -> None:
-        """The process that ran these is gone. ``alone``: it ran nothing else."""
+    def lost(self, claims: Sequence[Claim], *, alone: bool, how: str | None = None) -> None:
+        """The process that ran these is gone. ``alone``: it ran nothing else. ``how``: it ended, in words."""
         ...
 
     def hand_back(self, claims: Sequence[Claim]) -> None:

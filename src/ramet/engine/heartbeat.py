@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
@@ -13,8 +12,9 @@ from ramet.engine.clock import Clock
 from ramet.engine.reach import Reach, sleep_unless
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 BATCH = 5_000
 ENDS_SECONDS = 0.5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,28 @@ from ramet.model.importing import FORMATS
 from ramet.store.errors import StoreError
 from ramet.store.import_source import sqlite_rows
 
-SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".db": "sqlite", ".sqlite": "sqlite",
+SUFFIXES = {".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".db": "sqlite",
+            ".sqlite": "sqlite",
             ".sqlite3": "sqlite"}  # fmt: skip
 LINE_BYTES_MAX = 16_777_216
 """A longer line is no row of a queue, and no reason to fill the memory."""
 
-Row = tuple[str, dict[str, Any]]
-"""Where a row is, and its columns."""
-
 
 class ImportRefused(StoreError):
     """A file, or a row of it, that cannot be imported. Nothing was written."""
+
+
+Row = tuple[str, "dict[str, Any] | ImportRefused"]
+"""Where a row is, and its columns; or what is wrong with it."""
+
+
+class BadRows(ImportRefused):
+    """Rows that cannot be imported; nothing was written."""
+
+    def __init__(self, rows: Sequence[str]) -> None:
+        more = f" (and {len(rows) - 1} more; --skip-bad leaves them out)" if len(rows) > 1 else ""
+        super().__init__(rows[0] + more)
+        self.rows = tuple(rows)
 
 
 def format_of(path: Path, given: str | None) -> str:
@@ -60,7 +71,49 @@ def rows_of(path: Path, kind: str, table: str | None = None) -> Iterator[Row]:
         raise ImportRefused(f"{path} is not UTF-8 text ({error.reason}): convert it first") from error
 
 
+ENVELOPE_BYTES_MAX = 1_073_741_824
+"""A file that is one JSON document has to be read whole."""
+
+
+def _enveloped(path: Path) -> list[Any] | None:
+    """The rows of a file that is one JSON document: a list of objects, or an object with one such list in it.
+
+    None where the file is rows on lines: where its first line is a JSON document of its own, but no envelope.
+    """
+    with path.open("rb") as file:
+        first = file.readline(LINE_BYTES_MAX + 1).decode("utf-8-sig", "replace").strip()
+    try:
+        rows = _rows_in(json.loads(first))
+        if rows is None and first:
+            return None
+    except (ValueError, RecursionError):
+        if first not in ("", "{", "[") and not first.startswith(("[", '{"documents"', "{ ")):
+            return None
+    if path.stat().st_size > ENVELOPE_BYTES_MAX:
+        raise ImportRefused(f"{path} is one document of over {ENVELOPE_BYTES_MAX} bytes: write one row a line")
+    try:
+        return _rows_in(json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_refuse))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _rows_in(document: Any) -> list[Any] | None:
+    """The list of rows in a document; None when it is none. A row by itself has no list of objects beside its id."""
+    if isinstance(document, list):
+        return document
+    if not isinstance(document, dict) or "id" in document:
+        return None
+    lists = [value for value in document.values() if isinstance(value, list)]
+    return lists[0] if len(lists) == 1 and all(isinstance(item, dict) for item in lists[0]) else None
+
+
 def _json_rows(path: Path) -> Iterator[Row]:
+    rows = _enveloped(path)
+    if rows is not None:
+        for number, row in enumerate(rows, start=1):
+            odd = ImportRefused(f'{path} row {number} is no JSON object: write a row as {{"id": ...}}')
+            yield f"row {number}", row if isinstance(row, dict) else odd
+        return
     with path.open("rb") as file:
         number = 0
         while line := file.readline(LINE_BYTES_MAX + 1):
@@ -71,13 +124,15 @@ def _json_rows(path: Path) -> Iterator[Row]:
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
                 row = json.loads(text, parse_constant=_refuse) if text else None
-            except UnicodeDecodeError as error:
-                raise ImportRefused(f"{path} {where} is not UTF-8 text: convert the file first") from error
+            except UnicodeDecodeError:
+                yield where, ImportRefused(f"{path} {where} is not UTF-8 text: convert the file first")
+                continue
             except (ValueError, RecursionError) as error:
-                raise ImportRefused(f"{path} {where} is no JSON ({error}): correct or remove it") from error
+                yield where, ImportRefused(f"{path} {where} is no JSON ({error}): correct or remove it")
+                continue
             if text and not isinstance(row, dict):
-                raise ImportRefused(f'{path} {where} is no JSON object: write a row as {{"id": ...}}')
-            if row is not None:
+                yield where, ImportRefused(f'{path} {where} is no JSON object: write a row as {{"id": ...}}')
+            elif row is not None:
                 yield where, row
 
 
@@ -96,9 +151,8 @@ def _csv_rows(path: Path) -> Iterator[Row]:
                 raise ImportRefused(f"{path} line 1 must name every column, each once: it has {', '.join(names)[:200]}")
             for row in reader:
                 where = f"line {reader.line_num}"
-                if None in row or None in row.values():
-                    raise ImportRefused(f"{path} {where} does not have {len(names)} fields as the first line has")
-                yield where, row
+                odd = ImportRefused(f"{path} {where} does not have {len(names)} fields as the first line has")
+                yield where, odd if None in row or None in row.values() else row
     except csv.Error as error:
         raise ImportRefused(f"{path} is no sound CSV after {where}: {error}") from error
     finally:

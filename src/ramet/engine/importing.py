@@ -8,24 +8,26 @@ exists under its id is left alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from ramet.engine.import_files import ImportRefused, rows_of
+from ramet.engine.import_files import BadRows, ImportRefused, rows_of
 from ramet.engine.json_texts import PayloadTooLarge
+from ramet.engine.lineages import LineageLimits
 from ramet.engine.registry import Registry, UnknownKind
-from ramet.model.importing import Incoming, RowError, Rules, as_json, state_on_arrival, understand
+from ramet.model.importing import Incoming, RowError, Rules, as_json, from_first_stage, state_on_arrival, understand
 from ramet.model.keys import InvalidKey
 from ramet.model.limits import Limits
+from ramet.model.numbers import InvalidNumber
 from ramet.model.paths import InvalidPath, PathRule, path_text
 from ramet.model.task import LIVE, NewTask
 from ramet.model.texts import InvalidText
 from ramet.store.base import Store
 from ramet.store.base_import import Arrival, ImportDone
-from ramet.store.import_staging import CHUNK, CYCLE, DEPTH, DUPLICATE, Placed, Staging
+from ramet.store.import_staging import CHUNK, CYCLE, DEPTH, DUPLICATE, Placed, Staging, Understood
 from ramet.store.importing import as_history
 
 HOLD_SECONDS = 3_600.0
@@ -44,6 +46,8 @@ class Source(NamedTuple):
     rules: Rules = Rules()
     name: str | None = None
     """Of the import; None: the file's name."""
+    skip_bad: bool = False
+    """True: rows that cannot be imported are left out, and all others arrive."""
     strict: bool = False
     """True where every kind must be one that the app has."""
 
@@ -70,15 +74,15 @@ class Report(NamedTuple):
     running_before: int
     """Of these, those that were being processed there."""
     orphans: int
-    """Rows that name a parent which is neither in the file nor in the database: they start at depth 0."""
+    """Rows that name a parent which is neither in the file nor in the database: roots, at the depth that they give."""
     history: dict[str, int]
     """Rows kept as history only, by reason."""
     states: dict[str, int]
     """States on arrival of the created, before history."""
     in_line: int = 0
     """Of the live: those with a path. They take their places in the order of the file."""
-    unique_kinds: tuple[str, ...] = ()
-    """Kinds of the file that the app registers with ``unique="global"``: an import holds none of their keys."""
+    bad: tuple[str, ...] = ()
+    """Rows that were left out, each with file, line, id and what to do."""
 
 
 class Importer:
@@ -90,8 +94,13 @@ class Importer:
         self._source = source
         self._registry = registry
         self._limits = limits
+        self._decide = LineageLimits(registry, None, limits)
         self._progress = progress
+        self.bad: list[str] = []
+        """Rows that cannot be imported, each with file, line, id and what to do."""
         self._templates: dict[str, NewTask] = {}
+        self._bounds: dict[tuple[str, ...], Limits] = {}
+        """Of lineages, by the kinds of their roots."""
         self._now = 0.0
 
     async def check(self, store: Store | None) -> Report:
@@ -142,6 +151,8 @@ class Importer:
             wrong: dict[str, str] = {}
             for ids in staging.ids():
                 wrong |= await store.import_verify(ids)
+            for own, depth, given in staging.raised():
+                wrong.setdefault(own, f"it is at depth {depth}, and the file gives {given}")
             if wrong:
                 task_id = min(wrong, key=lambda name: (len(staging.where(name)), staging.where(name)))
                 more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
@@ -162,29 +173,47 @@ class Importer:
 
     async def _stage(self, staging: Staging, store: Store | None) -> None:
         rows = 0
+        self.bad = []
         for part in self._parts():
             twice = staging.add(part)
-            if twice is not None:
-                raise ImportRefused(
-                    f"{self._source.path} {twice[0]}: its id is that of {twice[1]} too: give every row its own"
-                )
+            self.bad += [
+                f"{self._source.path} {where} (id {ascii(own)[1:-1][:80]}): its id is that of {other} too: "
+                "give every row its own"
+                for where, own, other in twice
+            ]
             rows += len(part)
             self._progress("read", rows)
+        if self.bad and not self._source.skip_bad:
+            raise BadRows(self.bad)
         if not rows:
             raise ImportRefused(f"{self._source.path} has no rows: give a file with some")
         if store is not None:
             await self._look_up(staging, store)
-        staging.place(self._limits.max_spawn_depth)
+        depths = {kind: (await self._bounds_of([kind], store)).max_spawn_depth for kind in self._templates}
+        staging.place(depths)
 
-    def _parts(self) -> Iterator[list[tuple[str, Incoming, bool]]]:
-        part: list[tuple[str, Incoming, bool]] = []
+    async def _bounds_of(self, kinds: Collection[str], store: Store | None) -> Limits:
+        """Limits of a lineage whose roots are of these kinds, under the settings in force."""
+        named = tuple(sorted(kinds))
+        if named not in self._bounds:
+            live = self._registry.live
+            if store is not None:
+                live.update(await store.settings())
+            self._bounds[named] = live.limits(await self._decide.decided(named, store=store))
+        return self._bounds[named]
+
+    def _parts(self) -> Iterator[list[Understood]]:
+        part: list[Understood] = []
         for where, row in rows_of(self._source.path, self._source.format, self._source.table):
+            if isinstance(row, ImportRefused):
+                self.bad.append(str(row))
+                continue
             try:
-                incoming, loose = self._understood(row)
+                part.append(self._understood(where, row))
             except RowError as error:
                 own = row.get("id")
-                raise ImportRefused(f"{self._named(where, own if isinstance(own, str) else None)}: {error}") from error
-            part.append((where, incoming, loose))
+                self.bad.append(f"{self._named(where, own if isinstance(own, str) else None)}: {error}")
+                continue
             if len(part) == CHUNK:
                 yield part
                 part = []
@@ -194,7 +223,7 @@ class Importer:
     def _named(self, where: str, task_id: str | None) -> str:
         return f"{self._source.path} {where}" + (f" (id {ascii(task_id)[1:-1][:80]})" if task_id else "")
 
-    def _understood(self, row: dict[str, object]) -> tuple[Incoming, bool]:
+    def _understood(self, where: str, row: dict[str, object]) -> Understood:
         """The row with its payload as text, and its key and attempts as its kind gives them."""
         incoming = understand(row, self._source.rules)
         live = incoming.state in LIVE
@@ -204,14 +233,22 @@ class Importer:
             own_key = incoming.key if kind.key is None else None
             # What ended stands nowhere; its path is part of its past.
             new = kind.new_task(incoming.payload, key=own_key, path=incoming.path if live else ())
+            incoming = from_first_stage(incoming, self._source.rules.takeovers.get(incoming.kind))
         except UnknownKind as error:
             raise RowError(f"{error}: say which one with --map {incoming.kind[:40]}=KIND") from None
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             field = ".".join(map(str, first["loc"])) or "it"
             raise RowError(f"the payload does not fit kind {incoming.kind}: {field}: {first['msg']}") from None
-        except (PayloadTooLarge, InvalidKey, InvalidPath, InvalidText) as error:
+        except (PayloadTooLarge, InvalidKey, InvalidPath, InvalidText, InvalidNumber) as error:
             raise RowError(str(error)) from None
+        except RowError:
+            raise
+        except Exception as error:  # Code of the app: its key, path, URL or resource of this payload.
+            told = f"{type(error).__name__}: {error}"[:200]
+            raise RowError(
+                f"kind {incoming.kind} cannot take the row, its own code raises {told}: correct it"
+            ) from error
         self._templates.setdefault(incoming.kind, new)
         if incoming.pipeline_state is not None:
             text = as_json(incoming.pipeline_state, "pipeline_state", self._limits.pipeline_state_bytes_max)
@@ -220,7 +257,9 @@ class Importer:
             incoming = incoming._replace(max_attempts=new.max_attempts)
         if new.path is not None:
             incoming = incoming._replace(path=list(new.path.elements))
-        return incoming._replace(payload=new.payload, key=new.key), kind.cycle_on == "kind+key"
+        incoming = incoming._replace(payload=new.payload, key=new.key, resource=new.resource)
+        unique_kind = None if new.unique_seconds is None else new.unique_kind
+        return Understood(where, incoming, new.cycle_on == "kind+key", unique_kind)
 
     async def _look_up(self, staging: Staging, store: Store) -> None:
         for ids in list(staging.ids()) + list(staging.missing_parents()):
@@ -247,12 +286,11 @@ class Importer:
 
         async def flush(hold: float | None) -> None:
             nonlocal created, duplicates, batch
-            answer = await store.import_tasks(
-                title, batch, lineage_seconds=self._limits.lineage_seconds, line_up_at=hold_until, hold_until=hold
-            )
+            answer = await store.import_tasks(title, batch, line_up_at=hold_until, hold_until=hold)
             created, duplicates, batch = created + answer.created, duplicates + len(answer.duplicates), []
 
-        growing: str | None = None
+        growing = at = None
+        bounds = self._limits
         for part in staging.placed():
             tracking_id = part[0].tracking_id
             if batch and (tracking_id in large or len(batch) + len(part) > CHUNK):
@@ -260,7 +298,10 @@ class Importer:
             if growing is not None and growing != tracking_id:
                 await store.import_release(growing, hold_until)
                 growing = None
-            batch += [self._arrival(placed) for placed in part]
+            if tracking_id != at:
+                at, roots = tracking_id, _root_kinds(part, staging, large)
+                bounds = await self._bounds_of(roots, store)
+            batch += [self._arrival(placed, bounds) for placed in part]
             if tracking_id in large:
                 growing = tracking_id
                 await flush(hold_until)
@@ -278,13 +319,14 @@ class Importer:
         for rows in staging.lining_up():
             await store.import_line_up(rows, since)
 
-    def _arrival(self, placed: Placed) -> Arrival:
+    def _arrival(self, placed: Placed, bounds: Limits) -> Arrival:
         row = placed.incoming
         new = self._templates[row.kind]._replace(
             id=row.id, key=row.key, payload=row.payload, max_attempts=row.max_attempts, delay_seconds=0.0,
-            unique_seconds=None, shape=None, url=None, path=self._rule(row),
+            shape=None, url=None, path=self._rule(row), resource=row.resource,
         )  # fmt: skip
         state = state_on_arrival(row.state)
+        ended_at = self._now if row.ended_at is None else min(self._now, row.ended_at)
         arrival = Arrival(
             new=new,
             tracking_id=placed.tracking_id,
@@ -299,9 +341,12 @@ class Importer:
             stage=row.stage,
             pipeline_state=row.pipeline_state,
             path=path_text(tuple(row.path or ())),
-            created_at=self._now if row.created_at is None else row.created_at,
+            created_at=(self._now if state in LIVE else ended_at) if row.created_at is None else row.created_at,
             told=_told(placed, state),
             number=placed.n,
+            limits=bounds,
+            ended_at=ended_at,
+            held_seconds_max=self._source.rules.held_seconds.get(row.kind) if placed.takes_key else 0.0,
         )
         if placed.verdict is None:
             return arrival
@@ -329,8 +374,15 @@ class Importer:
             history={verdict: count for verdict, count in history.items() if count},
             in_line=staging.count("known = 0 AND lines_up = 1 AND verdict IS NULL"),
             states={state: count for state, count in states.items() if count},
-            unique_kinds=tuple(sorted(n for n, new in self._templates.items() if new.unique_seconds is not None)),
+            bad=tuple(self.bad),
         )
+
+
+def _root_kinds(part: Sequence[Placed], staging: Staging, large: Collection[str]) -> Collection[str]:
+    """Kinds of the roots of a lineage, of which this is the first part: all of it, where it is not a large one."""
+    if part[0].tracking_id in large:
+        return staging.root_kinds(part[0].tracking_id)
+    return {one.incoming.kind for one in part if one.parent_id is None and one.verdict in (None, DUPLICATE)}
 
 
 def _told(placed: Placed, state: str) -> tuple[str, str] | None:
@@ -339,8 +391,10 @@ def _told(placed: Placed, state: str) -> tuple[str, str] | None:
     notes = []
     if row.state != state:
         notes.append("was being processed there")
-    if placed.verdict is not None and row.parent_id is not None and placed.parent_id is None:
+    if row.parent_id is not None and placed.parent_id is None:
         notes.append(f"its parent there: {row.parent_id}")
+    if row.spawn_depth > 0 and placed.parent_id is None:
+        notes.append(f"its depth there: {row.spawn_depth}")
     if row.error is not None and state == "pending":
         notes.append(f"its last error there: {row.error}")
     if placed.verdict is not None:

@@ -6,12 +6,12 @@ What a worker is to all handlers, in small and inside of one of them: the same s
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ramet.engine.attempt_log import log_outcomes
 from ramet.engine.calls import Calls
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.context import ClaimLost, Inside
@@ -20,17 +20,18 @@ from ramet.engine.keeping import Pair, heartbeat_seconds
 from ramet.engine.reach import Reach
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.runner import Runner
-from ramet.engine.settle_batch import settled_together
+from ramet.engine.settle_batch import settled_or_error, settled_together
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.model.task import TERMINAL, TaskState
 from ramet.store.base import Settled, Settlement
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
 if TYPE_CHECKING:
     from ramet.engine.client import Client
 
-log = logging.getLogger("ramet.invocation")
+log = own_logger("ramet.invocation")
 
 LOOK_SECONDS = 1.0
 """Longest pause between two looks for tasks that have come due."""
@@ -202,7 +203,7 @@ class Invoking:
         older = frozenset(work.seq for work in works if work.seq in self._claims)
         if older:  # Ended from outside and claimed for its end.
             self._give_up(older)
-        self._claims.take(((work.seq, work.fence) for work in works), sent_at + self._lease_seconds)
+        self._claims.take(((work.seq, work.fence) for work in works), sent_at + self._lease_seconds, sent_at)
         self._works.update((work.seq, work) for work in works)
         self._runner.add(works)
         return bool(works)
@@ -247,7 +248,7 @@ class Invoking:
         while self._outcomes:
             batch = settled_together(self._outcomes, self._works)
             try:
-                answers = await self._store.settle(batch)
+                answers = await settled_or_error(self._store, batch)
             except StoreError as error:
                 # Whether or not something of it was written: by its fence each takes effect once.
                 await self._pause(error, "could not settle")
@@ -256,6 +257,7 @@ class Invoking:
                 continue
             self._tries.succeeded()
             del self._outcomes[: len(batch)]
+            log_outcomes(batch, answers, self._works, self._claims, self._clock.monotonic())
             for item, answer in zip(batch, answers, strict=True):
                 self._note(item, answer)
             self._let_go([(item.seq, item.fence) for item in batch])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from ramet.model.numbers import INTEGER_DIGITS_MAX
 from ramet.model.texts import InvalidText
 
 
@@ -26,7 +28,7 @@ def json_text(what: str, value: Any, bytes_max: int, adapter: TypeAdapter[Any] |
         adapter: of the value's type, if it has one.
 
     Raises:
-        InvalidText: it holds NaN, an infinity, a lone surrogate, or itself.
+        InvalidText: it holds NaN, an infinity, a lone surrogate, itself, or a whole number that no reader takes.
         PayloadTooLarge: it is too long.
     """
     try:
@@ -42,7 +44,21 @@ def json_text(what: str, value: Any, bytes_max: int, adapter: TypeAdapter[Any] |
         )
     if _may_hold_no_number(raw, value, adapter):
         raise InvalidText(f"{what} holds NaN or an infinity, which JSON does not have: give None or text instead")
+    if len(raw) > INTEGER_DIGITS_MAX and _LONG_NUMBER.search(raw) and not _readable(raw):
+        raise InvalidText(f"{what} holds a whole number of over {INTEGER_DIGITS_MAX} digits: give text instead")
     return raw.decode()
+
+
+_LONG_NUMBER = re.compile(rb"(?<![0-9])[0-9]{%d}" % (INTEGER_DIGITS_MAX + 1))
+"""More digits in a row than a number may have, which text may."""
+
+
+def _readable(raw: bytes) -> bool:
+    try:
+        from_json(raw)
+    except ValueError:
+        return False
+    return True
 
 
 def _may_hold_no_number(raw: bytes, value: Any, adapter: TypeAdapter[Any] | None) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ramet.engine.in_hand import innermost
 from ramet.engine.work import Work
+from ramet.store.loggers import own_logger as own_logger  # noqa: PLC0414 - for packages that do not import the store
 
 ENVIRONMENT = "RAMET_LOG"
 """How a worker tells the processes of its handlers to log: ``LEVEL:json`` or ``LEVEL:lines``. Not for people: give
@@ -84,8 +85,8 @@ class JsonLines(logging.Formatter):
             "process": record.process,
         }
         line |= {name: value for name, value in vars(record).items() if name not in _STANDARD and name not in line}
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+        if trace := _trace(self, record):
+            line["exception"] = trace
         return json.dumps(line, default=str)
 
 
@@ -99,9 +100,14 @@ class Lines(logging.Formatter):
         moment = datetime.fromtimestamp(record.created, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
         message = _harmless(record.getMessage()).replace("\n", "\\n")
         line = f"{moment} {record.levelname.lower():7} {record.name}: {_whose(record)}{message}"
-        if record.exc_info:
-            line += "\n" + _harmless(self.formatException(record.exc_info))
+        if trace := _trace(self, record):
+            line += "\n" + _harmless(trace)
         return line
+
+
+def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> str | None:
+    """The traceback of this process's exception, or of one that another process told of."""
+    return formatter.formatException(record.exc_info) if record.exc_info else record.exc_text
 
 
 def configure(wanted: Format) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 
 from ramet.engine.clock import Clock
@@ -10,9 +9,10 @@ from ramet.engine.monitor import Monitor
 from ramet.engine.reach import loudness
 from ramet.engine.setting import SWEEP_SECONDS
 from ramet.store.base import Store
-from ramet.store.errors import StoreError
+from ramet.store.errors import StoreError, StoreLost
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.maintenance")
+log = own_logger("ramet.maintenance")
 
 PRUNE_SECONDS = 60.0
 """Between looks for something to prune."""
@@ -42,6 +42,8 @@ async def maintain(
                 declared = True
             swept = await store.sweep()
             await monitor.look_when_due()
+        except StoreLost:
+            raise
         except StoreError as error:
             # A busy or full database is tried again: giving up here would leave stale claims for ever.
             log.log(loudness(error), "maintenance could not run: %s", error)

@@ -6,20 +6,21 @@ full and told in the log; it is the only way past a ceiling.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ramet.engine.ids import new_id
-from ramet.model.cost import USED, Booked, Reserved, amount_of, dollars
+from ramet.model.cost import USED, Booked, Reserved, dollars
 from ramet.model.guard import BlockReason
+from ramet.model.money import amount_of
 from ramet.model.texts import check_name
+from ramet.store.loggers import own_logger
 
 if TYPE_CHECKING:
     from ramet.engine.context import Desk
     from ramet.engine.work import Work
 
-log = logging.getLogger("ramet.cost")
+log = own_logger("ramet.cost")
 
 
 class CostRefused(Exception):

@@ -6,7 +6,6 @@ Every worker runs it, at once and safely. It is a loop of its own, so that a rec
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
 
 from ramet.engine.alert_channels import Channel, Channels, NotDelivered, configured
@@ -17,8 +16,9 @@ from ramet.engine.setting import SWEEP_SECONDS
 from ramet.model.notices import CLAIM_SECONDS, LOG, AlertNotice, NoticeRules
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.monitor")
+log = own_logger("ramet.monitor")
 
 SEND_SECONDS = CLAIM_SECONDS / 4
 """One attempt takes no longer, so that a notice is not taken by another while it is sent."""

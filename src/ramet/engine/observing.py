@@ -7,7 +7,6 @@ An observer is told after the fact: what it hears of is durable, and what it rai
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -19,8 +18,9 @@ from ramet.engine.work import Work
 from ramet.model.task import Task
 from ramet.model.tracing import sampled
 from ramet.store.base import Claimed, NewLineage, Settled, Settlement, Submitted
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.observing")
+log = own_logger("ramet.observing")
 
 GROUP = "ramet.observers"
 OBSERVERS = "RAMET_OBSERVERS"

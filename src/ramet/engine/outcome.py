@@ -6,23 +6,41 @@ API both come here with what a handler returned or raised.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic import ValidationError
 
 from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.money import CostRefused
+from ramet.engine.raised import raised
+from ramet.engine.redaction import redacted
+from ramet.engine.registry import UnknownKind
+from ramet.engine.tracebacks import traceback_of
 from ramet.model import events as ev
 from ramet.model.keys import InvalidKey
+from ramet.model.numbers import InvalidNumber, seconds_from_now
 from ramet.model.paths import InvalidPath
 from ramet.model.resources import NAME_LENGTH_MAX
-from ramet.model.retry import ERRORS, ErrorClass, ErrorTable, RetryAfter, classify, fingerprint
+from ramet.model.retry import (
+    DEFAULT_WAITS,
+    ERRORS,
+    ErrorClass,
+    ErrorTable,
+    RetryAfter,
+    Waits,
+    classify,
+    fingerprint,
+)
 from ramet.model.texts import REASON_CHARACTERS_MAX, InvalidText, storable
 from ramet.store.errors import StoreUncertain, StoreUnreachable
 
 ERROR_CHARACTERS_MAX = REASON_CHARACTERS_MAX
-NEVER_FITS = (ValidationError, PayloadTooLarge, InvalidText, InvalidKey, InvalidPath)
+NEVER_FITS = (ValidationError, PayloadTooLarge, InvalidNumber, InvalidText, InvalidKey, InvalidPath)
 """What was asked for cannot be taken, now or later: invalid input (DESIGN §6), unless an app's table says otherwise."""
+
+_EVENTS = frozenset({"filter", "skip", "fail", "snooze", "continue"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +56,9 @@ class Outcome:
         # Here it is the handler's error; later it would be one of the worker.
         if self.reason is not None and not isinstance(self.reason, str):
             raise TypeError(f"the reason is a {type(self.reason).__name__}: give text")
+        if self.event not in _EVENTS:
+            raise ValueError(f"there is no outcome {self.event!r}: use the methods of this class")
+        object.__setattr__(self, "seconds", seconds_from_now("the seconds of a snooze", self.seconds))
 
     @classmethod
     def filter(cls, reason: str) -> Outcome:
@@ -105,33 +126,85 @@ def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
             return ev.Continue(fence, progressed=False)
 
 
-def error_event(error: BaseException, fence: int, jitter: float, table: ErrorTable = ERRORS) -> ev.Event:
-    """The event of an exception: a snooze where a server named its time, else an error of its class (DESIGN §6)."""
+def error_event(
+    error: BaseException,
+    fence: int,
+    jitter: float,
+    table: ErrorTable = ERRORS,
+    *,
+    handler: Callable[..., Any] | None = None,
+    waits: Waits = DEFAULT_WAITS,
+) -> ev.Event:
+    """The event of anything that was raised: a snooze where a server named its time, else an error of its class.
+
+    Guarantee: raises nothing, whatever the object's own code does when it is asked (DESIGN §6). What cannot be asked
+    is an unclassified error.
+
+    Args:
+        error: what was raised.
+        fence: of the claim.
+        jitter: in [0, 1): the caller's draw for the back-off.
+        table: classes of errors, by type.
+        handler: which handler raised it: paths in its traceback are relative to its app's folder.
+        waits: the back-off of its kind.
+    """
+    try:
+        event = _event_of(error, fence, jitter, table)
+    except BaseException as failure:
+        name, text = raised(error)
+        why = f"{text} (what it says about itself cannot be read: {raised(failure)})"
+        event = told_error(name, why.lstrip(), ErrorClass.UNCLASSIFIED, fence, jitter)
+    if not isinstance(event, ev.Error):
+        return event
+    return replace(event, traceback=traceback_of(error, handler), waits=waits)
+
+
+def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable) -> ev.Event:
+    name, text = raised(error)
     if isinstance(error, RetryAfter):
-        told = storable(str(error), REASON_CHARACTERS_MAX)
-        return ev.Snooze(fence, error.seconds, told, storable(str(error.resource), NAME_LENGTH_MAX))
+        resource = storable(str(error.resource), NAME_LENGTH_MAX)
+        return ev.Snooze(fence, seconds_from_now("RetryAfter.seconds", error.seconds), _reason(text), resource)
     if isinstance(error, CostRefused):
         if error.retry_seconds is None:
-            return ev.Fail(fence, str(error))
-        return ev.Snooze(fence, error.retry_seconds, str(error))
+            return ev.Fail(fence, _reason(text))
+        return ev.Snooze(fence, error.retry_seconds, _reason(text))
     error_class = classify(error, table)
     if isinstance(error, NEVER_FITS) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.PERMANENT
+    if isinstance(error, UnknownKind):  # A bug of the program, whatever a table says of its base classes.
+        error_class = ErrorClass.PERMANENT
     if isinstance(error, (StoreUnreachable, StoreUncertain)) and error_class is ErrorClass.UNCLASSIFIED:
         error_class = ErrorClass.TRANSIENT
-    return told_error(type(error).__name__, str(error), error_class, fence, jitter)
+    return told_error(name, text, error_class, fence, jitter)
 
 
-def told_error(name: str, text: str, error_class: ErrorClass, fence: int, jitter: float) -> ev.Error:
+def _reason(text: str) -> str:
+    return storable(redacted(text), REASON_CHARACTERS_MAX)
+
+
+def told_error(
+    name: str,
+    text: str,
+    error_class: ErrorClass,
+    fence: int,
+    jitter: float,
+    *,
+    traceback: str | None = None,
+    waits: Waits = DEFAULT_WAITS,
+) -> ev.Error:
     """The event of an error that is known by name and text.
 
     Args:
         name: type of the error; part of its fingerprint.
-        text: its message; cut at ``ERROR_CHARACTERS_MAX``.
+        text: its message; cut at ``ERROR_CHARACTERS_MAX``, without known secrets.
         error_class: what it says about another try.
         fence: of the claim.
         jitter: in [0, 1): the caller's draw for the back-off.
+        traceback: where it came from, as :func:`ramet.engine.tracebacks.traceback_of` tells it.
+        waits: the back-off of the kind.
     """
+    text = redacted(text)
     message = f"{name}: {text}" if text else name
     print_ = fingerprint(name, text)
-    return ev.Error(fence, storable(message, ERROR_CHARACTERS_MAX), error_class.value, print_, jitter)
+    message = storable(message, ERROR_CHARACTERS_MAX)
+    return ev.Error(fence, message, error_class.value, print_, jitter, traceback=traceback, waits=waits)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from ramet.model.numbers import INTEGER_BITS_MAX, INTEGER_DIGITS_MAX
 from ramet.model.texts import check_text
 
 _CHANGES = r"(?:INSERT|UPDATE|DELETE|REPLACE)\b(?!\s+OR\s+ROLLBACK)"
@@ -26,10 +27,13 @@ def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = F
     if not (_READS_OR_WRITES_ROWS if reads else _WRITES_ROWS).match(sql):
         sorts = "a SELECT, INSERT, UPDATE, DELETE or REPLACE" if reads else "an INSERT, UPDATE, DELETE or REPLACE"
         raise ValueError(f"{verb} takes {sorts} (not OR ROLLBACK), by itself")
+    check_text(f"the statement of {verb}", sql)
     for value in parameters:
         # What a database driver would adapt in this process cannot travel to the one that writes.
         if not isinstance(value, str | bytes | int | float | None):
             raise TypeError(f"{verb} cannot store a {type(value).__name__}: give text, bytes, a number or None")
         if isinstance(value, str):
             check_text(f"a parameter of {verb}", value)
+        elif isinstance(value, int) and value.bit_length() > INTEGER_BITS_MAX:
+            raise ValueError(f"a parameter of {verb} has over {INTEGER_DIGITS_MAX} digits: give text instead")
     return tuple(parameters)

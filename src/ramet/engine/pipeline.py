@@ -19,6 +19,7 @@ from ramet.engine.outcome import Outcome
 from ramet.engine.path_options import PLAIN
 from ramet.engine.registry import Handler, Kind
 from ramet.engine.sharing import Sharing
+from ramet.engine.signatures import check_parentheses, check_same_fields, is_async, one_payload
 from ramet.engine.work import state_json
 from ramet.model.task import NewTask
 
@@ -116,15 +117,19 @@ class Pipeline:
                 only some of the stages of one task are async.
         """
 
+        check_parentheses("@pipeline.stage", product)
+
         def register(function: Function) -> Function:
-            self._check(function, product, options)
-            parameters = len(inspect.signature(function).parameters)
-            self.stages.append(Stage(function.__name__, product or function.__name__, function, parameters > 1))
+            together = self.task_per_stage and int({**self._options, **options}.get("batch", 1)) > 1
+            called = one_payload(function, many=together)
+            self._check(called, product, options)
+            parameters = len(inspect.signature(called).parameters)
+            self.stages.append(Stage(called.__name__, product or called.__name__, called, parameters > 1))
             if self.task_per_stage:
                 self._register_stage(self.stages[-1], options)
             elif len(self.stages) == 1:
-                handler = _gathering_async(self) if inspect.iscoroutinefunction(function) else _gathering(self)
-                self._app.task(self.kind, **self._options)(wraps(function)(handler))
+                handler = _gathering_async(self) if is_async(called) else _gathering(self)
+                self._app.task(self.kind, **self._options)(_in_place_of(called, handler))
             return function
 
         return register
@@ -137,23 +142,22 @@ class Pipeline:
             raise ValueError(f"stage {name!r} of {self.kind!r}: {others[0]} is {whose}: give it to app.pipeline(...)")
         if any(stage.name == name or stage.product == (product or name) for stage in self.stages):
             raise ValueError(f"kind {self.kind!r} has a stage {name!r} or its product already: give another name")
-        is_async = inspect.iscoroutinefunction(function)
-        if not self.task_per_stage and any(
-            inspect.iscoroutinefunction(stage.function) != is_async for stage in self.stages
-        ):
+        if not self.task_per_stage and any(is_async(stage.function) != is_async(function) for stage in self.stages):
             raise ValueError(f"kind {self.kind!r}: make all of its stages async, or none")
         if self.stages and not self.stages[0].takes_payload and len(inspect.signature(function).parameters) > 1:
             raise ValueError(f"kind {self.kind!r}: its first stage takes no payload, so stage {name!r} gets none")
+        if self.stages:
+            check_same_fields("stage", self.stages[0].function, function)
 
     def _register_stage(self, stage: Stage, options: dict[str, Any]) -> None:
         position, registry = len(self.stages) - 1, self._app.registry
         options = {**self._options, **options}
         together = int(options.get("batch", 1)) > 1
-        if inspect.iscoroutinefunction(stage.function):
+        if is_async(stage.function):
             handler = (_many_async if together else _one_async)(self, position)
         else:
             handler = (_many if together else _one)(self, position)
-        handler = wraps(stage.function)(handler)
+        handler = _in_place_of(stage.function, handler)
         registry.expect_stage(f"{self.kind}.{stage.name}")
         self._app.task(f"{self.kind}.{stage.name}", **options)(handler)
         made = registry.get(handler)
@@ -186,6 +190,12 @@ class Pipeline:
         return new._replace(
             base=self.kind, places=0, pipeline_state=text, payload=ctx._work.payload, path=ctx.path_rule
         )
+
+
+def _in_place_of(function: Handler, handler: Handler) -> Handler:
+    """A handler of the engine's, with the name and the parameters of the stage that it calls."""
+    made: Handler = wraps(function)(handler)
+    return made
 
 
 def _fields(kind: Kind) -> dict[str, Any]:

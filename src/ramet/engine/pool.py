@@ -8,7 +8,6 @@ finish, and then it is killed. Neighbours that were cut short go back with their
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -18,13 +17,14 @@ from ramet.engine.alone import Alone, widest
 from ramet.engine.child_process import ChildPlan, ChildProcess, ChildShape, tried_to_start
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.collecting import seldom_collected
-from ramet.engine.ending import conclude, overdue
+from ramet.engine.ending import Told, conclude, overdue
 from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.registry import Registry
 from ramet.engine.work import Work
 from ramet.store.base import Settled, Settlement
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 WATCH_SECONDS = 0.25
 GRACE_SECONDS = 5.0
@@ -33,6 +33,8 @@ LINGER_SECONDS = 10.0
 """How long its neighbours may take to finish before their process is killed."""
 ANSWER_SECONDS = 1.0
 """A process that does not answer for so long is taken to be blocked by one of its handlers."""
+SILENT_SECONDS = 10.0
+"""A process that was given tasks, runs none and does not answer for so long stands still: another takes its place."""
 RESTART_SECONDS_MAX = 30.0
 HEALTHY_SECONDS = 300.0
 """A handler process that lived so long did not die of its start: the next one may begin at once."""
@@ -195,9 +197,21 @@ class Pool:
             if main is None:
                 continue
             main.look()
-            if main.alive and not self._renews and self._stuck(main, now):
-                log.warning("handlers of %d tasks do not end: their process is replaced", len(self._stuck(main, now)))
+            if not main.alive or self._renews:
+                continue
+            if stuck := self._stuck(main, now):
+                log.warning("handlers of %d tasks do not end: their process is replaced", len(stuck))
                 self._renew(0.0)
+            elif self._stands_still(main, now):
+                log.error("the handler process %s was given tasks and does not answer: it is replaced", main.pid)
+                self._renew(0.0)
+
+    def _stands_still(self, child: ChildProcess, now: float) -> bool:
+        """Whether nothing of what it was given begins: something that a handler left behind may hold its loop."""
+        if child.running() or not self._given_to_main():
+            child.excuse()
+            return False
+        return child.silent_seconds(now) > SILENT_SECONDS
 
     def _stuck(self, child: ChildProcess, now: float) -> set[Claim]:
         """Claims whose handlers should have ended a while ago."""
@@ -252,11 +266,12 @@ class Pool:
 
     async def _close(self, old: ChildProcess) -> None:
         """End a child in which a handler is stuck: neighbours may finish; what it says it did not begin moves on."""
-        given = self._leaving[old]
+        given, answers = self._leaving[old], True
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 unstarted = await old.drain()
         except TimeoutError:
+            answers = False
             log.warning("the handler process %s does not answer: it is killed", old.pid)
         else:
             given.difference_update(unstarted)
@@ -265,7 +280,7 @@ class Pool:
             while old.alive and self._innocent(old) and self._clock.monotonic() < until:
                 await self._clock.sleep(WATCH_SECONDS)
         crashed = not old.alive
-        if old.running():
+        if old.running() or not answers:
             await old.kill()
         else:
             await old.end()
@@ -294,6 +309,6 @@ class Pool:
             del self._cancelled[claim]
         late = overdue(self._boss, self._registry, ran, self._clock.monotonic(), 0.0)
         left = conclude(self._boss, self._registry, self._rng, ran=ran, given=given, late=late, stopped=stopped,
-                        crashed=crashed)  # fmt: skip
+                        crashed=crashed, told=Told(child.how, child.where))  # fmt: skip
         child.forget()
         return left

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 from collections.abc import Sequence
 
 from ramet.engine.app import App
 from ramet.engine.clock import Clock
+from ramet.engine.lineages import declared_text
+from ramet.engine.reach import Reach, sleep_unless
 from ramet.model.flow import Declared, WorkerSeen
 from ramet.store.base import Store
-from ramet.store.errors import StoreError
+from ramet.store.errors import StoreError, StoreFull
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 SEEN_SECONDS = 15.0
 LAST_WORD_SECONDS_MAX = 5.0
@@ -23,8 +25,33 @@ LAST_WORD_SECONDS_MAX = 5.0
 
 async def declare_limits(app: App, store: Store) -> None:
     """Store the limits of an app's queues, kinds and resources; what a person set stays."""
+    await store.declare(_declared(app))
+
+
+async def declare_first(
+    app: App, store: Store, *, reach: Reach, clock: Clock, pause_seconds: float, unless: asyncio.Event
+) -> None:
+    """Store the limits of an app before its worker claims; while the disk is full, wait and try again.
+
+    Args:
+        pause_seconds: between two tries.
+        unless: ends the waiting when it is set.
+
+    Raises:
+        StoreError: any other error of the database.
+    """
+    tries = reach.tries()
+    while not unless.is_set():
+        try:
+            return await declare_limits(app, store)
+        except StoreFull as error:
+            await sleep_unless(clock, tries.failed(error, "could not store the app's limits", pause_seconds), unless)
+
+
+def _declared(app: App) -> Declared:
     kinds = {kind.name: kind.sharing.concurrency for kind in app.registry.kinds}
-    await store.declare(Declared(dict(app.queues), kinds, list(app.resources.values())))
+    limits = {kind.name: declared_text(kind, app.limits) for kind in app.registry.kinds}
+    return Declared(dict(app.queues), kinds, list(app.resources.values()), limits)
 
 
 def serving(name: str, kinds: Sequence[str], queues: Sequence[str], concurrency: int) -> WorkerSeen:
@@ -32,12 +59,19 @@ def serving(name: str, kinds: Sequence[str], queues: Sequence[str], concurrency:
     return WorkerSeen(name, socket.gethostname()[:200], os.getpid(), tuple(kinds), tuple(queues), concurrency)
 
 
-async def be_seen(store: Store, clock: Clock, worker: WorkerSeen) -> None:
-    """Say who serves what, again and again; take it back at the end. Runs until cancelled."""
+async def be_seen(store: Store, clock: Clock, worker: WorkerSeen, app: App) -> None:
+    """Say who serves what, again and again; take it back at the end. Runs until cancelled.
+
+    What the app declares is stored again when it changed: limits of its lineages may follow settings.
+    """
+    told = _declared(app)
     try:
         while True:
             try:
                 await store.see_worker(worker)
+                if (found := _declared(app)) != told:
+                    await store.declare(found)
+                    told = found
             except StoreError as error:
                 log.debug("could not say what this worker serves: %s", error)
             await clock.sleep(SEEN_SECONDS)

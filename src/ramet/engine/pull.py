@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import random
 import socket
@@ -23,8 +22,9 @@ from ramet.model import events as ev
 from ramet.model.limits import LEASE_SECONDS
 from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement, Store
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.pull")
+log = own_logger("ramet.pull")
 
 AnyClaim = TypeVar("AnyClaim")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from ramet.model.numbers import finite, seconds_from_now
 from ramet.model.resources import NAME_LENGTH_MAX, Told
 from ramet.model.shares import TakeRequest
 from ramet.store.base import Settled, Store
@@ -89,10 +89,11 @@ async def _take(context: BaseContext, amounts: Mapping[str, float]) -> float:
     wanted = []
     for name, amount in sorted(amounts.items()):
         _check_name(name)
-        if not 0 <= amount < math.inf:
+        units = finite(f"the amount of {name}", amount)
+        if units < 0:
             raise ValueError(f"{amount} of {name} cannot be taken: give a number of at least 0")
-        if amount:
-            wanted.append([name, float(amount)])
+        if units:
+            wanted.append([name, units])
     work = context._work
     seconds, refused = await context._desk.ask("take", work.seq, work.fence, wanted)
     if refused is not None:
@@ -102,14 +103,23 @@ async def _take(context: BaseContext, amounts: Mapping[str, float]) -> float:
 
 async def _adapt(context: BaseContext, name: str, told: Told) -> None:
     _check_name(name)
+    numbers: list[float | None] = []
     for field, value in told._asdict().items():
+        number = None if value is None else _number(f"{field} of {name}", field, value)
         least = "above 0" if field == "limit_per_minute" else "of at least 0"
-        if value is not None and not (0 <= value < math.inf and (value or field != "limit_per_minute")):
+        if number is not None and not (number > 0 or (number == 0 and field != "limit_per_minute")):
             raise ValueError(f"{field} of {name} is {value}: give a number {least}, or nothing")
-    await context._desk.ask("adapt", name, list(told))
+        numbers.append(number)
+    await context._desk.ask("adapt", name, numbers)
+
+
+def _number(what: str, field: str, value: object) -> float:
+    return seconds_from_now(what, value) if field == "reset_seconds" else finite(what, value)
 
 
 def _check_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"a resource's name is a {type(name).__name__}: give text")
     if not 0 < len(name) <= NAME_LENGTH_MAX or not name.isprintable():
         raise ValueError(f"resource {name[:50]!r}: give a name of 1 to {NAME_LENGTH_MAX} printable characters")
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from typing import Any, TypeVar
 
 from ramet.engine.clock import Clock
 from ramet.store.backoff import Backoff
-from ramet.store.errors import StoreError, StoreUncertain, StoreUnreachable
+from ramet.store.errors import StoreError, StoreLost, StoreUncertain, StoreUnreachable
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 Answer = TypeVar("Answer")
 
@@ -87,13 +88,18 @@ class Tries:
         self._backoff = backoff
 
     def failed(self, error: StoreError, what: str, seconds: float) -> float:
-        """Note a failure and tell it; returns how long to pause.
+        """Note a failure and tell it; returns how long to pause. What no waiting mends is raised again.
 
         Args:
             error: a database that is away is told once for all loops; a busy or full one here, every time.
             what: could not be done.
             seconds: the pause after any other error than that the database is away.
+
+        Raises:
+            StoreLost: as it came; the worker ends with it.
         """
+        if isinstance(error, StoreLost):
+            raise error
         if isinstance(error, AWAY):
             self._reach.missed(error)
             return self._backoff.failed()
@@ -115,3 +121,13 @@ async def sleep_unless(clock: Clock, seconds: float, event: asyncio.Event) -> No
     finally:
         waiting.cancel()
         sleeping.cancel()
+
+
+async def unless_ended(others: Collection[asyncio.Task[Any]], what: Coroutine[Any, Any, Answer]) -> Answer | None:
+    """Wait for this, but no longer than until one of the others has ended: then the answer is None."""
+    waiting = asyncio.create_task(what)
+    try:
+        await asyncio.wait({waiting, *others}, return_when=asyncio.FIRST_COMPLETED)
+        return waiting.result() if waiting.done() else None
+    finally:
+        waiting.cancel()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 from ramet.engine.clock import Clock
 from ramet.model.binding import ItemAnswer
 from ramet.model.guard import ORDINARY
+from ramet.model.keys import shown_key
 from ramet.store.base import SpawnAnswer
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.guard")
+log = own_logger("ramet.guard")
 
 WARN_SECONDS = 60.0
 REMEMBERED_MAX = 10_000
@@ -51,7 +52,7 @@ class RefusalLog:
                 "reason": answer.reason.value,
             }
             if answer.reason in ORDINARY:
-                log.debug("spawn of %s %r blocked: %s", answer.kind, answer.key, answer.detail, extra=fields)
+                log.debug("spawn of %s %r blocked: %s", answer.kind, shown_key(answer.key), answer.detail, extra=fields)
             else:
                 self._warn(tracking_id, answer, fields)
 
@@ -69,7 +70,7 @@ class RefusalLog:
         log.warning(
             "spawn of %s %r blocked, %s: %s%s (task %s, lineage %s, depth %s)",
             answer.kind,
-            answer.key,
+            shown_key(answer.key),
             answer.reason.value,
             answer.detail,
             more,

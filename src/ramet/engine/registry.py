@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import collections.abc
-import inspect
-import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -17,12 +14,16 @@ from ramet.engine.execution import IN_COMPANY, Execution
 from ramet.engine.ids import new_id
 from ramet.engine.json_texts import json_text
 from ramet.engine.path_options import PLAIN, PathArguments, PathOptions
+from ramet.engine.setting import RETRY_SETTING
 from ramet.engine.settings import LiveSettings
 from ramet.engine.sharing import ALONE, Sharing
-from ramet.model.keys import InvalidKey, json_key, text_key, url_key
+from ramet.engine.signatures import check_same_fields, is_async, name_of, one_payload, payload_type
+from ramet.model.keys import InvalidKey, PlaceKey, json_key, text_key, title_key, url_key
 from ramet.model.limits import Limits
+from ramet.model.numbers import RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, seconds
+from ramet.model.numbers import priority as checked_priority
 from ramet.model.ordering import BY_DUE
-from ramet.model.retry import ERRORS, ErrorTable
+from ramet.model.retry import DEFAULT_RETRY, ERRORS, ErrorTable, Retry
 from ramet.model.shapes import shape_of
 from ramet.model.task import NewTask
 from ramet.model.texts import check_name
@@ -34,8 +35,11 @@ if TYPE_CHECKING:
 Handler = Callable[..., Any]
 KeyOf = Callable[[Any], str]
 UrlOf = Callable[[Any], str | None]
+LimitsOf = Callable[[Mapping[str, Any]], Limits]
 
 QUEUE = "default"
+SECONDS_LEAST = 0.001
+"""Shortest deadline of a task."""
 
 
 class UnknownKind(LookupError):
@@ -57,8 +61,11 @@ class Kind:
     priority: int
     declared: Limits
     """As code gave them."""
-    cycle_on: str
+    cycle_on: str | None
+    """``key`` or ``kind+key``; None: as the key of each task says (:meth:`cycle_rule`)."""
     errors: ErrorTable = field(default_factory=dict)
+    declared_retry: Retry = DEFAULT_RETRY
+    """As code gave it; its attempts are among the limits."""
     breadth: frozenset[str] = frozenset()
     """Queues of the app in which a smaller depth goes before priority and age."""
     unique_seconds: float | None = None
@@ -71,6 +78,13 @@ class Kind:
     on_end: Handler | None = None
     """Runs once when a limit or a person ends a task of this kind."""
     live: LiveSettings = field(default_factory=LiveSettings)
+    lineage: LimitsOf | None = None
+    """From the stored settings, what lineages may do whose root is of this kind; None: as declared."""
+
+    @property
+    def root_limits(self) -> Limits:
+        """What code says about lineages whose root is of this kind, before the settings of limits."""
+        return self.declared if self.lineage is None else self.lineage(self.live.stored)
 
     def end_task(self) -> NewTask:
         """The task of this kind that a lineage's end will make; its payload and key come with the end.
@@ -96,15 +110,24 @@ class Kind:
         """This kind as its ``on_end`` handler runs it, one call limit long; None when there is no such handler."""
         if self.on_end is None:
             return None
-        is_async, payload = inspect.iscoroutinefunction(self.on_end), _payload_type(self.on_end)
+        payload = payload_type(self.on_end)
         limits = replace(self.limits, invocation_seconds=self.limits.call_seconds)
         live = LiveSettings()  # what follows from the settings is in these limits already
-        return replace(self, handler=self.on_end, is_async=is_async, payload=payload, declared=limits, live=live)
+        return replace(self, handler=self.on_end, is_async=is_async(self.on_end), payload=payload,
+                       declared=limits, live=live)  # fmt: skip
 
     @property
     def limits(self) -> Limits:
         """The limits in force: those declared, under the stored settings as last read."""
         return self.live.limits(self.declared)
+
+    @property
+    def retry(self) -> Retry:
+        """The policy in force: the one declared, with what the setting ``retry.kinds`` says of all kinds and this."""
+        stored = self.live.stored.get(RETRY_SETTING)
+        if not stored:
+            return self.declared_retry
+        return replace(self.declared_retry, **{**stored.get("*", {}), **stored.get(self.name, {})})
 
     def error_table(self) -> ErrorTable:
         """The engine's error classes with this kind's own on top."""
@@ -121,6 +144,21 @@ class Kind:
             return text_key(self.key(typed))
         value = from_json(text)
         return self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
+
+    def cycle_rule(self, key: str) -> str:
+        """Which ancestors a task with this key may not have (promise I3): ``key`` where the key names a place."""
+        if self.cycle_on is not None:
+            return self.cycle_on
+        return "key" if isinstance(key, PlaceKey) or self.key in (url_key, title_key) else "kind+key"
+
+    def key_of(self, payload: Any) -> str:
+        """The key of a task with this payload that is submitted or spawned without one.
+
+        Raises:
+            pydantic.ValidationError, PayloadTooLarge, InvalidKey: there is no such task.
+        """
+        typed = payload if self.payload is None else self.payload.validate_python(payload)
+        return self._key(typed, self._json(typed))
 
     def _url_of(self, typed: Any) -> str | None:
         """What the stop list looks at; None where the payload has no URL that one could visit."""
@@ -140,17 +178,16 @@ class Kind:
         delay_seconds: float = 0.0,
         keep_edge: bool = False,
         task_seconds: float | None = None,
+        required: bool = False,
         **path: Unpack[PathArguments],
     ) -> NewTask:
-        """A task of this kind, ready to be submitted or spawned.
-
-        Args:
-            task_seconds: a deadline of this one task, where it is stricter than its kind's.
+        """A task of this kind, ready to be submitted or spawned. The options are those of :meth:`ramet.Context.spawn`.
 
         Raises:
             pydantic.ValidationError: the payload does not fit the handler's type.
             PayloadTooLarge: it is over ``payload_bytes_max``.
             InvalidText: it is no JSON, or the queue's name cannot be one.
+            InvalidNumber: priority or a number of seconds is not one, or out of range.
         """
         typed = payload if self.payload is None else self.payload.validate_python(payload)
         text = self._json(typed)
@@ -160,15 +197,15 @@ class Kind:
         return NewTask(
             new_id(),
             self.name,
-            key,
+            str(key),
             text,
             queue,
-            self.priority if priority is None else priority,
-            delay_seconds,
-            limits.max_attempts,
+            self.priority if priority is None else checked_priority("priority", priority),
+            seconds("delay_seconds", delay_seconds, most=_delay_max(path)),
+            self.retry.attempts or limits.max_attempts,
             _stricter(limits.task_seconds, task_seconds),
             limits.max_chain_depth,
-            self.cycle_on,
+            self.cycle_rule(key),
             on_end=int(self.on_end is not None),
             breadth=BY_DUE if self.how.pulled else int(queue in self.breadth),
             resource=self.sharing.resource_of(self.name, typed),
@@ -177,24 +214,33 @@ class Kind:
             url=self._url_of(typed),
             keep_edge=int(keep_edge),
             path=self.paths.rule(typed, **path) if path or self.paths.path is not None else None,
+            required=int(required),
         )
+
+
+def _delay_max(path: PathArguments) -> float:
+    """A place that is reserved holds others back for as long as its task waits."""
+    return RESERVED_DELAY_SECONDS_MAX if path.get("reserve_path") else SECONDS_MAX
 
 
 def _stricter(declared: float | None, given: float | None) -> float | None:
     if given is None:
         return declared
-    if not given > 0:
-        raise ValueError(f"task_seconds is {given}: give more than 0")
-    return given if declared is None else min(declared, given)
+    wanted = seconds("task_seconds", given, least=SECONDS_LEAST)
+    return wanted if declared is None else min(declared, wanted)
 
 
 class Registry:
     """The kinds of an app."""
 
     def __init__(
-        self, limits: Limits, breadth: frozenset[str] = frozenset(), settings: DeclaredSettings | None = None
+        self,
+        limits: Limits,
+        breadth: frozenset[str] = frozenset(),
+        settings: DeclaredSettings | None = None,
+        retry: Retry = DEFAULT_RETRY,
     ) -> None:
-        self._limits = limits
+        self._limits, self._retry = with_attempts(limits, retry)
         self._breadth = breadth
         self.live = LiveSettings(settings)
         """The stored settings as last read. An app works on one database at a time."""
@@ -213,8 +259,9 @@ class Registry:
         queue: str,
         priority: int,
         limits: Limits | None,
-        cycle_on: str,
+        cycle_on: str | None,
         errors: ErrorTable | None,
+        retry: Retry | None = None,
         unique: str = "lineage",
         unique_seconds: float | None = None,
         trap: bool = False,
@@ -222,39 +269,42 @@ class Registry:
         how: Execution = IN_COMPANY,
         sharing: Sharing = ALONE,
         paths: PathOptions = PLAIN,
+        lineage: LimitsOf | None = None,
     ) -> Kind:
         """Register a handler.
 
         Raises:
-            ValueError: the name is taken, or an option is not one of its values.
+            ValueError: the name or an option is not possible, or the function cannot be a handler.
         """
-        if name in self._kinds:
-            raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
-        self._check_staged(name)
-        if cycle_on not in ("key", "kind+key"):
-            raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key' or 'kind+key'")
+        self._check_name(name)
+        if cycle_on not in (None, "key", "kind+key"):
+            raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key', 'kind+key' or nothing")
+        checked_priority(f"the priority of kind {name!r}", priority)
+        declared = limits or self._limits
+        declared, policy = (declared, self._retry) if retry is None else with_attempts(declared, retry)
+        called = one_payload(handler, many=how.batch > 1)
         kind = Kind(
             name,
-            handler,
-            _payload_type(handler, many=how.batch > 1),
-            inspect.iscoroutinefunction(handler),
+            called,
+            payload_type(called, many=how.batch > 1),
+            is_async(handler),
             key, queue, priority,
-            limits or self._limits,
-            cycle_on,
-            errors or {},
+            declared, cycle_on, errors or {}, policy,
             self._breadth,
             _unique_seconds(name, unique, unique_seconds),
-            trap,
-            url,
+            trap, url,
             live=self.live,
             how=how.checked(name),
             sharing=sharing.checked(name),
-            paths=paths.checked(name),
+            paths=paths.checked(name), lineage=lineage,
         )  # fmt: skip
-        self._kinds[name] = self._by_handler[handler] = kind
+        self._kinds[name] = self._by_handler[handler] = self._by_handler[called] = kind
         return kind
 
-    def _check_staged(self, name: str) -> None:
+    def _check_name(self, name: str) -> None:
+        check_name("the kind", name)
+        if name in self._kinds:
+            raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
         base = name.rpartition(".")[0]
         if name in self._staged or (base in self._staged and name not in self._stages):
             raise ValueError(f"kind {name!r} reads like a stage of {base or name!r}: give it another name")
@@ -290,10 +340,16 @@ class Registry:
         found = self.get(kind)
         if found.on_end is not None:
             raise ValueError(f"kind {found.name!r} has two on_end handlers: leave one of them out")
-        _payload_type(handler)
-        self._kinds[found.name] = changed = replace(found, on_end=handler)
+        called = one_payload(handler)
+        payload_type(called)
         if found.handler is not None:
-            self._by_handler[found.handler] = changed
+            check_same_fields("the on_end handler", found.handler, called)
+        self._kinds[found.name] = changed = replace(found, on_end=called)
+        for function in [function for function, kind in self._by_handler.items() if kind is found]:
+            self._by_handler[function] = changed
+
+    def __contains__(self, kind: str | Handler) -> bool:
+        return kind in (self._kinds if isinstance(kind, str) else self._by_handler)
 
     def get(self, kind: str | Handler) -> Kind:
         """The kind of this name or handler.
@@ -303,7 +359,7 @@ class Registry:
         """
         found = self._kinds.get(kind) if isinstance(kind, str) else self._by_handler.get(kind)
         if found is None:
-            name = kind if isinstance(kind, str) else getattr(kind, "__name__", repr(kind))
+            name = kind if isinstance(kind, str) else name_of(kind)
             known = ", ".join(sorted(self._kinds)) or "none"
             raise UnknownKind(f"no kind {name!r} is registered (registered: {known})")
         return found
@@ -316,8 +372,8 @@ class Registry:
         """
         if isinstance(kind, str) and kind not in self._kinds:
             return Kind(
-                check_name("the kind", kind), None, None, False, None, QUEUE, 0, self._limits, "key",
-                breadth=self._breadth, live=self.live,
+                check_name("the kind", kind), None, None, False, None, QUEUE, 0, self._limits, None,
+                declared_retry=self._retry, breadth=self._breadth, live=self.live,
             )  # fmt: skip
         return self.get(kind)
 
@@ -338,6 +394,13 @@ class Registry:
         return served
 
 
+def with_attempts(limits: Limits, retry: Retry) -> tuple[Limits, Retry]:
+    """The attempts of a policy are a limit like any other: settings and presets may make it stricter."""
+    if retry.attempts is None:
+        return limits, retry
+    return replace(limits, max_attempts=retry.attempts), replace(retry, attempts=None)
+
+
 def _unique_seconds(name: str, unique: str, seconds: float | None) -> float | None:
     """The freshness window of a kind; None for one whose keys are a lineage's own matter."""
     if unique not in ("lineage", "global"):
@@ -349,22 +412,3 @@ def _unique_seconds(name: str, unique: str, seconds: float | None) -> float | No
     if not 0 <= seconds <= FOR_GOOD_SECONDS:
         raise ValueError(f"kind {name!r}: unique_seconds is {seconds}, give 0 or more, or leave it out for good")
     return float(seconds)
-
-
-def _payload_type(handler: Handler, *, many: bool = False) -> TypeAdapter[Any] | None:
-    """The type of the handler's second parameter; JSON of any shape when it is not annotated.
-
-    A batch handler takes ``many``: the type is that of the members of its list.
-    """
-    parameters = list(inspect.signature(handler).parameters.values())
-    if len(parameters) < 1:
-        raise ValueError(f"handler {handler.__name__} takes no parameters: give it (ctx) or (ctx, payload)")
-    if len(parameters) == 1:
-        return None
-    hints = typing.get_type_hints(handler)
-    hint = hints.get(parameters[1].name, list[Any] if many else Any)
-    if many:
-        if typing.get_origin(hint) not in (list, collections.abc.Sequence):
-            raise ValueError(f"batch handler {handler.__name__} takes many payloads: annotate them as list[...]")
-        [hint] = typing.get_args(hint)
-    return TypeAdapter(hint)

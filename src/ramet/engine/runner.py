@@ -7,45 +7,31 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import random
 from collections import deque
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, Protocol
 
-from pydantic import ValidationError
-
-from ramet.engine.batch import Gatherer, batch_of, results_of
-from ramet.engine.calling import call_in_thread, limited, observed
+from ramet.engine.batch import Gatherer
 from ramet.engine.clock import Clock, SystemClock
-from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncContext, settlement_of
+from ramet.engine.handler_calls import HandlerCalls, Port
 from ramet.engine.in_hand import take
 from ramet.engine.observing import observer
-from ramet.engine.outcome import error_event, told_error
-from ramet.engine.registry import Kind, Registry, UnknownKind
-from ramet.engine.slot import Claim, HandlerThread, Slot, Started, Unnoted
-from ramet.engine.threads import Threads
+from ramet.engine.raised import raised
+from ramet.engine.registry import Registry
+from ramet.engine.slot import Claim, Slot, Started, Unnoted
+from ramet.engine.tracebacks import stack_of
 from ramet.engine.work import Work
-from ramet.model import events as ev
-from ramet.model.limits import ENDING_RETRY_SECONDS
-from ramet.model.retry import ErrorClass
+from ramet.model.texts import on_one_line
 from ramet.store.base import Settlement
+from ramet.store.loggers import own_logger
+
+log = own_logger("ramet.worker")
 
 YIELD_EVERY = 64
 """Handlers that never wait would keep the loop to themselves: a slot steps aside after so many of them."""
 OVERDUE_CHECK_SECONDS = 0.25
-
-
-class Port(Desk, Protocol):
-    """Where a runner's results go."""
-
-    def deliver(self, settlement: Settlement) -> None:
-        """A task's outcome."""
-        ...
-
-    def stopped(self, claim: tuple[int, int]) -> None:
-        """A cancelled claim has no handler that runs, any more or at all."""
-        ...
 
 
 class Runner:
@@ -60,6 +46,7 @@ class Runner:
         width: how many tasks one call of a batch handler may have, at most.
         alone: this process runs one call at a time and what it is given at once is one call; limits of memory hold.
         until: monotonic seconds: handlers are told that their time is over then, whatever their own limit.
+        on_late: told of plain handlers past their limit, and where they are, before anybody ends this process.
     """
 
     def __init__(
@@ -76,30 +63,33 @@ class Runner:
         patient: bool = False,
         alone: bool = False,
         until: float = math.inf,
+        on_late: Callable[[Sequence[Claim], str | None], None] | None = None,
     ) -> None:
         self._registry = registry
         self._port = port
-        self._lease_seconds = lease_seconds
-        self._rng = rng
         self._clock = clock or SystemClock()
+        self._calls = HandlerCalls(
+            registry, port, self._clock, rng, lease_seconds=lease_seconds, alone=alone, until=until
+        )
+        self._ends = self._calls.ends
         self._queue: deque[Work | list[Work]] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._slots = [Slot() for _ in range(concurrency)]
-        self._threads = Threads()
         self._patient, self._alone, self._width = patient, alone, width
-        self._until = until
+        self._on_late = on_late
         batches = {kind.name: kind.how for kind in registry.kinds if kind.how.batch > 1}
         self._gatherer = Gatherer(batches, self._gathered) if batches and not alone else None
         self._watch: asyncio.Task[None] | None = None
         self._started: Started = started or Unnoted()
         self._stopped = False
+        self._process = os.getpid()
         self._observer = observer()
 
     def start(self) -> None:
         """Start the slots in the running loop."""
         for number, slot in enumerate(self._slots):
-            slot.task = asyncio.create_task(self._serve(number, slot))
-        self._watch = asyncio.create_task(self._watch_overdue())
+            self._start_slot(number, slot)
+        self._start_watch()
 
     def add(self, works: Sequence[Work]) -> None:
         """Queue claimed tasks."""
@@ -192,45 +182,101 @@ class Runner:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._threads.stop()
+        self._calls.stop()
+
+    def _start_watch(self, ended: asyncio.Task[None] | None = None) -> None:
+        if not self._stopped:
+            self._watch = asyncio.create_task(self._watch_overdue())
+            self._watch.add_done_callback(self._start_watch)
+
+    def _start_slot(self, number: int, slot: Slot) -> None:
+        slot.task = asyncio.create_task(self._serve(number, slot))
+        slot.task.add_done_callback(partial(self._slot_ended, number, slot))
+
+    def _slot_ended(self, number: int, slot: Slot, task: asyncio.Task[None]) -> None:
+        """A slot that ends starts again, and what it ran is an error.
+
+        A cancellation that is not the runner's ends it: a mistake of a handler, or a loop that closes before the
+        runner was stopped, and would wait for ever for a task that goes on. Whatever else ends it is a fault, and told.
+        """
+        error = None if task.cancelled() else task.exception()
+        if self._stopped or slot.task is not task:
+            return
+        why = "it was cancelled" if error is None else str(raised(error))
+        if error is not None:
+            log.error("a slot for handlers ended (%s): it starts again", on_one_line(why))
+        works = slot.works
+        self._start_slot(number, slot)
+        for at, _ in enumerate(works, number * self._width):
+            self._started.free(at)
+        self._deliver(
+            slot, [self._ends.error(work, "SlotEnded", f"the slot that ran it ended: {why}") for work in works]
+        )
+        slot.works, slot.contexts = (), {}
 
     async def _serve(self, number: int, slot: Slot) -> None:
         in_a_row = 0
-        started, place = self._started, number * self._width
         while slot.task is not None:
             while not self._queue:
                 in_a_row = 0
-                waiter = asyncio.get_running_loop().create_future()
-                self._idle.append(waiter)
-                await waiter
+                await self._wait_for_work()
             works = _works(self._queue.popleft())
-            slot.begin(works)
-            take(works)
-            if self._observer is not None:
-                slot.observed = self._observer.running(works)
-            for at, work in enumerate(works, place):
-                started.note(at, work.seq, work.fence)
+            self._call_begins(works, number, slot)
             try:
-                settlements = await self._run(works, slot)
+                settlements = await self._calls.run(works, slot)
                 if slot.timed_out and slot.thread:
-                    settlements = [self._timeout(work) for work in works]
-            except asyncio.CancelledError:
+                    settlements = [self._ends.timeout(work, slot.where) for work in works]
+            except asyncio.CancelledError as error:
                 if slot.task is None:
                     raise
-                slot.task.uncancel()
-                settlements = [self._cut_short(work, slot) for work in works]
-            finally:
-                slot.works, slot.contexts = (), {}
-                take(())  # What becomes of the outcome is not the handler's doing any more.
-                for at in range(place, place + len(works)):
-                    started.free(at)
-            if slot.observed is not None:
-                slot.observed.ended(settlements, lost=bool(slot.lost))
-            self._deliver(slot, settlements)
+                settlements = [
+                    self._ends.cut_short(work, slot.where, error, timed_out=slot.timed_out) for work in works
+                ]
+            except BaseException as error:
+                # GeneratorExit, where what the handler waited for raised it: Python closes all that wait, then tells.
+                if slot.abandoned:
+                    raise
+                settlements = [self._ends.error(work, *raised(error)) for work in works]
+            if os.getpid() != self._process:
+                os._exit(0)  # A copy that the handler forked: the original tells what comes of the call.
+            cancelled = slot.task.cancelling() > 0
+            told = slot.timed_out or bool(slot.lost)
+            if cancelled:
+                await slot.forget_cancellations()
+            self._call_over(settlements, number, slot)
+            if cancelled and not told:
+                return
             in_a_row += 1
             if in_a_row >= YIELD_EVERY:
                 in_a_row = 0
                 await asyncio.sleep(0)
+
+    async def _wait_for_work(self) -> None:
+        """Until there may be some."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._idle.append(waiter)
+        try:
+            await waiter
+        finally:
+            if waiter in self._idle:
+                self._idle.remove(waiter)
+
+    def _call_begins(self, works: Sequence[Work], number: int, slot: Slot) -> None:
+        slot.begin(works)
+        take(works)
+        if self._observer is not None:
+            slot.observed = self._observer.running(works)
+        for at, work in enumerate(works, number * self._width):
+            self._started.note(at, work.seq, work.fence)
+
+    def _call_over(self, settlements: Sequence[Settlement], number: int, slot: Slot) -> None:
+        take(())  # What becomes of the outcome is not the handler's doing any more.
+        if slot.observed is not None:
+            slot.observed.ended(settlements, lost=bool(slot.lost))
+        self._deliver(slot, settlements)
+        for at in range(number * self._width, number * self._width + len(slot.works)):
+            self._started.free(at)
+        slot.works, slot.contexts = (), {}
 
     def _deliver(self, slot: Slot, settlements: Sequence[Settlement]) -> None:
         if self._stopped:
@@ -246,142 +292,19 @@ class Runner:
             for claim in sorted(slot.lost):
                 self._port.stopped(claim)
 
-    async def _run(self, works: Sequence[Work], slot: Slot) -> list[Settlement]:
-        work = works[0]
-        try:
-            kind = self._registry.get(work.kind)
-        except UnknownKind as error:
-            # The app that this process loaded is not the one that its supervisor has.
-            return [self._error(work, type(error).__name__, str(error), ErrorClass.UNCLASSIFIED) for work in works]
-        if work.ending is not None:
-            last = kind.at_end()
-            if last is None:
-                return [Settlement(work.seq, work.fence, ev.HandBack(work.fence, ENDING_RETRY_SECONDS))]
-            kind = last
-        slot.overdue_at = self._clock.monotonic() + kind.limits.invocation_seconds
-        if kind.how.batch > 1 and work.ending is None:
-            return await self._run_batch(works, kind, slot)
-        return [await self._run_one(work, kind, slot)]
-
-    async def _run_one(self, work: Work, kind: Kind, slot: Slot) -> Settlement:
-        try:
-            arguments: tuple[Any, ...] = ()
-            if kind.payload is not None:
-                arguments = (kind.payload.validator.validate_json(work.payload),)
-            context = self._context(work, kind, slot)
-            return settlement_of(context, await self._call(kind, context, arguments, slot))
-        except asyncio.CancelledError:
-            raise
-        except ClaimLost:
-            slot.lost |= {(work.seq, work.fence)}
-            return Settlement(work.seq, work.fence, ev.HandBack(work.fence))
-        except (Exception, SystemExit) as error:
-            # sys.exit() in a handler ends that handler; ending the process would lose its neighbours' work.
-            return self._failed(work, kind, error)
-
-    async def _run_batch(self, works: Sequence[Work], kind: Kind, slot: Slot) -> list[Settlement]:
-        """One call for several tasks. Each has its own outcome; what the call raises is the outcome of all."""
-        settlements, payloads, called = list[Settlement](), list[Any](), list[Work]()
-        for work in works:
-            try:
-                payloads.append(None if kind.payload is None else kind.payload.validate_json(work.payload))
-                called.append(work)
-            except ValidationError as error:
-                settlements.append(self._failed(work, kind, error))
-        contexts = [self._context(work, kind, slot) for work in called]
-        arguments = () if kind.payload is None else (payloads,)
-        try:
-            returned = await self._call(kind, batch_of(contexts), arguments, slot) if called else None
-            for work, context, result in zip(called, contexts, results_of(returned, len(called)), strict=True):
-                settlements.append(self._member(work, kind, context, result))
-        except asyncio.CancelledError:
-            raise
-        except ClaimLost:
-            # Whose it was is not known: the others run again, with their attempts.
-            settlements += [Settlement(work.seq, work.fence, ev.HandBack(work.fence)) for work in called]
-        except (Exception, SystemExit) as error:
-            settlements += [self._failed(work, kind, error) for work in called]
-        return settlements
-
-    def _member(self, work: Work, kind: Kind, context: BaseContext, result: Any) -> Settlement:
-        """The outcome of one task of a batch; an exception among the results is that task's error."""
-        if isinstance(result, Exception):
-            return self._failed(work, kind, result)
-        try:
-            return settlement_of(context, result)
-        except ValueError as error:  # A result that is no JSON value.
-            return self._failed(work, kind, error)
-
-    def _context(self, work: Work, kind: Kind, slot: Slot) -> BaseContext:
-        context: BaseContext
-        if kind.is_async:
-            context = Context(work, kind, self._registry, self._port, self._lease_seconds)
-        else:
-            loop = asyncio.get_running_loop()
-            context = SyncContext(work, kind, self._registry, self._port, self._lease_seconds, loop=loop)
-        context.begin(self._clock, min(slot.overdue_at, self._until))
-        slot.contexts[work.seq, work.fence] = context
-        return context
-
-    def _call(self, kind: Kind, context: Any, arguments: tuple[Any, ...], slot: Slot) -> Awaitable[Any]:
-        """The call, to be awaited: no coroutine more than the handler's own."""
-        assert kind.handler is not None
-        more_bytes = kind.how.memory_bytes_max if self._alone else None
-        if kind.is_async:
-            called: Awaitable[Any] = kind.handler(context, *arguments)
-            if slot.observed is not None:
-                called = observed(called, slot.observed)
-            return called if more_bytes is None else limited(called, more_bytes)
-        slot.thread = thread = HandlerThread()
-        call = partial(
-            call_in_thread, kind, context, arguments, slot.works, more_bytes=more_bytes, running=slot.observed
-        )
-        return self._threads.run(call, partial(self._thread_ended, thread))
-
-    def _thread_ended(self, thread: HandlerThread) -> None:
-        thread.ended = True
-        for claim in sorted(thread.abandoned):
-            self._port.stopped(claim)
-
-    def _cut_short(self, work: Work, slot: Slot) -> Settlement:
-        """The outcome of a handler that was cancelled; it is not delivered where the claim is lost."""
-        if slot.timed_out:
-            return self._timeout(work)
-        text = "the handler let a cancellation through that was not its own"
-        return self._error(work, "CancelledError", text, ErrorClass.UNCLASSIFIED)
-
-    def _failed(self, work: Work, kind: Kind, error: BaseException) -> Settlement:
-        """An exception drops what the handler buffered since its last checkpoint."""
-        event = error_event(error, work.fence, self._rng.random(), kind.error_table())
-        return Settlement(work.seq, work.fence, event)
-
-    def _timeout(self, work: Work) -> Settlement:
-        return timed_out(work, limit_seconds(self._registry.get(work.kind), work), self._rng.random())
-
-    def _error(self, work: Work, name: str, text: str, error_class: ErrorClass) -> Settlement:
-        event = told_error(name, text, error_class, work.fence, self._rng.random())
-        return Settlement(work.seq, work.fence, event)
-
     async def _watch_overdue(self) -> None:
         """End handlers past their invocation limit. One timer for all slots costs nothing per task."""
-        while True:
+        while not self._stopped:
             await self._clock.sleep(OVERDUE_CHECK_SECONDS)
             now = self._clock.monotonic()
             for slot in self._slots:
                 if slot.works and slot.task is not None and now > slot.overdue_at and not slot.timed_out:
                     slot.timed_out = True
+                    if slot.thread is not None:
+                        slot.where = stack_of(slot.thread.ident, self._registry.known(slot.works[0].kind).handler)
+                        if self._on_late is not None:
+                            self._on_late([(work.seq, work.fence) for work in slot.works], slot.where)
                     self._tell(slot)
-
-
-def limit_seconds(kind: Kind, work: Work) -> float:
-    """How long one call of a handler may take; the last one, of an ``on_end`` handler, no longer than one call."""
-    return kind.limits.invocation_seconds if work.ending is None else kind.limits.call_seconds
-
-
-def timed_out(work: Work, seconds: float, jitter: float) -> Settlement:
-    """The settlement of a task whose handler ran past its invocation limit."""
-    text = f"the handler ran longer than {seconds:g} s"
-    return Settlement(work.seq, work.fence, told_error("Timeout", text, ErrorClass.TRANSIENT, work.fence, jitter))
 
 
 def _works(item: Work | list[Work]) -> list[Work]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 
 from ramet.engine.client import Client
@@ -15,8 +14,9 @@ from ramet.model.schedule import Schedule, Slot, plan
 from ramet.store.base import Store
 from ramet.store.base_schedules import SlotPlan
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.schedule")
+log = own_logger("ramet.schedule")
 
 PAUSE_SECONDS_MIN = 0.05
 SETTINGS_SECONDS_MAX = 20.0

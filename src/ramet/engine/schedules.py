@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple, Unpack
 
 from ramet.engine.ids import new_id
+from ramet.engine.lineages import LimitsGiven, LineageLimits, new_lineage
 from ramet.engine.path_options import PLAIN, PathArguments
 from ramet.engine.registry import Handler, Registry
 from ramet.engine.settings import LiveSettings
@@ -29,7 +30,7 @@ class Declared(NamedTuple):
     queue: str | None = None
     priority: int | None = None
     path: PathArguments | None = None
-    limits: Limits | None = None
+    limits: LimitsGiven | None = None
     overlap: str = "skip"
     catch_up: int = 1
     open_times: bool = False
@@ -67,8 +68,11 @@ def declared(
     )
 
 
-def schedule_row(registry: Registry, wanted: Declared, now: float, by: str) -> Schedule:
+def schedule_row(registry: Registry, wanted: Declared, now: float, by: str, limits: Limits) -> Schedule:
     """The row of a schedule. Its task is made once, so that a payload that does not fit is refused here.
+
+    Args:
+        limits: of its lineages; stored, so that no other app's worker loosens them (DESIGN §8).
 
     Raises:
         pydantic.ValidationError, PayloadTooLarge: the payload does not fit the kind.
@@ -86,7 +90,7 @@ def schedule_row(registry: Registry, wanted: Declared, now: float, by: str) -> S
         timing.timezone,
         wanted.kind,
         json.dumps(task, sort_keys=True),
-        None if wanted.limits is None else json.dumps(asdict(wanted.limits), sort_keys=True),
+        json.dumps(asdict(limits), sort_keys=True),
         wanted.overlap,
         wanted.catch_up,
         "active",
@@ -108,7 +112,7 @@ def lineage_of_slot(schedule: Schedule, slot_at: float, limits: Limits, live: Li
     """What a slot becomes: a lineage of its own, named by schedule and slot, under the settings in force."""
     bounds = limits if schedule.limits is None else Limits(**json.loads(schedule.limits))
     new = NewTask.restored({**json.loads(schedule.task), "id": new_id()})
-    return lineage(slot_tracking_id(schedule.name, slot_at), [under(new, live)], live.limits(bounds))
+    return new_lineage(slot_tracking_id(schedule.name, slot_at), [under(new, live)], live.limits(bounds))
 
 
 def under(new: NewTask, live: LiveSettings) -> NewTask:
@@ -118,12 +122,6 @@ def under(new: NewTask, live: LiveSettings) -> NewTask:
     return new._replace(**{name: getattr(limits, name) for name in names})
 
 
-def lineage(tracking_id: str, roots: list[NewTask], bounds: Limits) -> NewLineage:
-    """A lineage with these limits."""
-    known = {name: getattr(bounds, name) for name in NewLineage._fields if hasattr(bounds, name)}
-    return NewLineage(tracking_id, roots, **known)
-
-
 class Schedules:
     """A client's way to schedules: ``client.schedules``."""
 
@@ -131,6 +129,7 @@ class Schedules:
         self._registry = registry
         self._store = store
         self._limits = limits
+        self._decide = LineageLimits(registry, store, limits)
 
     async def add(
         self,
@@ -144,7 +143,8 @@ class Schedules:
         key: str | None = None,
         queue: str | None = None,
         priority: int | None = None,
-        limits: Limits | None = None,
+        limits: LimitsGiven | None = None,
+        may_raise: bool = False,
         overlap: str = "skip",
         catch_up: int = 1,
         replace: bool = False,
@@ -156,12 +156,11 @@ class Schedules:
         Args:
             kind: a registered kind or its handler.
             payload: the same for every slot; a handler finds its slot in ``ctx.tracking_id`` (:func:`ramet.slot_of`).
-            cron: minute, hour, day, month, weekday, or ``@daily`` and its like. Without it and ``every_seconds``, every
-                ``Limits.schedule_seconds`` (5 minutes).
+            cron: minute, hour, day, month, weekday, or ``@daily``; without any time, every ``Limits.schedule_seconds``.
             every_seconds: instead of cron; slots are multiples of it since 1970.
             timezone: in which the expression is read. Jobs at a fixed time run once on days when clocks change.
             name: the kind's, if none is given.
-            limits: of each slot's lineage.
+            limits, may_raise: of each slot's lineage, as for :meth:`ramet.Client.submit`; stored.
             overlap: ``skip`` a slot while the last run is not over (recorded), or ``allow`` it.
             catch_up: how many slots that nobody ran in time are run late, the newest; 0 runs none late.
             replace: change a schedule of this name.
@@ -178,7 +177,8 @@ class Schedules:
             priority=priority, path=path, limits=limits, overlap=overlap, catch_up=catch_up,
         )  # fmt: skip
         now = (await self._store.due_schedules(limit=1)).now
-        row = schedule_row(self._registry, wanted, now, "person")
+        bounds = await self._decide.decided([kind], limits, may_raise=may_raise)
+        row = schedule_row(self._registry, wanted, now, "person", bounds)
         await self._store.put_schedule(row, by=by, replace=replace)
         return await self.get(row.name) or row
 
@@ -187,7 +187,9 @@ class Schedules:
         now = (await self._store.due_schedules(limit=1)).now
         if wanted.open_times:
             wanted = wanted._replace(timing=Timing(every_seconds=(await self._bounds()).schedule_seconds))
-        return await self._store.put_schedule(schedule_row(self._registry, wanted, now, "app"), by=None, replace=True)
+        bounds = await self._decide.decided([wanted.kind], wanted.limits)
+        row = schedule_row(self._registry, wanted, now, "app", bounds)
+        return await self._store.put_schedule(row, by=None, replace=True)
 
     async def _bounds(self) -> Limits:
         live = self._registry.live

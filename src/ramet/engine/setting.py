@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import fields
+from decimal import Decimal
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -20,10 +22,16 @@ from ramet.model.limits import (
     LEASE_SECONDS,
     PATH_HOLD_SECONDS_MAX,
     PATH_HOLD_SETTING,
+    RESOURCE_PAUSE_SECONDS_MAX,
+    RESOURCE_PAUSE_SETTING,
     Limits,
 )
+from ramet.model.money import amount_of
 from ramet.model.notices import LINK_SETTING, NoticeRules
+from ramet.model.retry import Retry
 
+RETRY_SETTING = "retry.kinds"
+"""The setting that replaces what kinds say of their retries."""
 SETTINGS_SECONDS = 2.0
 """How old what a worker or client knows of the settings may be."""
 SWEEP_SECONDS = 5.0
@@ -34,6 +42,9 @@ TOLD_CHARACTERS_MAX = 500
 """Of what a check says about a value."""
 
 
+NANO_DOLLARS_UNIT = "nano-dollars"
+"""Values of this unit are money: a Decimal of dollars or text such as ``$0.05`` is taken too."""
+_WHOLE = re.compile(r"[+-]?[\d_]+(\.\d*)?")
 _LARGEST = {"int": 2**63 - 1, "float": sys.float_info.max}
 
 
@@ -69,6 +80,8 @@ class Setting(NamedTuple):
         """
         if text.strip().lower() in ("none", "null"):
             return self.check(None)
+        if self.unit == NANO_DOLLARS_UNIT and not _WHOLE.fullmatch(text.strip()):
+            return self.check(text)
         readers: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "string": str, "json": json.loads}
         try:
             value = readers[self.value_type](text)
@@ -96,6 +109,8 @@ class Setting(NamedTuple):
             if not self.optional:
                 raise ValueError(f"{self.name} cannot be none: give {self._wanted()}")
             return None
+        if self.unit == NANO_DOLLARS_UNIT and isinstance(value, Decimal | str):
+            value = amount_of(value, f"{self.name} is")
         if self.value_type in ("int", "float"):
             numeric = isinstance(value, int | float) and not isinstance(value, bool)
             if not numeric or (self.value_type == "int" and value % 1 != 0):
@@ -192,6 +207,8 @@ _OTHERS = (
             "an ended lineage is kept for so long, then pruned", "maintenance", 0.01, 36_500, optional=True),
     Setting(PATH_HOLD_SETTING, "float", PATH_HOLD_SECONDS_MAX, "seconds",
             "a task that comes back later than this gives its place on its path up", "settling", 0, 30 * 86_400),
+    Setting(RESOURCE_PAUSE_SETTING, "float", RESOURCE_PAUSE_SECONDS_MAX, "seconds",
+            "a server's word pauses a resource for at most so long", "settling", 1, 30 * 86_400),
     Setting(DAY_SETTING, "int", None, "nano-dollars", "spent and reserved on one UTC day; once passed, its calls end",
             "reserve, charge", optional=True),
     Setting(DAY_SOFT_SETTING, "int", None, "nano-dollars", "up to which a UTC day reserves", "reserve", optional=True),
@@ -209,6 +226,7 @@ _MONITOR = {
     "quiet_seconds": ("seconds", "an alert is resolved when nothing new was found for so long", 1),
     "window_seconds": ("seconds", "how far back task time-outs and failed lineages are counted", 60),
     "chain_runs": ("runs", "the newest of a schedule, looked at for chains at their limit", 1),
+    "failed_runs": ("runs", "of a schedule that failed in a row, from which on there is an alert", 1),
     "chain_ends_max": ("runs", "of these that stopped at max_chain_depth with work left, without an alert", 0),
     "timeouts_max": (
         "tasks",
@@ -252,6 +270,22 @@ def _address(value: str) -> str:
     return value.rstrip("/")
 
 
+def _policies(value: Any) -> Any:
+    """Fields of a Retry by kind, checked."""
+    if not isinstance(value, dict) or not all(isinstance(fields, dict) for fields in value.values()):
+        raise ValueError('give an object such as {"page": {"base_seconds": 5}, "*": {"cap_seconds": 600}}')
+    for kind, given in value.items():
+        try:
+            Retry(**given)
+        except TypeError:
+            known = ", ".join(item.name for item in fields(Retry))
+            raise ValueError(f"the fields of {kind!r} are not all numbers for {known}") from None
+    return value
+
+
+_RETRIES = Setting(RETRY_SETTING, "json", {}, "", "replaces fields of the retry policy, by kind; * for all kinds",
+                   "workers; attempts: submit, spawn", check_value=_policies)  # fmt: skip
+
 _DASHBOARD = Setting(LINK_SETTING, "string", None, "", "where people reach the dashboard: links to alerts begin so",
                      "alerts", optional=True, check_value=_address)  # fmt: skip
 
@@ -266,6 +300,6 @@ def _monitor_settings() -> list[Setting]:
 
 SETTINGS: dict[str, Setting] = {
     setting.name: setting
-    for setting in (*_limit_settings(), *_OTHERS, *_monitor_settings(), *_alert_settings(), _DASHBOARD)
+    for setting in (*_limit_settings(), *_OTHERS, *_monitor_settings(), *_alert_settings(), _DASHBOARD, _RETRIES)
 }
 """The engine's own settings, by name."""

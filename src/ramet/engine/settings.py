@@ -16,6 +16,9 @@ from ramet.engine.declared_settings import DeclaredSettings
 from ramet.engine.setting import LIMITS_PREFIX
 from ramet.model.limits import BALANCED, PRESETS, Limits, soft_within
 
+KEPT_MAX = 256
+"""Limits as code declared them for which those in force are remembered: kinds have few, submits bring their own."""
+
 
 def preset_changes(name: str) -> dict[str, Any]:
     """What a preset stores: each limit in which it differs from the default; None of the others stays stored."""
@@ -75,6 +78,8 @@ class LiveSettings:
             return declared
         pair = self._in_force.get(id(declared))
         if pair is None:
+            if len(self._in_force) >= KEPT_MAX:
+                self._in_force = {}
             pair = self._in_force[id(declared)] = (declared, in_force(declared, self._limits))
         return pair[1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from ramet.engine.context import BaseContext
@@ -37,9 +38,11 @@ class Unnoted:
 class HandlerThread:
     """A plain handler that runs; its slot may go on without it."""
 
-    __slots__ = ("abandoned", "ended")
+    __slots__ = ("abandoned", "ended", "ident")
 
     def __init__(self) -> None:
+        self.ident: int | None = None
+        """Of the thread that it runs in, once it does."""
         self.ended = False
         self.abandoned: frozenset[Claim] = NONE
         """Its claims, which are lost, and its slot does not wait for it."""
@@ -48,7 +51,7 @@ class HandlerThread:
 class Slot:
     """What one slot is doing."""
 
-    __slots__ = ("contexts", "lost", "observed", "overdue_at", "task", "thread", "timed_out", "works")
+    __slots__ = ("contexts", "lost", "observed", "overdue_at", "task", "thread", "timed_out", "where", "works")
 
     def __init__(self) -> None:
         self.works: Sequence[Work] = ()
@@ -59,12 +62,33 @@ class Slot:
         """Claims that are not this worker's any more."""
         self.thread: HandlerThread | None = None
         self.contexts: dict[Claim, BaseContext] = {}
+        self.where: str | None = None
+        """Where a plain handler was when its time was over."""
         self.observed: Running | None = None
         """The call, where somebody is told of it."""
 
     def begin(self, works: Sequence[Work]) -> None:
         """Nothing of the last call is left."""
         self.works, self.timed_out, self.lost, self.thread, self.observed = works, False, NONE, None, None
+        self.where = None
+
+    @property
+    def abandoned(self) -> bool:
+        """True when the interpreter closes its coroutine, because the loop that ran it is gone."""
+        try:
+            return self.task is None or asyncio.current_task() is not self.task
+        except RuntimeError:
+            return True
+
+    async def forget_cancellations(self) -> None:
+        """What a handler, or its limit, left behind in the task that ran it must not reach the next call."""
+        task = self.task
+        if task is None or not task.cancelling():
+            return
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        for _ in range(task.cancelling()):
+            task.uncancel()
 
     @property
     def all_lost(self) -> bool:

@@ -21,8 +21,10 @@ from ramet.engine.client import Client
 from ramet.engine.registry import Handler
 from ramet.engine.setting import SETTINGS_SECONDS
 from ramet.engine.sync_claim import SyncClaim
+from ramet.engine.sync_parts import SyncSchedules, SyncSettings
 from ramet.model.limits import LEASE_SECONDS
 from ramet.model.lineage import Lineage
+from ramet.model.resources import Policy
 from ramet.model.task import Block, Task
 
 Parameters = ParamSpec("Parameters")
@@ -67,6 +69,10 @@ class SyncClient:
     def __init__(self, client: Client) -> None:
         self.asynchronous = client
         """The client that does the work; its coroutines go to :meth:`wait_for`."""
+        self.schedules = SyncSchedules(self.wait_for, client.schedules)
+        """Periodic triggers: add, list, pause, resume, remove, run."""
+        self.settings = SyncSettings(self.wait_for, client.settings)
+        """Defaults that can be changed while the engine runs."""
         self._process = os.getpid()
         self._own_loop = asyncio.new_event_loop()
         self._loop: asyncio.AbstractEventLoop | None = self._own_loop
@@ -123,6 +129,11 @@ class SyncClient:
     ) -> None:
         self.close()
 
+    @property
+    def place(self) -> str:
+        """The database's address as it may be shown: without its password."""
+        return self.asynchronous.place
+
     ensure_tables = blocking(Client.ensure_tables)
 
     submit = blocking(Client.submit)
@@ -161,6 +172,8 @@ class SyncClient:
     cancel = blocking(Client.cancel)
     cancel_lineage = blocking(Client.cancel_lineage)
     revive = blocking(Client.revive)
+    bulk_select = blocking(Client.bulk_select)
+    bulk_run = blocking(Client.bulk_run)
 
     paths = blocking(Client.paths)
     blocked_by = blocking(Client.blocked_by)
@@ -194,6 +207,14 @@ class SyncClient:
     kind_limits = blocking(Client.kind_limits)
     limit = blocking(Client.limit)
     limit_resource = blocking(Client.limit_resource)
+    reset_limit = blocking(Client.reset_limit)
+
+    def change_resource(
+        self, pattern: str, *, by: str = "client", reason: str | None = None, **changes: float | None
+    ) -> Policy:
+        """See :meth:`ramet.engine.client.Client.change_resource`."""
+        return self.wait_for(self.asynchronous.change_resource(pattern, by=by, reason=reason, **changes))
+
     open_breaker = blocking(Client.open_breaker)
     policies = blocking(Client.policies)
     resources = blocking(Client.resources)
@@ -213,6 +234,10 @@ class SyncClient:
     settle_many = blocking(Client.settle_many)
     reclaim = blocking(Client.reclaim)
 
+    def spellings(self, kind: str | Handler | None, key: str) -> list[str]:
+        """See :meth:`ramet.engine.client.Client.spellings`."""
+        return self.asynchronous.spellings(kind, key)
+
     def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
         """See :meth:`ramet.engine.client.Client.blocks`."""
         return self.wait_for(self.asynchronous.blocks(tracking_id, limit=limit, **filters))
@@ -224,11 +249,12 @@ class SyncClient:
         by: str = "client",
         reason: str | None = None,
         extend_seconds: float | None = None,
+        allow_shapes: Sequence[str] = (),
         **limits: int,
     ) -> Lineage:
         """See :meth:`ramet.engine.client.Client.raise_limits`."""
         raising = self.asynchronous.raise_limits(
-            tracking_id, by=by, reason=reason, extend_seconds=extend_seconds, **limits
+            tracking_id, by=by, reason=reason, extend_seconds=extend_seconds, allow_shapes=allow_shapes, **limits
         )
         return self.wait_for(raising)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -21,6 +22,7 @@ class Threads:
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._free = 0
         self._started = 0
+        self._process = os.getpid()
 
     def run(self, call: Callable[[], Any], then: Callable[[], None] | None = None) -> asyncio.Future[Any]:
         """Start a call; ``then`` is called in the loop when it has really ended, whatever became of its future."""
@@ -49,6 +51,8 @@ class Threads:
                 result = call()
             except BaseException as raised:
                 error = raised
+            if os.getpid() != self._process:
+                os._exit(0)  # A copy that the handler forked: what comes of the call is the original's to tell.
             # Without a loop nobody is left to be told.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(ended, result, error)

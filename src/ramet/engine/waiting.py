@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from ramet.engine.in_hand import in_hand
@@ -20,10 +21,13 @@ WAIT_SECONDS = (0.02, 0.5)
 
 
 class TaskFailed(Exception):
-    """Raised by :meth:`Client.result` for a task that did not end in success; ``task`` has its state and error."""
+    """Raised by :meth:`Client.result` for a task that did not end in success.
+
+    ``task`` has its state and error; the message ends with the first line of the error.
+    """
 
     def __init__(self, task: Task) -> None:
-        super().__init__(f"task {task.id} ({task.kind}) is {task.state}: {task.reason or task.error or 'no reason'}")
+        super().__init__(f"task {task.id} ({task.kind}) is {task.state}: {task.why or 'no reason'}")
         self.task = task
 
 
@@ -32,6 +36,37 @@ class WaitRefused(Permanent):
 
     A handler that lets it through fails at once: another try would ask the same.
     """
+
+
+@asynccontextmanager
+async def _limited(seconds: float | None, what: Callable[[], str]) -> AsyncIterator[None]:
+    """So much time for the block.
+
+    Raises:
+        TimeoutError: it was not enough; ``what`` says for what.
+    """
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise TimeoutError(f"{what()} after {seconds:g} s") from error
+
+
+def _still(what: str, task: Task | None) -> str:
+    if task is None:
+        return f"{what} could not be looked at: the database did not answer"
+    waits = f", waits: {task.wait}" if task.wait else f", held by worker {task.worker}" if task.worker else ""
+    return f"{what} ({task.kind}) is still {task.state} (attempt {task.attempts}{waits})"
+
+
+def _still_live(tracking_id: str, lineage: Lineage | None) -> str:
+    what = f"lineage {on_one_line(tracking_id)}"
+    if lineage is None:
+        return f"{what} could not be looked at: the database did not answer"
+    return f"{what} is still {lineage.state} ({lineage.live} live tasks of {lineage.tasks})"
 
 
 _INSTEAD = "return, and let a task on the same path, spawned after the others, do the rest"
@@ -49,12 +84,13 @@ class Waiting:
             LookupError: there is no such task.
             WaitRefused: a handler asks, or a program in the block of a claim, and the path of its own task holds that
                 one back, directly or in turn; or it is the task itself.
-            TimeoutError: it is still live after ``timeout_seconds``.
+            TimeoutError: it is still live after ``timeout_seconds``; the message says in which state, and why.
         """
-        async with asyncio.timeout(timeout_seconds):
+        seen: Task | None = None
+        async with _limited(timeout_seconds, lambda: _still(f"task {on_one_line(task_id)}", seen)):
             pause, longest = WAIT_SECONDS
             while True:
-                task = await self.store.get(task_id)
+                seen = task = await self.store.get(task_id)
                 if task is None:
                     raise LookupError(f"no task {on_one_line(task_id)}")
                 if task.state.terminal:
@@ -68,7 +104,7 @@ class Waiting:
 
         Raises:
             TaskFailed: it ended in another state than success.
-            WaitRefused: as for :meth:`wait`.
+            WaitRefused, TimeoutError: as for :meth:`wait`.
         """
         task = await self.wait(task_id, timeout_seconds=timeout_seconds)
         if task.state is not TaskState.SUCCESS:
@@ -82,12 +118,13 @@ class Waiting:
             LookupError: there is no such lineage.
             WaitRefused: a handler asks, or a program in the block of a claim, and the task in hand belongs to the
                 lineage, or holds a task of it back by its path.
-            TimeoutError: something of it is still to come after ``timeout_seconds``.
+            TimeoutError: something of it is still to come after ``timeout_seconds``; the message says how much.
         """
-        async with asyncio.timeout(timeout_seconds):
+        seen: Lineage | None = None
+        async with _limited(timeout_seconds, lambda: _still_live(tracking_id, seen)):
             pause, longest = WAIT_SECONDS
             while True:
-                lineage = await self.store.lineage(tracking_id)
+                seen = lineage = await self.store.lineage(tracking_id)
                 if lineage is None:
                     raise LookupError(f"no lineage {on_one_line(tracking_id)}")
                 if await over(self.store, tracking_id):

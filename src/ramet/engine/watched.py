@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from ramet.engine.observing import Observer, observer
+from ramet.model.bulk import BulkAct
 from ramet.model.task import TERMINAL, TaskState
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settled, Settlement, Store, Submitted, Swept
 from ramet.store.errors import StoreError
@@ -100,6 +101,11 @@ class _Watched:
 
     async def exclude(self, task_ids: Sequence[str], *, by: str, reason: str | None = None) -> list[str]:
         done = await self._store.exclude(task_ids, by=by, reason=reason)
+        await self._tell_ends()
+        return done
+
+    async def act_on_tasks(self, act: BulkAct, task_ids: Sequence[str], **options: Any) -> list[str]:
+        done = await self._store.act_on_tasks(act, task_ids, **options)
         await self._tell_ends()
         return done
 

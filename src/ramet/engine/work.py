@@ -9,17 +9,22 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
+from ramet.engine.raised import raised
 from ramet.model import events as ev
 from ramet.model.binding import ItemAnswer, ItemSettlement
 from ramet.model.cost import Charge
 from ramet.model.guard import BlockReason
+from ramet.model.json_values import read_json
+from ramet.model.retry import ErrorClass, fingerprint
 from ramet.model.task import NewTask, Standing
+from ramet.model.texts import REASON_CHARACTERS_MAX, storable
 from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer, Write
 
 FRAME_HEAD = 4
@@ -125,10 +130,13 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         seq, fence, result = row
         return Settlement(seq, fence, completed(fence), result)
     seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items, *beyond = row
+    event = _EVENTS[name](*fields)
+    if name == ev.Error.__name__:
+        event = replace(event, waits=tuple(event.waits))
     return Settlement(
         seq,
         fence,
-        _EVENTS[name](*fields),
+        event,
         result,
         [NewTask.listed(new) for new in spawns] if spawns else (),
         [Write(sql, tuple(map(_value_in, parameters))) for sql, parameters in writes] if writes else (),
@@ -139,6 +147,28 @@ def settlement_in(row: Sequence[Any]) -> Settlement:
         [ItemSettlement(*item) for item in items] if items else (),
         *beyond,
     )
+
+
+def outcome_in(row: Sequence[Any]) -> Settlement:
+    """A task's outcome from JSON values; one that cannot be understood is that task's error."""
+    try:
+        return settlement_in(row)
+    except Exception as error:
+        seq, fence = row[:2]
+        return unsettled(Settlement(seq, fence, ev.HandBack(fence)), "what it asked for cannot be understood", error)
+
+
+def unsettled(item: Settlement, what: str, error: BaseException) -> Settlement:
+    """The settlement as the error that it turned out to be; nothing that it asked for is kept."""
+    text = str(raised(error))
+    event = ev.Error(
+        item.fence,
+        storable(f"{what}: {text}", REASON_CHARACTERS_MAX),
+        ErrorClass.UNCLASSIFIED.value,
+        fingerprint(what, text),
+        jitter=1.0,
+    )
+    return Settlement(item.seq, item.fence, event)
 
 
 def _value_out(value: Any) -> Any:
@@ -152,12 +182,12 @@ def _value_in(value: Any) -> Any:
 
 def settled_in(row: Sequence[Any]) -> Settled:
     """An answer from JSON values."""
-    seq, state, refused, spawns, reason, items = row
+    seq, state, refused, spawns, reason, items, error = row
     told = [
         SpawnAnswer(new_id, kind, key, None if why is None else BlockReason(why), detail, winner)
         for new_id, kind, key, why, detail, winner in spawns
     ]
-    return Settled(seq, state, refused, told, reason, [ItemAnswer(*item) for item in items])
+    return Settled(seq, state, refused, told, reason, [ItemAnswer(*item) for item in items], error)
 
 
 def frame(message: Any) -> bytes:
@@ -167,8 +197,16 @@ def frame(message: Any) -> bytes:
 
 
 def unframe(body: bytes) -> Any:
-    """The message of a frame's body."""
-    return from_json(body, cache_strings="keys")
+    """The message of a frame's body.
+
+    Raises:
+        ValueError: it is not a message at all.
+    """
+    try:
+        return from_json(body, cache_strings="keys")
+    except ValueError:
+        # One value of it may be beyond what that reader takes: the others must not be lost with it.
+        return read_json(body)
 
 
 def _reference(value: object) -> object:

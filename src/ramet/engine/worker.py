@@ -7,37 +7,39 @@ settlement is durable, which is what holds claiming back when the database is sl
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import random
 import socket
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from ramet.engine.app import App
+from ramet.engine.attempt_log import log_outcomes
 from ramet.engine.calls import Calls
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.client import Client
 from ramet.engine.clock import Clock, SystemClock
 from ramet.engine.handlers import Claim
 from ramet.engine.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
-from ramet.engine.housekeeping import housekeeping
+from ramet.engine.housekeeping import housekeeping, started
 from ramet.engine.ids import new_id
 from ramet.engine.lineage_over import over
 from ramet.engine.pace import BatchLanes, Pace
 from ramet.engine.places import place
-from ramet.engine.presence import be_seen, declare_limits, serving
-from ramet.engine.reach import Reach, sleep_unless
+from ramet.engine.presence import be_seen, declare_first, serving
+from ramet.engine.reach import Reach, sleep_unless, unless_ended
 from ramet.engine.refusals import RefusalLog
 from ramet.engine.settings import Tuning
-from ramet.engine.settle_batch import settled_together
+from ramet.engine.settle_batch import settled_or_error, settled_together
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.store.base import ClaimRequest, Settled, Settlement
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 
-log = logging.getLogger("ramet.worker")
+log = own_logger("ramet.worker")
 
 POLL_SECONDS = 1.0
 SET_ASIDE_MAX = 1_000
@@ -118,21 +120,19 @@ class Worker:
             RuntimeError: the handlers' process cannot load the app (any more).
         """
         await self._client.settings.refresh(0.0)
-        await declare_limits(self._app, self._store)
+        await declare_first(self._app, self._store, reach=self._reach, clock=self._clock,
+                            pause_seconds=self._tuning.poll_seconds(), unless=self._draining)  # fmt: skip
         self._store.join(self.name)
         await self._handlers.start(self)
-        loops: list[asyncio.Task[Any]] = [
-            asyncio.create_task(loop, name=name)
-            for name, loop in (
-                ("claim", self._claim_loop()),
-                ("settle", self._settle_loop()),
-                ("heartbeat", self._heartbeat_loop()),
-                ("ends", watch_ends(self._store, self._claims, self._clock, self._ends_seconds, self._hurry)),
-                *housekeeping(self._app, self._client, self._clock, self._tuning),
-                ("seen", be_seen(self._store, self._clock, self._serving)),
-                ("stop", self._stopped.wait()),
-            )
-        ]
+        loops = started([
+            ("claim", self._claim_loop),
+            ("settle", self._settle_loop),
+            ("heartbeat", self._heartbeat_loop),
+            ("ends", partial(watch_ends, self._store, self._claims, self._clock, self._ends_seconds, self._hurry)),
+            *housekeeping(self._app, self._client, self._clock, self._tuning),
+            ("seen", partial(be_seen, self._store, self._clock, self._serving, self._app)),
+            ("stop", self._stopped.wait),
+        ], self._clock)  # fmt: skip
         try:
             done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
             if loops[0] in done and loops[0].exception() is None:
@@ -164,14 +164,15 @@ class Worker:
     async def _finish(self, others: Sequence[asyncio.Task[Any]]) -> None:
         """After the last claim: give back what did not begin, wait for what runs."""
         if self._draining.is_set():
-            unstarted = await self._handlers.drain()
+            # Not longer than until the second signal: a process that stands still never says what it did not begin.
+            unstarted = await unless_ended(others, self._handlers.drain())
+            if unstarted is None:
+                return
             log.info("draining: %d tasks run on, %d go back", len(self._claims) - len(unstarted), len(unstarted))
             self.hand_back(unstarted)
         while self._claims and not any(task.done() for task in others):
             self._room.clear()
-            waiting = asyncio.create_task(self._room.wait())
-            await asyncio.wait({waiting, *others}, return_when=asyncio.FIRST_COMPLETED)
-            waiting.cancel()
+            await unless_ended(others, self._room.wait())
 
     async def _shut_down(self, loops: Sequence[asyncio.Task[Any]]) -> None:
         try:
@@ -254,7 +255,7 @@ class Worker:
             older = frozenset(work.seq for work in works if work.seq in self._claims)
             if older:  # Ended from outside and claimed for its end: no heartbeat will ask for the older claim any more.
                 self._give_up(older)
-            self._claims.take(((work.seq, work.fence) for work in works), sent_at + lease_seconds)
+            self._claims.take(((work.seq, work.fence) for work in works), sent_at + lease_seconds, sent_at)
         if not works:
             return False
         if self._clock.monotonic() >= sent_at + lease_seconds:  # The answer took so long that they are lost again.
@@ -320,18 +321,17 @@ class Worker:
     async def _settle_batch(self) -> None:
         async with self._settling:
             batch = settled_together(self._outcomes, self._works)
-            answers = await self._store.settle(batch)
+            answers = await settled_or_error(self._store, batch)
             del self._outcomes[: len(batch)]
+        log_outcomes(batch, answers, self._works, self._claims, self._clock.monotonic())
         for settled in answers:
-            if settled.refused is not None or settled.spawns or settled.items:
+            if settled.spawns or settled.items:
                 self._note(settled)
         beside = self._let_go([(item.seq, item.fence) for item in batch])
         self.settled += len(batch)
         self._pace.settled(len(batch) - beside)
 
     def _note(self, settled: Settled) -> None:
-        if settled.refused is not None:
-            log.debug("task %s: settlement refused, %s", settled.seq, settled.refused)
         if (work := self._works.get(settled.seq)) is not None and (settled.spawns or settled.items):
             self._refusals.note(work.tracking_id, work.id, work.spawn_depth, settled.spawns, settled.items)
 
@@ -376,9 +376,9 @@ class Worker:
         settling = {(item.seq, item.fence) for item in self._outcomes}
         return [claim for claim in self._claims.pairs() if claim not in settling]
 
-    def lost(self, claims: Sequence[Claim], *, alone: bool) -> None:
+    def lost(self, claims: Sequence[Claim], *, alone: bool, how: str | None = None) -> None:
         """The process that ran these is gone."""
-        event = ev.LeaseExpired(alone=alone, worker_dead=True)
+        event = ev.LeaseExpired(alone=alone, worker_dead=True, error=how)
         self._queue_outcomes([Settlement(seq, fence, event) for seq, fence in claims if self._claims.holds(seq, fence)])
 
     def hand_back(self, claims: Sequence[Claim]) -> None:

@@ -28,6 +28,24 @@ def judge_chains(at_limit: Mapping[str, Share], limits: MonitorLimits) -> list[F
     ]  # fmt: skip
 
 
+class FailedRuns(NamedTuple):
+    """The newest ended runs of a schedule that failed, one after the other."""
+
+    runs: int
+    newest: str
+    """The tracking id of the last of them; empty where there is none."""
+
+
+def judge_failed_runs(by_schedule: Mapping[str, FailedRuns], limits: MonitorLimits) -> list[Finding]:
+    """Schedules that have failed several times in a row, by name: nobody may look at them for weeks."""
+    return [
+        Finding(Pattern.FAILED_RUNS, "", {"name": name, "weight": failed.runs, "limit": max(1, limits.failed_runs) - 1,
+                                          "newest": failed.newest})
+        for name, failed in by_schedule.items()
+        if failed.runs >= max(1, limits.failed_runs)
+    ]  # fmt: skip
+
+
 def judge_timeouts(by_kind: Mapping[str, int], limits: MonitorLimits) -> list[Finding]:
     """Kinds of which too many tasks ended at their own deadline within the window, or all of them together."""
     return _counted(Pattern.TASK_TIMEOUTS, by_kind, limits.timeouts_max, limits)

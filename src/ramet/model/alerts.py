@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ramet.model.cost import dollars
 from ramet.model.guard import BlockReason
+from ramet.model.keys import shown_key
 from ramet.model.lineage import OPEN, Lineage
 
 WORST_MAX = 20
@@ -40,6 +41,8 @@ class Pattern(StrEnum):
     """More was spent than a hard ceiling allows: of a lineage, of the day or of the database."""
     CHAIN_LIMIT = "chain_limit"
     """Runs of a schedule stop at ``max_chain_depth`` with work left, again and again."""
+    FAILED_RUNS = "failed_runs"
+    """The newest runs of a schedule failed, one after the other."""
     TASK_TIMEOUTS = "task_timeouts"
     """Many tasks of a kind end at their own deadline."""
     FAILED_LINEAGES = "failed_lineages"
@@ -64,6 +67,7 @@ STANDING = frozenset(
     {
         Pattern.LOST_LEASE,
         Pattern.CHAIN_LIMIT,
+        Pattern.FAILED_RUNS,
         Pattern.TASK_TIMEOUTS,
         Pattern.FAILED_LINEAGES,
         Pattern.INVOCATION_ERRORS,
@@ -80,6 +84,7 @@ NAMED = frozenset(
     {
         Pattern.OVER_CEILING,
         Pattern.CHAIN_LIMIT,
+        Pattern.FAILED_RUNS,
         Pattern.TASK_TIMEOUTS,
         Pattern.FAILED_LINEAGES,
         Pattern.INVOCATION_ERRORS,
@@ -116,6 +121,8 @@ class MonitorLimits(NamedTuple):
     """Newest runs of a schedule that count."""
     chain_ends_max: int = 2
     """Of these, runs that stopped at ``max_chain_depth`` and are not worth an alert."""
+    failed_runs: int = 3
+    """So many of the newest ended runs of a schedule that failed, one after the other, are worth an alert."""
     timeouts_max: int = 100
     """Tasks of a kind, or of all kinds, that end at their own deadline within the window and are not worth an alert."""
     failed_share_max: float = 0.10
@@ -279,7 +286,8 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
     entry = worst[0]
     match pattern:
         case Pattern.POSSIBLE_LOOP | Pattern.POSSIBLE_CYCLE:
-            return f"{entry['kind']} {entry['key']} was wanted {entry['weight']} times (tolerated: {entry['limit']})"
+            name = f"{entry['kind']} {shown_key(entry['key'])}"
+            return f"{name} was wanted {entry['weight']} times (tolerated: {entry['limit']})"
         case Pattern.DEEP_SPAWN:
             return f"task {entry['name']} ({entry['kind']}) is at spawn_depth {entry['weight']}, over {entry['limit']}"
         case Pattern.RETRY_STORM:
@@ -293,6 +301,11 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
             return (
                 f"{entry['weight']} of the last {entry['runs']} runs of schedule {entry['name']} stopped at their "
                 "chain's limit with work left: let it run more often, or raise max_chain_depth"
+            )
+        case Pattern.FAILED_RUNS:
+            return (
+                f"the last {entry['weight']} runs of schedule {entry['name']} failed, the newest is lineage "
+                f"{entry['newest']}"
             )
         case Pattern.TASK_TIMEOUTS:
             return (

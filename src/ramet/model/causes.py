@@ -92,6 +92,7 @@ ENDED: Mapping[str, str] = {
     "no_progress": "it wanted to continue without having done anything",
     "declared": "its handler chose this end",
     "permanent_error": "the error is permanent: another try gives the same",
+    "spawn_refused": "a spawn that its handler requires was refused",
     "repeated_error": "the same error ended this work before",
     "attempts_exhausted": "that was the last attempt",
     "task_deadline": "the time of the task was over",

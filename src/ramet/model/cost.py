@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-NANO_DOLLARS = 1_000_000_000
-"""One dollar."""
-AMOUNT_MAX = 10**18
-"""No single amount is larger: a thousand million dollars. Sums of them stay within what databases count in."""
+from ramet.model.money import NANO_DOLLARS
+
 DAY_SECONDS = 86_400.0
 SETTLING_SECONDS = 10.0
 """How long a task is put off that would have room once others have settled what they reserved."""
@@ -155,20 +153,6 @@ class Costs(NamedTuple):
     """The dearest first."""
     more: bool = False
     """True when kinds and tasks are those of the latest calls only: there were more than are looked at (20,000)."""
-
-
-def amount_of(nano_dollars: object, what: str) -> int:
-    """The amount, checked.
-
-    Raises:
-        ValueError: it is not a whole number of nano-dollars in range.
-    """
-    if type(nano_dollars) is not int or not 0 <= nano_dollars <= AMOUNT_MAX:
-        raise ValueError(
-            f"{what} {nano_dollars!r}: give a whole number of nano-dollars from 0 to {AMOUNT_MAX} "
-            f"(one dollar is {NANO_DOLLARS})"
-        )
-    return nano_dollars
 
 
 def day_of(now: float) -> int:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ramet.model.retry import DEFAULT_WAITS, Waits
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -88,6 +90,12 @@ class Error:
     """Id of the task whose final failure had this fingerprint, where DESIGN §6 says that it counts."""
     not_before_at: float | None = None
     """Set when the lineage's retries of this minute are used up."""
+    reason: str | None = None
+    """Of a permanent one: the reason that its task ends with, where more is known than its class."""
+    traceback: str | None = None
+    """Where it came from, as text that can be stored; kept with the attempt."""
+    waits: Waits = DEFAULT_WAITS
+    """The back-off of its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,8 @@ class LeaseExpired:
     """True when the task ran alone in a probation child: then the loss is its own."""
     worker_dead: bool = False
     """True when the store proved that the worker's process is gone: then there is no lease to wait for."""
+    error: str | None = None
+    """How the process ended, where its supervisor saw it."""
 
 
 @dataclass(frozen=True, slots=True)

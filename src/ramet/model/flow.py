@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ramet.model.resources import Policy
@@ -38,6 +39,8 @@ class Declared(NamedTuple):
     """Claims at once, by name; None takes a declared limit back."""
     kinds: Mapping[str, int | None]
     policies: Sequence[Policy]
+    limits: Mapping[str, str | None] = MappingProxyType({})
+    """What lineages may do whose root is of a kind, as JSON, by its name; None where the code says nothing."""
 
 
 class Usage(NamedTuple):

@@ -52,6 +52,10 @@ REOFFERABLE = frozenset(
 """Blocks by something that a person may change: what was wanted is kept, to be offered again."""
 
 
+LEAVES_OUT = REOFFERABLE | {BlockReason.CYCLE}
+"""Blocks that may leave work undone (:func:`leaves_out`), so that their lineage is no clean one."""
+
+
 class Allowed(NamedTuple):
     """The task may be created."""
 
@@ -137,6 +141,19 @@ def check_spawn(facts: Facts) -> Verdict:
     return _ALLOWED
 
 
+def leaves_out(facts: Facts, blocked: Blocked) -> bool:
+    """Whether a refusal leaves work undone (I8): no task of the lineage is about what was wanted.
+
+    A cycle does, since the parent wanted more than its ancestor had done; but a page's link back to itself or to an
+    ancestor is everyday life.
+    """
+    if blocked.reason not in LEAVES_OUT:
+        return False
+    if blocked.reason is BlockReason.CYCLE:
+        return facts.cycle_on != "key"
+    return not any(holder.kind == facts.kind or _of_base(holder, facts.base) for holder in facts.holders)
+
+
 _ALLOWED = Allowed()
 
 
@@ -183,7 +200,7 @@ def _cycle(facts: Facts) -> Blocked | None:
     for holder in facts.holders:
         if holder.id != facts.parent_id and holder.id not in facts.ancestry_chain:
             continue
-        loose = facts.cycle_on != "key" or not facts.places
+        loose = facts.cycle_on != "key" or not facts.places  # Only its own kind closes a cycle.
         if not loose or holder.kind == facts.kind or (facts.places and _of_base(holder, facts.base)):
             return Blocked(
                 BlockReason.CYCLE,
@@ -272,12 +289,19 @@ def _stop_list(facts: Facts) -> Blocked | None:
 def _trap(facts: Facts) -> Blocked | None:
     if facts.shape is None:
         return None
-    if facts.shape_count >= facts.lineage.max_shape:
+    if facts.shape_count >= facts.lineage.max_shape and not _allowed(facts.lineage, facts.shape, facts.shape_count):
         return Blocked(
             BlockReason.TRAP,
-            f"the lineage has {facts.shape_count} keys of the shape {facts.shape}: if they are honest, raise max_shape",
+            f"the lineage has {facts.shape_count} keys of the shape {facts.shape}: if they are honest, allow the shape",
         )
     return None
+
+
+def _allowed(lineage: Lineage, shape: str, count: int) -> bool:
+    """Whether a person allowed this shape, and more keys of it than there are."""
+    shapes = lineage.shapes_allowed
+    most = shapes.get(shape, 0)
+    return most is None or count < most
 
 
 _CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (

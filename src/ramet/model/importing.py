@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ FORMATS = ("jsonl", "csv", "sqlite")
 
 FIELDS = frozenset(
     "id type url status retry_count max_retries error_details parent_item_id tracking_id ancestry_chain spawn_depth "
-    "max_spawn_depth pipeline_stage pipeline_state queue_hint document_id created_at".split()
+    "max_spawn_depth pipeline_stage pipeline_state queue_hint document_id created_at completed_at sub_task".split()
 )
 """Columns that have a meaning; all others become part of the payload."""
 ALIASES = {
@@ -44,6 +44,8 @@ ALIASES = {
     "parent_id": "parent_item_id",
     "retries": "retry_count",
     "stage": "pipeline_stage",
+    "finished_at": "completed_at",
+    "ended_at": "completed_at",
 }
 """Other names of columns. ``queueHint`` and its like are read as ``queue_hint``."""
 
@@ -53,7 +55,7 @@ STATES: dict[str, TaskState] = {
     **dict.fromkeys("processing running claimed in_progress started active loaded".split(), TaskState.PROCESSING),
     **dict.fromkeys("success succeeded done complete completed ok finished processed".split(), _S),
     **dict.fromkeys("failed failure error dead".split(), _F),
-    **dict.fromkeys("skipped skip ignored".split(), TaskState.SKIPPED),
+    **dict.fromkeys("skipped skip ignored excluded".split(), TaskState.SKIPPED),
     **dict.fromkeys("filtered filter rejected".split(), TaskState.FILTERED),
     **dict.fromkeys("cancelled canceled aborted".split(), TaskState.CANCELLED),
 }
@@ -61,6 +63,12 @@ STATES: dict[str, TaskState] = {
 
 ADVANCED = ("pending", "processing", "cancelled", "failed", "skipped", "filtered", "success")
 """From the least to the most advanced: of rows with one identity the most advanced wins."""
+
+IMPORTED = "imported"
+"""Where the state of a task that starts at its first stage keeps what its row had: ``stage`` and ``pipeline_state``."""
+
+Takeover = Callable[[str | None, dict[str, Any]], tuple[str | None, dict[str, Any]] | None]
+"""From a row's stage and pipeline_state those that a kind's handler goes on from; None: it has to start anew."""
 
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _UNSTORABLE_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000|[\ud800-\udfff]")
@@ -82,6 +90,10 @@ class Rules(NamedTuple):
     """Their column to one of :data:`FIELDS`."""
     payload_column: str | None = None
     """The column that is the payload, as it is; None makes an object of the URL and all other columns."""
+    takeovers: Mapping[str, Takeover] = {}
+    """By our kind."""
+    held_seconds: Mapping[str, float] = {}
+    """By our kind, how long an ended row holds its unique key at most."""
 
 
 class Incoming(NamedTuple):
@@ -107,6 +119,13 @@ class Incoming(NamedTuple):
     path: list[str] | None
     """``queueHint``, or ``[documentId]``; of a live row where it stands in line."""
     created_at: float | None
+    ended_at: float | None = None
+    resource: str | None = None
+    """What its kind shares for it."""
+    spawn_depth: int = 0
+    """Its depth there: where its parent is nowhere, its depth here too."""
+    step: str | None = None
+    """Which step of a piece of work it is that has a row for each."""
 
     @property
     def attempts(self) -> int:
@@ -123,7 +142,7 @@ def column_name(name: str, rules: Rules) -> str:
     if name in rules.columns:
         return rules.columns[name]
     snake = _CAMEL.sub("_", name.strip()).lower()
-    snake = ALIASES.get(snake, snake)
+    snake = "sub_task" if snake.endswith("_sub_task") else ALIASES.get(snake, snake)
     return snake if snake in FIELDS else name
 
 
@@ -137,10 +156,19 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
     rest: dict[str, Any] = {}
     for column, value in row.items():
         name = column_name(column, rules)
+        if name == "sub_task":  # It tells rows apart, and may be of use to a handler.
+            rest[column] = value
         if column == rules.payload_column or name not in FIELDS:
             rest[column] = value
         elif name in fields and value not in (None, "") and fields[name] not in (None, "", value):
             raise RowError(f"{name} is given twice, as {_shown(fields[name])} and {_shown(value)}: keep one of them")
+        elif fields.get(name) in (None, ""):
+            fields[name] = value
+    for column, value in _dotted(row, rules).items():
+        # What stands in an object is for rows that do not say it themselves.
+        name = column_name(column, rules)
+        if column == rules.payload_column:
+            rest[column] = value
         elif fields.get(name) in (None, ""):
             fields[name] = value
     own = _text(fields, "id", ID_LENGTH_MAX, needed=True)
@@ -148,7 +176,6 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
     chain = _strings(fields, "ancestry_chain")
     ancestors = [item for item in chain if item not in (own, tracking_id)]
     parent_id = _text(fields, "parent_item_id", ID_LENGTH_MAX) or (ancestors[-1] if ancestors else None)
-    _count(fields, "spawn_depth", COUNT_MAX)
     kind = _text(fields, "type", KIND_LENGTH_MAX, needed=True)
     status, state = _state(fields, rules)
     retries_max = _count(fields, "max_retries", COUNT_MAX)
@@ -171,8 +198,44 @@ def understand(row: Mapping[str, Any], rules: Rules) -> Incoming:
         stage=stage or ("loaded" if status == "loaded" else None),
         pipeline_state=_json(fields, "pipeline_state"),
         path=_path(fields, live=state in LIVE),
-        created_at=_moment(fields),
+        created_at=_moment(fields, "created_at"),
+        ended_at=_moment(fields, "completed_at"),
+        spawn_depth=_count(fields, "spawn_depth", COUNT_MAX) or 0,
+        step=_text(fields, "sub_task", ID_LENGTH_MAX) or None,
     )
+
+
+def from_first_stage(row: Incoming, takeover: Takeover | None) -> Incoming:
+    """The row with the stage and the state that its kind's handler goes on from.
+
+    Without a word of its kind the handler starts at its first stage: what another queue's stages left is nothing that
+    it may take for its own.
+    """
+    stage, state = row.stage, row.pipeline_state
+    if stage is None and state is None:
+        return row
+    own = {} if state is None else state
+    # A name with $ is the engine's own.
+    known = takeover is not None and isinstance(own, dict) and not any(name[:1] == "$" for name in own)
+    taken = takeover(stage, own) if takeover is not None and known else None
+    if taken is None:
+        taken = None, {IMPORTED: {"stage": stage, "pipeline_state": state}}
+    return row._replace(stage=taken[0], pipeline_state=taken[1] or None)
+
+
+def _dotted(row: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
+    """What columns with dots name: ``input.url`` is ``url`` in the object, or the JSON text, of column ``input``."""
+    found = {}
+    for column in (*rules.columns, rules.payload_column or ""):
+        name, *steps = column.split(".")
+        value = row.get(name) if steps and column not in row else None
+        for step in steps:
+            if isinstance(value, str) and value[:1] == "{":
+                value = _parsed(value, column)
+            value = value.get(step) if isinstance(value, Mapping) else None
+        if value is not None:
+            found[column] = value
+    return found
 
 
 def state_on_arrival(state: str) -> str:
@@ -332,12 +395,12 @@ def _payload(url: str, rest: dict[str, Any], rules: Rules) -> Any:
     return value
 
 
-def _moment(fields: Mapping[str, Any]) -> float | None:
+def _moment(fields: Mapping[str, Any], name: str) -> float | None:
     """Unix seconds from a date in ISO 8601 (without a zone: UTC), or from seconds or milliseconds since 1970."""
-    value = fields.get("created_at")
+    value = fields.get(name)
     if value is None or value == "":
         return None
-    wrong = RowError(f"created_at is {_shown(value)}: give a date like 2025-09-30T12:00:00Z, or Unix seconds")
+    wrong = RowError(f"{name} is {_shown(value)}: give a date like 2025-09-30T12:00:00Z, or Unix seconds")
     if isinstance(value, str):
         try:
             seconds = float(value)
@@ -347,6 +410,8 @@ def _moment(fields: Mapping[str, Any]) -> float | None:
                 seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
             except (ValueError, OverflowError):
                 raise wrong from None
+    elif isinstance(value, Mapping) and value.keys() & {"_seconds", "seconds"}:
+        return _moment({name: value.get("_seconds", value.get("seconds"))}, name)
     elif isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong
     else:

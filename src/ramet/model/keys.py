@@ -17,8 +17,10 @@ __all__ = [
     "KEY_LENGTH_MAX",
     "KEY_VERSION",
     "InvalidKey",
+    "PlaceKey",
     "bounded_key",
     "json_key",
+    "shown_key",
     "text_key",
     "title_key",
     "url_key",
@@ -34,6 +36,7 @@ PAYLOAD_DEPTH_MAX: int = 100
 """Levels of nesting of a payload that is made into a key."""
 
 _DIGEST_MARK = "~sha256:"
+_PAYLOAD = '{"payload":'
 _HEAD_LENGTH = KEY_LENGTH_MAX - len(_DIGEST_MARK) - sha256().digest_size * 2
 _BOUNDED_URL = re.compile(rf"https?://[a-z0-9._:\[\]-]+/[\w.~!$&'()*+,=:@/?;%-]*{_DIGEST_MARK}[0-9a-f]{{64}}", re.ASCII)
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
@@ -44,6 +47,16 @@ _DIRECTION_MARKS = re.compile(r"[\u200e\u200f\u202a-\u202e]")
 
 class InvalidKey(ValueError):
     """Raised by submits, spawns and the key functions: it cannot be a key. The message says what to do."""
+
+
+class PlaceKey(str):
+    """A key that names a place: a URL or the title of a page. Made by :func:`url_key` and :func:`title_key`.
+
+    Text in every other respect. A task whose kind makes such a key is refused below any ancestor of the same key,
+    whatever the ancestor's kind (promise I3, DESIGN §1). Text that is derived from one is plain text again.
+    """
+
+    __slots__ = ()
 
 
 def bounded_key(key: str) -> str:
@@ -63,7 +76,7 @@ def bounded_key(key: str) -> str:
     return f"{key[:_HEAD_LENGTH]}{_DIGEST_MARK}{digest}"
 
 
-def url_key(url: str, *, keep: Collection[str] = (), drop_www: bool = False) -> str:
+def url_key(url: str, *, keep: Collection[str] = (), drop_www: bool = False) -> PlaceKey:
     """Return the key of an http or https URL; `ramet.model.urls.canonical_url` lists the rules.
 
     `keep` names tracking, session or path parameters, in any case, that tell this kind's pages apart.
@@ -74,14 +87,14 @@ def url_key(url: str, *, keep: Collection[str] = (), drop_www: bool = False) -> 
     """
     # The shortened form may end within an escape or a parameter name, so it cannot pass the rules again.
     if len(url) == KEY_LENGTH_MAX and _BOUNDED_URL.fullmatch(url):
-        return url
+        return PlaceKey(url)
     try:
-        return bounded_key(canonical_url(url, keep=keep, drop_www=drop_www))
+        return PlaceKey(bounded_key(canonical_url(url, keep=keep, drop_www=drop_www)))
     except InvalidUrl as error:
         raise InvalidKey(str(error)) from None
 
 
-def title_key(title: str) -> str:
+def title_key(title: str) -> PlaceKey:
     """Return the key of a page title on a wiki: NFC, one space for underscores and whitespace, trimmed.
 
     The first letter is upper-cased where Unicode maps it to one letter (`ß` and `ŉ` stay, and Georgian
@@ -107,11 +120,11 @@ def title_key(title: str) -> str:
         if not ascii_only:
             # A capital can take up the mark after it: i + U+0307 has no composed form, I + U+0307 is U+0130.
             text = unicodedata.normalize("NFC", text)
-    return bounded_key(text)
+    return PlaceKey(bounded_key(text))
 
 
 def text_key(text: str) -> str:
-    """Return the key of any other text: NFC without whitespace at its ends. Idempotent.
+    """Return the key of any other text: NFC without whitespace at its ends. Idempotent. A PlaceKey stays one.
 
     Raises InvalidKey: nothing is left, NUL, lone surrogates.
     """
@@ -120,7 +133,8 @@ def text_key(text: str) -> str:
         raise InvalidKey("the key is empty: give at least one character that is not whitespace")
     if refused := _UNSTORABLE.search(key):
         raise _unstorable(refused[0], refused.start())
-    return bounded_key(key)
+    key = bounded_key(key)
+    return PlaceKey(key) if isinstance(text, PlaceKey) else key
 
 
 def json_key(payload: Mapping[str, object]) -> str:
@@ -140,6 +154,21 @@ def json_key(payload: Mapping[str, object]) -> str:
         separators=(",", ":"),
     )
     return bounded_key(text)
+
+
+def shown_key(key: str) -> str:
+    """A stored key as people read it: that of a payload that is no object is the payload itself, `why` for
+    `{"payload":"why"}`. Every other key is shown as it is stored. For pages and lists only: two keys may look alike.
+    """
+    if not key.startswith(_PAYLOAD) or not key.endswith("}"):
+        return key
+    try:
+        value = json.loads(key)
+    except ValueError:
+        return key
+    if value.keys() != {"payload"}:
+        return key
+    return value["payload"] if isinstance(value["payload"], str) else key[len(_PAYLOAD) : -1]
 
 
 def _json_value(value: object, where: str, depth: int) -> object:

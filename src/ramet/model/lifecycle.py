@@ -176,14 +176,15 @@ def _error(row: Transition, task: Standing, event: ev.Error, now: float) -> Chan
         "error": event.message,
         "error_class": event.error_class,
         "fingerprint": event.fingerprint,
+        "traceback": event.traceback,
     }
     if event.error_class == ErrorClass.PERMANENT:
-        return _ended(row, task, FAILED, reason="permanent_error", **told)
+        return _ended(row, task, FAILED, reason=event.reason or "permanent_error", **told)
     if event.error_class == ErrorClass.UNCLASSIFIED and event.repeats is not None:
         return _ended(row, task, FAILED, reason=f"repeated_error: as task {event.repeats}", **told)
     if task.max_attempts is not None and task.attempts >= task.max_attempts:
         return _ended(row, task, FAILED, reason=f"attempts_exhausted: {task.attempts}", **told)
-    delay_seconds = backoff_seconds(task.attempts - 1, event.jitter)
+    delay_seconds = backoff_seconds(task.attempts - 1, event.jitter, event.waits)
     if event.not_before_at is not None and event.not_before_at > now + delay_seconds:
         return _again(row, task, now, event.not_before_at, reason="retry_storm", **told)
     available_at = not_after_deadline(task, now + delay_seconds, now)
@@ -219,8 +220,8 @@ def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now:
     fields = {"attempts": _given_back(task), "losses": losses, "losses_alone": alone}
     if alone >= LOSSES_ALONE_MAX or losses >= LOSSES_MAX:
         reason = f"poison: {losses} claims lost, {alone} of them alone"
-        return _ended(row, task, FAILED, fields, outcome="lost", reason=reason)
-    return _again(row, task, now, now, fields, known=False, outcome="lost", reason="lease_expired")
+        return _ended(row, task, FAILED, fields, outcome="lost", reason=reason, error=event.error)
+    return _again(row, task, now, now, fields, known=False, outcome="lost", reason="lease_expired", error=event.error)
 
 
 def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) -> Change:

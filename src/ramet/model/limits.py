@@ -6,8 +6,16 @@ that no process has to live for it to hold.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
+from ramet.model.money import amount_of
+from ramet.model.numbers import seconds, whole
+from ramet.model.shapes import allowed_shapes
+
+GENERATIONS_MAX = 10
+"""Lineages in a row of which each was begun by a handler, or the end, of the one before (I6)."""
 LEASE_SECONDS = 300.0
 """A claim lives this long without a heartbeat (DESIGN §2)."""
 HEARTBEAT_SECONDS = 30.0
@@ -22,13 +30,16 @@ PATH_HOLD_SECONDS_MAX = 900.0
 """A task that comes back (retry, snooze, lost lease) keeps its place on its path for at most so long."""
 PATH_HOLD_SETTING = "paths.hold_seconds_max"
 """The setting that replaces it."""
+RESOURCE_PAUSE_SECONDS_MAX = 259_200.0
+"""A server's word pauses a resource for at most so long: three days, the longest that providers are known to name. Then
+its tasks ask again."""
+RESOURCE_PAUSE_SETTING = "resources.pause_seconds_max"
+"""The setting that replaces it."""
 ENDING_SECONDS = 3_600.0
 """How long a task that is ending stays claimable for its ``on_end`` handler; after that it ends without (I6)."""
 ENDING_RETRY_SECONDS = 30.0
 """How long a worker that lacks a kind's ``on_end`` handler leaves an ending task to others."""
 BACKOFF_SECONDS_MAX = 3_600.0
-REPEATED_ERROR_SECONDS = 86_400.0
-"""How long a failure of the same (kind, key) elsewhere makes an equal error final (DESIGN §6)."""
 CLAIMING_SHARE = 0.8
 """An invocation takes nothing new on after this share of its time, so that what it holds can end in the rest."""
 CALL_COST = 1_000_000
@@ -38,6 +49,12 @@ WARN_SHARE = 0.2
 """A limit is worth a look when this share of it is left."""
 LOWERABLE = frozenset({"max_spawn_depth", "max_tasks", "max_fan_out", "max_shape"})
 """Limits of its lineage that a handler may lower (DESIGN §5)."""
+
+LINEAGE_LIMITS = frozenset({
+    "allow_shapes", "max_spawn_depth", "max_tasks", "max_fan_out", "max_shape", "retries_per_minute", "lineage_seconds",
+    "max_cost", "soft_cost", "lineage_blob_bytes_max", "blob_bytes_max",
+})  # fmt: skip
+"""Limits of a lineage, of which most are on its row; all others are of a task, a call or a program."""
 
 RAISABLE = LOWERABLE | {"retries_per_minute", "max_cost", "soft_cost"}
 """Limits of a lineage that a person may raise while it exists (DESIGN §5); its deadline may be put off too."""
@@ -58,6 +75,9 @@ class Limits:
     """Children one task may ever create, over all its attempts."""
     max_shape: int = 1_000
     """Keys of one shape in a lineage, for kinds with ``trap=True``."""
+    allow_shapes: tuple[str, ...] = ()
+    """Shapes of honest pages, which ``max_shape`` does not bound: ``https://x.example/a/#``, or with a limit of its own
+    ``https://x.example/a/#=5000`` (:func:`ramet.model.shapes.allowed_shapes`)."""
     retries_per_minute: int = 600
     """Retries of a lineage in a minute; one more is put off."""
     schedule_seconds: float = 300.0
@@ -79,7 +99,8 @@ class Limits:
     max_attempts: int | None = 4
     """One run and three retries."""
     max_cost: int | None = None
-    """Nano-dollars that a lineage may spend and reserve together; once more is spent, its calls in flight end."""
+    """Nano-dollars that a lineage may spend and reserve together; once more is spent, its calls in flight end. Taken
+    as a Decimal of dollars or text with a unit too (:func:`ramet.dollars`)."""
     soft_cost: int | None = None
     """Nano-dollars from which on nothing more is reserved, at most ``max_cost``; None: the same as ``max_cost``."""
     payload_bytes_max: int = 262_144
@@ -90,10 +111,18 @@ class Limits:
     """All blobs of a lineage: 1 GiB."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "allow_shapes", tuple(self.allow_shapes))  # JSON has lists only.
+        allowed_shapes(self.allow_shapes)
         for item in fields(self):
             value = getattr(self, item.name)
-            if value is not None and not value >= 0:  # refuses NaN too, which no deadline would ever pass
-                raise ValueError(f"limit {item.name} is {value}: give a number of at least 0")
+            if item.name == "allow_shapes" or (value is None and "None" in str(item.type)):
+                continue
+            if item.name.endswith("_cost"):
+                object.__setattr__(self, item.name, amount_of(value, f"limit {item.name} is"))
+            elif item.name.endswith("_seconds"):
+                seconds(f"limit {item.name}", value)
+            else:
+                whole(f"limit {item.name}", value)
         if self.max_attempts is not None and self.max_attempts < 1:
             raise ValueError("limit max_attempts is 0: give at least 1, the first run counts")
         if self.max_attempts is None and self.task_seconds is None:
@@ -103,12 +132,70 @@ class Limits:
 
     def lowered(self, other: Limits) -> Limits:
         """The stricter of the two, field by field."""
-        stricter = {}
+        lower = {}
         for item in fields(self):
-            mine, theirs = getattr(self, item.name), getattr(other, item.name)
-            stricter[item.name] = mine if theirs is None else theirs if mine is None else min(mine, theirs)
-        stricter["soft_cost"] = soft_within(stricter["soft_cost"], stricter["max_cost"])
-        return replace(self, **stricter)
+            lower[item.name] = stricter(getattr(self, item.name), getattr(other, item.name))
+        lower["soft_cost"] = soft_within(lower["soft_cost"], lower["max_cost"])
+        return replace(self, **lower)
+
+
+def said(limits: Limits | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Limits of a lineage that somebody named: all of a mapping, and of :class:`Limits` what differs from the default.
+
+    Raises:
+        ValueError: there is no limit of that name.
+    """
+    if limits is None:
+        return {}
+    if isinstance(limits, Limits):
+        return {
+            name: getattr(limits, name)
+            for name in sorted(LINEAGE_LIMITS)
+            if getattr(limits, name) != getattr(BALANCED, name)
+        }
+    unknown = sorted(set(limits) - LINEAGE_LIMITS)
+    if unknown:
+        raise ValueError(f"a lineage has no limit {unknown[0]!r}: give some of {', '.join(sorted(LINEAGE_LIMITS))}")
+    return {name: getattr(Limits(**{name: value}), name) for name, value in limits.items()}
+
+
+def stricter(one: Any, other: Any) -> Any:
+    """The lower of two values of a limit; None is no limit. Of allowed shapes, those that both allow."""
+    if isinstance(one, tuple):
+        return tuple(shape for shape in one if shape in other)
+    return one if other is None else other if one is None else min(one, other)
+
+
+def lineage_limits(
+    roots: Iterable[Limits | Mapping[str, Any]],
+    app: Limits,
+    given: Limits | Mapping[str, Any] | None = None,
+    *,
+    may_raise: bool = False,
+) -> Limits:
+    """What a lineage may do before settings are looked at, decided where it is created (DESIGN §8).
+
+    Args:
+        roots: what the kinds of its roots say. Of several that name one limit the lowest holds.
+        app: what the app says that submits or schedules it, for limits that no root's kind names.
+        given: what the submit asks for. It lowers what was declared, and sets what nobody declared.
+        may_raise: True where an operator decides: what is given then holds as it is.
+
+    Raises:
+        ValueError: there is no such limit, or it cannot have this value.
+    """
+    declared: dict[str, Any] = {}
+    for root in roots:
+        for name, value in said(root).items():
+            declared[name] = stricter(declared[name], value) if name in declared else value
+    declared = said(app) | declared
+    asked = said(given)
+    if not may_raise:
+        asked = {name: stricter(declared[name], value) if name in declared else value for name, value in asked.items()}
+    found = declared | asked
+    if "soft_cost" not in asked or not may_raise:
+        found["soft_cost"] = soft_within(found.get("soft_cost"), found.get("max_cost"))
+    return Limits(**found)
 
 
 def soft_within(soft: int | None, most: int | None) -> int | None:

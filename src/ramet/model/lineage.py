@@ -5,10 +5,13 @@ A handler sets none of this. Limits live on the lineage row; a handler may lower
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 from ramet.model.cost import Ceiling
+from ramet.model.lineage_outcome import CANCELLED, LineageOutcome
 
 
 class LineageState(StrEnum):
@@ -89,6 +92,27 @@ class Lineage(NamedTuple):
     """1 until the task of the next end was created."""
     soft_cost: int | None = None
     """Nothing more is reserved above it, nano-dollars; None: above ``max_cost``."""
+    left_out: str = ""
+    """JSON object: refused spawns that leave work undone, by reason, without those that were granted later; empty
+    string when there is none."""
+    allowed_shapes: str = ""
+    """JSON object: shapes that a person allowed, each with how many keys of it instead of ``max_shape``, null for any
+    number; empty string when there is none."""
+    generation: int = 0
+    """How many lineages led to it, each of which began the next by a handler or by its end."""
+
+    @property
+    def shapes_allowed(self) -> dict[str, int | None]:
+        """Shapes that a person allowed, and how many keys of each; None for any number."""
+        return dict(json.loads(self.allowed_shapes)) if self.allowed_shapes else {}
+
+    @property
+    def outcome(self) -> LineageOutcome:
+        """What it came to, so far or at its end, beside its state."""
+        left_out = dict(json.loads(self.left_out)) if self.left_out else {}
+        if self.cancelled:
+            left_out[CANCELLED] = self.cancelled
+        return LineageOutcome(self.failed, left_out)
 
     @property
     def created(self) -> int:
@@ -99,6 +123,11 @@ class Lineage(NamedTuple):
     def cost_ceiling(self) -> Ceiling:
         """What it spent and reserved, and under which ceilings."""
         return Ceiling("lineage", self.spent, self.reserved, self.max_cost, self.soft_cost)
+
+
+def shapes_text(shapes: Mapping[str, int | None]) -> str:
+    """Allowed shapes as a lineage's row keeps them."""
+    return json.dumps(dict(sorted(shapes.items())), ensure_ascii=False, separators=(",", ":")) if shapes else ""
 
 
 class Place(NamedTuple):

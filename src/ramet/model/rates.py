@@ -15,6 +15,9 @@ FLOOR = 1 / 64
 TOLD_BURST_SECONDS = 10.0
 """Of a rate that only the server told, so many seconds of it may be used at once."""
 
+RATE_MIN = 1e-6
+"""Units a second: one in eleven days. No server is taken at its word for less; by less nothing can be divided."""
+
 TOLERANCE_SECONDS = 1e-6
 """Who comes so much too early comes in time. Moments are rounded to a quarter of it; without this somebody could be
 told to come back now, again and again."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ramet.model.rates import TOLD_BURST_SECONDS, TOLERANCE_SECONDS, Rate
+from ramet.model.rates import RATE_MIN, TOLD_BURST_SECONDS, TOLERANCE_SECONDS, Rate
 
 NAME_LENGTH_MAX = 300
 FAILURES_MAX = 5
@@ -93,7 +93,7 @@ def rate_of(resource: Resource, policy: Policy) -> Rate | None:
         full, burst = told, max(1.0, policy.burst, told * TOLD_BURST_SECONDS)
     else:
         full, burst = min(said, told), max(1.0, min(policy.burst, told * 60.0))
-    return None if full is None else Rate(full, burst, resource.cut_rate, resource.cut_at)
+    return None if full is None else Rate(max(RATE_MIN, full), burst, resource.cut_rate, resource.cut_at)
 
 
 def refilled(resource: Resource, policy: Policy, now: float) -> Resource:
@@ -236,7 +236,7 @@ def adapted(resource: Resource, policy: Policy, told: Told, now: float) -> Resou
     if told.limit_per_minute is not None:
         seconds = max(60.0, told.reset_seconds or 0.0) if exhausted else 60.0
         before = refilled(resource, policy, now)
-        resource = before._replace(told_rate=told.limit_per_minute / seconds)
+        resource = before._replace(told_rate=max(RATE_MIN, told.limit_per_minute / seconds))
     until = half_open_at(resource, policy)
     if until is not None and now >= until:
         resource = succeeded(resource)

@@ -16,6 +16,8 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
+from ramet.model.numbers import seconds
+
 SCHEDULE_SECONDS_MIN = 1.0
 CLOCK_BACK_SECONDS = 60.0
 """A clock that went back by more than this makes a schedule look for its next slot anew."""
@@ -53,8 +55,7 @@ class Timing:
         if (self.cron is None) == (self.every_seconds is None):
             raise ValueError("a schedule needs either a cron expression or every_seconds: give one of them")
         if self.every_seconds is not None:
-            if not SCHEDULE_SECONDS_MIN <= self.every_seconds < float("inf"):
-                raise ValueError(f"every_seconds is {self.every_seconds:g}: give at least {SCHEDULE_SECONDS_MIN:g}")
+            seconds("every_seconds", self.every_seconds, least=SCHEDULE_SECONDS_MIN)
             return
         self._zone()
         try:

@@ -10,9 +10,10 @@ setting.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from ipaddress import IPv6Address
+from typing import Any
 from urllib.parse import unquote
 
 from ramet.model.keys import bounded_key
@@ -52,6 +53,33 @@ def shape_of(key: str) -> str:
     host, path, query = url[1], url[2], url[3]
     names = sorted({_name(part.partition("=")[0]) for part in query.split("&") if part}) if query else []
     return bounded_key(f"{_host(host)}/{_path(path)}" + (f"?{'&'.join(names)}" if names else ""))
+
+
+_COUNTED = re.compile(r"(.*)=(\d{1,15})", re.DOTALL)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+def allowed_shapes(texts: Iterable[Any]) -> dict[str, int | None]:
+    """Shapes that a person named, each with how many keys of it a lineage may spawn; None for any number.
+
+    A text is a shape as ``ramet blocks`` shows it (``x.example/a/#``), the same behind a scheme, or the address of a
+    page of that shape; with ``=N`` behind it, at most N. A text with both a scheme and parameters has no such number.
+
+    Raises:
+        ValueError: it is no text, or empty.
+    """
+    found: dict[str, int | None] = {}
+    for text in texts:
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError(f"the shape {text!r} is not valid: give one such as https://x.example/a/#")
+        given, most = text.strip(), None
+        counted = _COUNTED.fullmatch(given)
+        if counted and not (_SCHEME.match(given) and "?" in given):
+            given, most = counted[1], int(counted[2])
+        bare = _SCHEME.sub("", given, count=1)
+        # A shape has marks that no address has at these places; anything else is a key of that shape.
+        found[bounded_key(bare.lower().rstrip("/")) if "#" in bare or "*" in bare else shape_of(given)] = most
+    return found
 
 
 def _host(host: str) -> str:

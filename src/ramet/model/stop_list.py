@@ -8,10 +8,12 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple
 
-from ramet.model.keys import KEY_LENGTH_MAX
+from ramet.model.keys import KEY_LENGTH_MAX, bounded_key
 from ramet.model.urls import InvalidUrl, canonical_url
 
 _HOST = re.compile(r"[a-z][a-z0-9+.-]*://(\[[^\]]*\]|[^/:?#]*)", re.IGNORECASE)
+_BEGINNING = re.compile(r"(https?://[^/?#*\s]+)(/.*)?", re.IGNORECASE | re.DOTALL)
+"""A URL whose host has no wildcards."""
 _ADDRESS = re.compile(r"\[.*\]|[0-9.]+")
 
 
@@ -80,7 +82,20 @@ def _pattern(value: str) -> str:
         raise InvalidEntry(f"the pattern {value} would stop everything: give something that keys contain")
     if re.search(r"[\x00\ud800-\udfff]", value):
         raise InvalidEntry("the pattern has a character that no key has: remove it")
-    return value
+    return _as_url(value)
+
+
+def _as_url(pattern: str) -> str:
+    """A pattern that begins like a URL as keys of that host do; one without ``*`` and ``?`` as the key of the URL."""
+    found = _BEGINNING.fullmatch(pattern)
+    if found is None:
+        return pattern
+    try:
+        if "*" not in pattern and "?" not in pattern:
+            return bounded_key(canonical_url(pattern))
+        return canonical_url(found[1]).removesuffix("/") + (found[2] or "/")
+    except InvalidUrl:
+        return pattern
 
 
 def host_of(url: str) -> str | None:

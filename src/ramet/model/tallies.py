@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import add
@@ -35,6 +36,7 @@ OTHER = "other"
 WHATS = ("failed", "skipped", "filtered", "cancelled", "retry", "blocked")
 """What a :class:`Reason` is a reason of."""
 
+_RESERVE = "reserve"
 _BUCKETS = tuple(range(len(BUCKETS_SECONDS) + 1))
 COLUMNS: tuple[str, ...] = (
     "created",
@@ -136,6 +138,14 @@ class Tallies(NamedTuple):
         at = min((row.at for row in chosen), default=0.0)
         end = max((row.at + row.seconds for row in chosen), default=0.0)
         return tally_of(kind or "", at, end - at, added(map(numbers_of, chosen)))
+
+    def refused(self, kind: str | None = None) -> Counter[str]:
+        """How many spawns the guard refused, by reason, of one kind or of all; a refused ``ctx.reserve`` is none."""
+        found: Counter[str] = Counter()
+        for reason in self.reasons:
+            if reason.what == "blocked" and reason.reason != _RESERVE and kind in (None, reason.kind):
+                found[reason.reason] += reason.count
+        return found
 
 
 def tally_of(kind: str, at: float, seconds: float, numbers: Sequence[int]) -> Tally:

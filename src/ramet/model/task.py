@@ -172,8 +172,8 @@ class NewTask(NamedTuple):
     max_attempts: int | None = 4
     task_seconds: float | None = 7_200.0
     max_chain_depth: int = 2
-    cycle_on: str = "key"
-    """``key``: no ancestor may have this key; ``kind+key``: only an ancestor of the same kind matters."""
+    cycle_on: str = "kind+key"
+    """``kind+key``: no ancestor of the same kind may have this key; ``key``: no ancestor of any kind may."""
     on_end: int = 0
     breadth: int = 0
     """1 in a queue in which a smaller depth goes before priority and age; 2 for a pulled kind, of which the task that
@@ -196,6 +196,8 @@ class NewTask(NamedTuple):
     """JSON text that a later stage begins with."""
     path: PathRule | None = None
     """Where it stands in line; None constrains nothing (:mod:`ramet.model.paths`)."""
+    required: int = 0
+    """1 where the parent's work is not done without it: refused, but for a duplicate, it fails the parent's claim."""
 
     @classmethod
     def restored(cls, fields: Mapping[str, Any]) -> NewTask:
@@ -216,6 +218,15 @@ class NewTask(NamedTuple):
 
 def _with_rule(new: NewTask) -> NewTask:
     return new if new.path is None else new._replace(path=PathRule.restored(new.path))
+
+
+_SAID_BY_THE_ERROR = frozenset({"permanent_error", "repeated_error", "attempts_exhausted"})
+"""Reasons that tell why there was no other attempt, and nothing of what went wrong."""
+
+
+def first_line(text: str | None) -> str | None:
+    """The first line of an error that has anything on it; None where there is none."""
+    return next((line.strip() for line in (text or "").splitlines() if line.strip()), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +275,14 @@ class Task:
     """When the claim under which it is now began, Unix seconds; None while it is not processing."""
 
     @property
+    def why(self) -> str | None:
+        """Why it is in this state, on one line: of a failed one its error, with the reason where that says more."""
+        line, reason = first_line(self.error), self.reason
+        if self.state is not TaskState.FAILED or line is None or reason is None or line in reason:
+            return reason or line
+        return line if reason.partition(":")[0] in _SAID_BY_THE_ERROR else f"{line} ({reason})"
+
+    @property
     def retry_count(self) -> int:
         """Retries made so far: attempts that count, less the first."""
         return max(0, self.attempts - 1)
@@ -284,6 +303,8 @@ class Attempt:
     error: str | None
     error_class: str | None
     fingerprint: str | None
+    traceback: str | None = None
+    """Where its error came from, at most 16 KB; told of the newest 20 failed attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,3 +365,9 @@ class TaskHistory:
     cut: tuple[str, ...] = ()
     """Names of those lists of which more is stored, or may be, than is here. Of ``blocks`` what this task was the
     first to ask for is all there, up to the thousand."""
+
+    @property
+    def traceback(self) -> str | None:
+        """Where the error of a failed task came from; None for any other, and where it is not known."""
+        last = self.attempts[-1] if self.attempts else None
+        return last.traceback if last is not None and self.task.state is TaskState.FAILED else None

@@ -46,6 +46,7 @@ class Change(NamedTuple):
     fingerprint: str | None = None
     by: str | None = None
     """The person or loop that asked, for recorded changes."""
+    traceback: str | None = None
     hold_seconds: float | None = None
     """How long the handler wants its unique key held at most; None leaves it to the kind."""
 

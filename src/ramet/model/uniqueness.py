@@ -50,6 +50,21 @@ def held_seconds(end: Change) -> float | None:
     return min(window, end.hold_seconds) if end.hold_seconds > 0 else None
 
 
+def imported_seconds(state: str, window: float) -> float | None:
+    """How long the key of a task stays held that ended in another queue.
+
+    Args:
+        state: the terminal state that it arrives in; skips were its handler's, limits are not known.
+        window: ``unique_seconds`` of its kind.
+
+    Returns:
+        Seconds from its end; None when the key is free.
+    """
+    if state == CANCELLED:
+        return None
+    return FAILED_HELD_SECONDS if state == FAILED else window
+
+
 def _by_limit(end: Change) -> bool:
     # Only limits and persons mark a task as ending.
     if end.transition in (TASK_DEADLINE, LINEAGE_ENDED, OVER_CEILING) or end.before.ending is not None:

@@ -21,6 +21,8 @@ LINEAGE_LOOKS_MAX = 20_000
 """So many tasks of a lineage are looked at for its counts."""
 CHILDREN_MAX = 1_000
 """So many children of one task are counted."""
+BELOW_LOOKS_MAX = 50_000
+"""So many tasks below those of one page of twigs are counted together."""
 BLOCK_LOOKS_MAX = 5_000
 """So many refused spawns are looked at for a page of them."""
 DELAYS_MAX = 100
@@ -109,6 +111,8 @@ class Twig(NamedTuple):
 
     task: Task
     children: Count
+    below: Count
+    """Everything that grew from it: children, their children, and so on."""
 
 
 class TwigPage(NamedTuple):
@@ -139,8 +143,8 @@ class KindState(NamedTuple):
     wait: str | None
     """What pending ones wait for (:class:`ramet.model.task.Wait`); ``stale`` where a claim's lease expired."""
     tasks: Count
-    mean_depth: float
-    """Of those looked at."""
+    mean_depth: float | None
+    """Of those looked at; None where nobody looked."""
 
 
 class Delay(NamedTuple):

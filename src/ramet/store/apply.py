@@ -76,7 +76,7 @@ _UNSUCCESSFUL = (
 _ENTER = f"INSERT INTO ramet_live ({LIVE_LIST}) VALUES ({', '.join('?' * len(LIVE_COLUMNS))})"
 _ATTEMPT = (
     "INSERT INTO ramet_attempts (seq, fence, tracking_id, worker, claimed_at, ended_at, outcome, reason, error, "
-    "error_class, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "error_class, fingerprint, traceback) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -129,7 +129,7 @@ def enter(session: Session, rows: Sequence[Sequence[object]]) -> None:
 HISTORY_COLUMNS = (
     "seq id tracking_id parent_id kind key queue priority payload ancestry_chain spawn_depth max_attempts "
     "max_chain_depth task_seconds on_end breadth created_at state reason error stage fence attempts losses snoozes "
-    "chain_depth fan_out finished_at path"
+    "chain_depth fan_out finished_at path unique_seconds"
 ).split()
 """Of a wide row that is written once, for a task that ended before it came here."""
 _HISTORY = f"INSERT INTO ramet_tasks ({', '.join(HISTORY_COLUMNS)}) VALUES ({', '.join('?' * len(HISTORY_COLUMNS))})"
@@ -230,7 +230,8 @@ def _write_attempts(session: Session, changes: Sequence[Change]) -> None:
     now = session.now
     rows = [
         (c.before.seq, c.before.fence, c.before.tracking_id, c.before.worker or c.before.bound_to,
-         c.before.claimed_at, now, c.outcome, c.reason, c.error, c.error_class, c.fingerprint)
+         c.before.claimed_at, now, c.outcome, c.reason, c.error, c.error_class, c.fingerprint,
+         c.traceback)
         for c in changes
     ]  # fmt: skip
     session.run_many(_ATTEMPT, rows)

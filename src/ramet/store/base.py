@@ -53,6 +53,10 @@ class NewLineage(NamedTuple):
     on_end: NewTask | None = None
     """The task that runs once after the lineage has ended; its payload will be the totals."""
     soft_cost: int | None = None
+    allow_shapes: Sequence[str] = ()
+    """As :func:`ramet.model.shapes.allowed_shapes` reads them."""
+    generation: int = 0
+    """Of a lineage that a handler begins: one more than that of its own lineage."""
 
 
 class Submitted(NamedTuple):
@@ -137,6 +141,8 @@ class Settled(NamedTuple):
     spawns: Sequence[SpawnAnswer] = ()
     reason: str | None = None
     items: Sequence[ItemAnswer] = ()
+    error: str | None = None
+    """Of an attempt that ended in one; also where the database would not take what was asked for."""
 
 
 class ClaimRequest(NamedTuple):
@@ -352,7 +358,7 @@ class Store(
         ...
 
     async def ensure_tables(self, statements: Sequence[str]) -> None:
-        """Run a pipeline's ``CREATE TABLE IF NOT EXISTS`` statements."""
+        """Run an app's ``CREATE TABLE IF NOT EXISTS`` statements and keep them, so that copies carry those tables."""
         ...
 
     async def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

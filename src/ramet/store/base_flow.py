@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from ramet.model.commit_times import CommitTimes
 from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
@@ -51,8 +51,26 @@ class FlowStore(Protocol):
         """Set what a resource, or all with a prefix, bear; stronger than an app's declaration."""
         ...
 
+    async def change_resource(
+        self, pattern: str, changes: Mapping[str, Any], *, by: str, reason: str | None = None
+    ) -> Policy:
+        """Set some of what a resource, or all with a prefix, bear; all else stays as it is. Returns what holds now."""
+        ...
+
+    async def reset_limit(self, what: str, name: str, *, by: str, reason: str | None = None) -> bool:
+        """Let what an app declares about a ``queue``, ``kind`` or ``resource`` hold again; False when it does."""
+        ...
+
     async def kind_limits(self) -> Sequence[KindLimit]:
         """Limits of kinds, by name."""
+        ...
+
+    async def root_limits(self, kinds: Sequence[str], connection: object = None) -> dict[str, str]:
+        """What apps declared about lineages whose root is of one of these kinds: JSON by name, where they did.
+
+        Args:
+            connection: asked instead of one of the store's own, as for :meth:`submit_within`, in the caller's thread.
+        """
         ...
 
     async def policies(self) -> list[Policy]:

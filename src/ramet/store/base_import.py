@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from ramet.model.limits import BALANCED, Limits
 from ramet.model.task import NewTask
 
 
@@ -18,7 +19,7 @@ class Arrival(NamedTuple):
     ancestry_chain: tuple[str, ...]
     spawn_depth: int
     max_spawn_depth: int
-    """Of the lineage, where it does not exist yet."""
+    """Of the lineage, where it does not exist yet; its other limits are ``limits``."""
     state: str
     """``pending``, or a terminal state."""
     reason: str | None
@@ -34,6 +35,11 @@ class Arrival(NamedTuple):
     """Their word for the state and what is worth recording: a transition named ``import``."""
     number: int = 0
     """Of its row: in this order tasks with paths take their places in line."""
+    limits: Limits = BALANCED
+    ended_at: float | None = None
+    """When an ended one ended; None: now."""
+    held_seconds_max: float | None = None
+    """Of an ended one of a kind with ``unique="global"``: how long it holds its key at most; None: as its end gives."""
 
 
 class ImportPlace(NamedTuple):
@@ -56,7 +62,7 @@ class Imported(NamedTuple):
     there: int
     """Tasks that existed already, under their id: nothing was changed."""
     duplicates: tuple[tuple[str, str], ...]
-    """(task, task that holds its identity) of those that became history because of a task not of this import."""
+    """(task, task that holds its identity) of those or its unique key, of those that became history because of it."""
 
 
 class ImportRow(NamedTuple):
@@ -97,13 +103,15 @@ class ImportStore(Protocol):
         name: str,
         batch: Sequence[Arrival],
         *,
-        lineage_seconds: float,
         line_up_at: float | None = None,
         hold_until: float | None = None,
     ) -> Imported:
         """Create tasks with their past, all or none; a task whose id exists is left alone.
 
         The record of the import ``name``, which must have begun, counts them in the same transaction.
+
+        A live task takes its unique key, or becomes history where another task holds it. An ended one holds it from its
+        end on, unless a live task does, or one that holds it longer.
 
         Counters of lineages and parents stay exact; limits of size and fan-out are raised to what arrives. A pending
         task can be claimed at once, or with ``hold_until`` not before that moment or :meth:`import_release`.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ramet.model.acts import Act
+from ramet.model.bulk import BulkAct
 from ramet.model.lineage import Lineage
 from ramet.model.stop_list import StopEntry
 
@@ -46,6 +47,29 @@ class PersonsStore(Protocol):
         """
         ...
 
+    async def act_on_tasks(
+        self,
+        act: BulkAct,
+        task_ids: Sequence[str],
+        *,
+        by: str,
+        reason: str | None = None,
+        detail: Mapping[str, Any],
+        extend_seconds: float | None = None,
+    ) -> list[str]:
+        """Retry, cancel or exclude tasks, all in one transaction with its record, an act ``bulk_...``.
+
+        Args:
+            detail: how they were chosen; part of the record.
+
+        Returns:
+            Ids of those on which it took effect.
+
+        Raises:
+            StoreError: one of them cannot be acted on; nothing was done.
+        """
+        ...
+
     async def raise_limits(
         self,
         tracking_id: str,
@@ -54,12 +78,14 @@ class PersonsStore(Protocol):
         by: str,
         reason: str | None = None,
         extend_seconds: float | None = None,
+        allow_shapes: Sequence[str] = (),
     ) -> Lineage:
         """Raise limits of a lineage, and let it live at least ``extend_seconds`` from now; recorded as an act.
 
         Args:
             limits: ``max_spawn_depth``, ``max_tasks``, ``max_fan_out``, ``max_shape``, ``retries_per_minute``,
                 ``max_cost`` or ``soft_cost`` (nano-dollars).
+            allow_shapes: shapes that ``max_shape`` bounds no more (:func:`ramet.model.shapes.allowed_shapes`).
 
         Returns:
             The lineage as it stands then. What blocked tasks wanted is created by :meth:`reoffer`, not by this.
@@ -78,6 +104,9 @@ class PersonsStore(Protocol):
         reason: str | None = None,
         limit: int = 1_000,
         after: Cursor | None = None,
+        kind: str | None = None,
+        key: str | None = None,
+        shape: str | None = None,
     ) -> Reoffered:
         """Offer spawns again that were blocked by something a person may change, a page at a time.
 
@@ -90,6 +119,7 @@ class PersonsStore(Protocol):
             reason: why, for the record.
             limit: blocks of this page, at most 1,000.
             after: where the page before ended.
+            kind, key, shape: only blocks of these; a page may then offer fewer than ``limit``, or none.
 
         Raises:
             StoreError: no such lineage, it was cancelled, its deadline has passed, or a reason cannot be offered again.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from ramet.model.task import Task
@@ -36,6 +36,7 @@ class ViewStore(Protocol):
         before: str | None = None,
         order: str = "newest",
         prefix: str | None = None,
+        outcome: str | None = None,
     ) -> LineagePage:
         """Lineages in these states (or all) in an order, at most ``limit`` (1,000); with a prefix those whose
         tracking id begins so, by name.
@@ -91,12 +92,12 @@ class ViewStore(Protocol):
         tracking_id: str,
         *,
         kind: str | None = None,
-        key: str | None = None,
+        keys: Collection[str] = (),
         reason: str | None = None,
         limit: int = 50,
         after: str | None = None,
     ) -> BlockPage:
-        """Refused spawns of a lineage by kind, key and reason, at most ``limit`` (1,000).
+        """Refused spawns of a lineage by kind, key (any of these) and reason, at most ``limit`` (1,000).
 
         Raises:
             ValueError: ``after`` is not of an earlier page.

@@ -12,6 +12,7 @@ from ramet.model.lineage import Lineage
 from ramet.model.task import NewTask
 from ramet.store import tallying
 from ramet.store.demands import DEMANDED
+from ramet.store.left_out import counts_of, text_of
 from ramet.store.session import Session
 
 
@@ -32,6 +33,8 @@ class Refusal(NamedTuple):
     parent: Parent
     new: NewTask
     blocked: Blocked
+    left_out: bool = False
+    """True when work stays undone because of it (:func:`ramet.model.guard.leaves_out`)."""
 
 
 def wanted_text(new: NewTask) -> str:
@@ -46,13 +49,14 @@ def wanted_task(text: str) -> NewTask:
 
 _BLOCK = (
     "INSERT INTO ramet_blocks (tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, "
-    "wanted, first_at, last_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?) "
+    "wanted, first_at, last_at, left_out) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?) "
     f"ON CONFLICT (tracking_id, kind, key, reason) DO UPDATE SET {DEMANDED}, count = ramet_blocks.count + 1, "
     "last_parent = excluded.last_parent, last_at = excluded.last_at"
 )
 _BLOCK_COUNT = (
-    "INSERT INTO ramet_block_counts (tracking_id, parent_id, kind, reason, count) VALUES (?, ?, ?, ?, 1) "
-    "ON CONFLICT (tracking_id, parent_id, kind, reason) DO UPDATE SET count = ramet_block_counts.count + 1"
+    "INSERT INTO ramet_block_counts (tracking_id, parent_id, kind, reason, count, left_out) VALUES (?, ?, ?, ?, 1, ?) "
+    "ON CONFLICT (tracking_id, parent_id, kind, reason) DO UPDATE SET count = ramet_block_counts.count + 1, "
+    "left_out = ramet_block_counts.left_out + excluded.left_out"
 )
 
 
@@ -73,20 +77,26 @@ def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[s
         lineage = lineages[tracking_id]
         most = _most_rows(lineage)
         rows, overflow, stored = [], [], lineage.blocks
+        left_out = counts_of(lineage.left_out)
         for item in several:
             name = (item.new.kind, item.new.key, item.blocked.reason.value)
             if name not in known:
+                left_out[item.blocked.reason.value] += item.left_out
                 if stored >= (most if item.blocked.reason in REOFFERABLE else (most + 1) // 2):
-                    overflow.append((tracking_id, item.parent.id, item.new.kind, item.blocked.reason.value))
+                    overflow.append((tracking_id, item.parent.id, name[0], name[2], int(item.left_out)))
                     continue
                 known.add(name)
                 stored += 1
             rows.append(_block_row(item, session.now))
         session.run_many(_BLOCK, rows)
         session.run_many(_BLOCK_COUNT, overflow)
-        if stored != lineage.blocks:
-            session.run("UPDATE ramet_lineages SET blocks = ? WHERE tracking_id = ?", (stored, tracking_id))
-            lineages[tracking_id] = lineage._replace(blocks=stored)
+        after = lineage._replace(blocks=stored, left_out=text_of(left_out))
+        if after != lineage:
+            session.run(
+                "UPDATE ramet_lineages SET blocks = ?, left_out = ? WHERE tracking_id = ?",
+                (stored, after.left_out, tracking_id),
+            )
+            lineages[tracking_id] = after
 
 
 def _most_rows(lineage: Lineage) -> int:
@@ -110,9 +120,9 @@ def _known_blocks(session: Session, tracking_id: str, several: Sequence[Refusal]
 
 
 def _block_row(item: Refusal, now: float) -> tuple[object, ...]:
-    parent, new, blocked = item
+    parent, new, blocked, _ = item
     wanted = wanted_text(new) if blocked.reason in REOFFERABLE else None
     return (
         parent.tracking_id, new.kind, new.key, blocked.reason.value, blocked.detail, parent.id, parent.id,
-        blocked.winner, wanted, now, now,
+        blocked.winner, wanted, now, now, int(item.left_out),
     )  # fmt: skip

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ramet.model.guard import Elsewhere
-from ramet.model.lineage import Lineage, LineageState, Place, root_of
+from ramet.model.keys import shown_key
+from ramet.model.lineage import Lineage, LineageState, Place, root_of, shapes_text
 from ramet.model.newborn import newborn
 from ramet.model.ordering import class_of
 from ramet.model.paths import PathRule, path_text
+from ramet.model.shapes import allowed_shapes
 from ramet.model.task import NewTask, Standing
 from ramet.store import path_entering, stop_list, tallying, uniqueness
 from ramet.store.apply import enter
@@ -209,7 +211,7 @@ def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
         entry = stops.covers(new) if stops else None
         if entry is not None:
             raise Stopped(
-                f"{new.kind} {new.key!r} is not accepted, {entry} is on the stop list: leave it out, or "
+                f"{new.kind} {shown_key(new.key)!r} is not accepted, {entry} is on the stop list: leave it out, or "
                 f"`ramet stop-list remove {entry.entry_type} {entry.value}`"
             )
 
@@ -260,7 +262,7 @@ def _repeated(session: Session, item: NewLineage) -> list[Submitted]:
                 continue
         if not found:
             raise LineageExists(
-                f"lineage {item.tracking_id} exists and has no {new.kind} {new.key!r}: "
+                f"lineage {item.tracking_id} exists and has no {new.kind} {shown_key(new.key)!r}: "
                 "choose another tracking_id, or leave it out"
             )
         answers.append(Submitted(found[0][0], item.tracking_id, False))
@@ -296,4 +298,6 @@ def _row(item: NewLineage, roots: Sequence[NewTask], now: float) -> Lineage:
         queue=item.roots[0].queue,
         on_end=None if item.on_end is None else json.dumps(item.on_end),
         end_wanted=int(item.on_end is not None),
+        allowed_shapes=shapes_text(allowed_shapes(item.allow_shapes)),
+        generation=item.generation,
     )

@@ -14,10 +14,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from ramet.model.alerts import LINKS, KindDemand
+from ramet.model.guard import BlockReason
 from ramet.store.session import Session
 
 DEMANDED = (
-    "demands = ramet_blocks.demands + CASE "
+    # Money that a task asks for is no wish for work.
+    f"demands = ramet_blocks.demands + CASE WHEN excluded.reason = '{BlockReason.RESERVE.value}' THEN 0 "
     # What one settlement asks for several times is one wish.
     "WHEN ramet_blocks.last_parent = excluded.last_parent AND ramet_blocks.last_at = excluded.last_at THEN 0 "
     "WHEN excluded.last_parent IN (ramet_blocks.first_parent, ramet_blocks.last_parent, ramet_blocks.watched_parent) "

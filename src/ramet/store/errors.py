@@ -40,6 +40,10 @@ class StoreBusy(StoreError):
     """Another process held the database for longer than the busy time-out."""
 
 
+class StoreRefused(StoreError):
+    """Raised by what writes: the database refused the step as a whole, when it ended. Nothing of it was written."""
+
+
 class StoreUnreachable(StoreError):
     """Raised by everything that asks the database: its server cannot be reached for now, or was lost on the way.
 
@@ -53,6 +57,18 @@ class StoreUncertain(StoreError):
 
     To be looked at before it is repeated. What carries a fence may be repeated blindly: it takes effect once.
     """
+
+
+class StoreLost(StoreError):
+    """Raised by everything that asks the database: this program cannot use it any more, however long it waits."""
+
+
+class StoreMoved(StoreLost):
+    """The database's file was moved, deleted or replaced while it was open. Nothing was written."""
+
+
+class StoreCorrupt(StoreLost):
+    """The database's file cannot be read."""
 
 
 class UniqueHeld(StoreError):

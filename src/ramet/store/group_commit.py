@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ramet.store.errors import StoreError
-from ramet.store.session import Session
+from ramet.store.session import Session, TransactionUndone
 from ramet.store.tallying import ends_of
 
 GATHER_SECONDS_MAX = 0.05
@@ -136,6 +136,12 @@ class ThreadWriter:
                 answers.append((following, *self._run(following.verb)))
             self._session.commit()
             tell_ends(self._session, self.on_ends)
+        except TransactionUndone as error:
+            # One of them is to blame: each by itself, so that the others are not undone with it.
+            self._session.rollback()
+            answers = [(first, None, error)] if len(taken) == 1 else []
+            for item in taken if len(taken) > 1 else ():
+                self._one(item)
         except BaseException as error:
             # Nothing of this transaction is durable: everybody in it learns so.
             self._session.rollback()
@@ -145,6 +151,14 @@ class ThreadWriter:
         if woken:
             self._on_wake()
         return self._waiting.get()
+
+    def _one(self, item: _Waiting) -> None:
+        """One verb in a transaction of its own."""
+        try:
+            answer, error = run_alone(self._session, item.verb, self._on_wake, self.on_ends), None
+        except BaseException as refused:
+            answer, error = None, refused
+        _deliver([(item, answer, error)])
 
     def _gathered(self, until: float) -> _Waiting | None:
         """What waits already, up to a monotonic time. The wish to stop is put back: it is for after the transaction."""

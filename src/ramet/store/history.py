@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ramet.model.task import Attempt, Block, BlockCount, Task, TaskHistory, TransitionRecord
 from ramet.store.querying import BLOCK_LIST, LIMIT_MAX, get
@@ -10,6 +11,8 @@ from ramet.store.session import Row, Session
 
 LOOKED_AT_MAX = 20_000
 """Blocks of its lineage among which those are looked for that other tasks had asked for first."""
+TRACEBACKS_MAX = 20
+"""Of the newest failed attempts."""
 
 
 def history(session: Session, task_id: str) -> TaskHistory | None:
@@ -40,15 +43,32 @@ def history(session: Session, task_id: str) -> TaskHistory | None:
     refused, blocks_cut = _refused(session, task)
     lists = {"attempts": attempts, "transitions": transitions, "links": links, "more_blocks": counted}
     cut = [name for name, rows in lists.items() if len(rows) > LIMIT_MAX]
+    told = list(_with_tracebacks(session, seq, [Attempt(*row) for row in attempts[:LIMIT_MAX]]))
+    if sum(attempt.error is not None for attempt in told) > TRACEBACKS_MAX:
+        cut.append("tracebacks")
     return TaskHistory(
         task,
-        tuple(Attempt(*row) for row in reversed(attempts[:LIMIT_MAX])),
+        tuple(reversed(told)),
         tuple(TransitionRecord(*row) for row in reversed(transitions[:LIMIT_MAX])),
         tuple(Block(*row) for row in refused),
         tuple(row[0] for row in links[:LIMIT_MAX]),
         tuple(BlockCount(*row) for row in counted[:LIMIT_MAX]),
         tuple([*cut, "blocks"] if blocks_cut else cut),
     )
+
+
+def _with_tracebacks(session: Session, seq: int, attempts: Sequence[Attempt]) -> Iterator[Attempt]:
+    """The attempts, newest first; the newest that failed with their tracebacks, each of which may be long."""
+    failed = [attempt.fence for attempt in attempts if attempt.error is not None][:TRACEBACKS_MAX]
+    if not failed:
+        yield from attempts
+        return
+    listed, values = session.members(failed)
+    found: dict[int, str | None] = dict(
+        session.rows(f"SELECT fence, traceback FROM ramet_attempts WHERE seq = ? AND fence IN {listed}", (seq, values))
+    )
+    for attempt in attempts:
+        yield replace(attempt, traceback=found.get(attempt.fence))
 
 
 def _refused(session: Session, task: Task) -> tuple[Sequence[Row], bool]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 from uuid import NAMESPACE_URL, uuid5
 
 from ramet.model.importing import DEPTH_MAX, Incoming, advance_of
-from ramet.model.task import LIVE
+from ramet.model.task import LIVE, TaskState
 from ramet.store.base_import import ImportPlace
 
 CYCLE, DEPTH, DUPLICATE = "import_cycle", "import_depth", "import_duplicate"
@@ -29,14 +29,16 @@ CREATE TABLE staged (
     loose INTEGER NOT NULL, parent TEXT, tracking TEXT, depth_max INTEGER, advance INTEGER NOT NULL,
     tries INTEGER NOT NULL, row TEXT NOT NULL,
     known INTEGER NOT NULL DEFAULT 0, lineage TEXT, depth INTEGER, chain TEXT, bound INTEGER, verdict TEXT, detail TEXT,
-    hue INTEGER NOT NULL DEFAULT 0, lines_up INTEGER NOT NULL
+    hue INTEGER NOT NULL DEFAULT 0, lines_up INTEGER NOT NULL, unique_kind TEXT, takes_key INTEGER NOT NULL DEFAULT 1,
+    floor INTEGER NOT NULL, step TEXT
 );
 CREATE TABLE outside (id TEXT PRIMARY KEY, lineage TEXT, depth INTEGER, chain TEXT, kind TEXT, key TEXT, bound INTEGER);
+CREATE TABLE kind_bounds (kind TEXT PRIMARY KEY, bound INTEGER);
 CREATE TABLE bounds (lineage TEXT PRIMARY KEY, bound INTEGER);
 """
 _INSERT = (
     "INSERT INTO staged (id, place, kind, key, loose, parent, tracking, depth_max, advance, tries, row, "
-    "lines_up) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "lines_up, unique_kind, floor, step) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 # From every placed row that has not been walked yet down to all that it leads to. A row that names another lineage
 # than its parent's is not reached: it stays where it says it is.
@@ -54,9 +56,23 @@ UPDATE staged SET lineage = w.lineage, depth = w.depth, chain = w.chain, bound =
 FROM walk w WHERE w.n = staged.n
 """
 _ROOT = (
-    "UPDATE staged SET lineage = COALESCE(tracking, new_lineage(id)), depth = 0, chain = '', hue = 1, parent = NULL, "
-    "bound = COALESCE((SELECT bound FROM bounds b WHERE b.lineage = COALESCE(tracking, new_lineage(id))), depth_max, ?)"
+    "UPDATE staged SET lineage = COALESCE(tracking, new_lineage(id)), depth = floor, chain = '', hue = 1, "
+    "parent = NULL, "
+    "bound = COALESCE((SELECT bound FROM bounds b WHERE b.lineage = COALESCE(tracking, new_lineage(id))), depth_max, "
+    "(SELECT bound FROM kind_bounds k WHERE k.kind = staged.kind))"
 )
+
+
+class Understood(NamedTuple):
+    """A row of the file before it has a place."""
+
+    where: str
+    """Line or row of the file."""
+    incoming: Incoming
+    loose: bool
+    """Whether its kind looks for cycles among its own kind only."""
+    unique_kind: str | None
+    """What its key is held for over all lineages; None: its key is its lineage's own matter."""
 
 
 class Placed(NamedTuple):
@@ -74,6 +90,8 @@ class Placed(NamedTuple):
     verdict: str | None
     """Why the row is kept as history only."""
     detail: str | None
+    takes_key: bool
+    """Whether an ended row may hold its unique key: no row of the file that is to run has it."""
 
 
 class Staging:
@@ -102,23 +120,25 @@ class Staging:
 
     # --- filling
 
-    def add(self, rows: Sequence[tuple[str, Incoming, bool]]) -> tuple[str, str] | None:
-        """Keep rows: where each was, what it is, and whether its kind looks for cycles among its own kind only.
+    def add(self, rows: Sequence[Understood]) -> list[tuple[str, str, str]]:
+        """Keep rows.
 
         Returns:
-            None; or of the first row whose id another row has, (where it is, where the other is).
+            Of rows whose id an earlier row has: (where it is, the id, where the other is). They are not kept.
         """
-        for where, row, loose in rows:
+        twice = []
+        for where, row, loose, unique_kind in rows:
             values = (
                 row.id, where, row.kind, row.key, int(loose), row.parent_id, row.tracking_id, row.max_spawn_depth,
                 advance_of(row.state), row.retry_count, json.dumps(row), int(bool(row.path) and row.state in LIVE),
+                unique_kind, row.spawn_depth, row.step,
             )  # fmt: skip
             try:
                 self._db.execute(_INSERT, values)
             except sqlite3.IntegrityError:
                 [(other,)] = self._db.execute("SELECT place FROM staged WHERE id = ?", (row.id,))
-                return where, other
-        return None
+                twice.append((where, row.id, str(other)))
+        return twice
 
     def _chunks(self, sql: str) -> Iterator[list[str]]:
         cursor = self._db.execute(sql)
@@ -163,9 +183,17 @@ class Staging:
 
     # --- placing
 
-    def place(self, max_spawn_depth: int) -> None:
-        """Give every row its lineage, depth and ancestry, and find the rows that are history only."""
+    def place(self, max_spawn_depths: Mapping[str, int]) -> None:
+        """Give every row its lineage, depth and ancestry, and find the rows that are history only.
+
+        Args:
+            max_spawn_depths: by kind, of lineages whose root is of it and says nothing itself.
+        """
         run = self._db.execute
+        self._db.executemany(
+            "INSERT INTO kind_bounds (kind, bound) VALUES (?, ?)",
+            [(kind, min(bound, DEPTH_MAX)) for kind, bound in max_spawn_depths.items()],
+        )
         run("CREATE INDEX staged_parent ON staged (parent)")
         run("CREATE INDEX staged_hue ON staged (hue)")
         bare = "substr(o.chain, 2, length(o.chain) - 2)"
@@ -185,10 +213,10 @@ class Staging:
             "(SELECT 1 FROM outside o WHERE o.id = staged.parent)"
         )
         run(f"{_ROOT} WHERE known = 0 AND lineage IS NULL AND (parent IS NULL OR "
-            "NOT EXISTS (SELECT 1 FROM staged p WHERE p.id = staged.parent))", (max_spawn_depth,))  # fmt: skip
-        self._walk_all(max_spawn_depth)
-        while self._break_circles(max_spawn_depth):
-            self._walk_all(max_spawn_depth)
+            "NOT EXISTS (SELECT 1 FROM staged p WHERE p.id = staged.parent))")  # fmt: skip
+        self._walk_all()
+        while self._break_circles():
+            self._walk_all()
         # A lineage has one bound, and its roots may each name another.
         run(
             "UPDATE staged SET bound = least FROM (SELECT lineage AS name, MIN(bound) AS least FROM staged "
@@ -196,13 +224,15 @@ class Staging:
         )
         run(
             "UPDATE staged SET verdict = ?, detail = 'depth ' || depth || ' is over max_spawn_depth ' || bound || "
-            "', below task ' || parent, parent = NULL, depth = 0, chain = '' WHERE known = 0 AND depth > bound",
+            "COALESCE(', below task ' || parent, ''), parent = NULL, depth = bound, chain = '' "
+            "WHERE known = 0 AND depth > bound",
             (DEPTH,),
         )
         self._find_duplicates()
         self._find_key_cycles()
+        self._find_unique_keys()
 
-    def _walk_all(self, max_spawn_depth: int) -> None:
+    def _walk_all(self) -> None:
         """Walk from what was placed; a row below it that names another lineage is a root of that one, and goes on."""
         changed = 1
         while changed:
@@ -210,11 +240,10 @@ class Staging:
             self._db.execute("UPDATE staged SET hue = 2 WHERE hue = 1")
             changed = self._db.execute(
                 f"{_ROOT} WHERE lineage IS NULL AND tracking IS NOT NULL AND EXISTS "
-                "(SELECT 1 FROM staged p WHERE p.id = staged.parent AND p.lineage IS NOT NULL)",
-                (max_spawn_depth,),
+                "(SELECT 1 FROM staged p WHERE p.id = staged.parent AND p.lineage IS NOT NULL)"
             ).rowcount
 
-    def _break_circles(self, max_spawn_depth: int) -> bool:
+    def _break_circles(self) -> bool:
         """Find the circles among rows without a place, and make roots of their members; False when there are none."""
         left = self._db.execute("SELECT n FROM staged WHERE lineage IS NULL ORDER BY n").fetchall()
         seen: dict[int, int] = {}
@@ -227,7 +256,7 @@ class Staging:
                 trail.append(at)
                 at = self._parent_without_place(at)
             if at is not None and seen[at] == start:
-                self._break(trail[trail.index(at) :], max_spawn_depth)
+                self._break(trail[trail.index(at) :])
                 broken = True
         return broken
 
@@ -237,27 +266,34 @@ class Staging:
         ).fetchone()
         return None if found is None else int(found[0])
 
-    def _break(self, circle: list[int], max_spawn_depth: int) -> None:
+    def _break(self, circle: list[int]) -> None:
         shown = [self._db.execute("SELECT id FROM staged WHERE n = ?", (n,)).fetchone()[0] for n in circle[:5]]
         detail = "parents form a circle: " + " below ".join([*shown, "..." if len(circle) > 5 else shown[0]])
         # All of a circle are one lineage: that of its first row, or the one that the row names.
         lineage = _new_lineage(self._db.execute("SELECT id FROM staged WHERE n = ?", (min(circle),)).fetchone()[0])
         for n in circle:
             self._db.execute(
-                "UPDATE staged SET lineage = COALESCE(tracking, ?), depth = 0, chain = '', parent = NULL, hue = 1, "
-                "bound = COALESCE(depth_max, ?), verdict = ?, detail = ? WHERE n = ?",
-                (lineage, max_spawn_depth, CYCLE, detail, n),
+                "UPDATE staged SET lineage = COALESCE(tracking, ?), depth = floor, chain = '', parent = NULL, hue = 1, "
+                "bound = COALESCE(depth_max, (SELECT bound FROM kind_bounds k WHERE k.kind = staged.kind)), "
+                "verdict = ?, detail = ? WHERE n = ?",
+                (lineage, CYCLE, detail, n),
             )
 
     def _find_duplicates(self) -> None:
-        """Of rows with one identity the most advanced wins, then the one with more tries, then the first."""
-        self._db.execute("CREATE INDEX staged_identity ON staged (lineage, key, kind)")
+        """Of rows with one identity the most advanced wins, then the one with more tries, then the first.
+
+        Where they are the steps of one piece of work, that holds for the rows of each step. Of the steps the one that
+        has come least far wins, what is to run before what ended: the work is done when all of its steps are.
+        """
+        self._db.execute("CREATE INDEX staged_identity ON staged (lineage, key, kind, step)")
         self._db.execute(
-            "UPDATE staged SET verdict = ?, detail = 'of task ' || r.winner FROM (SELECT n, FIRST_VALUE(id) OVER best "
-            "AS winner, ROW_NUMBER() OVER best AS place FROM staged WHERE verdict IS NULL "
-            "WINDOW best AS (PARTITION BY lineage, key, kind ORDER BY known DESC, advance DESC, tries DESC, n)) r "
+            "UPDATE staged SET verdict = ?, detail = 'of task ' || r.winner FROM (SELECT n, FIRST_VALUE(id) OVER least "
+            "AS winner, ROW_NUMBER() OVER least AS place FROM (SELECT *, ROW_NUMBER() OVER best > 1 AS beaten "
+            "FROM staged WHERE verdict IS NULL WINDOW best AS (PARTITION BY lineage, key, kind, step "
+            "ORDER BY known DESC, advance DESC, tries DESC, n)) WINDOW least AS (PARTITION BY lineage, key, kind "
+            "ORDER BY known DESC, beaten, CASE advance WHEN ? THEN -1 ELSE advance END, tries DESC, n)) r "
             "WHERE r.n = staged.n AND r.place > 1 AND staged.known = 0",
-            (DUPLICATE,),
+            (DUPLICATE, advance_of(TaskState.PROCESSING)),
         )
 
     def _find_key_cycles(self) -> None:
@@ -271,6 +307,22 @@ class Staging:
                 "WHERE f.n = staged.n",
                 (CYCLE,),
             )
+
+    def _find_unique_keys(self) -> None:
+        """Of a key that is held over all lineages one row to run has it, before all that ended."""
+        run, live = self._db.execute, f"known = 0 AND verdict IS NULL AND advance <= {advance_of(TaskState.PROCESSING)}"
+        run("CREATE INDEX staged_unique ON staged (unique_kind, key) WHERE unique_kind IS NOT NULL")
+        run(
+            "UPDATE staged SET verdict = ?, detail = 'of task ' || r.winner FROM (SELECT n, FIRST_VALUE(id) OVER best "
+            f"AS winner, ROW_NUMBER() OVER best AS place FROM staged WHERE unique_kind IS NOT NULL AND {live} "
+            "WINDOW best AS (PARTITION BY unique_kind, key ORDER BY advance DESC, tries DESC, n)) r "
+            "WHERE r.n = staged.n AND r.place > 1",
+            (DUPLICATE,),
+        )
+        run(
+            "UPDATE staged SET takes_key = 0 FROM (SELECT unique_kind AS of_kind, key AS held FROM staged "
+            f"WHERE unique_kind IS NOT NULL AND {live}) w WHERE unique_kind = of_kind AND key = held"
+        )
 
     # --- reading
 
@@ -290,19 +342,22 @@ class Staging:
     def placed(self) -> Iterator[list[Placed]]:
         """Rows to create, parents before children; lineages follow one another, each list is of one lineage."""
         cursor = self._db.execute(
-            "SELECT n, place, row, lineage, parent, chain, depth, bound, verdict, detail FROM staged WHERE known = 0 "
-            "ORDER BY lineage, depth, n"
+            "SELECT n, place, row, lineage, parent, chain, depth, bound, verdict, detail, takes_key FROM staged "
+            "WHERE known = 0 ORDER BY lineage, depth, n"
         )
         part: list[Placed] = []
-        for n, where, row, lineage, parent, chain, depth, bound, verdict, detail in cursor:
+        for n, where, row, lineage, parent, chain, depth, bound, verdict, detail, takes_key in cursor:
             if part and (part[-1].tracking_id != lineage or len(part) == CHUNK):
                 yield part
                 part = []
             ancestors = tuple(json.loads(f"[{chain}]")) if chain else ()
             incoming = Incoming(*json.loads(row))
             part.append(
-                Placed(n, where, incoming, lineage, parent if depth else None, ancestors, depth, bound, verdict, detail)
-            )
+                Placed(
+                    n, where, incoming, lineage, parent, ancestors, depth, bound, verdict, detail,
+                    takes_key == 1,
+                )
+            )  # fmt: skip
         if part:
             yield part
 
@@ -318,6 +373,21 @@ class Staging:
             "SELECT lineage FROM staged WHERE known = 0 GROUP BY lineage HAVING COUNT(*) > ?", (CHUNK,)
         )
         return frozenset(row[0] for row in rows)
+
+    def root_kinds(self, lineage: str) -> list[str]:
+        """Kinds of a lineage's roots."""
+        rows = self._db.execute(
+            "SELECT DISTINCT kind FROM staged WHERE lineage = ? AND parent IS NULL AND COALESCE(verdict, ?) = ?",
+            (lineage, DUPLICATE, DUPLICATE),
+        )
+        return [row[0] for row in rows]
+
+    def raised(self) -> list[tuple[str, int, int]]:
+        """Roots that the database has at a smaller depth than the file gives: (id, depth there, depth in the file)."""
+        return self._db.execute(
+            "SELECT id, depth, MIN(floor, bound) FROM staged WHERE known = 1 AND chain = '' "
+            "AND depth < MIN(floor, bound) ORDER BY n"
+        ).fetchall()
 
     def known_lineages(self) -> Iterator[list[str]]:
         """Lineages of rows that the database has."""

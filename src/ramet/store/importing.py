@@ -11,10 +11,13 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from ramet.model.guard import Elsewhere
 from ramet.model.keys import bounded_key
 from ramet.model.lineage import OPEN, Lineage, LineageState, Place, reopened
 from ramet.model.ordering import TurnClass, rank_of
 from ramet.model.task import TaskState
+from ramet.model.uniqueness import imported_seconds
+from ramet.store import uniqueness
 from ramet.store.acts import record_act
 from ramet.store.apply import enter_ended
 from ramet.store.base_import import Arrival, ImportDone, Imported, ImportPlace, ImportRow
@@ -56,7 +59,6 @@ def import_tasks(
     name: str,
     batch: Sequence[Arrival],
     *,
-    lineage_seconds: float,
     line_up_at: float | None,
     hold_until: float | None,
 ) -> Imported:
@@ -68,9 +70,11 @@ def import_tasks(
     if not fresh:
         return Imported(0, len(there), ())
     fresh, duplicates = _without_duplicates(session, fresh)
+    fresh, others = _without_held_keys(session, fresh)
+    duplicates += others
     hold_slots(session, (), [(x.new.path, x.new.queue, x.tracking_id) for x in fresh if x.new.path is not None])
     lineages = lock_lineages(session, [item.tracking_id for item in fresh])
-    new = _new_lineages(session, fresh, lineages, lineage_seconds)
+    new = _new_lineages(session, fresh, lineages)
     fresh = [_fitted(item, lineages[item.tracking_id]) for item in fresh]
     turns = Turns(session)
     live = [item for item in fresh if item.state == TaskState.PENDING]
@@ -112,30 +116,50 @@ def _without_duplicates(
             kept.append(item)
             continue
         duplicates.append((item.new.id, holder))
-        kept.append(as_history(item, DUPLICATE, f"{DUPLICATE}: of task {holder}"))
+        kept.append(_as_duplicate(item, holder))
     return kept, tuple(duplicates)
+
+
+def _without_held_keys(session: Session, fresh: Sequence[Arrival]) -> tuple[list[Arrival], tuple[tuple[str, str], ...]]:
+    """Live rows whose unique key another task holds, in whatever lineage, become history."""
+    live = [item for item in fresh if item.state == TaskState.PENDING and item.new.unique_seconds is not None]
+    held = uniqueness.holders(session, {(item.new.unique_kind, item.new.key) for item in live}) if live else {}
+    of = {}
+    for item in live:
+        own = Elsewhere(item.new.id, item.tracking_id, None, None)
+        holder = held.setdefault((item.new.unique_kind, item.new.key), own)
+        if holder is not own:
+            of[item.new.id] = holder.id
+    kept = [_as_duplicate(item, of[item.new.id]) if item.new.id in of else item for item in fresh]
+    return kept, tuple(of.items())
+
+
+def _as_duplicate(item: Arrival, holder: str) -> Arrival:
+    return as_history(item, DUPLICATE, f"{DUPLICATE}: of task {holder}")
 
 
 def as_history(item: Arrival, mark: str, reason: str) -> Arrival:
     """The row as one that is kept and never run: terminal, with its reason, under a key of its own."""
     state = TaskState.SKIPPED.value if item.state == TaskState.PENDING else item.state
     key = history_key(item.new.key, mark, item.new.id)
-    return item._replace(new=item.new._replace(key=key), state=state, reason=reason)
+    return item._replace(new=item.new._replace(key=key, unique_seconds=None), state=state, reason=reason)
 
 
-def _new_lineages(
-    session: Session, fresh: Sequence[Arrival], lineages: dict[str, Lineage], lineage_seconds: float
-) -> list[Lineage]:
+def _new_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[str, Lineage]) -> list[Lineage]:
     """Rows of lineages that do not exist yet; their clocks begin now, whenever their tasks were created."""
     made = []
     for item in fresh:
         if item.tracking_id in lineages:
             continue
+        bounds = item.limits
         row = Lineage(
             tracking_id=item.tracking_id, state=LineageState.FINISHED.value, reason=None, created_at=session.now,
-            deadline_at=session.now + lineage_seconds, ended_at=session.now, max_spawn_depth=item.max_spawn_depth,
-            max_tasks=100_000, max_fan_out=5_000, tasks=0, live=0, success=0, filtered=0, skipped=0, failed=0,
-            cancelled=0, blocks=0, tombstones="", sweep=0, queue=item.new.queue,
+            deadline_at=session.now + bounds.lineage_seconds, ended_at=session.now,
+            max_spawn_depth=item.max_spawn_depth, max_tasks=bounds.max_tasks, max_fan_out=bounds.max_fan_out,
+            tasks=0, live=0, success=0, filtered=0, skipped=0, failed=0, cancelled=0, blocks=0, tombstones="", sweep=0,
+            queue=item.new.queue,
+            retries_per_minute=bounds.retries_per_minute, max_shape=bounds.max_shape, max_cost=bounds.max_cost,
+            soft_cost=bounds.soft_cost,
         )  # fmt: skip
         lineages[item.tracking_id] = row
         made.append(row)
@@ -146,7 +170,8 @@ def _fitted(item: Arrival, lineage: Lineage) -> Arrival:
     """A lineage that was cancelled or is past its deadline takes no live task any more."""
     over = lineage.state not in OPEN and lineage.state != LineageState.FINISHED
     if item.state == TaskState.PENDING and over:
-        return item._replace(state=lineage.state, reason=f"the lineage was {lineage.state} before the import")
+        reason = f"the lineage was {lineage.state} before the import"
+        return item._replace(state=lineage.state, reason=reason, held_seconds_max=0.0)
     return item
 
 
@@ -193,16 +218,25 @@ def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
         _IDENTITY,
         [(item.new.key, item.tracking_id, item.new.kind, seq) for seq, item in enumerate(ended, first)],
     )
-    rows = []
+    rows, uniques = [], []
     for seq, item in enumerate(ended, first):
-        new = item.new
+        new, ended_at = item.new, session.now if item.ended_at is None else item.ended_at
+        seconds = None if new.unique_seconds is None else imported_seconds(item.state, new.unique_seconds)
+        if seconds is not None:
+            until = ended_at + (seconds if item.held_seconds_max is None else min(seconds, item.held_seconds_max))
+            uniques.append((new.key, new.unique_kind, new.id, seq, item.tracking_id, item.state, until))
         rows.append(
             (seq, new.id, item.tracking_id, item.parent_id, new.kind, new.key, new.queue, new.priority, new.payload,
              json.dumps(item.ancestry_chain), item.spawn_depth, new.max_attempts, new.max_chain_depth,
              new.task_seconds, new.on_end, new.breadth, item.created_at, item.state, item.reason, item.error,
-             item.stage, 0, item.attempts, 0, 0, 0, 0, session.now, item.path)
+             item.stage, 0, item.attempts, 0, 0, 0, 0, ended_at, item.path, new.unique_seconds)
         )  # fmt: skip
+    uniqueness.take_ended(session, uniques)
     enter_ended(session, rows)
+    session.run_many(
+        "INSERT INTO ramet_stages (seq, tracking_id, base, places) VALUES (?, ?, ?, 1)",
+        [(seq, item.tracking_id, item.new.base) for seq, item in enumerate(ended, first) if item.new.base is not None],
+    )
 
 
 def _remember(session: Session, fresh: Sequence[Arrival]) -> None:
@@ -243,10 +277,14 @@ def _count_children(session: Session, fresh: Sequence[Arrival]) -> None:
 
 def _count_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[str, Lineage], turns: Turns) -> None:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
+    sizes: Counter[str] = Counter()
     for item in fresh:
-        counts[item.tracking_id]["live" if item.state == TaskState.PENDING else item.state] += 1
+        to_run = item.state == TaskState.PENDING
+        counts[item.tracking_id]["live" if to_run else item.state] += 1
+        # A task per stage that is to run has its place for each of them.
+        sizes[item.tracking_id] += item.new.places if to_run else 1
     for tracking_id, added in sorted(counts.items()):
-        row = lineages[tracking_id]
+        row, size = lineages[tracking_id], sizes[tracking_id]
         live = row.live + added["live"]
         state, ended_at = row.state, row.ended_at
         if added["live"] and row.state == LineageState.FINISHED:
@@ -257,7 +295,7 @@ def _count_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[s
             "tasks = tasks + ?, live = ?, success = success + ?, filtered = filtered + ?, skipped = skipped + ?, "
             "failed = failed + ?, cancelled = cancelled + ?, turns = ?, state = ?, ended_at = ?, "
             "sweep = CASE WHEN tombstones = '' THEN sweep ELSE 1 END WHERE tracking_id = ?",
-            (added.total(), added.total(), added.total(), live, added["success"], added["filtered"],
+            (size, size, size, live, added["success"], added["filtered"],
              added["skipped"], added["failed"], added["cancelled"],
              turns.text(tracking_id) if added["live"] else row.turns, state, ended_at, tracking_id),
         )  # fmt: skip
@@ -339,7 +377,8 @@ def verify(session: Session, task_ids: Sequence[str]) -> dict[str, str]:
     wrong: dict[str, str] = dict.fromkeys(task_ids, "it is not in the database: run the import again without --enforce")
     for own, tracking_id, chain, depth, parent_id, *parent, holder, seq, depth_max in rows:
         del wrong[own]
-        expected: tuple[str, list[str], int] = (tracking_id, [], 0)
+        # The ancestors of a root may be left behind in the other queue, so its depth may be any.
+        expected: tuple[str, list[str], int] = (tracking_id, [], depth)
         if parent_id is not None and parent[0] is not None:
             expected = (parent[0], [*json.loads(parent[1]), parent_id], parent[2] + 1)
         if parent_id is not None and parent[0] is None:
@@ -359,13 +398,12 @@ def recount(session: Session, tracking_ids: Sequence[str]) -> dict[str, str]:
     for tracking_id in tracking_ids:
         rows = session.rows(
             "SELECT g.tasks, g.live, (SELECT COUNT(*) FROM ramet_live l WHERE l.tracking_id = g.tracking_id), "
-            "(SELECT COUNT(*) FROM ramet_tasks t WHERE t.tracking_id = g.tracking_id AND t.state IS NOT NULL) "
-            "FROM ramet_lineages g WHERE g.tracking_id = ?",
+            "(SELECT COALESCE(SUM(COALESCE(s.places, 1)), 0) FROM ramet_tasks t LEFT JOIN ramet_stages s "
+            "ON s.seq = t.seq WHERE t.tracking_id = g.tracking_id) "
+            "+ CASE WHEN g.on_end IS NULL THEN 0 ELSE 1 END FROM ramet_lineages g WHERE g.tracking_id = ?",
             (tracking_id,),
         )
-        for tasks, live, live_found, ended_found in rows:
-            if live != live_found or tasks != live_found + ended_found:
-                wrong[tracking_id] = (
-                    f"counts {tasks} tasks, {live} live; it has {live_found + ended_found}, {live_found}"
-                )
+        for tasks, live, live_found, found in rows:
+            if live != live_found or tasks != found:
+                wrong[tracking_id] = f"counts {tasks} tasks, {live} live; it has {found}, {live_found}"
     return wrong

@@ -49,7 +49,8 @@ def _start_end(session: Session, row: Lineage) -> None:
     )
     if name not in lock_lineages(session, [name]):
         # Depth 0 and one task: it can spawn nothing.
-        start(session, NewLineage(name, [new], 0, 1, 0, END_SECONDS), in_line=False)
+        ending = NewLineage(name, [new], 0, 1, 0, END_SECONDS, generation=row.generation + 1)
+        start(session, ending, in_line=False)
     session.run("UPDATE ramet_lineages SET end_wanted = 0, ends = ? WHERE tracking_id = ?", (number, row.tracking_id))
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+from operator import itemgetter
+
 from ramet.model.alert_shares import (
+    FailedRuns,
     Share,
     judge_chains,
+    judge_failed_runs,
     judge_invocations,
     judge_lineages,
     judge_timeouts,
@@ -22,19 +27,23 @@ SLOTS_MAX = 1_000
 
 def shares(session: Session, limits: MonitorLimits) -> list[Finding]:
     """Everything that is over a limit now."""
-    chains, invocations = _schedules(session, limits)
+    chains, invocations, failed = _schedules(session, limits)
     return [
         *judge_chains(chains, limits),
+        *judge_failed_runs(failed, limits),
         *judge_timeouts(_timeouts(session, limits), limits),
         *judge_lineages(_lineages(session, limits), limits),
         *judge_invocations(invocations, limits),
     ]
 
 
-def _schedules(session: Session, limits: MonitorLimits) -> tuple[dict[str, Share], dict[str, Share]]:
-    """By schedule: runs that stopped at the limit of their chain, and invocations that ended in an error."""
+def _schedules(
+    session: Session, limits: MonitorLimits
+) -> tuple[dict[str, Share], dict[str, Share], dict[str, FailedRuns]]:
+    """By schedule: runs that stopped at the limit of their chain, invocations that ended in an error, failed runs."""
     chains: dict[str, Share] = {}
     invocations: dict[str, Share] = {}
+    failed: dict[str, FailedRuns] = {}
     for (name,) in session.rows("SELECT name FROM ramet_schedules WHERE state = 'active' ORDER BY name"):
         runs = session.rows(
             "SELECT t.seq, t.state, t.reason FROM (SELECT tracking_id, outcome, slot_at FROM ramet_slots "
@@ -45,7 +54,21 @@ def _schedules(session: Session, limits: MonitorLimits) -> tuple[dict[str, Share
         ended = [reason or "" for _, state, reason in runs if state is not None][: limits.chain_runs]
         chains[name] = Share(sum(reason.startswith("chain_depth:") for reason in ended), len(ended))
         invocations[name] = _invocations(session, [seq for seq, _, _ in runs[:RUNS_MAX]])
-    return chains, invocations
+        failed[name] = _failed_runs(session, name, max(RUNS_MAX, limits.failed_runs))
+    return chains, invocations, failed
+
+
+def _failed_runs(session: Session, schedule: str, most: int) -> FailedRuns:
+    """A run failed when its deadline ended it, or when tasks of it are failed. What a person cancelled is no run."""
+    runs = session.rows(
+        "SELECT l.tracking_id, CASE WHEN l.state = 'failed' OR l.failed > 0 THEN 1 ELSE 0 END FROM (SELECT "
+        "tracking_id, outcome, slot_at FROM ramet_slots WHERE schedule = ? ORDER BY slot_at DESC LIMIT ?) s "
+        "JOIN ramet_lineages l ON l.tracking_id = s.tracking_id WHERE s.outcome IN ('run', 'manual') "
+        "AND l.state IN ('finished', 'failed') ORDER BY s.slot_at DESC LIMIT ?",
+        (schedule, SLOTS_MAX, most),
+    )
+    in_a_row = [tracking_id for tracking_id, _ in takewhile(itemgetter(1), runs)]
+    return FailedRuns(len(in_a_row), in_a_row[0] if in_a_row else "")
 
 
 def _invocations(session: Session, seqs: list[int]) -> Share:
@@ -80,7 +103,7 @@ def _lineages(session: Session, limits: MonitorLimits) -> dict[str, Share]:
     """Lineages that ended, by the kind of their first root. Those that a person cancelled count nowhere."""
     rows = session.rows(
         "SELECT e.kind, COUNT(*), SUM(e.failed) FROM (SELECT (SELECT t.kind FROM ramet_tasks t "
-        "WHERE t.tracking_id = l.tracking_id AND t.spawn_depth = 0 ORDER BY t.seq LIMIT 1) AS kind, "
+        "WHERE t.tracking_id = l.tracking_id ORDER BY t.spawn_depth, t.seq LIMIT 1) AS kind, "
         "CASE WHEN l.state = 'failed' OR (l.success = 0 AND l.failed > 0) THEN 1 ELSE 0 END AS failed FROM (SELECT "
         "tracking_id, state, success, failed FROM ramet_lineages WHERE ended_at IS NOT NULL AND ended_at > ? "
         "ORDER BY ended_at DESC LIMIT ?) l WHERE l.state IN ('finished', 'failed')) e GROUP BY e.kind",

@@ -4,7 +4,9 @@ A worker keeps two small files in a folder that belongs to the database: for SQL
 PostgreSQL see :mod:`ramet.store.runtime_folder`. A datagram socket: whoever commits claimable work sends one
 byte to each, so nobody polls in a busy loop. A lock file, held by the operating system for as long as the process
 lives: when its lock can be taken, the worker is dead for certain and its claims need not wait for their leases. Both
-are conveniences: without them polling and leases still do the work.
+are conveniences: without them polling and leases still do the work. What is found there counts as proof of death, and
+what is written there goes where a name leads, so a folder that belongs to somebody else, is open to others, or is a
+link is not used: somebody may have made it first, beside a database in a folder where all may write.
 """
 
 from __future__ import annotations
@@ -18,7 +20,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
-from ramet.store.slots import left_running
+from ramet.store.loggers import own_logger
+from ramet.store.runtime_folder import NOT_USED, refusal
+from ramet.store.slots import NEW_FILE, left_running
+
+log = own_logger("ramet.store")
 
 SOCKET_PATH_BYTES_MAX = 100
 OPEN_FOLDERS = Path("/proc/self/fd")
@@ -53,19 +59,23 @@ class Neighbours:
         self.leave()
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
+            why = refusal(self._folder)
+            if why is not None:
+                log.warning(NOT_USED, self._folder, why)
+                return
             self._name = name
             self._hold_lock(name)
 
     def _hold_lock(self, name: str) -> None:
         # Locked under another name first: nobody may see the file before its lock is held.
         early = self._folder / f"{name}.new"
-        self._lock = os.open(early, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock = os.open(early, NEW_FILE, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         early.rename(self._folder / f"{name}.lock")
 
     def dead(self) -> list[str]:
         """Names of workers whose process is gone, by the operating system's word."""
-        if not self._folder.is_dir():
+        if refusal(self._folder) is not None:
             return []
         names = []
         for path in self._folder.glob("*.lock"):
@@ -85,8 +95,10 @@ class Neighbours:
             path.unlink(missing_ok=True)
 
     @property
-    def folder(self) -> Path:
-        """Where a dead worker's slots are looked for."""
+    def folder(self) -> Path | None:
+        """Where a dead worker's slots are looked for; None where there is no safe place."""
+        if os.path.lexists(self._folder) and refusal(self._folder) is not None:
+            return None
         return self._folder
 
     def last_running(self, names: Sequence[str]) -> dict[str, frozenset[tuple[int, int]] | None]:
@@ -96,6 +108,8 @@ class Neighbours:
     def ring(self) -> None:
         """Wake everybody who waits, here and in other processes."""
         self.wake_here()
+        if refusal(self._folder) is not None:
+            return
         try:
             names = [name for name in os.listdir(self._folder) if name.endswith(".sock")]
         except OSError:
@@ -196,7 +210,7 @@ def _short(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
 def _unlocked(path: Path) -> bool:
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return False
     try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ramet.store import wall_time
 from ramet.store.address import file_of, is_file, is_postgres, shown
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
@@ -28,14 +28,15 @@ def open_store(address: str | Path, *, create: bool = True, clock: Callable[[], 
         return _open_postgres(text, create, clock)
     if not is_file(text):
         raise StoreError(
-            f"cannot read the database address {shown(text)!r}: give a file path or postgresql://user@host:port/database"
+            f"cannot read the database address {shown(text)!r}: give a file path or "
+            "postgresql://user:password@host:port/database"
         )
     if ":memory:" in text:
         raise StoreError("an in-memory database loses every task at the first crash: give a file path")
     # Drivers load only when a database is opened: `import ramet` stays light.
     from ramet.store.sqlite import SqliteStore
 
-    return SqliteStore(file_of(text), create=create, clock=clock or time.time)
+    return SqliteStore(file_of(text), create=create, clock=clock or wall_time.now)
 
 
 def _open_postgres(url: str, create: bool, clock: Callable[[], float] | None) -> Store:

@@ -18,6 +18,7 @@ from ramet.store.ended import ended_standing
 from ramet.store.errors import StoreError
 from ramet.store.lineages import count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
 from ramet.store.pruning import PRUNING
+from ramet.store.raising import refuse_odd_extension
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
@@ -109,6 +110,7 @@ def revive(
         StoreError: the lineage's deadline has passed and no extension was given, or a task id is unknown.
         UniqueHeld: another task holds the unique key of one of them.
     """
+    refuse_odd_extension(extend_seconds)
     revived = []
     for task_id in task_ids:
         seq = find(session, task_id)

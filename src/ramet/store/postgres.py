@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from ramet.store import creating, postgres_history, sweeping
+from ramet.store import creating, own_tables, postgres_history, sweeping
 from ramet.store.address import shown
 from ramet.store.base import NewLineage, Submitted, Swept
 from ramet.store.commit_times import CommitTimer
@@ -140,16 +140,20 @@ class PostgresStore(AllVerbs):
     async def ensure_tables(self, statements: Sequence[str]) -> None:
         # Whoever only works may not create, and need not: nothing is asked of the server for what is there.
         missing = await self._read(partial(missing_tables, statements=statements))
-        if missing:
-            await super().ensure_tables(missing)
+        new = await self._read(partial(own_tables.any_new, statements=statements))
+        if missing or new:
+            await self._write(partial(own_tables.ensure, statements=statements, missing=missing))
 
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        return self._within(connection, partial(creating.submit, lineages=lineages))
+
+    def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
         return run_within(
             connection,
             self._here,
             self._clock,
             self._fence_base,
-            partial(creating.submit, lineages=lineages),
+            verb,
             room=self._room,
             opened=partial(connect, self._url),
         )

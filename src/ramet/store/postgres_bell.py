@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import logging
 import random
 import secrets
 import socket
@@ -23,9 +22,10 @@ import psycopg
 
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
 from ramet.store.postgres_line import Line, LineLost, drain
 
-log = logging.getLogger("ramet.store")
+log = own_logger("ramet.store")
 
 RING_SECONDS = 0.05
 """The first ring goes out at once, further ones at most this often (DESIGN §9)."""

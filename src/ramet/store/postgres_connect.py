@@ -83,5 +83,5 @@ def connect_error(error: psycopg.Error, url: str) -> StoreError:
 def ahead_seconds(connection: psycopg.Connection[Row]) -> float:
     """How far the server's clock is ahead of this machine's."""
     before = time.time()
-    [(there,)] = connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchall()
+    [(there,)] = connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchall()
     return float(there) - (before + time.time()) / 2

@@ -1,6 +1,6 @@
 """PostgreSQL: a backup as the same file that a SQLite database makes, and an empty database filled from such a file.
 
-Our tables alone: they are the same in both, column by column. Tables of handlers are theirs to copy.
+Our tables are the same in both, column by column; those that apps declared see :mod:`ramet.store.postgres_own_rows`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,29 @@ from ramet.store.address import shown
 from ramet.store.copies import Copied, Progress
 from ramet.store.epoch import begin_epoch
 from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
+from ramet.store.own_rows import quoted
+from ramet.store.own_tables import Wanted
 from ramet.store.postgres_connect import open_connection
-from ramet.store.postgres_errors import store_error
+from ramet.store.postgres_errors import first_line, store_error
 from ramet.store.postgres_faults import Unknown
 from ramet.store.postgres_migrate import advance, versions_of
+from ramet.store.postgres_own_rows import OwnOfFile, OwnOfServer
 from ramet.store.postgres_session import PostgresSession
 from ramet.store.sqlite import SqliteStore
-from ramet.store.sqlite_copies import check_schema, check_target, finish, guarded, new_file, open_copy, publish, told
+from ramet.store.sqlite_copies import (
+    NOTHING_SAID,
+    check_counts,
+    check_schema,
+    check_target,
+    finish,
+    guarded,
+    new_file,
+    open_copy,
+    publish,
+    rows_by_table,
+    told,
+)
+from ramet.store.sqlite_session import store_error as sqlite_error
 from ramet.store.versions import check_newer
 
 _NEVER = Event()
@@ -34,16 +50,6 @@ LOOKS = 20
 LOOK_AGAIN_SECONDS = 0.1
 ROWS = 5_000
 """Read and written at a time: no table has to fit into memory."""
-
-_OTHERS = (
-    "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') "
-    "AND relname NOT LIKE 'ramet@_%' ESCAPE '@' ORDER BY relname"
-)
-
-_OTHERS_OF_A_FILE = (
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'ramet@_%' ESCAPE '@' "
-    "AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY name"
-)
 
 
 class _Table(NamedTuple):
@@ -55,23 +61,26 @@ class _Table(NamedTuple):
         return ", ".join(self.columns)
 
 
-def backup_server(url: str, target: Path, force: bool, progress: Progress | None) -> Copied:
+def backup_server(
+    url: str, target: Path, force: bool, progress: Progress | None, wanted: Wanted = NOTHING_SAID
+) -> Copied:
     """See :func:`ramet.store.copies.backup`."""
     check_target(None, target, force)
     place = shown(url)
     with closing(PostgresSession(open_connection(url), None)) as session, _told_well(place):
         session.begin("read")  # One snapshot for all tables; it holds up nobody but vacuum.
         _check_version(session, place)
+        own = OwnOfServer(session, wanted)
         with new_file(target, 0o600) as part:
             with closing(sqlite3.connect(part, isolation_level=None)) as copy:
-                guarded(part, lambda: _fill_file(copy, session, progress))
+                guarded(part, lambda: _fill_file(copy, session, own, progress))
                 guarded(part, lambda: finish(copy))
                 made = told(copy, target, part)
             publish(part, target, force)
-        return made._replace(left_out=tuple(name for (name,) in session.rows(_OTHERS)))
+        return made._replace(left_out=own.left)
 
 
-def _fill_file(copy: sqlite3.Connection, session: PostgresSession, progress: Progress | None) -> None:
+def _fill_file(copy: sqlite3.Connection, session: PostgresSession, own: OwnOfServer, progress: Progress | None) -> None:
     copy.execute("PRAGMA journal_mode = OFF")  # What is half made is thrown away, so nothing has to be undone,
     copy.execute("PRAGMA synchronous = OFF")  # and what is made is synchronised once, as a file.
     for step in known.PLAN.steps:
@@ -81,19 +90,28 @@ def _fill_file(copy: sqlite3.Connection, session: PostgresSession, progress: Pro
     [(expected,)] = session.rows(
         "SELECT COALESCE(SUM(GREATEST(reltuples, 0)), 0)::bigint FROM pg_class WHERE oid = ANY "
         "(SELECT to_regclass(name)::oid FROM unnest(?::text[]) AS name)",
-        ([table.name for table in tables],),
+        ([*(table.name for table in tables), *map(quoted, own.carried)],),
     )
     done = 0
+
+    def tell(rows: int) -> None:
+        nonlocal done
+        done += rows
+        if progress is not None:
+            progress(done, max(expected, done + 1))
+
     for table in tables:
         copy.execute("BEGIN")
         copy.execute(f"DELETE FROM {table.name}")
         marks = ", ".join("?" * len(table.columns))
         for rows in _rows_of(session, table):
             copy.executemany(f"INSERT INTO {table.name} ({table.listed}) VALUES ({marks})", rows)
-            done += len(rows)
-            if progress is not None:
-                progress(done, max(expected, done + 1))
+            tell(len(rows))
         copy.execute("COMMIT")
+    there = {table.name: session.rows(f"SELECT COUNT(*) FROM {table.name}")[0][0] for table in tables}
+    check_counts(there, rows_by_table(copy))
+    own.fill(copy, tell)
+    check_counts(own.count(), rows_by_table(copy))
     # A sequence hands out the numbers there. It is past all that the snapshot shows.
     [(number,)] = session.rows("SELECT number FROM ramet_next_number")
     copy.execute("UPDATE ramet_counters SET value = ? WHERE name = 'task'", (number,))
@@ -122,31 +140,34 @@ def _rows_of(session: PostgresSession, table: _Table) -> Iterator[list[tuple[Any
             yield rows
 
 
-def restore_server(backup: Path, url: str, progress: Progress | None) -> Copied:
+def restore_server(backup: Path, url: str, progress: Progress | None, wanted: Wanted = NOTHING_SAID) -> Copied:
     """See :func:`ramet.store.copies.restore`."""
     place = shown(url)
     if not backup.is_file():
         raise StoreMissing(f"no backup at {backup}: give the path of a file that `ramet backup` made")
-    with _of_this_version(backup) as source:
-        with closing(PostgresSession(open_connection(url), None)) as session, _told_well(place):
-            advance(session, place)
-            try:
-                session.begin("alone")
-                _need_empty(session, place)
-                _fill_server(session, source, progress)
-                epoch = _begin_epoch(session)
-                [(size,)] = session.rows("SELECT pg_database_size(current_database())")
-                [(lineages,)] = session.rows("SELECT COUNT(*) FROM ramet_lineages")
-                session.commit()
-            except Unknown as error:
-                raise StoreUncertain(
-                    f"{place} went away at the end: look with `ramet status` whether it is there"
-                ) from error
-            finally:
-                session.rollback()
-            session.run("ANALYZE")
-        others = source.execute(_OTHERS_OF_A_FILE).fetchall()
-    return Copied(place, size, lineages, epoch, left_out=tuple(name for (name,) in others))
+    with (
+        _of_this_version(backup) as source,
+        closing(PostgresSession(open_connection(url), None)) as session,
+        _told_well(place, backup),
+    ):
+        own = OwnOfFile(source, session, wanted, new=not versions_of(session).schema)
+        advance(session, place)
+        try:
+            session.begin("alone")
+            _need_empty(session, place)
+            carried = _fill_server(session, source, own, progress)
+            epoch = _begin_epoch(session)
+            [(size,)] = session.rows("SELECT pg_database_size(current_database())")
+            [(lineages,)] = session.rows("SELECT COUNT(*) FROM ramet_lineages")
+            session.commit()
+        except Unknown as error:
+            raise StoreUncertain(
+                f"{place} went away at the end: look with `ramet status` whether it is there"
+            ) from error
+        finally:
+            session.rollback()
+        session.run("ANALYZE")
+    return Copied(place, size, lineages, epoch, left_out=own.left, carried=carried)
 
 
 def _begin_epoch(session: PostgresSession) -> int:
@@ -173,30 +194,41 @@ def _need_empty(session: PostgresSession, place: str) -> None:
     raise StoreError(f"{place} is in use by ramet programs ({programs} connections): stop them first")
 
 
-def _fill_server(session: PostgresSession, source: sqlite3.Connection, progress: Progress | None) -> None:
+def _fill_server(
+    session: PostgresSession, source: sqlite3.Connection, own: OwnOfFile, progress: Progress | None
+) -> tuple[tuple[str, int], ...]:
+    """Fill all tables; the rows of those that are not ours."""
     tables = _tables(source)
     count = {table: source.execute(f"SELECT COUNT(*) FROM {table.name}").fetchone()[0] for table in tables}
-    total, done = sum(count.values()), 0
+    owned = own.count()
+    total, done = sum(count.values()) + sum(owned.values()), 0
+
+    def tell(rows: int) -> None:
+        nonlocal done
+        done += rows
+        if progress is not None:
+            progress(done, total + 1)
+
     [last] = source.execute("SELECT value FROM ramet_counters WHERE name = 'task'").fetchone()
     session.rows("SELECT ramet_make_room(?)", (last,))
     for table in tables:
         session.run(f"DELETE FROM {table.name}")
         rows = source.execute(f"SELECT {table.listed} FROM {table.name}")
         try:
-            cursor = session.connection.cursor()
-            with cursor.copy(f"COPY {table.name} ({table.listed}) FROM STDIN".encode()) as copy:
+            with session.connection.cursor().copy(f"COPY {table.name} ({table.listed}) FROM STDIN".encode()) as copy:
                 while found := rows.fetchmany(ROWS):
                     for row in found:
                         copy.write_row(row)
-                    done += len(found)
-                    if progress is not None:
-                        progress(done, total + 1)
+                    tell(len(found))
         except psycopg.Error as error:
-            raise StoreError(f"a row of {table.name} cannot be kept there: {str(error).splitlines()[0]}") from error
-        assert cursor.rowcount == count[table], f"{table.name}: {cursor.rowcount} of {count[table]} rows"
+            raise StoreError(f"a row of {table.name} cannot be kept there: {first_line(error)}") from error
+        [(there,)] = session.rows(f"SELECT COUNT(*) FROM {table.name}")
+        check_counts({table.name: count[table]}, {table.name: there})
     session.run("SELECT setval('ramet_task_numbers', value, false) FROM ramet_counters WHERE name = 'task'")
+    carried = own.fill(owned, tell)
     if progress is not None:
         progress(total, total)
+    return carried
 
 
 @contextmanager
@@ -242,8 +274,11 @@ def _check_version(session: PostgresSession, place: str) -> None:
 
 
 @contextmanager
-def _told_well(place: str) -> Iterator[None]:
+def _told_well(place: str, backup: Path | None = None) -> Iterator[None]:
     try:
         yield
+    except sqlite3.Error as error:
+        assert backup is not None
+        raise sqlite_error(error, backup) from error
     except psycopg.Error as error:
         raise store_error(error, place) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
-from ramet.store.errors import StoreError, StoreFull, StoreNewer
+from ramet.store.errors import StoreError, StoreFull, StoreNewer, StoreRefused
 from ramet.store.session import Overtaken, StatementFailed
 
 
@@ -20,4 +20,9 @@ def store_error(error: psycopg.Error | StatementFailed | Overtaken, place: str) 
         return StoreFull(f"the disk of {place} is full: free some space; nothing of this step was written")
     if isinstance(error, psycopg.errors.CheckViolation) and error.diag.constraint_name == "ramet_writers_schema":
         return StoreNewer(f"{place} was migrated for newer programs: upgrade ramet; nothing of this step was written")
-    return StoreError(f"{place}: {first_line(error)}")
+    refused = isinstance(error, psycopg.Error) and (error.sqlstate or "")[:2] in _WRONG
+    return (StoreRefused if refused else StoreError)(f"{place}: {first_line(error)}")
+
+
+_WRONG = frozenset({"22", "23", "27", "42", "44", "P0"})
+"""Classes of errors that are about what was asked for: values, constraints, triggers, rights, names."""

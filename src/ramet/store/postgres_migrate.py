@@ -9,6 +9,7 @@ from threading import Event
 import psycopg
 from psycopg import errors
 
+from ramet.store import own_tables
 from ramet.store import versions as known
 from ramet.store.address import shown
 from ramet.store.epoch import begin_epoch, fence_base
@@ -54,8 +55,7 @@ def _own(session: PostgresSession, place: str, tables: Sequence[str], grant_to: 
     """What an app adds to our tables, and who may use all of them."""
     session.begin("alone")
     try:
-        for statement in missing_tables(session, tables):
-            session.run(statement)
+        own_tables.ensure(session, tables, missing_tables(session, tables))
         if grant_to is not None:
             grant(session, grant_to, created_tables(tables))
         session.commit()

@@ -18,7 +18,7 @@ from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
 from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet, translated
 from ramet.store.postgres_faults import NoRoom, Unknown, is_gone, is_race
-from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed
+from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed, StatementTimedOut
 
 if TYPE_CHECKING:
     from ramet.store.postgres_history import Room
@@ -30,6 +30,11 @@ PATHS = 0x70617468
 """First half of the keys of the advisory locks of paths; the second is the number of a slot."""
 IDLE_SECONDS_MAX = 60
 """A transaction of ours never waits for its client that long: then the client is gone, and its locks go with it."""
+LOCK_MILLISECONDS, LOCK_MILLISECONDS_AGAIN = 2_000, 100
+"""How long a handler's own statement waits for a row or table that another transaction holds; and how long after one
+of the same transaction waited in vain: everybody who settles with it waits too."""
+OWN_MILLISECONDS = 10_000
+"""How long one of them may take."""
 
 Hook = Callable[[str, str], None]
 """Called with ``before`` or ``after`` and the SQL of every statement; crash tests raise in it."""
@@ -38,10 +43,11 @@ Mode = Literal["look", "read", "beside", "alone"]
 
 _PLANS = (
     "enable_seqscan = off; enable_hashjoin = off; enable_mergejoin = off; plan_cache_mode = force_generic_plan; "
-    "jit = off"
+    "jit = off; extra_float_digits = 1"
 )
 """Every statement of a verb goes by an index, row by row from a short list. A planner whose statistics are old, or of a
-table that was empty when they were made, would find reading all of it cheaper."""
+table that was empty when they were made, would find reading all of it cheaper. The last one is about answers:
+a number that is told as text is told whole."""
 _ON = "; ".join(f"SET LOCAL enable_{name} = on" for name in ("seqscan", "hashjoin", "mergejoin"))
 _OFF = _ON.replace("= on", "= off")
 
@@ -64,7 +70,7 @@ def connect(url: str, *, timeout_seconds: int = 10) -> psycopg.Connection[Row]:
         psycopg.Error: as it is; the caller knows whether to try again.
     """
     connection = psycopg.connect(
-        url, autocommit=True, connect_timeout=timeout_seconds, application_name="ramet",
+        url, autocommit=True, connect_timeout=timeout_seconds, application_name="ramet", client_encoding="UTF8",
         keepalives_idle=10, keepalives_interval=5, keepalives_count=3, tcp_user_timeout=30_000,
     )  # fmt: skip
     connection.prepared_max = 400
@@ -72,6 +78,13 @@ def connect(url: str, *, timeout_seconds: int = 10) -> psycopg.Connection[Row]:
         connection.prepare_threshold = None
     else:
         connection.execute(f"SET {_PLANS.replace('; ', '; SET ')}".encode())
+    encoding, name = connection.info.parameter_status("server_encoding"), connection.info.dbname
+    if encoding not in (None, "UTF8"):  # Some poolers do not tell.
+        connection.close()
+        raise StoreError(
+            f"the database {name} is in {encoding}, which has not every character: make one in UTF-8 (CREATE DATABASE "
+            "... ENCODING 'UTF8' TEMPLATE template0) and give its address"
+        )
     version = connection.info.server_version  # A closed connection tells nothing.
     if version < VERSION_MIN:
         connection.close()
@@ -111,6 +124,8 @@ class PostgresSession:
         self._clock = clock
         self._hook = hook
         self._depth = 0
+        self._waited = False
+        """A handler's statement waited in vain in this transaction: the next ones wait less."""
         self._cursor = psycopg.RawCursor(connection, row_factory=tuple_row)
         # One type for whole numbers, or every mixture of small and large ones would be another prepared statement.
         self._cursor.adapters.register_dumper(int, Int8Dumper)
@@ -133,7 +148,7 @@ class PostgresSession:
         With ``writer`` its lock is taken first, so that :meth:`Link._look` waits until this transaction has ended.
         """
         self.woken, self.looks_left = False, LOOKS_MAX
-        self._depth = 0
+        self._depth, self._waited = 0, False
         self._slots, self.noted, self.written = set(), [], []
         if mode in ("look", "read"):
             planned = f"{_ON}; " if mode == "read" else self._plans
@@ -146,13 +161,13 @@ class PostgresSession:
                 f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS_MAX}s'; {self._plans}"
                 f"{own}SELECT pg_advisory_xact_lock{shared}({WORLD})"
             )
-        now = self._last(f"{text}; SELECT extract(epoch FROM clock_timestamp())::float8")
+        now = self._last(f"{text}; SELECT extract(epoch FROM clock_timestamp())")
         self.now = now if self._clock is None else self._clock()
 
     def begin_within(self) -> None:
         """The caller's own transaction: its lock is not ours to hold for as long as they like."""
         self.noted = []
-        now = self._last("SELECT extract(epoch FROM clock_timestamp())::float8")
+        now = self._last("SELECT extract(epoch FROM clock_timestamp())")
         self.now = now if self._clock is None else self._clock()
 
     def _last(self, text: str) -> float:
@@ -312,9 +327,18 @@ class PostgresSession:
     @contextmanager
     def theirs(self) -> Iterator[None]:
         with self.savepoint():
-            self._last(f"{_ON}; SELECT 1")
-            yield
-            self._last(f"{_OFF}; SELECT 1")
+            patience = LOCK_MILLISECONDS_AGAIN if self._waited else LOCK_MILLISECONDS
+            self._last(f"{_ON}; SET LOCAL lock_timeout = {patience}; "
+                       f"SET LOCAL statement_timeout = {OWN_MILLISECONDS}; SELECT 1")  # fmt: skip
+            try:
+                yield
+                # What waits for the end is looked at now, while the culprit is known; what follows may wait again.
+                self._last("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED; SET LOCAL lock_timeout = "
+                           f"DEFAULT; SET LOCAL statement_timeout = DEFAULT; {_OFF}; SELECT 1")  # fmt: skip
+            except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
+                self._waited = True
+                text = "it took too long, or waited too long for a row that another transaction holds"
+                raise StatementTimedOut(f"{text}: {_line(error)}") from error
 
     def plan_freely(self) -> None:
         self._last(f"{_ON}; SELECT 1")

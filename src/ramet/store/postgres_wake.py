@@ -93,7 +93,7 @@ class PostgresNeighbours:
     @property
     def folder(self) -> Path | None:
         """Where a dead worker's slots are looked for; None where the system cannot tell who is dead."""
-        return self._folder
+        return None if self._folder is None else self._near.folder
 
     def last_running(self, names: Sequence[str]) -> dict[str, frozenset[tuple[int, int]] | None]:
         """What these dead workers ran when they died, by name; None where they left no word about that."""

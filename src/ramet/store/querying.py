@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ramet.model.json_values import read_json
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.ordering import BY_DUE
 from ramet.model.paths import path_from
@@ -16,13 +17,14 @@ from ramet.model.task import (
     Task,
     TaskState,
 )
-from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
+from ramet.store.base_queries import SEQ_MAX, KindCount, TaskPage, TaskQuery
 from ramet.store.clocks import effective
 from ramet.store.lineages import LINEAGE_LIST
 from ramet.store.session import Row, Session
 
 LIMIT_MAX = 1_000
-SEQ_MAX = 2**63 - 1
+DEEP_ROOT_LOOKS_MAX = 1_000
+"""So many tasks below depth 0 are looked at for roots: only an import brings some."""
 WALKS_MAX = 50
 """Depths that are walked one by one; in deeper trees all tasks of a state are sorted."""
 
@@ -43,10 +45,10 @@ FROM_TASKS = (
 def task_of(row: Row) -> Task:
     """A task from a row of ``TASK_LIST``."""
     values = list(row[1:])
-    values[7] = json.loads(values[7])
+    values[7] = read_json(values[7])
     values[8] = tuple(json.loads(values[8]))
     values[11] = TaskState(values[11])
-    values[14] = None if values[14] is None else json.loads(values[14])
+    values[14] = None if values[14] is None else read_json(values[14])
     values[-3] = path_from(values[-3])
     values[-2] = values[-2] == BY_DUE
     return Task(*values)
@@ -63,6 +65,8 @@ def tasks(session: Session, query: TaskQuery) -> TaskPage:
     limit = max(1, min(query.limit, LIMIT_MAX))
     seqs = _sequence(session, query, limit + 1)
     found = tasks_of(session, seqs[:limit])
+    if query.newest:
+        found.reverse()
     more = len(seqs) > limit
     return TaskPage(tuple(found), seqs[limit - 1] if more else None)
 
@@ -75,7 +79,7 @@ def tasks_of(session: Session, seqs: Iterable[int]) -> list[Task]:
 
 
 def _sequence(session: Session, query: TaskQuery, limit: int) -> list[int]:
-    """Numbers of the tasks that match, ascending."""
+    """Numbers of the tasks that match, in the order asked for."""
     if query.key is not None:
         return _by_key(session, query, limit)
     if query.parent_id is not None:
@@ -87,8 +91,9 @@ def _wide_filters(query: TaskQuery, table: str, *, joined: bool = False) -> tupl
     """Conditions that hold on either table; of a table that is ``joined`` those that the other one cannot tell."""
     conditions, parameters = list[str](), list[Any]()
     if not joined:
-        conditions.append(f"{table}.seq > ?")
-        parameters.append(query.after)
+        compared, number = query.first
+        conditions.append(f"{table}.seq {compared} ?")
+        parameters.append(number)
     if query.kind is not None:
         conditions.append(f"{table}.kind = ?")
         parameters.append(query.kind)
@@ -113,7 +118,7 @@ def _by_key(session: Session, query: TaskQuery, limit: int) -> list[int]:
     rows = session.rows(
         "SELECT t.seq FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
         f"LEFT JOIN ramet_live l ON l.seq = i.seq WHERE i.key = ? AND {where} "
-        f"AND COALESCE(t.state, l.state) IN {states} ORDER BY t.seq LIMIT ?",
+        f"AND COALESCE(t.state, l.state) IN {states} ORDER BY t.seq{_down(query)} LIMIT ?",
         (query.key, *parameters, values, limit),
     )
     return [row[0] for row in rows]
@@ -124,7 +129,8 @@ def _by_parent(session: Session, query: TaskQuery, limit: int) -> list[int]:
     states, values = session.members(query.states or list(TaskState))
     rows = session.rows(
         "SELECT t.seq FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
-        f"WHERE t.parent_id = ? AND {where} AND COALESCE(t.state, l.state) IN {states} ORDER BY t.seq LIMIT ?",
+        f"WHERE t.parent_id = ? AND {where} AND COALESCE(t.state, l.state) IN {states} "
+        f"ORDER BY t.seq{_down(query)} LIMIT ?",
         (query.parent_id, *parameters, values, limit),
     )
     return [row[0] for row in rows]
@@ -137,7 +143,7 @@ def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list
     for walk in _walks(session, query, wanted):
         # Told of the lineage in both tables, a planner may begin with the wide one and read all of it.
         where, parameters = _wide_filters(query, "t", joined=walk.of != "t")
-        fixed, order, values = walk.stretch(query.after, session.compares_rows)
+        fixed, order, values = walk.stretch(query, session.compares_rows)
         join = _WIDE if where and walk.of != "t" else ""
         conditions = " AND ".join(filter(None, (*fixed, walk.more, where)))
         rows = session.rows(
@@ -145,7 +151,7 @@ def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list
             (*values, *parameters, limit),
         )
         seqs += [row[0] for row in rows]
-    return sorted(seqs)[:limit]
+    return sorted(seqs, reverse=query.newest)[:limit]
 
 
 class Walk(NamedTuple):
@@ -162,17 +168,28 @@ class Walk(NamedTuple):
     by_number: bool = False
     """Only the first column is fixed: what it has comes in the order of another index."""
 
-    def stretch(self, after: int, compares_rows: bool) -> tuple[list[str], str, tuple[object, ...]]:
+    def stretch(self, query: TaskQuery, compares_rows: bool) -> tuple[list[str], str, tuple[object, ...]]:
         """Conditions, an order and values: entries of the index that begin with these values, behind a number."""
+        compared, number = query.first
+        down = _down(query)
         columns = [f"{self.of}.{column}" for column in self.columns]
         seq = f"{self.of}.seq"
         if columns and compares_rows and not self.by_number:
             listed, marks = ", ".join([*columns, seq]), ", ".join("?" * (len(columns) + 1))
-            fixed = [f"({listed}) > ({marks})", f"({listed}) <= ({marks})"]
-            return fixed, listed, (*self.values, after, *self.values, SEQ_MAX)
+            bound, last = (">=", 0) if query.newest else ("<=", SEQ_MAX)
+            fixed = [f"({listed}) {compared} ({marks})", f"({listed}) {bound} ({marks})"]
+            order = ", ".join(f"{column}{down}" for column in [*columns, seq])
+            return fixed, order, (*self.values, number, *self.values, last)
         fixed = [f"{column} = ?" for column in columns]
         # Where the wide table is walked by number, its own filter has the beginning.
-        return (fixed, seq, self.values) if self.of == "t" else ([*fixed, f"{seq} > ?"], seq, (*self.values, after))
+        order = f"{seq}{down}"
+        if self.of == "t":
+            return fixed, order, self.values
+        return [*fixed, f"{seq} {compared} ?"], order, (*self.values, number)
+
+
+def _down(query: TaskQuery) -> str:
+    return " DESC" if query.newest else ""
 
 
 _WIDE = " JOIN ramet_tasks t ON t.seq = u.seq"
@@ -319,12 +336,36 @@ def lineages(session: Session, states: Iterable[str], limit: int) -> list[Lineag
     return effective(session, sorted(found, key=lambda row: (-row.created_at, row.tracking_id))[:most])
 
 
+class Grown(NamedTuple):
+    """What tasks grew from: a condition that fixes the leading columns of an index whose order is the numbers'."""
+
+    where: str
+    values: tuple[Any, ...]
+
+
+def grown_from_lineage(session: Session, tracking_id: str) -> Grown:
+    """The tasks at the top of a lineage: those at depth 0, and imported ones whose ancestors were left behind.
+
+    The latter are looked for among the first of the others, by depth.
+    """
+    top = Grown("t.tracking_id = ? AND t.spawn_depth = 0", (tracking_id,))
+    deep = session.rows(
+        "SELECT t.seq FROM (SELECT seq, parent_id FROM ramet_tasks WHERE tracking_id = ? AND spawn_depth > 0 "
+        "ORDER BY spawn_depth, seq LIMIT ?) t WHERE t.parent_id IS NULL",
+        (tracking_id, DEEP_ROOT_LOOKS_MAX),
+    )
+    if not deep:
+        return top
+    listed, values = session.members([seq for (seq,) in deep])
+    return Grown(f"({top.where} OR t.seq IN {listed})", (*top.values, values))
+
+
 def roots(session: Session, tracking_id: str) -> list[Task]:
     """The roots of a lineage."""
+    of = grown_from_lineage(session, tracking_id)
     rows = session.rows(
-        f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.tracking_id = ? AND t.spawn_depth = 0 "
-        "AND t.parent_id IS NULL ORDER BY t.seq LIMIT ?",
-        (tracking_id, LIMIT_MAX),
+        f"SELECT {TASK_LIST} {FROM_TASKS} WHERE {of.where} AND t.parent_id IS NULL ORDER BY t.seq LIMIT ?",
+        (*of.values, LIMIT_MAX),
     )
     return [task_of(row) for row in rows]
 

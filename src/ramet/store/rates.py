@@ -13,7 +13,7 @@ from ramet.model.resources import Resource, Told, policy_of, rate_of
 from ramet.model.shares import Bucket, Look, Share, Taken, TakeRequest
 from ramet.store.holds import FLOW
 from ramet.store.lineages import read_lineages
-from ramet.store.resources import load, policies, save
+from ramet.store.resources import load, pause_seconds_max, policies, save
 from ramet.store.session import Session
 from ramet.store.settling import claim_refusal, load_standings
 
@@ -112,6 +112,8 @@ def adapted(session: Session, name: str, told: Told) -> Resource | None:
     """The resource as a server's response changes it; None when it says nothing new."""
     resource = load(session, [name])[name]
     policy = policy_of(name, policies(session))
+    if told.reset_seconds is not None and told.limit_per_minute is None:
+        told = told._replace(reset_seconds=min(told.reset_seconds, pause_seconds_max(session)))
     after = rules.adapted(resource, policy, told, session.now)
     return None if after in (resource, rules.refilled(resource, policy, session.now)) else after
 

@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 from ramet.model.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage import OPEN, Lineage, LineageState
+from ramet.model.shapes import allowed_shapes
 from ramet.store.acts import record_act
 from ramet.store.apply import release
 from ramet.store.base import SpawnAnswer
 from ramet.store.base_persons import Cursor, Reoffered
 from ramet.store.blocks import Parent, wanted_task
 from ramet.store.errors import StoreError
+from ramet.store.left_out import take_back
 from ramet.store.lineages import lock_lineages, reopen_lineage
 from ramet.store.pruning import PRUNING
 from ramet.store.session import Row, Session
@@ -38,6 +40,25 @@ class Offer(NamedTuple):
     wanted: str
 
 
+class Only(NamedTuple):
+    """Which of the blocks are offered; None for all."""
+
+    kind: str | None = None
+    key: str | None = None
+    shape: str | None = None
+    """As :func:`ramet.model.shapes.allowed_shapes` reads it; kinds without a trap have none."""
+
+
+ALL = Only()
+
+
+def _shapes(texts: Sequence[str]) -> list[str]:
+    try:
+        return list(allowed_shapes(texts))
+    except ValueError as error:
+        raise StoreError(str(error)) from None
+
+
 def reoffer(
     session: Session,
     tracking_id: str,
@@ -47,6 +68,7 @@ def reoffer(
     reason: str | None,
     limit: int,
     after: Cursor | None,
+    only: Only = ALL,
 ) -> Reoffered:
     """Offer a page of blocks again. See the protocol."""
     refused = sorted(set(reasons) - REOFFERABLE)
@@ -54,10 +76,14 @@ def reoffer(
         can = ", ".join(sorted(REOFFERABLE))
         raise StoreError(f"blocks by {', '.join(refused)} cannot be offered again: name {can}")
     lineage = _open_to_persons(session, tracking_id)
-    offers = _offers(session, tracking_id, reasons or REOFFERABLE, max(1, min(limit, REOFFER_MAX)), after)
+    most = max(1, min(limit, REOFFER_MAX))
+    offers = _offers(session, tracking_id, reasons or REOFFERABLE, limit=most, after=after, only=only)
+    last = offers[-1] if offers else None
+    if only.shape is not None:
+        [shape] = _shapes([only.shape])
+        offers = [offer for offer in offers if wanted_task(offer.wanted).shape == shape]
     told = _offer(session, lineage, offers)
     result = _booked(session, lineage, told, by, reason)
-    last = offers[-1] if offers else None
     return result._replace(after=(last.kind, last.key, last.reason) if last else None)
 
 
@@ -80,13 +106,16 @@ def _open_to_persons(session: Session, tracking_id: str) -> Lineage:
 
 
 def _offers(
-    session: Session, tracking_id: str, reasons: Collection[str], limit: int, after: Cursor | None
+    session: Session, tracking_id: str, reasons: Collection[str], *, limit: int, after: Cursor | None, only: Only
 ) -> list[Offer]:
     listed, values = session.members(sorted(str(reason) for reason in reasons))
     where = ""
     behind: tuple[str, ...] = ()
     if after is not None:
         where, behind = " AND (kind, key, reason) > (?, ?, ?)", tuple(after)
+    for name, value in (("kind", only.kind), ("key", only.key)):
+        if value is not None:
+            where, behind = f"{where} AND {name} = ?", (*behind, value)
     rows = session.rows(
         "SELECT kind, key, reason, first_parent, last_parent, wanted FROM ramet_blocks WHERE tracking_id = ? "
         f"AND wanted IS NOT NULL AND reoffered_at IS NULL AND reason IN {listed}{where} "
@@ -159,6 +188,9 @@ def _booked(
         "WHERE tracking_id = ? AND kind = ? AND key = ? AND reason = ?",
         marked,
     )
+    [(left_out,)] = session.rows("SELECT left_out FROM ramet_lineages WHERE tracking_id = ?", (lineage.tracking_id,))
+    if left_out and marked:
+        take_back(session, lineage.tracking_id, left_out, [(row[3], row[4]) for row in marked])
     if created and lineage.state not in OPEN:
         reopen_lineage(session, lineage.tracking_id)
         release(session, lineage.tracking_id)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ramet.model import events as ev
 from ramet.model import resources as rules
 from ramet.model.flow import Usage
 from ramet.model.lifecycle import decide
+from ramet.model.limits import RESOURCE_PAUSE_SECONDS_MAX, RESOURCE_PAUSE_SETTING
 from ramet.model.ordering import PULLED_RANK
 from ramet.model.resources import LOOK_SECONDS, Policy, Resource, policy_of
 from ramet.model.retry import ErrorClass
@@ -17,6 +19,7 @@ from ramet.model.task import Standing, Wait
 from ramet.model.transitions import ERROR, FAIL, Change
 from ramet.store.acts import record_act
 from ramet.store.apply import apply
+from ramet.store.base import Settlement
 from ramet.store.holds import FLOW
 from ramet.store.reclaiming import reclaim
 from ramet.store.schema import LIVE_LIST
@@ -165,6 +168,30 @@ def spend(session: Session, looked: Ready, taken: Sequence[Standing]) -> None:
 
 
 # --- settling ---------------------------------------------------------------------------------------------------
+
+
+def pause_seconds_max(session: Session) -> float:
+    """For how long a server's word pauses a resource at most: the setting, read where it decides."""
+    rows = session.rows(
+        "SELECT value FROM ramet_settings WHERE key = ? AND value_type IN ('float', 'int')", (RESOURCE_PAUSE_SETTING,)
+    )
+    return float(rows[0][0]) if rows else RESOURCE_PAUSE_SECONDS_MAX
+
+
+def capped(
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]]
+) -> Sequence[tuple[int, Settlement, Standing]]:
+    """Settlements of which no server's word puts a task, and what it shares, off for longer than the setting allows."""
+    if not any(type(item.event) is ev.Snooze and item.event.resource is not None for _, item, _ in accepted):
+        return accepted
+    most = pause_seconds_max(session)
+    return [(at, item._replace(event=_within(item.event, most)), standing) for at, item, standing in accepted]
+
+
+def _within(event: ev.Event, most: float) -> ev.Event:
+    if type(event) is ev.Snooze and event.resource is not None and not event.seconds <= most:
+        return replace(event, seconds=most)
+    return event
 
 
 class Told(NamedTuple):

@@ -12,7 +12,6 @@ holds it. Containers of one kernel that share the folder share its locks and may
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import stat
 import tempfile
@@ -20,9 +19,13 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
-log = logging.getLogger("ramet.store")
+from ramet.store.loggers import own_logger
+
+log = own_logger("ramet.store")
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+NOT_USED = "%s is not used, only leases tell which workers of this machine are dead: %s"
+"""Told of a folder, and why."""
 _PRIVATE = 0o077
 """Permissions that nobody but the owner may have."""
 
@@ -38,7 +41,7 @@ def runtime_folder(identity: str, environ: Mapping[str, str] = os.environ) -> Pa
         environ: where ``XDG_RUNTIME_DIR`` is looked up.
     """
     given = environ.get("XDG_RUNTIME_DIR", "")
-    if given and Path(given).is_absolute() and _refusal(Path(given)) is None:
+    if given and Path(given).is_absolute() and refusal(Path(given)) is None:
         place = Path(given) / "ramet"
     else:
         place = Path(tempfile.gettempdir()) / f"ramet-{os.geteuid()}"
@@ -47,14 +50,14 @@ def runtime_folder(identity: str, environ: Mapping[str, str] = os.environ) -> Pa
     except OSError as error:
         why: str | None = str(error)
     else:
-        why = _refusal(place)
+        why = refusal(place)
     if why is not None:
-        log.warning("%s is not used, only leases tell which workers of this machine are dead: %s", place, why)
+        log.warning(NOT_USED, place, why)
         return None
     return place / hashlib.sha256(f"{identity}\n{_boot()}".encode()).hexdigest()[:16]
 
 
-def _refusal(place: Path) -> str | None:
+def refusal(place: Path) -> str | None:
     """Why a folder is not this user's own; None when it is."""
     try:
         found = place.lstat()

@@ -62,6 +62,9 @@ _V1 = (
         ends INTEGER NOT NULL DEFAULT 0,
         end_wanted INTEGER NOT NULL DEFAULT 0,
         soft_cost INTEGER,
+        left_out TEXT NOT NULL DEFAULT '',
+        allowed_shapes TEXT NOT NULL DEFAULT '',
+        generation INTEGER NOT NULL DEFAULT 0,
         CHECK (max_cost IS NULL OR spent + reserved <= max_cost + under_reserved)
     )
     """,
@@ -221,6 +224,7 @@ _V1 = (
         error TEXT,
         error_class TEXT,
         fingerprint TEXT,
+        traceback TEXT,
         PRIMARY KEY (seq, fence)
     ) WITHOUT ROWID
     """,
@@ -258,6 +262,7 @@ _V1 = (
         demands_seen INTEGER NOT NULL DEFAULT 0,
         reoffered_at REAL,
         reoffered_by TEXT,
+        left_out INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (tracking_id, kind, key, reason)
     ) WITHOUT ROWID
     """,
@@ -270,6 +275,7 @@ _V1 = (
         kind TEXT NOT NULL,
         reason TEXT NOT NULL,
         count INTEGER NOT NULL,
+        left_out INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (tracking_id, parent_id, kind, reason)
     ) WITHOUT ROWID
     """,
@@ -305,6 +311,16 @@ _V1 = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX ramet_turns_idle ON ramet_turns (moved_at)",
+    # What apps said of their own tables, so that copies carry those too (store/own_tables.py).
+    """
+    CREATE TABLE ramet_own_tables (
+        name TEXT PRIMARY KEY,
+        position INTEGER NOT NULL,
+        statement TEXT NOT NULL,
+        untyped INTEGER NOT NULL DEFAULT 0,
+        next_number INTEGER
+    )
+    """,
     "CREATE TABLE ramet_counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
     "INSERT INTO ramet_counters (name, value) VALUES ('task', 1), ('epoch', 0), ('ends', 0), ('schema', 0)",
     "CREATE VIEW ramet_next_number AS SELECT value AS number FROM ramet_counters WHERE name = 'task'",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 FLOW_TABLES = (
+    # declared is what an app said, whatever holds; told of a policy what a person said of it, by name of the field.
     # paused_seconds counts a pause that goes on as the whole 30 days (DESIGN §8); its end takes the rest back.
     """
     CREATE TABLE ramet_queues (
         name TEXT PRIMARY KEY,
         concurrency INTEGER,
         explicit INTEGER NOT NULL DEFAULT 0,
+        declared INTEGER,
         paused_at REAL,
         paused_by TEXT,
         paused_reason TEXT,
@@ -20,7 +22,9 @@ FLOW_TABLES = (
     CREATE TABLE ramet_kinds (
         name TEXT PRIMARY KEY,
         concurrency INTEGER,
-        explicit INTEGER NOT NULL DEFAULT 0
+        explicit INTEGER NOT NULL DEFAULT 0,
+        declared INTEGER,
+        limits TEXT
     )
     """,
     """
@@ -31,7 +35,9 @@ FLOW_TABLES = (
         burst REAL NOT NULL,
         breaker_failures INTEGER NOT NULL,
         cooldown_seconds REAL,
-        explicit INTEGER NOT NULL DEFAULT 0
+        explicit INTEGER NOT NULL DEFAULT 0,
+        declared TEXT,
+        told TEXT NOT NULL DEFAULT '{}'
     )
     """,
     # ready_at is when a claim looks at a resource next; NULL when nothing waits for it, so that such rows cost nothing.

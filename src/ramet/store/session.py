@@ -24,6 +24,14 @@ class StatementFailed(Exception):
     """The database refused one statement (a constraint, a missing table, a wrong type); the transaction goes on."""
 
 
+class StatementTimedOut(StatementFailed):
+    """A statement of a program's own took longer than it may while others wait for the same transaction."""
+
+
+class TransactionUndone(Exception):
+    """A statement made the database undo the whole transaction: nothing of it is kept, and its neighbours run again."""
+
+
 class Overtaken(Exception):
     """Another transaction took what this one was about to take. Run again from its beginning, the verb sees that."""
 

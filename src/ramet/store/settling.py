@@ -17,7 +17,7 @@ from ramet.model.guard import buried
 from ramet.model.lifecycle import decide
 from ramet.model.limits import LOWERABLE
 from ramet.model.lineage import OPEN, Lineage, retry_slot
-from ramet.model.retry import ErrorClass, fingerprint
+from ramet.model.retry import ErrorClass
 from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change
 from ramet.store import resources
@@ -26,12 +26,13 @@ from ramet.store.base import Settled, Settlement, SpawnAnswer
 from ramet.store.blocks import Parent
 from ramet.store.costs import add_to_sums, book_charges
 from ramet.store.deadlines import name_deadlines
-from ramet.store.failures import repeated_failure
+from ramet.store.failures import NOT_STORED, failed, repeated_failure
 from ramet.store.holds import FLOW
 from ramet.store.items import Items, numbers_of, settle_items
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.path_changes import let_go
+from ramet.store.required import RequiredRefused, check_required
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session, StatementFailed
 from ramet.store.spawning import hold_paths, load_parents, spawn
@@ -50,14 +51,19 @@ def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]
 def settle(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
     """Answers in the order of the batch. Several settlements of one task take effect one after the other.
 
-    One that the database cannot take (a value that it cannot hold, say) becomes that error and disturbs no other.
+    One that the database cannot take (a value that it cannot hold, say) becomes that error and disturbs no other; so
+    does one of which a required spawn is refused.
     """
     try:
         with session.savepoint():
             return _settle_together(session, batch)
+    except RequiredRefused as refused:
+        answers = settle(session, refused.replaced(batch))
+        refused.record(session, answers)
+        return answers
     except StatementFailed as error:
         if len(batch) == 1:
-            return _settle_together(session, [_failed(batch[0], "what it asked for cannot be stored", error)])
+            return _settle_together(session, [failed(batch[0], NOT_STORED, error)])
     # One by one they would take their rows in the order of the batch, and two batches could wait for each other.
     _hold(session, batch)
     return [answer for item in batch for answer in settle(session, [item])]
@@ -159,7 +165,7 @@ def _settle_accepted(
     over: list[Change],
 ) -> None:
     lineages = held.lineages
-    accepted = _all_with_writes(session, accepted)
+    accepted = resources.capped(session, _all_with_writes(session, accepted))
     _lower_limits(session, accepted, lineages)
     charged = _charge(session, accepted, lineages)
     settled_items = _settle_items(session, accepted, held)
@@ -188,7 +194,7 @@ def _settle_accepted(
         changes.append(change)
         if item.result is not None:
             results[item.seq] = item.result
-        answers[at] = Settled(item.seq, change.after.state, None, told, change.reason, told_items)
+        answers[at] = Settled(item.seq, change.after.state, None, told, change.reason, told_items, change.error)
     _save_retries(session, lineages, retries_before)
     changes = _with_deadlines(session, changes, accepted, answers)
     applied = apply(session, changes, results)
@@ -328,15 +334,8 @@ def _with_writes(session: Session, item: Settlement) -> Settlement:
             for write in item.writes:
                 session.run(write.sql, write.parameters)
     except StatementFailed as error:
-        return _failed(item, "a ctx.write failed", error)
+        return failed(item, "a ctx.write failed", error)
     return item
-
-
-def _failed(item: Settlement, what: str, error: StatementFailed) -> Settlement:
-    """The settlement as the error that it turned out to be; nothing that it asked for is kept."""
-    print_ = fingerprint(what, str(error))
-    event = ev.Error(item.fence, f"{what}: {error}", ErrorClass.UNCLASSIFIED.value, print_, jitter=1.0)
-    return Settlement(item.seq, item.fence, event)
 
 
 def _lower_limits(
@@ -372,6 +371,7 @@ def _spawn_all(
         for item, standing in asking
     ]
     told = spawn(session, wanted, lineages)
+    check_required([at for at, item, _ in accepted if item.spawns], wanted, told)
     return {item.seq: answers for (item, _), answers in zip(asking, told, strict=True)}
 
 

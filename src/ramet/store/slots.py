@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ENDING = ".slots"
+NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+"""How a file is made of whose name nobody else may have made something before: never through a link."""
 _NOTE = struct.Struct("=qdq")
 """Fence, monotonic time of the start, and last the number of the task: without it the other two mean nothing."""
 _NUMBER = struct.Struct("=q")
@@ -39,6 +41,11 @@ class Slots:
         """Map what is behind an open file; the handle stays the caller's."""
         self._memory = mmap.mmap(handle, 0)
         self._path = path
+
+    @property
+    def places(self) -> int:
+        """How many there are."""
+        return len(self._memory) // _NOTE.size
 
     def note(self, slot: int, seq: int, fence: int) -> None:
         """A handler begins in this slot."""
@@ -77,7 +84,7 @@ def new_slots(folder: Path | None, name: str, count: int) -> tuple[Slots, int]:
     if folder is not None:
         path = folder / f"{name}{ENDING}"
         with contextlib.suppress(OSError):
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            handle = os.open(path, NEW_FILE, 0o600)
             begun = path
             return _mapped(handle, count, path)
     with tempfile.TemporaryFile() as file:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ramet.model.guard import Blocked, Facts, Holder, check_spawn
+from ramet.model.guard import Blocked, Facts, Holder, check_spawn, leaves_out
 from ramet.model.lineage import Lineage, child_of
 from ramet.model.ordering import class_of
 from ramet.model.task import NewTask
@@ -19,6 +19,7 @@ from ramet.store.base import Settlement, SpawnAnswer
 from ramet.store.blocks import Parent, Refusal, store_blocks
 from ramet.store.creating import Birth, create
 from ramet.store.edges import keep_edges
+from ramet.store.left_out import take_back
 from ramet.store.lineages import add_tasks, tombstones_of
 from ramet.store.path_rows import hold_slots
 from ramet.store.screening import Screen
@@ -61,10 +62,22 @@ def spawn(
         lineages[tracking_id] = lineages[tracking_id]._replace(turns=turns)
     create(session, batch.births)
     batch.screen.save(session)
+    _take_back(session, batch.births, lineages)
     if record:
         store_blocks(session, batch.refusals, lineages)
     keep_edges(session, batch.refusals)
     return answers
+
+
+def _take_back(session: Session, births: Iterable[Birth], lineages: dict[str, Lineage]) -> None:
+    """What was refused before and is granted now is left out no more."""
+    granted: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for new, place, *_ in births:
+        if lineages[place.tracking_id].left_out:
+            granted[place.tracking_id].append((new.kind, new.key))
+    for tracking_id, wanted in sorted(granted.items()):
+        lineage = lineages[tracking_id]
+        lineages[tracking_id] = lineage._replace(left_out=take_back(session, tracking_id, lineage.left_out, wanted))
 
 
 def hold_paths(session: Session, batch: Sequence[Settlement], bound: Iterable[int]) -> None:
@@ -113,7 +126,7 @@ class _Batch:
                           max_attempts=new.max_attempts, base=new.base, places=new.places)  # fmt: skip
             verdict = check_spawn(facts if screen.idle else screen.look(facts, new))
             if isinstance(verdict, Blocked):
-                self.refusals.append(Refusal(parent, new, verdict))
+                self.refusals.append(Refusal(parent, new, verdict, leaves_out(facts, verdict)))
                 told.append(SpawnAnswer(None, new.kind, new.key, *verdict))
                 continue
             taken = self.taken[parent.tracking_id]

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ramet.store import creating, sweeping
+from ramet.store import creating, sweeping, wall_time
 from ramet.store import versions as known
 from ramet.store.base import (
     NewLineage,
@@ -20,10 +20,11 @@ from ramet.store.base import (
 )
 from ramet.store.commit_times import CommitTimer
 from ramet.store.epoch import begin_epoch, fence_base
-from ramet.store.errors import StoreError, StoreMissing, StoreUnsafe
+from ramet.store.errors import StoreError, StoreMissing, StoreRefused, StoreUnsafe
 from ramet.store.group_commit import EndsTold, InlineWriter, ThreadWriter, run_alone
 from ramet.store.neighbours import Neighbours, network_file_system
-from ramet.store.session import Overtaken, Session, StatementFailed
+from ramet.store.session import Overtaken, Session, StatementFailed, TransactionUndone
+from ramet.store.sqlite_place import Place, identity
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
 from ramet.store.texts import check_arguments
 from ramet.store.verbs_all import AllVerbs
@@ -42,7 +43,7 @@ class SqliteStore(AllVerbs):
         path: Path,
         *,
         create: bool = True,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = wall_time.now,
         inline: bool = False,
         hook: Hook | None = None,
     ) -> None:
@@ -58,11 +59,13 @@ class SqliteStore(AllVerbs):
         _check_place(path, create)
         self.path = path
         self._clock = clock
+        before = identity(path)
         self._connection = connect(path)
         try:
             session = SqliteSession(self._connection, clock, hook)
             _migrate(session, path, create)
             session.fence_base = _begun(session)
+            session.place = self._place = Place(path, before)
         except sqlite3.Error as error:
             self._connection.close()
             raise store_error(error, path) from error
@@ -92,6 +95,8 @@ class SqliteStore(AllVerbs):
             return answer
         except sqlite3.Error as error:
             raise store_error(error, self.path) from error
+        except TransactionUndone as error:
+            raise StoreRefused(f"{self.path}: {error}") from error
         except (StatementFailed, Overtaken) as error:
             raise StoreError(f"{self.path}: {error}") from error
 
@@ -116,14 +121,18 @@ class SqliteStore(AllVerbs):
             self._reader.begin(write=False)
             try:
                 self._reader.start_verb()
-                return verb(self._reader)
+                answer = verb(self._reader)
+                self._place.check()
+                return answer
             finally:
                 self._reader.rollback()
 
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
-        return run_within(
-            connection, self.path, self._clock, self._fence_base, partial(creating.submit, lineages=lineages)
-        )
+        return self._within(connection, partial(creating.submit, lineages=lineages))
+
+    def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
+        self._place.check()
+        return run_within(connection, self.path, self._clock, self._fence_base, verb)
 
     def watch_ends(self, told: EndsTold) -> None:
         self._writer.on_ends = told

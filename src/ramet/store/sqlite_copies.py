@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -13,30 +13,43 @@ from ramet.store.copies import Copied, Progress
 from ramet.store.epoch import COPIED
 from ramet.store.errors import StoreError, StoreMissing
 from ramet.store.neighbours import Neighbours
+from ramet.store.own_rows import quoted
+from ramet.store.own_tables import Wanted, declared
 from ramet.store.sqlite import SqliteStore, versions_of
+from ramet.store.sqlite_place import closed_to_all
 from ramet.store.sqlite_session import BUSY_SECONDS, SqliteSession, store_error
 from ramet.store.versions import check_newer
 
+NOTHING_SAID = Wanted()
 PAGES = 2_048
 """Copied at a time."""
 
 
-def backup_file(path: Path, target: Path, force: bool, progress: Progress | None) -> Copied:
+def backup_file(
+    path: Path, target: Path, force: bool, progress: Progress | None, wanted: Wanted = NOTHING_SAID
+) -> Copied:
     """See :func:`ramet.store.copies.backup`."""
     check_target(path, target, force)
     with new_file(target, _mode(path)) as part:
         with closing(open_copy(path)) as source:
             check_schema(source, path)
-            _copy(source, part, progress)
+            counted = _copy(source, part, progress)
         with closing(sqlite3.connect(part, isolation_level=None)) as copy:
+            left = _checked(copy, part, counted, wanted)
             guarded(part, lambda: finish(copy))
-            made = told(copy, target, part)
+            made = told(copy, target, part)._replace(left_out=left)
         publish(part, target, force)
     return made
 
 
 def restore_file(
-    backup: Path, path: Path, force: bool, progress: Progress | None, clock: Callable[[], float]
+    backup: Path,
+    path: Path,
+    *,
+    force: bool,
+    progress: Progress | None,
+    clock: Callable[[], float],
+    wanted: Wanted = NOTHING_SAID,
 ) -> Copied:
     """See :func:`ramet.store.copies.restore`."""
     if not backup.is_file():
@@ -45,16 +58,19 @@ def restore_file(
     alive = Neighbours(path).alive()
     if alive:
         raise StoreError(f"{len(alive)} workers run on {path} ({alive[0]}): stop them first, or restore beside it")
-    with new_file(path, _mode(backup)) as part:
+    with closed_to_all(path), new_file(path, _mode(backup)) as part:
         with closing(open_copy(backup)) as source:
             check_schema(source, backup)
-            _copy(source, part, progress)
+            counted = _copy(source, part, progress)
         with closing(sqlite3.connect(part, isolation_level=None)) as copy:
+            left = _checked(copy, part, counted, wanted)
+            guarded(part, lambda: check_typed(copy))
             guarded(part, lambda: finish(copy))
         SqliteStore(part, create=False, clock=clock, inline=True).close_now()  # begins the epoch
         with closing(sqlite3.connect(part, isolation_level=None)) as copy:
-            guarded(part, lambda: copy.execute("PRAGMA journal_mode = DELETE"))
-            made = told(copy, path, part)
+            # Closed, it is one file, and still one with a write-ahead log: the doctor has nothing to say about it.
+            guarded(part, lambda: copy.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+            made = told(copy, path, part)._replace(left_out=left)
         replaced = _set_aside(path) if path.exists() else None
         for ending in ("-wal", "-shm"):
             Path(f"{path}{ending}").unlink(missing_ok=True)  # of a database that is not there any more
@@ -136,8 +152,8 @@ def check_schema(source: sqlite3.Connection, path: Path, *, whole: bool = False)
     return found.schema
 
 
-def _copy(source: sqlite3.Connection, part: Path, progress: Progress | None) -> None:
-    """Copy what is committed now. The reading transaction keeps that view, whatever is written meanwhile."""
+def _copy(source: sqlite3.Connection, part: Path, progress: Progress | None) -> dict[str, int]:
+    """Copy what is committed now; rows by table. The reading transaction keeps that view, whatever is written then."""
 
     def tell(_: int, remaining: int, total: int) -> None:
         if progress is not None:
@@ -148,9 +164,74 @@ def _copy(source: sqlite3.Connection, part: Path, progress: Progress | None) -> 
             source.execute("BEGIN")
             source.execute("SELECT 1 FROM sqlite_schema").fetchone()
             source.backup(copy, pages=PAGES, progress=tell)
+            counted = rows_by_table(source)
             source.execute("ROLLBACK")
+            return counted
         except sqlite3.Error as error:
             raise store_error(error, part) from error
+
+
+def rows_by_table(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many rows each table has, ours and those of apps."""
+    names = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY name"
+    ).fetchall()
+    return {name: connection.execute(f"SELECT COUNT(*) FROM {quoted(name)}").fetchone()[0] for (name,) in names}
+
+
+def check_counts(there: Mapping[str, int], here: Mapping[str, int]) -> None:
+    """Refuse a copy in which a table has not as many rows as it had.
+
+    Raises:
+        StoreError: which one.
+    """
+    for name, rows in there.items():
+        if here.get(name) != rows:
+            raise StoreError(
+                f"{name} has {rows} rows and its copy {here.get(name)}: nothing was put in place; try again"
+            )
+
+
+def _checked(copy: sqlite3.Connection, part: Path, counted: Mapping[str, int], wanted: Wanted) -> tuple[str, ...]:
+    """Compare the rows of every table, then take out what is to be left; the names of those tables.
+
+    Raises:
+        StoreError: the rows differ, or a table of a server cannot be made in a file.
+    """
+    left = list[str]()
+
+    def check() -> None:
+        here = rows_by_table(copy)
+        check_counts(counted, here)
+        known = wanted.known(declared(SqliteSession(copy, time.time)))
+        for name in own_tables_of(here):
+            if wanted.leaves(name, known):
+                copy.execute("PRAGMA secure_delete = ON")  # It may be left out for what it tells.
+                copy.execute(f"DROP TABLE {quoted(name)}")
+                copy.execute("UPDATE ramet_own_tables SET untyped = 0 WHERE name = ?", (name,))
+                left.append(name)
+
+    guarded(part, check)
+    return tuple(left)
+
+
+def check_typed(copy: sqlite3.Connection) -> None:
+    """Refuse to use a backup of a server as a file where that cannot keep the types of a table.
+
+    Raises:
+        StoreError: which tables, and what to do.
+    """
+    names = [name for (name,) in copy.execute("SELECT name FROM ramet_own_tables WHERE untyped = 1 ORDER BY name")]
+    if names:
+        raise StoreError(
+            f"a file cannot be made of {', '.join(names)} as the server has them (a definition, or a type in it, "
+            "is the server's alone): restore to PostgreSQL, or leave them out with --leave NAME"
+        )
+
+
+def own_tables_of(counted: Iterable[str]) -> list[str]:
+    """Those of all tables that are not ours."""
+    return [name for name in counted if not name.startswith("ramet_")]
 
 
 def finish(copy: sqlite3.Connection) -> None:
@@ -166,13 +247,13 @@ def told(copy: sqlite3.Connection, path: Path, part: Path) -> Copied:
     """What was copied, for people."""
     [lineages] = copy.execute("SELECT COUNT(*) FROM ramet_lineages").fetchone()
     [epoch] = copy.execute("SELECT value FROM ramet_counters WHERE name = 'epoch'").fetchone()
-    return Copied(str(path), part.stat().st_size, lineages, epoch)
+    counted = rows_by_table(copy)
+    carried = tuple((name, counted[name]) for name in own_tables_of(counted))
+    return Copied(str(path), part.stat().st_size, lineages, epoch, carried=carried)
 
 
 def _set_aside(path: Path) -> str:
-    """Keep the database that stands there, with its log, under another name."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=1.0, isolation_level=None)) as old:
-        old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    """Keep the database that stands there under another name; with its log, where it could not be read."""
     kept, number = path.with_name(f"{path.name}.replaced"), 1
     while kept.exists():
         number += 1

@@ -7,22 +7,28 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from ramet.store import tallying
-from ramet.store.errors import StoreBusy, StoreError, StoreFull, StoreUnsafe
+from ramet.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreMoved, StoreUnsafe
 from ramet.store.floors import Floors
-from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed
+from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed, StatementTimedOut, TransactionUndone
+from ramet.store.sqlite_place import Place
 
 BUSY_SECONDS = 30.0
 BUSY_PAUSE_SECONDS = 0.005
 SQLITE_VERSION_MIN = (3, 37, 0)
 FREE_BYTES_MIN = 65_536
 """With less than this left a disk is full: the index of the write-ahead log alone takes half of it."""
+
+OWN_SECONDS_MAX = 5.0
+"""How long the statements of one handler may take: meanwhile nobody else can write."""
+OWN_STEPS = 100_000
+"""Of SQLite's machine, between two looks at the clock."""
 
 Hook = Callable[[str, str], None]
 """Called with ``before`` or ``after`` and the SQL of every statement; crash tests raise in it."""
@@ -117,12 +123,14 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
         return StoreFull(f"the disk with {path} is full: free some space; nothing of this step was written")
     if is_busy(error):
         return StoreBusy(f"another process has held {path} for {BUSY_SECONDS:.0f} s: stop it or try again")
+    if code == "SQLITE_READONLY_DBMOVED":
+        return StoreMoved(f"{path} was moved, deleted or replaced while it was open: start this program again")
     if code.startswith("SQLITE_READONLY") or "readonly" in text:
         return StoreUnsafe(f"{path} is read-only: make the file and its folder writable")
     if code.startswith("SQLITE_CANTOPEN") or "unable to open" in text:
         return StoreError(f"cannot open {path}: check that its folder exists and is writable")
     if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "not a database" in text:
-        return StoreError(f"{path} is not a readable SQLite database ({text}): give another file or restore it")
+        return StoreCorrupt(f"{path} is not a readable SQLite database ({text}): give another file or restore a backup")
     return StoreError(f"{path}: {text}")
 
 
@@ -144,6 +152,11 @@ _UNUSABLE = (
     "SQLITE_NOTADB",
     "SQLITE_BUSY",
 )
+
+
+def _unusable(error: Exception) -> bool:
+    """Whether it is about the file, and not about what was asked for."""
+    return (getattr(error, "sqlite_errorname", "") or "").startswith(_UNUSABLE)
 
 
 class SqliteSession:
@@ -168,6 +181,8 @@ class SqliteSession:
         self.noted: list[tallying.Noted] = []
         self.written: list[tallying.Noted] = []
         self.words: dict[str, set[str]] = {}
+        self.place: Place | None = None
+        """Where the file was when it was opened; looked at before anything is answered."""
 
     def begin(self, *, write: bool) -> None:
         """Open the transaction. A writer takes its lock at once, so that nothing it read can change under it."""
@@ -184,8 +199,14 @@ class SqliteSession:
         self.now = self._clock()
 
     def commit(self) -> None:
-        """Make everything durable."""
+        """Make everything durable.
+
+        Raises:
+            StoreMoved: it would be so in a file that nobody finds.
+        """
         tallying.write(self)
+        if self.place is not None:
+            self.place.check()  # Within the transaction: a restore, which takes the same lock, cannot come in between.
         self.run("COMMIT")
 
     def rollback(self) -> None:
@@ -242,8 +263,28 @@ class SqliteSession:
     def parts(self, table: str, rows: Sequence[Sequence[Any]], at: int) -> Iterable[tuple[str, Sequence[Any]]]:
         return [(table, rows)]
 
-    def theirs(self) -> AbstractContextManager[None]:
-        return self.savepoint()
+    @contextmanager
+    def theirs(self) -> Iterator[None]:
+        give_up_at = time.monotonic() + OWN_SECONDS_MAX
+        late = False
+
+        def is_late() -> bool:
+            nonlocal late
+            late = time.monotonic() > give_up_at
+            return late
+
+        self._connection.set_progress_handler(is_late, OWN_STEPS)
+        try:
+            with self.savepoint():
+                yield
+        except (StatementFailed, TransactionUndone) as error:
+            if not late:
+                raise
+            text = f"the statement took over {OWN_SECONDS_MAX:g} s, in which nobody else can write"
+            raise (StatementTimedOut if self._connection.in_transaction else TransactionUndone)(text) from error
+        finally:
+            with suppress(sqlite3.ProgrammingError):  # The connection may be closed already, as by a crash.
+                self._connection.set_progress_handler(None, OWN_STEPS)
 
     def plan_freely(self) -> None:
         """It always does."""
@@ -257,13 +298,13 @@ class SqliteSession:
             yield
         except Exception as error:
             if not self._connection.in_transaction:
+                if isinstance(error, _STATEMENT_ERRORS) and not _unusable(error):
+                    raise TransactionUndone(str(error)) from error
                 raise  # A full disk makes SQLite undo the whole transaction by itself.
             self._connection.execute(f"ROLLBACK TO {name}")
             self._connection.execute(f"RELEASE {name}")
             del self.noted[noted:]
-            if isinstance(error, _STATEMENT_ERRORS) and not (getattr(error, "sqlite_errorname", "") or "").startswith(
-                _UNUSABLE
-            ):
+            if isinstance(error, _STATEMENT_ERRORS) and not _unusable(error):
                 raise StatementFailed(str(error)) from error
             raise
         else:

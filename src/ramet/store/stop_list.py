@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ramet.model.keys import shown_key
 from ramet.model.stop_list import EntryType, StopEntry, entry_value, host_of, matches, names_above
 from ramet.model.task import NewTask
 from ramet.store.acts import record_act
@@ -32,7 +33,9 @@ class StopList(NamedTuple):
                 found = found or self.names.get((EntryType.DOMAIN, name))
             if found is not None:
                 return found
-        return next((entry for entry in self.patterns if matches(entry.value, new.key)), None)
+        # As stored, and as people read it: they write what they see.
+        keys = {new.key, shown_key(new.key)}
+        return next((entry for entry in self.patterns if any(matches(entry.value, key) for key in keys)), None)
 
 
 def _host(new: NewTask) -> str | None:

@@ -24,6 +24,13 @@ _TAKE = (
     "seq = excluded.seq, tracking_id = excluded.tracking_id, state = NULL, held_until = NULL "
     "WHERE ramet_uniques.held_until <= ?"
 )
+# Of tasks that have ended, the one that holds longest; what lives is never replaced.
+_TAKE_ENDED = (
+    "INSERT INTO ramet_uniques (key, kind, holder, seq, tracking_id, state, held_until) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key, kind) DO UPDATE SET holder = excluded.holder, "
+    "seq = excluded.seq, tracking_id = excluded.tracking_id, state = excluded.state, "
+    "held_until = excluded.held_until WHERE ramet_uniques.held_until < excluded.held_until"
+)
 _HAND_ON = (
     "UPDATE ramet_uniques SET holder = ?, seq = ?, state = NULL, held_until = NULL "
     "WHERE key = ? AND kind = ? AND holder = ?"
@@ -54,6 +61,15 @@ def take(session: Session, tasks: Sequence[tuple[str, str, str, int, str]]) -> N
     # In one order: two who want the same keys never wait for each other.
     if tasks and session.run_many(_TAKE, [(*task, session.now) for task in sorted(tasks)]) != len(tasks):
         raise Overtaken("a unique key was taken by another lineage in the same moment")
+
+
+def take_ended(session: Session, tasks: Iterable[tuple[str, str, str, int, str, str, float]]) -> None:
+    """Hold the keys of tasks that ended elsewhere, each (key, kind, id, number, tracking_id, state, held until).
+
+    A key that a live task holds, or one that holds it longer, stays with that one.
+    """
+    longest = {(key, kind): row for row in sorted(tasks, key=lambda row: row[-1]) for key, kind, *_ in [row]}
+    session.run_many(_TAKE_ENDED, sorted(row for row in longest.values() if row[-1] > session.now))
 
 
 def hand_on(session: Session, stages: Sequence[tuple[str, int, str, str, str | None]]) -> None:

@@ -42,3 +42,7 @@ class Verbs(ABC):
     @abstractmethod
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
         """Run a verb on a consistent view of what is durable."""
+
+    @abstractmethod
+    def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
+        """Run a verb in the caller's transaction and thread, see :meth:`ramet.store.base.Store.submit_within`."""

@@ -9,9 +9,21 @@ from typing import Any
 from ramet.model.blobs import NewBlob
 from ramet.model.lineage import Lineage
 from ramet.model.task import Block, Task, TaskHistory
-from ramet.store import blobs, claiming, creating, history, persons, querying, settings, settling, transacting
+from ramet.store import (
+    blobs,
+    claiming,
+    creating,
+    history,
+    own_tables,
+    persons,
+    querying,
+    settings,
+    settling,
+    transacting,
+)
 from ramet.store.base import Claimed, ClaimRequest, NewLineage, Ran, Settled, Settlement, Statement, Submitted
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
+from ramet.store.failures import NOT_STORED, UNSETTLEABLE, failed
 from ramet.store.session import Session
 from ramet.store.verbs import Verbs
 
@@ -26,7 +38,14 @@ class CoreVerbs(Verbs):
         return await self._write_beside(partial(claiming.claim, request=request))
 
     async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
-        return [*await self._write_together(settling.settle, batch)]
+        try:
+            return [*await self._write_together(settling.settle, batch)]
+        except UNSETTLEABLE as error:
+            if len(batch) == 1:
+                return [*await self._write_together(settling.settle, [failed(batch[0], NOT_STORED, error)])]
+        # It is not known whose fault it is; what follows is, each part in a transaction of its own.
+        half = len(batch) // 2
+        return [*await self.settle(batch[:half]), *await self.settle(batch[half:])]
 
     async def put_blob(self, settlement: Settlement, blob: NewBlob, bytes_max: int) -> Settled:
         return await self._write_beside(
@@ -112,11 +131,7 @@ class CoreVerbs(Verbs):
         )
 
     async def ensure_tables(self, statements: Sequence[str]) -> None:
-        def run(session: Session) -> None:
-            for statement in statements:
-                session.run(statement)
-
-        await self._write(run)
+        await self._write(partial(own_tables.ensure, statements=statements))
 
     async def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         def run(session: Session, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:

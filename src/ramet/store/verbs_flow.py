@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from ramet.model.commit_times import CommitTimes
 from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
@@ -38,8 +39,22 @@ class FlowVerbs(Verbs):
     async def limit_resource(self, policy: Policy, *, by: str, reason: str | None = None) -> None:
         await self._write(partial(limiting.limit_resource, policy=policy, by=by, reason=reason))
 
+    async def change_resource(
+        self, pattern: str, changes: Mapping[str, Any], *, by: str, reason: str | None = None
+    ) -> Policy:
+        return await self._write(
+            partial(limiting.change_resource, pattern=pattern, changes=changes, by=by, reason=reason)
+        )
+
+    async def reset_limit(self, what: str, name: str, *, by: str, reason: str | None = None) -> bool:
+        return await self._write(partial(limiting.reset_limit, what=what, name=name, by=by, reason=reason))
+
     async def kind_limits(self) -> Sequence[KindLimit]:
         return await self._read(limiting.kind_limits)
+
+    async def root_limits(self, kinds: Sequence[str], connection: object = None) -> dict[str, str]:
+        verb = partial(limiting.root_limits, kinds=kinds)
+        return await self._read(verb) if connection is None else self._within(connection, verb)
 
     async def policies(self) -> list[Policy]:
         return await self._read(resources.policies)

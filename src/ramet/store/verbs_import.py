@@ -23,14 +23,12 @@ class ImportVerbs(Verbs):
         name: str,
         batch: Sequence[Arrival],
         *,
-        lineage_seconds: float,
         line_up_at: float | None = None,
         hold_until: float | None = None,
     ) -> Imported:
         return await self._write(
             partial(
-                importing.import_tasks, name=name, batch=batch, lineage_seconds=lineage_seconds,
-                line_up_at=line_up_at, hold_until=hold_until,
+                importing.import_tasks, name=name, batch=batch, line_up_at=line_up_at, hold_until=hold_until,
             )
         )  # fmt: skip
 

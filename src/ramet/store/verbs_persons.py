@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from ramet.model.acts import Act
+from ramet.model.bulk import BulkAct
 from ramet.model.lineage import Lineage
 from ramet.model.stop_list import StopEntry
-from ramet.store import acts, edges, persons, raising, reoffering, stop_list
+from ramet.store import acts, bulk, edges, persons, raising, reoffering, stop_list
 from ramet.store.base_persons import Cursor, Reoffered
 from ramet.store.verbs import Verbs
 
@@ -22,6 +24,30 @@ class PersonsVerbs(Verbs):
     async def exclude(self, task_ids: Sequence[str], *, by: str, reason: str | None = None) -> list[str]:
         return await self._write(partial(persons.exclude, task_ids=task_ids, by=by, reason=reason))
 
+    async def act_on_tasks(
+        self,
+        act: BulkAct,
+        task_ids: Sequence[str],
+        *,
+        by: str,
+        reason: str | None = None,
+        detail: Mapping[str, Any],
+        extend_seconds: float | None = None,
+    ) -> list[str]:
+        if act is BulkAct.RETRY:
+            await self._follow(task_ids)
+        return await self._write(
+            partial(
+                bulk.act_on_tasks,
+                act=act,
+                task_ids=task_ids,
+                by=by,
+                reason=reason,
+                detail=detail,
+                extend_seconds=extend_seconds,
+            )
+        )
+
     async def raise_limits(
         self,
         tracking_id: str,
@@ -30,6 +56,7 @@ class PersonsVerbs(Verbs):
         by: str,
         reason: str | None = None,
         extend_seconds: float | None = None,
+        allow_shapes: Sequence[str] = (),
     ) -> Lineage:
         return await self._write(
             partial(
@@ -39,6 +66,7 @@ class PersonsVerbs(Verbs):
                 extend_seconds=extend_seconds,
                 by=by,
                 reason=reason,
+                allow_shapes=allow_shapes,
             )
         )
 
@@ -51,6 +79,9 @@ class PersonsVerbs(Verbs):
         reason: str | None = None,
         limit: int = 1_000,
         after: Cursor | None = None,
+        kind: str | None = None,
+        key: str | None = None,
+        shape: str | None = None,
     ) -> Reoffered:
         await self._follow((), [tracking_id])
         return await self._write(
@@ -62,6 +93,7 @@ class PersonsVerbs(Verbs):
                 reason=reason,
                 limit=limit,
                 after=after,
+                only=reoffering.Only(kind, key, shape),
             )
         )
 

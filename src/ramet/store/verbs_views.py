@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 
 from ramet.model.task import Task
@@ -37,10 +37,17 @@ class ViewVerbs(Verbs):
         before: str | None = None,
         order: str = "newest",
         prefix: str | None = None,
+        outcome: str | None = None,
     ) -> LineagePage:
         return await self._read(
             partial(
-                viewing_lineages.lineage_page, states=states, limit=limit, before=before, order=order, prefix=prefix
+                viewing_lineages.lineage_page,
+                states=states,
+                limit=limit,
+                before=before,
+                order=order,
+                prefix=prefix,
+                outcome=outcome,
             )
         )
 
@@ -92,7 +99,7 @@ class ViewVerbs(Verbs):
         tracking_id: str,
         *,
         kind: str | None = None,
-        key: str | None = None,
+        keys: Collection[str] = (),
         reason: str | None = None,
         limit: int = 50,
         after: str | None = None,
@@ -102,7 +109,7 @@ class ViewVerbs(Verbs):
                 viewing_details.block_page,
                 tracking_id=tracking_id,
                 kind=kind,
-                key=key,
+                keys=keys,
                 reason=reason,
                 limit=limit,
                 after=after,

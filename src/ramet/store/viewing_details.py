@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 
 from ramet.model.task import Block, Task
 from ramet.model.views import BLOCK_LOOKS_MAX, CALL_LOOKS_MAX, BlockPage, Call, TaskCalls
@@ -18,7 +19,7 @@ def block_page(
     tracking_id: str,
     *,
     kind: str | None,
-    key: str | None,
+    keys: Collection[str],
     reason: str | None,
     limit: int,
     after: str | None,
@@ -38,12 +39,13 @@ def block_page(
         (*begin, BLOCK_LOOKS_MAX - 1),
     )
     until, last = ("", ()) if not end else (" AND (kind, key, reason) <= (?, ?, ?)", end[0])
-    others = {"key": key, "reason": reason}
-    given = [(name, value) for name, value in others.items() if value is not None]
+    wanted: list[tuple[str, Collection[str]]] = [("reason", (reason,))] if reason is not None else []
+    wanted += [("key", keys)] if keys else []
+    given = [(name, *session.members(values)) for name, values in wanted]
     rows = session.rows(
         f"SELECT {BLOCK_LIST} FROM ramet_blocks WHERE {where}{until}"
-        f"{''.join(f' AND {name} || {chr(39) * 2} = ?' for name, _ in given)} {order} LIMIT ?",
-        (*begin, *last, *(value for _, value in given), most + 1),
+        f"{''.join(f' AND {name} || {chr(39) * 2} IN {listed}' for name, listed, _ in given)} {order} LIMIT ?",
+        (*begin, *last, *(values for *_, values in given), most + 1),
     )
     found = [Block(*row) for row in rows]
     page = tuple(found[:most])

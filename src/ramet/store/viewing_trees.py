@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from itertools import islice
-from typing import NamedTuple
 
+from ramet.model.json_values import read_json
 from ramet.model.task import UNSUCCESSFUL, TaskState
 from ramet.model.views import (
+    BELOW_LOOKS_MAX,
     BRANCH_LOOKS_MAX,
     CHILDREN_MAX,
     DELAYS_MAX,
@@ -21,30 +21,23 @@ from ramet.model.views import (
     Twig,
     TwigPage,
 )
-from ramet.store.querying import FROM_TASKS, LIMIT_MAX, TASK_LIST, task_of
+from ramet.store.querying import FROM_TASKS, LIMIT_MAX, TASK_LIST, Grown, grown_from_lineage, task_of
 from ramet.store.session import Row, Session
 
 UNSUCCESSFUL_LOOKS_MAX = 5_000
 """So many tasks of each unsuccessful state are looked at for the counts of a lineage."""
 
 
-class _Of(NamedTuple):
-    """What tasks grew from: a condition that fixes the leading columns of an index whose order is the numbers'."""
-
-    where: str
-    value: str
-
-
-def _of(tracking_id: str | None, parent_id: str | None) -> _Of:
+def _of(session: Session, tracking_id: str | None, parent_id: str | None) -> Grown:
     if parent_id is not None:
-        return _Of("t.parent_id = ?", parent_id)
+        return Grown("t.parent_id = ?", (parent_id,))
     assert tracking_id is not None, "neither a lineage nor a parent"
-    return _Of("t.tracking_id = ? AND t.spawn_depth = 0", tracking_id)
+    return grown_from_lineage(session, tracking_id)
 
 
 def branches(session: Session, tracking_id: str | None, parent_id: str | None) -> tuple[Branch, ...]:
     """The first roots or children by kind and state, the largest branches first."""
-    of = _of(tracking_id, parent_id)
+    of = _of(session, tracking_id, parent_id)
     # Not EXISTS: for that a planner may read all tasks once, to have the parents of all in a hash table.
     rows = session.rows(
         "SELECT kind, state, spawn_depth, COUNT(*), MAX(grown) FROM (SELECT t.kind, t.spawn_depth, "
@@ -52,7 +45,7 @@ def branches(session: Session, tracking_id: str | None, parent_id: str | None) -
         "COALESCE((SELECT 1 FROM ramet_tasks c WHERE c.parent_id = t.id LIMIT 1), 0) "
         f"AS grown FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq WHERE {of.where} "
         "ORDER BY t.seq LIMIT ?) c GROUP BY kind, state, spawn_depth",
-        (of.value, BRANCH_LOOKS_MAX + 1),
+        (*of.values, BRANCH_LOOKS_MAX + 1),
     )
     more = sum(row[3] for row in rows) > BRANCH_LOOKS_MAX
     found = [Branch(kind, state, Count(number, more), depth, grown == 1) for kind, state, depth, number, grown in rows]
@@ -70,10 +63,10 @@ def twigs(
     after: int,
 ) -> TwigPage:
     """The next tasks of one branch. They are among others, of which one page looks at a bounded number."""
-    of, most = _of(tracking_id, parent_id), max(1, min(limit, LIMIT_MAX))
+    of, most = _of(session, tracking_id, parent_id), max(1, min(limit, LIMIT_MAX))
     end = session.rows(
         f"SELECT t.seq FROM ramet_tasks t WHERE {of.where} AND t.seq > ? ORDER BY t.seq LIMIT 1 OFFSET ?",
-        (of.value, after, BRANCH_LOOKS_MAX - 1),
+        (*of.values, after, BRANCH_LOOKS_MAX - 1),
     )
     until, values = ("", ()) if not end else (" AND t.seq <= ?", end[0])
     seqs = [
@@ -81,7 +74,7 @@ def twigs(
         for (seq,) in session.rows(
             f"SELECT t.seq FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq WHERE {of.where} AND t.seq > ?"
             f"{until} AND t.kind || '' = ? AND COALESCE(t.state, l.state) = ? ORDER BY t.seq LIMIT ?",
-            (of.value, after, *values, kind, state, most + 1),
+            (*of.values, after, *values, kind, state, most + 1),
         )
     ]
     looked_at = end[0][0] if end else None
@@ -91,12 +84,28 @@ def twigs(
 
 def _twigs(session: Session, seqs: list[int]) -> tuple[Twig, ...]:
     listed, values = session.members(seqs)
+    deepest = min(CHILDREN_MAX, BELOW_LOOKS_MAX // max(1, len(seqs)))
     rows = session.rows(
         "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM ramet_tasks c WHERE c.parent_id = t.id LIMIT ?) c), "
+        "(WITH RECURSIVE below (id) AS (SELECT c.id FROM ramet_tasks c WHERE c.parent_id = t.id "
+        "UNION ALL SELECT c.id FROM below b JOIN ramet_tasks c ON c.parent_id = b.id) "
+        "SELECT COUNT(*) FROM (SELECT 1 FROM below LIMIT ?) b), "
         f"{TASK_LIST} {FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq",
-        (CHILDREN_MAX + 1, values),
+        (CHILDREN_MAX + 1, deepest + 1, values),
     )
-    return tuple(Twig(task_of(row[1:]), Count(min(row[0], CHILDREN_MAX), row[0] > CHILDREN_MAX)) for row in rows)
+    return tuple(
+        Twig(task_of(tuple(task)), _up_to(children, CHILDREN_MAX), _below(below, deepest, children))
+        for children, below, *task in rows
+    )
+
+
+def _up_to(number: int, most: int) -> Count:
+    return Count(min(number, most), number > most)
+
+
+def _below(number: int, most: int, children: int) -> Count:
+    """Where the counting stopped, there are at least as many as children."""
+    return Count(number) if number <= most else Count(max(most, min(children, CHILDREN_MAX)), True)
 
 
 # --- one task, one number
@@ -111,7 +120,7 @@ def checkpoint(session: Session, task_id: str) -> TaskCheckpoint | None:
     )
     if not found:
         return None
-    state, progress = (None if text is None else json.loads(text) for text in found[0][:2])
+    state, progress = (None if text is None else read_json(text) for text in found[0][:2])
     return TaskCheckpoint(state, progress, found[0][2])
 
 

@@ -25,9 +25,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
+from ramet.engine.logs import own_logger
 from ramet.engine.observing import TRACES
 
-log = logging.getLogger("ramet.traces")
+log = own_logger("ramet.traces")
 
 DELAY_MILLISECONDS = 1_000.0
 """Between two exports, unless ``OTEL_BSP_SCHEDULE_DELAY`` says otherwise: a process that dies loses no more."""

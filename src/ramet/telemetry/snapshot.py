@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ramet import Alert, Client, Costs, Lineage, StoreError, Usage
+from ramet.engine.logs import own_logger
 from ramet.model.commit_times import CommitTimes
 from ramet.model.lineage import OPEN
 from ramet.model.tallies import Tallies
 from ramet.model.views import Present
 
-log = logging.getLogger("ramet.metrics")
+log = own_logger("ramet.metrics")
 
 FRESH_SECONDS = 5.0
 """The database is read no oftener, however many ask."""

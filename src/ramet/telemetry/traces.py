@@ -273,6 +273,8 @@ def _outcome(span: Span, event: ev.Event, *, lost: bool) -> None:
         told: Attributes = {"exception.type": _text(name)}
         if name not in _WITH_INPUT:
             told["exception.message"] = _text(message)
+        if event.traceback is not None:
+            told["exception.stacktrace"] = _without_input(event.traceback)
         span.add_event("exception", told)
         span.set_attribute("ramet.error_class", event.error_class)
         span.set_status(Status(StatusCode.ERROR, _text(name)))
@@ -281,6 +283,18 @@ def _outcome(span: Span, event: ev.Event, *, lost: bool) -> None:
     reason = getattr(event, "reason", None)
     if reason is not None:
         span.set_attribute("ramet.reason", _text(reason))
+
+
+def _without_input(trace: str) -> str:
+    """A traceback; of one in which an error quotes what a task carries, only its calls."""
+    if not any(name in trace for name in _WITH_INPUT):
+        return trace
+    lines, kept = trace.splitlines(), list[str]()
+    for at, line in enumerate(lines):
+        words = line.lstrip(" |+-")
+        if words.startswith(("File ", "Traceback ")) or (at and lines[at - 1].lstrip(" |").startswith("File ")):
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def _of_work(work: Work) -> Attributes:

@@ -7,12 +7,13 @@ from ramet.testing.clock import FakeClock
 from ramet.testing.crashes import SimulatedCrash, crash_at, crash_everywhere
 from ramet.testing.draining import Drained, drain
 from ramet.testing.fresh import fresh_client
-from ramet.testing.single import NeedsDatabase, Spawned, TaskRun, run_task
+from ramet.testing.single import NeedsDatabase, RefusedSpawn, Spawned, TaskRun, run_task
 
 __all__ = [
     "Drained",
     "FakeClock",
     "NeedsDatabase",
+    "RefusedSpawn",
     "SimulatedCrash",
     "Spawned",
     "TaskRun",

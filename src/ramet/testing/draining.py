@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ramet.engine.app import App
@@ -14,6 +15,7 @@ from ramet.engine.presence import declare_limits
 from ramet.engine.runner import Runner
 from ramet.engine.work import work_of
 from ramet.model.limits import LEASE_SECONDS
+from ramet.model.lineage_outcome import LineageOutcome, together
 from ramet.model.task import TaskState
 from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement
 from ramet.testing.clock import FakeClock
@@ -33,6 +35,10 @@ class Drained(NamedTuple):
     """Live tasks that nothing here can bring on: paused, bound, in other hands, or of kinds not served."""
     advanced_seconds: float
     """By how much the clock was advanced for delayed tasks and retries."""
+    refused: Mapping[str, int] = {}
+    """Spawns that the guard refused meanwhile, by reason (:class:`ramet.BlockReason`)."""
+    outcome: LineageOutcome = LineageOutcome(0, {})
+    """What all lineages of the database came to, taken together: failed tasks, and what was left out."""
 
 
 async def drain(
@@ -65,7 +71,7 @@ async def drain(
     await declare_limits(app, client.store)
     draining = _Draining(app, client, kinds, seed)
     clock = client.clock if isinstance(client.clock, FakeClock) and advance else None
-    began_at = client.clock.now()
+    began_at, before = client.clock.now(), await _refused(client)
     try:
         while True:
             if await draining.one():
@@ -80,8 +86,25 @@ async def drain(
             clock.advance(max(0.0, next_at - clock.now()))
     finally:
         await draining.runner.stop()
-    live = sum(item.tasks for item in await client.counts() if not TaskState(item.state).terminal)
-    return Drained(draining.ran, live, client.clock.now() - began_at)
+    left = sum(item.tasks for item in await client.counts() if not TaskState(item.state).terminal)
+    refused = dict(sorted((await _refused(client) - before).items()))
+    return Drained(draining.ran, left, client.clock.now() - began_at, refused, await _outcome(client))
+
+
+async def _outcome(client: Client) -> LineageOutcome:
+    found: list[LineageOutcome] = []
+    before: str | None = None
+    while True:
+        page = await client.lineage_page(limit=1_000, before=before)
+        found += [lineage.outcome for lineage in page.lineages]
+        before = page.next_before
+        if before is None:
+            return together(found)
+
+
+async def _refused(client: Client) -> Counter[str]:
+    """Refused spawns of all time, by reason; a refused ``ctx.reserve`` is none."""
+    return (await client.tallies(kinds=False)).refused()
 
 
 def _idle() -> bool:

@@ -19,7 +19,9 @@ from ramet.model import events as ev
 from ramet.model.limits import LEASE_SECONDS
 from ramet.model.task import NewTask
 from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
+from ramet.store.required import SPAWN_REFUSED
 from ramet.testing.clock import FakeClock
+from ramet.testing.spawns import SpawnRules
 
 _OUTCOMES: dict[type[Any], str] = {
     ev.Complete: "success",
@@ -60,7 +62,7 @@ class TaskRun:
     """transient, permanent or unclassified."""
     snooze_seconds: float | None
     spawns: Sequence[Spawned]
-    """What would have been committed: an exception drops what came after the last checkpoint."""
+    """What would have been committed: an exception drops what came after the last checkpoint. Without the refused."""
     writes: Sequence[Write]
     checkpoints: Sequence[tuple[str | None, Any]]
     """(stage, state) of each; the state is None where it was kept."""
@@ -69,29 +71,54 @@ class TaskRun:
     """What ``ctx.hold_key`` asked for; it counts with a good end only."""
     switched_off: str | None = None
     """Why ``ctx.switch_off`` asked for it; None when it did not."""
+    refused: Sequence[RefusedSpawn] = ()
+    """Spawns that were asked for and refused."""
+    traceback: str | None = None
+    """Where the error came from."""
+
+
+class RefusedSpawn(NamedTuple):
+    """A child that the handler asked for and did not get."""
+
+    kind: str
+    key: str
+    reason: str
+    """``cycle``, ``in_flight`` or ``done``: a :class:`ramet.BlockReason`."""
+    detail: str
 
 
 class _Recorder:
-    """The desk of a handler that runs by itself: grants everything, and remembers it."""
+    """The desk of a handler that runs by itself: decides what can be decided without a database, and remembers it."""
 
-    def __init__(self, client: Client | None) -> None:
+    def __init__(self, client: Client | None, rules: SpawnRules) -> None:
         self._client = client
+        self._rules = rules
         self.settled: list[Settlement] = []
+        self.answers: list[SpawnAnswer] = []
         self.delivered: Settlement | None = None
         self.failure: NeedsDatabase | None = None
         self.arrived = asyncio.Event()
 
     def deliver(self, settlement: Settlement) -> None:
-        self.delivered = settlement
+        self.delivered = self._decided(settlement)[0]
         self.arrived.set()
+
+    def _decided(self, settlement: Settlement) -> tuple[Settlement, list[SpawnAnswer]]:
+        decided, answers = self._rules.decide(settlement)
+        self.answers += answers
+        return decided, answers
 
     def stopped(self, claim: tuple[int, int]) -> None:
         raise AssertionError("nobody cancels a handler that runs by itself")
 
     async def call(self, settlement: Settlement) -> Settled:
+        decided, answers = self._decided(settlement)
+        if decided is not settlement:
+            self.delivered = decided
+            self.arrived.set()
+            return Settled(settlement.seq, "failed", reason=SPAWN_REFUSED)
         self.settled.append(settlement)
-        granted = [SpawnAnswer(new.id, new.kind, new.key) for new in settlement.spawns]
-        return Settled(settlement.seq, "processing", None, granted)
+        return Settled(settlement.seq, "processing", None, answers)
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
         raise self._refusal(f"the errand {errand!r}")
@@ -121,7 +148,10 @@ async def run_task(
     path: Sequence[str] | None = None,
     client: Client | None = None,
 ) -> TaskRun:
-    """Call one handler as a worker would, and tell what came of it. Every spawn is granted, nothing is stored.
+    """Call one handler as a worker would, and tell what came of it; nothing is stored.
+
+    Spawns are refused as cycles and as duplicates of each other or of the task, as in a database. What only a database
+    knows (its other tasks, limits, the stop list) refuses nothing here.
 
     Args:
         app: where the handler is registered.
@@ -146,9 +176,9 @@ async def run_task(
         chain_depth=chain_depth,
         snoozes=snoozes,
     )
-    recorder = _Recorder(client)
+    recorder = _Recorder(client, SpawnRules(work, json.loads(work.ancestry_chain)))
     last = await _called(app, work, recorder, FakeClock() if client is None else client.clock)
-    return _told(recorder.settled, last)
+    return _told(recorder, last)
 
 
 async def _called(app: App, work: Work, recorder: _Recorder, clock: Clock) -> Settlement:
@@ -206,9 +236,11 @@ def _work(
     )
 
 
-def _told(settled: Sequence[Settlement], last: Settlement) -> TaskRun:
+def _told(recorder: _Recorder, last: Settlement) -> TaskRun:
     event: Any = last.event
+    settled = recorder.settled
     everything = [*settled, last]
+    granted = {answer.id for answer in recorder.answers}
     return TaskRun(
         outcome=_OUTCOMES[type(event)],
         result=None if last.result is None else json.loads(last.result),
@@ -216,12 +248,11 @@ def _told(settled: Sequence[Settlement], last: Settlement) -> TaskRun:
         error=getattr(event, "message", None),
         error_class=getattr(event, "error_class", None),
         snooze_seconds=getattr(event, "seconds", None),
-        spawns=[
-            Spawned(
-                new.kind, new.key, json.loads(new.payload), new.delay_seconds, new.path.elements if new.path else ()
-            )
-            for item in everything
-            for new in item.spawns
+        spawns=[_spawned(new) for item in everything for new in item.spawns if new.id in granted],
+        refused=[
+            RefusedSpawn(answer.kind, answer.key, answer.reason.value, answer.detail)
+            for answer in recorder.answers
+            if answer.reason is not None
         ],
         writes=[write for item in everything for write in item.writes],
         checkpoints=[
@@ -231,6 +262,7 @@ def _told(settled: Sequence[Settlement], last: Settlement) -> TaskRun:
         ],
         progress=[json.loads(item.progress) for item in settled if item.progress is not None],
         hold_seconds=last.hold_seconds,
+        traceback=getattr(event, "traceback", None),
         switched_off=next((item.switch_off for item in everything if item.switch_off is not None), None),
     )
 

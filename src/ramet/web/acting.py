@@ -93,7 +93,7 @@ async def question(client: Client, action: Action, fields: Fields) -> str:
     Raises:
         BadInput, NotFound: it cannot be done; one line says why.
     """
-    return await _guarded(action.ask(client, fields))
+    return await guarded(action.ask(client, fields))
 
 
 async def perform(client: Client, action: Action, fields: Fields, person: Person) -> Done:
@@ -102,10 +102,15 @@ async def perform(client: Client, action: Action, fields: Fields, person: Person
     Raises:
         BadInput, NotFound: it cannot be done; one line says why, and nothing was done.
     """
-    return await _guarded(action.call(client, fields, person))
+    return await guarded(action.call(client, fields, person))
 
 
-async def _guarded(asked: Awaitable[Answer]) -> Answer:
+async def guarded(asked: Awaitable[Answer]) -> Answer:
+    """The answer to what a person asked.
+
+    Raises:
+        BadInput: it cannot be done; one line says why.
+    """
     try:
         return await asked
     except (StoreUnreachable, StoreUncertain):

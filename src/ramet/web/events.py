@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-log = logging.getLogger("ramet.dashboard")
+from ramet.engine.logs import own_logger
+
+log = own_logger("ramet.dashboard")
 
 PAUSE_SECONDS = 2.0
 """Shortest time between two looks."""

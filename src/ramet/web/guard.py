@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import logging
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -20,11 +19,12 @@ from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Send
 
+from ramet.engine.logs import own_logger
 from ramet.web.access import Access, Scope, Visitor, name_of
 from ramet.web.problems import problem
 from ramet.web.session import COOKIE, SESSION_SECONDS, Guesses, Session, Sessions
 
-log = logging.getLogger("ramet.dashboard")
+log = own_logger("ramet.dashboard")
 
 BODY_BYTES_MAX = 65_536
 TARGET_BYTES_MAX = 32_768

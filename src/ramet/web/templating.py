@@ -12,7 +12,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from ramet import __version__
+from ramet import __version__, shown_key
 from ramet.commands.terminal import counted, span
 from ramet.model.cost import dollars
 from ramet.web.page import Look, Page
@@ -26,7 +26,7 @@ def environment() -> Environment:
     )  # fmt: skip
     made.filters |= {
         "moment": moment, "relative": relative, "span": span, "number": number, "dollars": dollars, "counted": counted,
-        "percent": percent,
+        "percent": percent, "shown_key": shown_key,
     }  # fmt: skip
     made.globals |= {"url": url, "version": __version__, "page_names": page_names}
     return made

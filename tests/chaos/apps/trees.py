@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ramet import App, Context, Limits, Permanent, SyncContext, Transient
+from ramet import App, Context, Limits, Permanent, Retry, SyncContext, Transient
 from tests.faults import fault_app
 from tests.faults.effects import note
 from tests.hostile.crawler import MAPPING, OverHttp, add_crawler
@@ -36,7 +36,7 @@ MEMORY_BYTES = 50_000_000
 ONE_OF = 7
 """So many things there are one of in all lineages."""
 
-app = App(tables=fault_app.TABLES, limits=LIMITS)
+app = App(retry=Retry.SEED, tables=fault_app.TABLES, limits=LIMITS)
 app.task("async", key=fault_app.key_of)(fault_app.in_the_loop)
 app.task("thread", key=fault_app.key_of)(fault_app.in_a_thread)
 add_crawler(app, OverHttp(os.environ.get(MAPPING, "")))

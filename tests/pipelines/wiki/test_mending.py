@@ -69,7 +69,7 @@ def test_failed_titles_that_are_tried_again_end_in_the_graph_that_they_would_hav
 ) -> None:
     assert counts(place.expand()) == {"processed": 2, "failed": 2}
     place.write(PAGES | LATE)
-    again = last(place.run("retry", "--reason", "not_found", "--note", "it is there now", "--json"))
+    again = last(place.run("retry", "--failed-for", "not_found", "--reason", "it is there now", "--json"))
     assert counts(again) == {"processed": 4, "alias": 1}
     assert [one["sort"] for one in again["passes"]] == ["expand", "retry"]
     fresh = Place(tmp_path / "fresh", PAGES | LATE)

@@ -26,6 +26,8 @@ FRAGMENT = "-part"
 """How the names of pages end that are parts of others."""
 SOME = 4
 ALL = 100_000
+PARTS = 4
+"""On a machine at work, one browser that looked at all pages would take longer than a test may."""
 CONTROLS = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
 CONTROLS_MAX = 60
 """A page with more is passed through by the keyboard in the nightly run, and so is each on a narrow screen."""
@@ -36,18 +38,17 @@ LOOKS = pytest.mark.parametrize(
     ids=["light, wide", "dark, narrow"],
 )
 """Whether the reader likes it dark, and the size of the window."""
-PARTS = 4
-"""The pages are looked at in so many cases: on a busy machine, one for all would take longer than a test may."""
 
 
-def chosen(pages: dict[str, list[str]], of_each: int) -> Iterator[tuple[str, str]]:
-    """Addresses of whole pages with the names of their routes; of actions, so many of each."""
+def chosen(pages: dict[str, list[str]], of_each: int, part: int) -> Iterator[tuple[str, str]]:
+    """Addresses of whole pages with the names of their routes; of actions, so many of each. Every part has its own."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for name, addresses in pages.items():
-        groups: dict[str, list[str]] = {}
         for address in addresses:
-            groups.setdefault(urlsplit(address).path if name == "act" else name, []).append(address)
-        for group in groups.values():
-            yield from ((name, address) for address in group[:of_each] if not name.endswith(FRAGMENT))
+            groups.setdefault((name, urlsplit(address).path if name == "act" else ""), []).append(address)
+    whole = [(name, group) for (name, _), group in sorted(groups.items()) if not name.endswith(FRAGMENT)]
+    for number, (name, group) in enumerate(whole):
+        yield from ((name, address) for n, address in enumerate(group[:of_each], number) if n % PARTS == part)
 
 
 @pytest.mark.parametrize("most", [SOME, pytest.param(ALL, marks=pytest.mark.nightly)])
@@ -97,18 +98,15 @@ async def faults_of(seen: Visit, client: Client, name: str, address: str, contro
     return [f"{address}: {fault}" for fault in wrong]
 
 
-@pytest.mark.parametrize(
-    "much",
-    [(1, CONTROLS_MAX), pytest.param((ALL, ALL), marks=pytest.mark.nightly)],
-    ids=["some", "all"],
-)
 @pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    "most", [(1, CONTROLS_MAX), pytest.param((ALL, ALL), marks=pytest.mark.nightly)], ids=["some", "all"]
+)
 @LOOKS
 async def test_every_page_is_sound_and_true_in_a_browser(
-    chromium: Browser, made: Made, look: tuple[bool, tuple[int, int]], much: tuple[int, int], part: int
+    chromium: Browser, made: Made, look: tuple[bool, tuple[int, int]], most: tuple[int, int], part: int
 ) -> None:
-    """``much``: how many addresses of each page, and of how many controls the keyboard is tried."""
-    (dark, size), (of_each, controls_max) = look, much
+    (dark, size), (of_each, controls_max) = look, most
     async with (
         opened(made) as client,
         served(make_application(client, Access(person="ada"))) as origin,
@@ -116,7 +114,7 @@ async def test_every_page_is_sound_and_true_in_a_browser(
     ):
         pages = (await walk(client, SOME if of_each == 1 else 12)).pages
         wrong = []
-        for name, address in list(chosen(pages, of_each))[part::PARTS]:
+        for name, address in chosen(pages, of_each, part):
             wrong += await faults_of(seen, client, name, address, 0 if dark and of_each == 1 else controls_max)
     assert wrong == []
     assert [fault for fault in seen.faults if "/live/" not in fault] == []  # A stream ends with its page.

@@ -39,7 +39,7 @@ async def of_lineage(client: Client, address: str) -> list[str]:
 
 
 async def of_tasks(client: Client, address: str) -> list[str]:
-    page = await client.tasks(limit=10)
+    page = await client.tasks(limit=10, newest=True)  # As the page lists them: what began last is what one looks for.
     return [f"{task.kind} {task.key}" for task in page.tasks]
 
 

@@ -12,12 +12,10 @@ from ramet import Client, InvalidKey, Task, url_key
 from ramet.commands.options import ask, check_folder, json_option
 from ramet.commands.terminal import emit, plain
 from ramet.pipelines.jobs import questions
-from ramet.pipelines.jobs.bounds import bounds_of
 from ramet.pipelines.jobs.checking import work_until_ended
 from ramet.pipelines.jobs.companies.identity import company_id_of, website_of
 from ramet.pipelines.jobs.errors import InputError, JobsError, NotFound
 from ramet.pipelines.jobs.kinds import COMPANY, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
-from ramet.pipelines.jobs.live import settings_in_force
 from ramet.pipelines.jobs.options import database_option
 from ramet.pipelines.jobs.pipeline import app
 from ramet.pipelines.jobs.questions import Source
@@ -71,8 +69,7 @@ def is_address(text: str) -> bool:
 
 async def _add(payloads: Sequence[CompanyPayload], database: str, *, work: bool, as_json: bool) -> int:
     async with app.client(database) as client:
-        limits = bounds_of(await settings_in_force(client))
-        asked = [await client.submit(COMPANY, payload, limits=limits) for payload in payloads]
+        asked = [await client.submit(COMPANY, payload) for payload in payloads]
         tasks = [one.id for one in asked if one.created]
         ended = {task.id: task for task in await work_until_ended(client, tasks, [COMPANY])} if work and tasks else {}
         told = []
@@ -95,7 +92,7 @@ async def _add(payloads: Sequence[CompanyPayload], database: str, *, work: bool,
 
 
 def _why(task: Task | None) -> str | None:
-    return None if task is None else task.reason or task.error
+    return None if task is None else task.why
 
 
 def _company_line(told: dict[str, Any], *, worked: bool) -> str:
@@ -176,8 +173,7 @@ async def _discover(
     payloads: Sequence[DiscoveryPayload], database: str, *, create: bool, work: bool, as_json: bool
 ) -> int:
     async with app.client(database, create=create) as client:
-        limits = bounds_of(await settings_in_force(client))
-        asked = [await client.submit(SOURCE_DISCOVERY, payload, limits=limits) for payload in payloads]
+        asked = [await client.submit(SOURCE_DISCOVERY, payload) for payload in payloads]
         ids = [one.id for one in asked]
         ended = {task.id: task for task in await work_until_ended(client, ids, [SOURCE_DISCOVERY])} if work else {}
         told = []

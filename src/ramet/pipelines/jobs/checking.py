@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ramet import Client, Task, Worker
 from ramet.pipelines.jobs.pipeline import app
-from ramet.pipelines.shared.working import look_on, run_until
+from ramet.pipelines.shared.working import look_on, quiet_guard, run_until
 
 LOOK_SECONDS = 0.1
 """Between two looks at whether it has ended."""
@@ -28,5 +28,6 @@ async def work_until_ended(client: Client, task_ids: Sequence[str], kinds: Seque
     async def until_ended() -> None:
         await look_on(look, LOOK_SECONDS, is_over=have_ended)
 
-    await run_until(Worker(app, client, kinds=kinds), until_ended())
+    with quiet_guard():
+        await run_until(Worker(app, client, kinds=kinds), until_ended())
     return await look()

@@ -8,6 +8,16 @@ from ramet.pipelines.jobs.errors import JobsError
 from ramet.pipelines.jobs.options import DATABASE
 from ramet.pipelines.jobs.pipeline import TARGET
 
+COLUMNS = tuple(
+    word
+    for column in (
+        "source_discovery_config.url=url", "input.url=url", "input.source_discovery_config.url=url",
+        "input.pipeline_state=pipeline_state", "input.company_sub_task=sub_task", "output.error=error_details",
+    )
+    for word in ("--column", column)
+)  # fmt: skip
+"""Where the job finder that this pipeline took over from keeps what a row does not say itself."""
+
 
 @click.command(
     "import",
@@ -27,6 +37,6 @@ def import_command(words: tuple[str, ...]) -> None:
         raise JobsError("`import` is a part of the command line `ramet`: run it as `ramet jobs import`")
     named = any(word == "--db" or word.startswith("--db=") for word in words)
     default = {} if named else {"database": DATABASE}
-    told = [*words, "--kinds", TARGET]
+    told = [*words, "--kinds", TARGET, *COLUMNS]
     with command.make_context("import", told, parent=context.parent, default_map=default) as made:
         command.invoke(made)

@@ -5,7 +5,10 @@ Payloads take the words of other systems too (``url``, ``company_name``), so tha
 
 from __future__ import annotations
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
+import json
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ramet.pipelines.jobs.posting import Posting, without_login
 
@@ -23,8 +26,27 @@ HOST_RESOURCE = "jobs:host:"
 """What the resource of a host begins with; its rate is how often we ask it, over all workers."""
 
 
+THEIR_OBJECTS = ("input", "source_discovery_config")
+"""Columns of other systems that are objects, or their JSON text."""
+THEIR_WORDS = ("url", "company_name", "type_hint", "auto_enable", "validation_required", "source_discovery_config")
+"""What is read of these objects. Their ids are not: they name records that are not here."""
+
+
 class _Payload(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", validate_by_name=True, validate_by_alias=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_another_system(cls, given: Any) -> Any:
+        """Take what an imported row does not say itself from the objects that it has."""
+        for column in THEIR_OBJECTS:
+            inside = given.get(column) if isinstance(given, dict) else None
+            if isinstance(inside, str) and inside[:1] == "{":
+                inside = json.loads(inside)
+            if isinstance(inside, dict):
+                found = {word: inside[word] for word in THEIR_WORDS if word in inside}
+                given = found | {name: value for name, value in given.items() if value not in (None, "")}
+        return given
 
 
 class CompanyPayload(_Payload):

@@ -23,10 +23,11 @@ class _Latest:
         return self._made
 
 
-_latest = _Latest()
+latest = _Latest()
+"""Of this process."""
 
 
 async def settings_in_force(client: Client) -> JobsSettings:
     """What holds now; a change reaches every process within a few seconds."""
     await client.settings.refresh()
-    return _latest.of(client.settings.live.stored)
+    return latest.of(client.settings.live.stored)

@@ -16,7 +16,6 @@ from ramet.commands.options import database_words, json_option
 from ramet.commands.terminal import console, counted, emit, plain, span
 from ramet.engine.ids import new_id
 from ramet.pipelines.jobs.acting import source_of
-from ramet.pipelines.jobs.bounds import bounds_of
 from ramet.pipelines.jobs.errors import JobsError
 from ramet.pipelines.jobs.following import RunStatus, View, status_of, view_for, words_of
 from ramet.pipelines.jobs.kinds import COMPANY, LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, ScrapePayload
@@ -95,11 +94,11 @@ async def _run(wanted: Wanted, database: str) -> int:
         batch = await batch_of(client, wanted, settings)
         live = None if wanted.anew else await _live_run(client)
         if not wanted.work:
-            tracking_id = live or await begin_run(client, batch, settings)
+            tracking_id = live or await begin_run(client, batch)
             _tell_submitted(client, tracking_id, as_json=wanted.as_json)
             return 0
         run = Run(client, live or "", await in_queue(client), view_for(as_json=wanted.as_json))
-        stopped = await run.work_through(lambda: begin_run(client, batch, settings), wanted.concurrency)
+        stopped = await run.work_through(lambda: begin_run(client, batch), wanted.concurrency)
         if not run.tracking_id and not run.others:  # Stopped before anything was begun.
             return 128 + stopped
         status = await run.status()
@@ -141,9 +140,9 @@ async def batch_of(client: Client, wanted: Wanted, settings: JobsSettings) -> Sc
     )
 
 
-async def begin_run(client: Client, batch: ScrapePayload, settings: JobsSettings) -> str:
+async def begin_run(client: Client, batch: ScrapePayload) -> str:
     """Submit a batch; its tracking id."""
-    told = await client.submit(SCRAPE, batch, tracking_id=f"{RUN}{new_id()}", limits=bounds_of(settings))
+    told = await client.submit(SCRAPE, batch, tracking_id=f"{RUN}{new_id()}")
     return told.tracking_id
 
 
@@ -234,7 +233,7 @@ async def _unwell(client: Client, status: RunStatus) -> dict[str, str]:
         )
         for task in page.tasks:
             name = "run" if kind == SCRAPE else task.key
-            found[name] = task.reason or task.error or task.state
+            found[name] = task.why or task.state
     return found
 
 

@@ -13,6 +13,7 @@ from ramet import Client, Context, Statement, TransactionRefused, Worker
 from ramet.commands.options import person
 from ramet.engine.ids import new_id
 from ramet.pipelines.jobs.app import app
+from ramet.pipelines.jobs.bounds import bounds_of
 from ramet.pipelines.jobs.errors import JobsError
 from ramet.pipelines.jobs.kinds import SOURCE_RESOURCE
 
@@ -37,7 +38,7 @@ class SwitchPayload(BaseModel):
     reason: str | None = None
 
 
-@app.task(SWITCH, key=lambda payload: payload.source_id, queue=SWITCHING, probation=False)
+@app.task(SWITCH, key=lambda payload: payload.source_id, queue=SWITCHING, probation=False, lineage_limits=bounds_of)
 async def switch(ctx: Context, payload: SwitchPayload) -> Any:
     """Write it down."""
     word = "enabled" if payload.enable else "disabled"
@@ -81,4 +82,4 @@ async def _write(client: Client, payload: SwitchPayload) -> None:
     await Worker(app, client, kinds=[SWITCH], until_ended=told.tracking_id).run()
     task = await client.get(told.id)
     if task is None or task.state != "success":
-        raise JobsError(f"{payload.source_id} stayed as it was: {task and (task.reason or task.error)}; try again")
+        raise JobsError(f"{payload.source_id} stayed as it was: {task and task.why}; try again")

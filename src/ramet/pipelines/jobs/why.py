@@ -10,7 +10,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from ramet import Block, Client
+from ramet import Block, Client, shown_key
 from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.pipelines.jobs import showing
@@ -228,7 +228,7 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
         yield "not created", _block_line(block)
     if told.task is not None and one.status in ("analyzing", "unknown"):
         for attempt in told.task.history.attempts[-2:]:
-            yield "attempt", plain(f"{attempt.outcome}: {attempt.reason or attempt.error or '-'}")
+            yield "attempt", plain(f"{attempt.outcome}: {attempt.error or attempt.reason or '-'}")
     yield "id", plain(one.listing_id)
     yield "more", f"ramet explain {plain(one.task_id)}"
 
@@ -269,7 +269,9 @@ def _source(told: Why, now: float) -> str:
 
 def _block_line(block: Block) -> str:
     winner = f", in its way task {block.winner}" if block.winner else ""
-    return plain(f"{block.kind} {block.key}: {block.reason} ({block.detail}), {counted(block.count, 'time')}{winner}")
+    return plain(
+        f"{block.kind} {shown_key(block.key)}: {block.reason} ({block.detail}), {counted(block.count, 'time')}{winner}"
+    )
 
 
 def _some(names: list[str]) -> str:

@@ -137,7 +137,7 @@ def delete(job: str, reason: str | None, database: str, as_json: bool) -> None:
         await Worker(app, client, kinds=[DELETE], until_ended=noted.tracking_id).run()
         task = await client.get(noted.id)
         if task is None or task.state != "success":
-            raise LlmError(f"job {found.name} was cancelled but not deleted: {task and task.reason}; try again")
+            raise LlmError(f"job {found.name} was cancelled but not deleted: {task and task.why}; try again")
         if as_json:
             emit({"job": found.name, "deleted": True})
             return

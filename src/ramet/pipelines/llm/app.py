@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ramet import App, Limits
+from ramet import App, Limits, Retry
 from ramet.pipelines.llm.settings import BATCH_SECONDS
 from ramet.pipelines.llm.tables import DEFINITIONS
 
 NO_CEILING = 1_000_000_000
 """Ceiling of a job that costs nothing: what fails by time needs one."""
 
-LIMITS = Limits(payload_bytes_max=1_048_576)
-"""Of every task. A prompt may have a megabyte; images go by their address."""
+LIMITS = Limits(payload_bytes_max=1_048_576, max_cost=NO_CEILING)
+"""Of every task. A prompt may have a megabyte; images go by their address. A job gets the ceiling that a person named;
+whatever else begins with one of the kinds has this one."""
 
 ITEM_LIMITS = replace(LIMITS, max_attempts=None, task_seconds=BATCH_SECONDS)
 """Items and batches fail by time and money, never by count. A job gives its items a stricter deadline."""
@@ -26,4 +27,4 @@ BATCH_ITEM_LIMITS = replace(LIMITS, task_seconds=BATCH_SECONDS)
 POLL_LIMITS = replace(LIMITS, lineage_seconds=7_200.0)
 """A slot that hangs holds the next ones up for so long at most."""
 
-app = App(limits=LIMITS, tables=DEFINITIONS)
+app = App(limits=LIMITS, retry=Retry.SEED, tables=DEFINITIONS)

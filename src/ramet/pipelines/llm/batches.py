@@ -7,11 +7,11 @@ else is sent. A batch that the provider refuses as a whole is sent again by halv
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
 from ramet import Context, CostRefused, Outcome, Permanent, RetryAfter, Transient
+from ramet.engine.logs import own_logger
 from ramet.pipelines.llm import tables
 from ramet.pipelines.llm.app import BATCH_ITEM_LIMITS, LANE_LIMITS, app
 from ramet.pipelines.llm.batch_results import Settling
@@ -23,7 +23,7 @@ from ramet.pipelines.llm.providers.base import PollState
 from ramet.pipelines.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
 from ramet.pipelines.llm.submits import reset, save, settle
 
-log = logging.getLogger("ramet.llm")
+log = own_logger("ramet.llm")
 
 LOOKS_MAX = 3
 """How often an uncertain batch is looked for before it counts as never taken on."""

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Protocol
 
 from ramet import Client, StoreError, Worker
 from ramet.commands.options import person
+from ramet.engine.logs import own_logger
 from ramet.pipelines.llm.jobs import Job, find_job
 from ramet.pipelines.llm.pipeline import TARGET, app
 from ramet.pipelines.llm.polling import SCHEDULE
 from ramet.pipelines.llm.settings import POLL, PREFIX
 from ramet.pipelines.llm.status import JobStatus, status_of
-from ramet.pipelines.shared.working import look_on, run_watched, run_worker, tell_stopping
+from ramet.pipelines.shared.working import look_on, quiet_guard, run_watched, run_worker, tell_stopping
 
 CONCURRENCY = 16
 LOOK_SECONDS = 0.5
 """Between two looks at how far a job is."""
 
-log = logging.getLogger("ramet.llm")
+log = own_logger("ramet.llm")
 
 
 class View(Protocol):
@@ -58,14 +58,16 @@ def _worker(client: Client, concurrency: int, until: Job | None) -> Worker:
 async def serve(client: Client, *, concurrency: int = CONCURRENCY, until: Job | None = None) -> list[int]:
     """Work until a signal, or until a job has ended; the signals that came."""
     await wake(client)
-    return await run_worker(_worker(client, concurrency, until))
+    with quiet_guard():
+        return await run_worker(_worker(client, concurrency, until))
 
 
 async def work_and_follow(client: Client, job: Job, view: View, *, concurrency: int = CONCURRENCY) -> int:
     """Work until a job has ended, telling how far it is; the signal that stopped it before, or 0."""
     await wake(client)
     try:
-        return await run_watched(_worker(client, concurrency, job), follow(client, job.job_id, view), tell_stopping)
+        with quiet_guard():
+            return await run_watched(_worker(client, concurrency, job), follow(client, job.job_id, view), tell_stopping)
     finally:
         view.close()
 

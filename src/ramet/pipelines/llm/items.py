@@ -7,11 +7,11 @@ is recorded as ambiguous, and the question may be asked again only so often as t
 
 from __future__ import annotations
 
-import logging
 import random
 from typing import Any
 
 from ramet import Context, Outcome, RetryAfter, Transient
+from ramet.engine.logs import own_logger
 from ramet.pipelines.llm import tables
 from ramet.pipelines.llm.app import ITEM_LIMITS, app
 from ramet.pipelines.llm.booking import INVALID, Booked, judged, write_answers
@@ -24,7 +24,7 @@ from ramet.pipelines.llm.requests import Request
 from ramet.pipelines.llm.settings import ITEM, ITEMS, ItemPayload
 from ramet.pipelines.llm.submits import SubmitState, reset, save, settle
 
-log = logging.getLogger("ramet.llm")
+log = own_logger("ramet.llm")
 
 QUEUED, SUBMITTING, PROCESSING = "queued", "submitting", "processing"
 POLL_SECONDS = 5.0

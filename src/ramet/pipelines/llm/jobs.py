@@ -143,7 +143,8 @@ async def submit_job(
     # Not a list: a large job is in memory as seldom as can be.
     roots = chain(first, _items(job_id, questions.requests, settings))
     try:
-        told = await client.submit_many(roots, one_lineage=True, tracking_id=job_id, limits=limits, on_lineage_end=END)
+        told = await client.submit_many(roots, one_lineage=True, tracking_id=job_id, limits=limits, may_raise=True,
+                                         on_lineage_end=END)  # fmt: skip
         new = told[0].created
     except LineageExists:
         new = False

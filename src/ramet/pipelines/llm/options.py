@@ -8,7 +8,7 @@ import click
 
 from ramet import Client
 from ramet.commands import options
-from ramet.model.cost import AMOUNT_MAX, NANO_DOLLARS
+from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS
 from ramet.pipelines.llm.errors import JobNotFound, LlmError
 from ramet.pipelines.llm.jobs import Job, find_job
 

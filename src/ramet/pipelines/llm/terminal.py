@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ramet.commands.terminal import Lines, columns, console, counted, emit, on_terminal, plain
-from ramet.model.cost import NANO_DOLLARS, dollars
+from ramet.model.cost import dollars
+from ramet.model.money import NANO_DOLLARS
 from ramet.pipelines.llm.app import NO_CEILING
 from ramet.pipelines.llm.pricing.choosing import span
 from ramet.pipelines.llm.status import ItemState, JobStatus

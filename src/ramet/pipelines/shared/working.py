@@ -102,14 +102,17 @@ async def look_on(
 
 @contextmanager
 def quiet_guard() -> Iterator[None]:
-    """Leave the refusals of the spawn guard out of the log.
+    """Leave the refusals of the spawn guard and the failures of single tasks out of the log.
 
-    What is there already and what is over a cap is what every run ends with; its status counts them.
+    What is there already, what is over a cap and what could not be had is what every run ends with; its status counts
+    them, with their reasons, and `ramet explain` has the tracebacks.
     """
-    log = logging.getLogger("ramet.guard")
-    level = log.level
-    log.setLevel(logging.ERROR)
+    quiet = {logging.getLogger("ramet.guard"): logging.ERROR, logging.getLogger("ramet.tasks"): logging.CRITICAL}
+    before = {log: log.level for log in quiet}
+    for log, level in quiet.items():
+        log.setLevel(level)
     try:
         yield
     finally:
-        log.setLevel(level)
+        for log, level in before.items():
+            log.setLevel(level)

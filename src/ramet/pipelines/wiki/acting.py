@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 
 import click
 
 from ramet import Client
-from ramet.commands.options import ask, json_option, person
+from ramet.commands.options import ask, json_option, person, renamed
 from ramet.commands.terminal import counted, emit, plain
 from ramet.pipelines.wiki.errors import RunNotFound, WikiError
 from ramet.pipelines.wiki.expanding import Prepared
@@ -19,6 +20,9 @@ from ramet.pipelines.wiki.runs import PREFIX, Run, find_run, is_refresh
 from ramet.pipelines.wiki.tables import WikiState
 from ramet.pipelines.wiki.tasks import app
 from ramet.pipelines.wiki.working import Again, work_again
+
+_REASON = re.compile(r"[a-z]+(_[a-z]+)*")
+"""How reasons of failed titles are written: one word, which no person's own words are."""
 
 
 @click.command(short_help="Load again what has changed.")
@@ -54,28 +58,39 @@ async def _tell_refreshed(client: Client, run: Run) -> None:
 
 @click.command(short_help="Try failed titles again.")
 @click.argument("words", nargs=-1, metavar="[RUN] [TITLE]...")
-@click.option("--reason", metavar="REASON", help="Only those that failed for this reason, as `status` names it.")
-@click.option("--note", metavar="TEXT", help="Why, for the record.")
+@click.option("--failed-for", metavar="REASON", help="Only those that failed for this reason, as `status` names it.")
+@click.option("--reason", metavar="TEXT", help="Why, for the record.")
+@click.option("--note", hidden=True)
 @database_option
 @json_option
-def retry(words: tuple[str, ...], reason: str | None, note: str | None, database: str, as_json: bool) -> None:
+def retry(
+    *,
+    words: tuple[str, ...],
+    failed_for: str | None,
+    reason: str | None,
+    note: str | None,
+    database: str,
+    as_json: bool,
+) -> None:
     """Look the failed titles of a run up again, and follow their links where that makes them articles.
 
     Without titles: all that trying again may mend. Those that the source said no to (not_found, disambiguation, ...)
     and excluded ones are tried when they, or their reason, are named.
     """
 
+    failed_for, reason = _as_before(failed_for, reason, note)
+
     async def act() -> int:
         async with app.client(database, create=False) as client:
             run, titles = await _run_and_titles(client, words)
             states = await find_titles(client, run, titles)
-        if states and reason:
-            raise WikiError("give either titles or --reason")
+        if states and failed_for:
+            raise WikiError("give either titles or --failed-for")
         for key, state in states.items():
             if not run.live and state not in (WikiState.FAILED, WikiState.EXCLUDED):
                 raise WikiError(f"'{key}' is {state}: only a failed or excluded title can be tried again")
         keys, begun = tuple(states), False
-        wanted = RetryPayload(by=person(), note=note, keys=keys, reason=reason)
+        wanted = RetryPayload(by=person(), note=reason, keys=keys, reason=failed_for)
 
         async def begin(client: Client, run: Run, prepared: Prepared) -> bool:
             nonlocal begun
@@ -89,6 +104,17 @@ def retry(words: tuple[str, ...], reason: str | None, note: str | None, database
         return await work_again(Again(run.run_id, database, as_json), begin, tell)
 
     click.get_current_context().exit(asyncio.run(act()))
+
+
+def _as_before(failed_for: str | None, reason: str | None, note: str | None) -> tuple[str | None, str | None]:
+    """The filter and the record, as they are named now: until the next release the former names are taken too."""
+    if note is not None:
+        renamed("--note", "--reason")
+        return failed_for or reason, note
+    if failed_for is None and reason is not None and _REASON.fullmatch(reason):
+        renamed("--reason", "--failed-for")
+        return reason, None
+    return failed_for, reason
 
 
 @click.command(short_help="Take titles out for good.")

@@ -131,7 +131,7 @@ def _next_steps(out: Console, status: RunStatus, place: str) -> None:
     commands += [
         'ramet wiki search "women in mathematics"',
         f"ramet explain {FETCH} Computer",
-        f"ramet blocks {run} --reason budget",
+        f"ramet blocks {run} --blocked-by budget",
         f"ramet tree {run}",
         f'ramet wiki expand "Marie Curie" --graph {shlex.quote(os.path.relpath(other))}',
     ]

@@ -183,6 +183,7 @@ async def submit(client: Client, prepared: Prepared) -> bool:
         one_lineage=True,
         tracking_id=prepared.run_id,
         limits=limits_of(prepared.settings),
+        may_raise=True,
     )
     return submitted[0].created
 
@@ -203,5 +204,6 @@ async def go_on(client: Client, run: Run, prepared: Prepared) -> bool:
         one_lineage=True,
         tracking_id=run.next_tracking_id,
         limits=limits_of(prepared.settings, looked_up=looked_up),
+        may_raise=True,
     )
     return submitted[0].created

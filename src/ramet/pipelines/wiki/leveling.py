@@ -21,6 +21,7 @@ from ramet.pipelines.wiki.runs import (
     ARTICLE,
     ENDED_BADLY,
     LEVEL,
+    LIMITS,
     LOADING,
     PARSE,
     RUN_SECONDS,
@@ -31,7 +32,7 @@ from ramet.pipelines.wiki.runs import (
     run_of,
 )
 from ramet.pipelines.wiki.tables import WikiState
-from ramet.pipelines.wiki.tasks import LIMITS, app, expansions, wait_for
+from ramet.pipelines.wiki.tasks import app, expansions, wait_for
 
 LEVEL_ATTEMPTS = 10
 """A level that cannot read or draw (a full disk, say) tries for about a quarter of an hour."""

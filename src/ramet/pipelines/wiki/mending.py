@@ -137,6 +137,7 @@ async def begin_retry(client: Client, run: Run, wanted: RetryPayload) -> bool:
         one_lineage=True,
         tracking_id=run.next_tracking_id,
         limits=limits_of(run.settings, looked_up=looked_up, more_tasks=len(STAGES) * len(again) + 1),
+        may_raise=True,
     )
     return submitted[0].created
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from ramet import Client, Context, Limits, LineageState, Outcome
+from ramet import Client, Context, LineageState, Outcome
 from ramet.commands.errors import UserError
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.graphs.base import GraphAlias, GraphStore
@@ -21,6 +21,7 @@ from ramet.pipelines.wiki.leveling import LEVEL_ATTEMPTS, SOURCES_PER_READ, all_
 from ramet.pipelines.wiki.runs import (
     ARTICLE,
     FETCHING,
+    LIMITS,
     LOADING,
     REFRESH,
     RUN_SECONDS,
@@ -33,7 +34,7 @@ from ramet.pipelines.wiki.runs import (
 from ramet.pipelines.wiki.sources import gate
 from ramet.pipelines.wiki.sources.base import TITLES_MAX
 from ramet.pipelines.wiki.tables import WikiState
-from ramet.pipelines.wiki.tasks import LIMITS, app, expansions, wait_for
+from ramet.pipelines.wiki.tasks import app, expansions, wait_for
 
 COMPARE = "wiki.compare"
 REDRAW = "wiki.redraw"
@@ -54,17 +55,18 @@ async def begin_refresh(client: Client, run: Run) -> bool:
     loaded = len(await client.read(questions.LOADED, (run.run_id,)))
     if not loaded or run.newest.state == LineageState.CANCELLED:
         return False
-    limits = Limits(
-        max_tasks=(len(STAGES) + 1) * loaded + 10,
-        max_fan_out=loaded + 10,
-        max_spawn_depth=3,
-        lineage_seconds=RUN_SECONDS,
-    )
+    limits = {
+        "max_tasks": (len(STAGES) + 1) * loaded + 10,
+        "max_fan_out": loaded + 10,
+        "max_spawn_depth": 3,
+        "lineage_seconds": RUN_SECONDS,
+    }
     [submitted] = await client.submit_many(
         [(REFRESH, LevelPayload(level=0, run=run.settings, seeds=run.seeds, resource=run.resource))],
         one_lineage=True,
         tracking_id=run.next_tracking_id,
         limits=limits,
+        may_raise=True,
     )
     return submitted.created
 

@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -160,8 +160,21 @@ def number_of(tracking_id: str) -> int:
     return int(tracking_id.partition(".")[2] or 1)
 
 
-def limits_of(settings: RunSettings, *, looked_up: int = 0, more_tasks: int = 0) -> Limits:
-    """The bounds of a pass: a task for each stage of its articles and one for each level.
+def sizes_of(max_articles: int, max_depth: int, more_tasks: int = 0) -> dict[str, Any]:
+    """The limits of a pass by name: a task for each stage of its articles and one for each level."""
+    levels = max_depth + 1
+    max_tasks = len(STAGES) * max_articles + levels + more_tasks
+    return {
+        "max_tasks": max_tasks, "max_fan_out": max_tasks, "max_spawn_depth": levels + 2, "lineage_seconds": RUN_SECONDS,
+    }  # fmt: skip
+
+
+LIMITS = Limits(task_seconds=None, **sizes_of(MAX_ARTICLES, MAX_DEPTH))
+"""Of whatever begins with one of the pipeline's kinds and is no run that a person sized."""
+
+
+def limits_of(settings: RunSettings, *, looked_up: int = 0, more_tasks: int = 0) -> dict[str, Any]:
+    """The bounds of a pass, as a person sized it.
 
     The depth of an article is domain data; `max_spawn_depth` is only the backstop.
 
@@ -170,15 +183,7 @@ def limits_of(settings: RunSettings, *, looked_up: int = 0, more_tasks: int = 0)
         looked_up: titles that earlier passes looked up.
         more_tasks: room for so many other tasks.
     """
-    levels = settings.max_depth + 1
-    articles = max(0, settings.max_articles - looked_up)
-    max_tasks = len(STAGES) * articles + levels + more_tasks
-    return Limits(
-        max_tasks=max_tasks,
-        max_fan_out=max_tasks,
-        max_spawn_depth=levels + 2,
-        lineage_seconds=RUN_SECONDS,
-    )
+    return sizes_of(max(0, settings.max_articles - looked_up), settings.max_depth, more_tasks)
 
 
 async def find_run(client: Client, run_id: str | None = None) -> Run:

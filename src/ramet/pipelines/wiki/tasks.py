@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ramet import App, BatchContext, Context, Limits, Outcome, RetryAfter, SyncContext, title_key
+from ramet import App, BatchContext, Context, Outcome, Retry, RetryAfter, SyncContext, title_key
 from ramet.commands.errors import UserError
 from ramet.pipelines.wiki import questions, tables
 from ramet.pipelines.wiki.articles import Article
@@ -30,10 +30,10 @@ from ramet.pipelines.wiki.runs import (
     ARTICLE,
     EMBEDDING,
     FETCHING,
+    LIMITS,
     LOADING,
     PARSING,
     QUEUES,
-    RUN_SECONDS,
     ArticlePayload,
     run_of,
 )
@@ -43,8 +43,8 @@ from ramet.pipelines.wiki.tables import WikiState
 from ramet.pipelines.wiki.wikitext.parsing import parse_page
 from ramet.pipelines.wiki.wikitext.titles import key_of
 
-LIMITS = Limits(task_seconds=None, lineage_seconds=RUN_SECONDS)
 ARTICLE_ATTEMPTS = 3
+"""As the state machine of the seeds draws it."""
 FETCH_SECONDS = 0.02
 """How long the first title of a call waits for others."""
 PARSE_SECONDS = 20.0
@@ -62,6 +62,7 @@ ALIAS = "alias"
 """Why the task of a redirect is skipped when the article that it leads to has a task of its own."""
 app = App(
     limits=LIMITS,
+    retry=Retry.SEED,
     tables=(*tables.DEFINITIONS, *gate.DEFINITIONS),
     breadth=QUEUES,
     processes=os.cpu_count() or 1,
@@ -74,7 +75,9 @@ article = app.pipeline(
     ARTICLE,
     task_per_stage=True,
     key=lambda payload: title_key(payload.title),
-    limits=replace(LIMITS, max_attempts=ARTICLE_ATTEMPTS),
+    cycle_on="key",  # Also where a key is given: it comes from the tables, as text.
+    limits=LIMITS,
+    retry=replace(Retry.SEED, attempts=ARTICLE_ATTEMPTS),
 )
 
 _rules: dict[str, Rules] = {}

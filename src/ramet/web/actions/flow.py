@@ -124,19 +124,18 @@ async def _limit(client: Client, fields: LimitedQueue | LimitedKind, person: Per
 
 async def _ask_bears(client: Client, fields: Bears) -> str:
     return (
-        f"Says all that {fields.pattern} bears, in the place of what holds now. From then on what an app declares "
-        "about it changes nothing."
+        f"Says what {fields.pattern} bears; what is not given stays as it is. From then on what an app declares about "
+        "what is given changes nothing."
     )
 
 
 async def _bears(client: Client, fields: Bears, person: Person) -> Done:
     if "*" in fields.pattern[:-1]:
         raise ValueError(f"{fields.pattern!r} is no pattern: give a name, or a prefix followed by one *")
-    policy = Policy(
-        fields.pattern, fields.concurrency, fields.rate_per_second, fields.burst, fields.breaker_failures,
-        fields.cooldown_seconds, explicit=True,
-    )  # fmt: skip
-    await client.limit_resource(policy, by=person.by, reason=person.reason)
+    changes = {name: getattr(fields, name) for name in Policy._fields[1:-1] if name in fields.model_fields_set}
+    if not changes:
+        raise ValueError("nothing to change: give some of what the resource bears")
+    policy = await client.change_resource(fields.pattern, by=person.by, reason=person.reason, **changes)
     return Done(f"limited resource {fields.pattern}", policy._asdict())
 
 

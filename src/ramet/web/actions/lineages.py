@@ -8,9 +8,10 @@ from pydantic import Field, field_validator
 
 from ramet import Client, Lineage, LineageState, TaskState, UniqueHeld
 from ramet.commands.terminal import counted
-from ramet.model.cost import AMOUNT_MAX, NANO_DOLLARS, dollars
+from ramet.model.cost import dollars
 from ramet.model.guard import REOFFERABLE
 from ramet.model.limits import RAISABLE
+from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS
 from ramet.web.acting import Action, Done, Fields, Name, Person, done, found, require
 from ramet.web.actions.tasks import Extend
 
@@ -45,6 +46,9 @@ class Raised(OneLineage):
     retries_per_minute: Annotated[Count, Field(title="Retries of all its tasks in a minute")] = None
     max_cost: Annotated[Money, Field(title="Money that it may spend (dollars)")] = None
     soft_cost: Annotated[Money, Field(title="Money up to which it reserves (dollars)")] = None
+    allow_shape: Annotated[Name | None, Field(
+        title="Allow a shape", description="Of honest pages, such as https://x.example/a/#, or with a limit: ...=5000.",
+    )] = None  # fmt: skip
     extend_seconds: Extend = None
 
     @field_validator("max_cost", "soft_cost", mode="before")
@@ -65,6 +69,11 @@ class Raised(OneLineage):
         """Those that were given."""
         return {name: getattr(self, name) for name in sorted(RAISABLE) if getattr(self, name) is not None}
 
+    @property
+    def shapes(self) -> list[str]:
+        """The shape that is to be allowed, if any."""
+        return [self.allow_shape] if self.allow_shape else []
+
 
 class Reoffers(OneLineage):
     """Which lineage, and which of its blocks."""
@@ -72,6 +81,14 @@ class Reoffers(OneLineage):
     reasons: Annotated[Name | None, Field(
         title="Blocked by", description=f"Some of {', '.join(REASONS)}, with commas between them; all, if empty.",
     )] = None  # fmt: skip
+    kind: Annotated[Name | None, Field(title="Kind")] = None
+    key: Annotated[Name | None, Field(title="Key", description="In its canonical form.")] = None
+    shape: Annotated[Name | None, Field(title="Shape", description="Such as https://x.example/a/#.")] = None
+
+    @property
+    def only(self) -> dict[str, str | None]:
+        """Which spawns, beside the reasons."""
+        return {name: getattr(self, name) or None for name in ("kind", "key", "shape")}
 
     @property
     def wanted(self) -> list[str]:
@@ -168,6 +185,7 @@ async def _ask_raise(client: Client, fields: Raised) -> str:
     lineage = await _lineage(client, fields.tracking_id)
     said = [f"{name} from {_shown(name, getattr(lineage, name))} to {_shown(name, value)}"
             for name, value in fields.limits.items()]  # fmt: skip
+    said += [f"allowing the shape {shape}" for shape in fields.shapes]
     if fields.extend_seconds is not None:
         said.append(f"its end to {fields.extend_seconds:g} s from now, where that is later")
     what = f": {'; '.join(said)}" if said else ""
@@ -182,12 +200,13 @@ def _shown(name: str, value: int | None) -> str:
 
 async def _raise(client: Client, fields: Raised, person: Person) -> Done:
     lineage = await _lineage(client, fields.tracking_id)
-    given = bool(fields.limits) or fields.extend_seconds is not None
+    given = bool(fields.limits or fields.shapes) or fields.extend_seconds is not None
     require(given, "nothing to raise: give a limit, or how long it may live")
     after = await client.raise_limits(
-        lineage.tracking_id, by=person.by, reason=person.reason, extend_seconds=fields.extend_seconds, **fields.limits
-    )
-    raised = {name: getattr(after, name) for name in (*sorted(RAISABLE), "deadline_at")
+        lineage.tracking_id, by=person.by, reason=person.reason, extend_seconds=fields.extend_seconds,
+        allow_shapes=fields.shapes, **fields.limits,
+    )  # fmt: skip
+    raised = {name: getattr(after, name) for name in (*sorted(RAISABLE), "allowed_shapes", "deadline_at")
               if getattr(after, name) != getattr(lineage, name)}  # fmt: skip
     told = f"raised {', '.join(sorted(raised))} of lineage {lineage.tracking_id}"
     return done(bool(raised), told, f"lineage {lineage.tracking_id} has these limits already", raised=raised)
@@ -198,15 +217,20 @@ async def _ask_reoffer(client: Client, fields: Reoffers) -> str:
     wanted = set(fields.wanted or REASONS)
     totals = await client.block_totals(lineage.tracking_id)
     count = sum(number for (_, reason), number in totals.items() if reason in wanted)
+    named = ", ".join(f"{name} {value}" for name, value in fields.only.items() if value is not None)
+    only = f", only of {named}" if named else ""
     return (
         f"Offers the spawns of lineage {lineage.tracking_id} again that were refused for {', '.join(sorted(wanted))} "
-        f"({counted(count, 'refusal')} so far). Each goes through the whole guard; what passes is created."
+        f"({counted(count, 'refusal')} so far){only}. Each goes through the whole guard; "
+        "what passes is created."
     )
 
 
 async def _reoffer(client: Client, fields: Reoffers, person: Person) -> Done:
     lineage = await _lineage(client, fields.tracking_id)
-    told = await client.reoffer(lineage.tracking_id, reasons=fields.wanted, by=person.by, reason=person.reason)
+    told = await client.reoffer(
+        lineage.tracking_id, reasons=fields.wanted, by=person.by, reason=person.reason, **fields.only
+    )
     still = sum(told.still_blocked.values())
     return Done(
         f"created {counted(len(told.created), 'task')}; {told.there_already:,} existed by now, {still:,} still blocked",

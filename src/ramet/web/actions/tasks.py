@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ramet import Client, Task, TaskState
+from ramet import Client, Task, TaskState, shown_key
 from ramet.commands.terminal import counted
 from ramet.web.acting import Action, Done, Fields, Name, Person, done, found, require
 
@@ -39,7 +39,7 @@ async def _task(client: Client, task_id: str) -> Task:
 
 def said(task: Task) -> str:
     """A task in words."""
-    return f"task {task.id} ({task.kind} {task.key})"
+    return f"task {task.id} ({task.kind} {shown_key(task.key)})"
 
 
 async def _ask_retry(client: Client, fields: Retried) -> str:

@@ -94,7 +94,8 @@ async def known(client: Client, kind: str, key: str, tracking_id: str | None = N
     found = await client.explain_key(kind, key, tracking_id)
     if found is None:
         where = f"lineage {tracking_id}" if tracking_id else "the newest lineages"
-        raise NotFound(f"no task and no refused spawn of kind {kind!r}, key {key!r} in {where}")
+        tried = ", ".join(map(repr, client.spellings(kind, key)))
+        raise NotFound(f"no task and no refused spawn of kind {kind!r}, key {key!r} in {where} (compared: {tried})")
     return found
 
 

@@ -8,6 +8,7 @@ from ramet import BlockPage, Client, Lineage
 from ramet.model.guard import REOFFERABLE, BlockReason
 from ramet.model.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage import OPEN, LineageState
+from ramet.model.lineage_outcome import OutcomeKind
 from ramet.web.answers.shared import Answer, CountAnswer
 from ramet.web.answers.tasks import BlockAnswer
 from ramet.web.page import BadInput, NotFound
@@ -16,11 +17,24 @@ REOFFERED = tuple(reason.value for reason in BlockReason if reason in REOFFERABL
 """Reasons for which a refused spawn can be offered again."""
 
 
+class OutcomeAnswer(Answer):
+    """What a lineage came to, so far or at its end."""
+
+    clean: bool
+    """Nothing failed, and nothing was left out."""
+    failures: int
+    """Tasks that are failed."""
+    left_out: dict[str, int]
+    """What was wanted and does not exist, by reason: refused spawns and cancelled tasks."""
+    words: str
+
+
 class LineageAnswer(Answer):
     """A lineage and what it used of its limits. Money is whole nano-dollars."""
 
     tracking_id: str
     state: str
+    outcome: OutcomeAnswer
     reason: str | None
     queue: str
     created_at: float
@@ -78,7 +92,7 @@ class KindStateAnswer(Answer):
     number: int
     more: bool
     """There are at least so many."""
-    mean_depth: float
+    mean_depth: float | None
 
 
 class DelayAnswer(Answer):
@@ -119,8 +133,12 @@ def lineage_answer(row: Lineage, now: float, paused_queues: Mapping[str, float],
     # While a clock stands still, the deadline includes the whole of the longest pause.
     pauses = [at for at in (row.paused_at, paused_queues.get(row.queue)) if at is not None]
     deadline_at = row.deadline_at - sum(PAUSE_SECONDS_MAX - max(0.0, now - at) for at in pauses)
-    names = set(LineageAnswer.model_fields) - {"left_seconds", "seconds", "ended", "tasks", "depth"}
+    names = set(LineageAnswer.model_fields) - {"left_seconds", "seconds", "ended", "tasks", "depth", "outcome"}
+    outcome = row.outcome
     return LineageAnswer(
+        outcome=OutcomeAnswer(
+            clean=outcome.clean, failures=outcome.failures, left_out=dict(outcome.left_out), words=str(outcome)
+        ),
         **{name: getattr(row, name) for name in names},
         tasks=row.created,
         depth=depth,
@@ -149,6 +167,7 @@ async def lineages(
     before: str | None = None,
     order: str = "newest",
     prefix: str | None = None,
+    outcome: str | None = None,
 ) -> LineageList:
     """A page of lineages in an order, or by name those whose tracking id begins so.
 
@@ -156,7 +175,9 @@ async def lineages(
         BadInput: ``before`` is not of an earlier page.
     """
     try:
-        page = await client.lineage_page(states=states, limit=limit, before=before, order=order, prefix=prefix)
+        page = await client.lineage_page(
+            states=states, limit=limit, before=before, order=order, prefix=prefix, outcome=outcome
+        )
     except ValueError as wrong:
         raise BadInput(str(wrong)) from wrong
     return LineageList(lineages=await answers(client, page.lineages), next_before=page.next_before)
@@ -220,3 +241,4 @@ def block_list(found: BlockPage) -> BlockList:
 
 
 STATES = tuple(state.value for state in LineageState)
+OUTCOMES = tuple(kind.value for kind in OutcomeKind)

@@ -121,6 +121,8 @@ class OverviewAnswer(Answer):
     breakers: list[BreakerAnswer]
     failed: dict[str, int]
     """Why tasks failed in the last hour."""
+    refused: dict[str, int]
+    """Spawns that the guard refused in the last hour, by reason."""
     newest: list[LineageAnswer]
     """Running and paused lineages first, then the newest."""
 
@@ -185,6 +187,7 @@ def _of_hour(hour: Tallies, ever: Tallies, begin: float, now: float) -> dict[str
         "depths": list(total.depths),
         "kinds": _kinds(of_kinds, ever),
         "failed": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))[:20]),
+        "refused": dict(sorted(hour.refused().items(), key=lambda item: (-item[1], item[0]))),
     }
 
 

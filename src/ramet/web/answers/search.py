@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from ramet import Client, InvalidKey, text_key, title_key, url_key
+from ramet import Client
 from ramet.web.answers.lineages import LineageAnswer, answers
 from ramet.web.answers.shared import Answer
 from ramet.web.answers.tasks import TaskLine
@@ -45,12 +43,5 @@ async def search(client: Client, text: str) -> SearchAnswer:
 
 
 async def _with_key(client: Client, text: str) -> tuple[list[TaskLine], bool]:
-    spellings = [text]
-    for canonical in (text_key, url_key, title_key):
-        with suppress(InvalidKey):
-            spellings.append(canonical(text))
-    for key in dict.fromkeys(spellings):
-        found = await client.tasks_with_key(key, limit=KEYS_MAX + 1)
-        if found:
-            return TaskLine.each(found[:KEYS_MAX]), len(found) > KEYS_MAX
-    return [], False
+    found = await client.tasks_with_key(text, limit=KEYS_MAX + 1)
+    return TaskLine.each(found[:KEYS_MAX]), len(found) > KEYS_MAX

@@ -32,6 +32,8 @@ class TaskLine(Answer):
     state: TaskState
     reason: str | None
     error: str | None
+    why: str | None
+    """Why it is in this state, on one line: of a failed task the first line of its error."""
     spawn_depth: int
     max_spawn_depth: int
     created_at: float
@@ -76,6 +78,8 @@ class AttemptAnswer(Answer):
     reason: str | None
     error: str | None
     error_class: str | None
+    traceback: str | None
+    """Where the error came from, at most 16 KB; told of the newest 20 failed attempts."""
 
 
 class TransitionAnswer(Answer):
@@ -134,6 +138,7 @@ class Asked(NamedTuple):
     min_depth: int = 0
     limit: int = 50
     after: int = 0
+    newest: bool = False
 
 
 async def tasks(client: Client, asked: Asked) -> TaskList:
@@ -144,6 +149,7 @@ async def tasks(client: Client, asked: Asked) -> TaskList:
     page_of = partial(
         client.tasks, tracking_id=asked.tracking_id, states=() if asked.state is None else (asked.state,),
         kind=asked.kind if indexed else None, key=asked.key, min_depth=None if depth else asked.min_depth or None,
+        newest=asked.newest,
     )  # fmt: skip
     found: list[Task] = []
     after: int | None = asked.after

@@ -35,6 +35,8 @@ class TwigAnswer(Answer):
 
     task: TaskLine
     children: CountAnswer
+    below: CountAnswer
+    """Everything that grew from it."""
 
 
 class TwigList(Answer):

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from ramet.model.lineage import LineageState
+from ramet.model.lineage_outcome import OutcomeKind
 from ramet.web.answers import lineages
 from ramet.web.answers.lineages import BlockList, LineageDetail, LineageList
 from ramet.web.api.parts import Asked, Cursor, Id, Limit, OptionalText, Text
@@ -27,10 +28,13 @@ async def list_lineages(
     before: Cursor = None,
     order: Literal["newest", "fullest", "deadline"] = "newest",
     prefix: OptionalText = None,
+    outcome: OutcomeKind | None = None,
 ) -> LineageList:
     """Lineages: the newest, those that used most of their limits, those whose time ends first; or by name those whose
-    tracking id begins with `prefix`."""
-    return await lineages.lineages(client, states=state, limit=limit, before=before, order=order, prefix=prefix)
+    tracking id begins with `prefix`. `outcome` keeps those that are clean, have failures or are incomplete."""
+    return await lineages.lineages(
+        client, states=state, limit=limit, before=before, order=order, prefix=prefix, outcome=outcome
+    )
 
 
 @router.get("/lineage")

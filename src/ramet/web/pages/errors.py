@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -10,11 +9,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from ramet.commands.errors import one_line
+from ramet.engine.logs import own_logger
 from ramet.web.page import BadInput, Elsewhere, Look, NotFound, Page, look_of
 from ramet.web.problems import problem
 from ramet.web.templating import address_of, render
 
-log = logging.getLogger("ramet.dashboard")
+log = own_logger("ramet.dashboard")
 
 UNAVAILABLE = "the database cannot be read at the moment: the log of the dashboard says why; try again later"
 

@@ -18,7 +18,7 @@ CURSOR_CHARACTERS_MAX = 10_000
 async def lineage_list(look: Look) -> dict[str, Any]:
     """Lineages by state and the beginning of their name, in an order."""
     state, order = look.word("state", lineages.STATES), look.word("order", LINEAGE_ORDERS) or "newest"
-    prefix = look.text("prefix")
+    prefix, outcome = look.text("prefix"), look.word("outcome", lineages.OUTCOMES)
     page = await lineages.lineages(
         look.client,
         states=() if state is None else (state,),
@@ -26,9 +26,11 @@ async def lineage_list(look: Look) -> dict[str, Any]:
         before=look.text("after", CURSOR_CHARACTERS_MAX),
         order=order,
         prefix=prefix,
+        outcome=outcome,
     )
     return {"found": page, "state_asked": state, "states": lineages.STATES, "here": look.address, "order": order,
-            "orders": LINEAGE_ORDERS, "prefix": prefix}  # fmt: skip
+            "orders": LINEAGE_ORDERS, "prefix": prefix, "outcome_asked": outcome,
+            "outcomes": lineages.OUTCOMES}  # fmt: skip
 
 
 async def lineage(look: Look) -> dict[str, Any]:

@@ -30,8 +30,8 @@ def asked_of(look: Look) -> Asked:
 
 
 async def task_list(look: Look) -> dict[str, Any]:
-    """Tasks by state, kind, key, depth and lineage."""
-    asked = asked_of(look)
+    """Tasks by state, kind, key, depth and lineage, the newest first."""
+    asked = asked_of(look)._replace(newest=True)
     return {"page_of_tasks": await tasks.tasks(look.client, asked), "asked": asked, "states": STATES}
 
 
@@ -44,6 +44,7 @@ async def task(look: Look) -> dict[str, Any]:
         "why": said(found.why),
         "refused": said(found.refused[:10]),
         "story": story(found.history, most=tasks.ATTEMPTS_MAX),
+        "traceback": found.history.traceback,
         "payload": pretty(one.payload),
         "result": None if one.result is None else pretty(one.result),
         "gathered": None if kept is None or kept.pipeline_state is None else pretty(kept.pipeline_state),

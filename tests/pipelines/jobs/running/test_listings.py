@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
+from ramet.engine.importing import Importer, Source
+from ramet.model.importing import Rules
+from ramet.pipelines.jobs import pipeline
 from ramet.pipelines.jobs.kinds import LISTING
 from ramet.pipelines.jobs.reasons import find_listings, why_of
+from ramet.testing import drain
 from tests.pipelines.jobs.running.conftest import EAGER, Desk
 from tests.pipelines.jobs.world.openings import Opening
 from tests.pipelines.jobs.world.pages import posting_page
@@ -161,3 +167,31 @@ async def test_when_two_texts_are_nearly_one_is_a_setting(desk: Desk) -> None:
     put_up(desk, Opening("3", "Perl Engineer", text=text), f"{other}3")
     await desk.run(LISTING, {"url": f"{other}3"})
     assert await desk.one("jobs_listings", "text_hash", "title = 'Perl Engineer'") == (0,)
+
+
+async def test_what_another_job_finder_has_read_is_not_fetched_again(desk: Desk, tmp_path: Path) -> None:
+    await desk.set(**EAGER)
+    text = "We build warehouses' software in Python and PostgreSQL, and look for somebody to lead it. " * 4
+    theirs = {
+        "job_data": {"title": "Senior Python Engineer", "company": "Acme", "location": "Portland, OR",
+                     "description": text, "salary": 7},
+        "filter_result": {"passed": True},
+    }  # fmt: skip
+    odd = {"job_data": {"title": ["no"]}, "match_result": None}
+    rows = [
+        {"id": "read", "type": "job", "url": URL, "status": "processing", "pipeline_state": theirs},
+        {"id": "odd", "type": "job", "url": f"{URL}0", "pipeline_stage": "save", "pipeline_state": odd},
+    ]
+    path = tmp_path / "queue.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    rules = Rules(kinds=pipeline.app.import_kinds, takeovers=pipeline.app.import_states)
+    source = Source(path, "jsonl", rules=rules, strict=True)
+    put_up(desk, Opening("2", "Baker"), f"{URL}0")
+    await Importer(source, pipeline.app.registry, pipeline.app.limits).fill(desk.client.store, "tester")
+    await drain(pipeline.app, desk.client)
+    assert [task.state for task in await asyncio.gather(desk.client.get("read"), desk.client.get("odd")) if task] == [
+        "success", "success",
+    ]  # fmt: skip
+    row = await desk.one("jobs_listings", "title, company, location, description, status", "title <> 'Baker'")
+    assert row == ("Senior Python Engineer", "Acme", "Portland, OR", text.strip(), "matched")
+    assert (desk.world.asked(URL), len(desk.world.asked(f"{URL}0"))) == ([], 1)

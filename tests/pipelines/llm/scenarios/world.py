@@ -33,7 +33,7 @@ from tests.pipelines.llm.running.conftest import DEAR, MODEL, asked
 from tests.pipelines.llm.scenarios.slow import SlowProvider
 from tests.simulation.database import SIMULATED, SimulatedStore
 from tests.simulation.faults import Died
-from tests.simulation.simulate import no_chance
+from tests.simulation.simulate import no_chance, survived
 from tests.simulation.virtual_time import VirtualClock, VirtualLoop, run
 
 Told = TypeVar("Told")
@@ -296,10 +296,12 @@ def play(given: Set, folder: Path, story: Story[Told]) -> Told:
     """
     loop = VirtualLoop()
     SIMULATED[given.on].ready()
-    with no_chance(), _in_virtual_time(given.seed):
+    with no_chance(), survived() as errors, _in_virtual_time(given.seed):
         world = World(given, folder, loop)
         with _provider(world):
-            return run(world.tell(story), loop)
+            told = run(world.tell(story), loop)
+    assert errors == [], errors
+    return told
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def cases(corpus: str) -> tuple[Case, ...]:
 
 def keys(titles: Iterable[str], case: Case) -> set[str]:
     """Keys of the articles that titles, as another reader found them, lead to; without the page itself."""
-    found = set()
+    found = set[str]()
     for raw in titles:
         try:
             title = read_title(raw, case.site)

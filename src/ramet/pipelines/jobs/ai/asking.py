@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import re
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from pydantic import ValidationError
 
 from ramet import Context, CostRefused
 from ramet.commands.errors import UserError, one_line
+from ramet.engine.logs import own_logger
 from ramet.pipelines.jobs.ai.questions import Reply, Step
 from ramet.pipelines.jobs.ai.settings import ModelSettings
 from ramet.pipelines.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
@@ -30,7 +30,7 @@ from ramet.pipelines.llm.providers.base import Answer, AnswerState, Mode, Provid
 from ramet.pipelines.llm.providers.opening import open_provider
 from ramet.pipelines.llm.requests import Request
 
-log = logging.getLogger("ramet.jobs.model")
+log = own_logger("ramet.jobs.model")
 
 CACHED = "SELECT answer FROM jobs_model_answers WHERE request_key = ?"
 KEEP = """

@@ -7,6 +7,7 @@ from typing import Any
 from ramet import Context
 from ramet.pipelines.jobs import records
 from ramet.pipelines.jobs.app import app
+from ramet.pipelines.jobs.bounds import bounds_of
 from ramet.pipelines.jobs.choosing import sources_to_scrape
 from ramet.pipelines.jobs.keys import key_of_scrape
 from ramet.pipelines.jobs.kinds import LISTING, QUEUE, SCRAPE, SCRAPE_SOURCE, ScrapePayload, SourcePayload
@@ -18,7 +19,7 @@ LOOK_SECONDS = 1.0
 """Between two looks at how far the sources are."""
 
 
-@app.task(SCRAPE, key=key_of_scrape, queue=QUEUE, cycle_on="kind+key", priority=30)
+@app.task(SCRAPE, key=key_of_scrape, queue=QUEUE, cycle_on="kind+key", priority=30, lineage_limits=bounds_of)
 async def scrape(ctx: Context, payload: ScrapePayload) -> Any:
     """Scrape sources, a few side by side, and stop when there are enough matches."""
     settings = await settings_in_force(ctx.client)

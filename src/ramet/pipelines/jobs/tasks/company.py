@@ -11,6 +11,7 @@ from ramet import Context, Outcome, RetryAfter
 from ramet.pipelines.jobs import records
 from ramet.pipelines.jobs.ai.companies import filled
 from ramet.pipelines.jobs.app import app
+from ramet.pipelines.jobs.bounds import bounds_of
 from ramet.pipelines.jobs.companies.extracting import read_company
 from ramet.pipelines.jobs.companies.facts import CompanyFacts, Completeness, WebPage, completeness
 from ramet.pipelines.jobs.companies.identity import company_urls, website_of
@@ -43,6 +44,7 @@ NO_PROFILE = "there is no profile, so companies get no priority: make one with `
     key=key_of_company,
     queue=QUEUE,
     cycle_on="kind+key",
+    lineage_limits=bounds_of,
     unique="global",
     unique_seconds=HELD_SECONDS_MAX,
 )

@@ -15,6 +15,7 @@ from ramet.pipelines.jobs.boards.names import name_request, read_name
 from ramet.pipelines.jobs.boards.paging import first_request
 from ramet.pipelines.jobs.boards.reading import read_list
 from ramet.pipelines.jobs.boards.vendors import instruction_for
+from ramet.pipelines.jobs.bounds import bounds_of
 from ramet.pipelines.jobs.detecting.boards import board_of_url, boards_in_page
 from ramet.pipelines.jobs.detecting.found import GENERIC, GUESSED, Confidence, Found
 from ramet.pipelines.jobs.detecting.names import company_fits
@@ -47,7 +48,7 @@ class Tested:
     """The vendor answers with an empty list for whatever name."""
 
 
-@app.task(SOURCE_DISCOVERY, key=key_of_discovery, queue=QUEUE, cycle_on="kind+key")
+@app.task(SOURCE_DISCOVERY, key=key_of_discovery, queue=QUEUE, cycle_on="kind+key", lineage_limits=bounds_of)
 async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
     """Find out what board is at an address, and whether it answers."""
     settings = await settings_in_force(ctx.client)

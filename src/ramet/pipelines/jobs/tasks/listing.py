@@ -15,6 +15,7 @@ from ramet.pipelines.jobs.ai.postings import extracted
 from ramet.pipelines.jobs.app import LIMITS, app
 from ramet.pipelines.jobs.boards.details import detail_request, is_page, read_detail
 from ramet.pipelines.jobs.boards.instruction import Instruction
+from ramet.pipelines.jobs.bounds import bounds_of
 from ramet.pipelines.jobs.detecting.postings import posting_of_page
 from ramet.pipelines.jobs.errors import Refused, Trouble, WrongShape
 from ramet.pipelines.jobs.filtering.judging import judge
@@ -35,21 +36,24 @@ from ramet.pipelines.jobs.tasks.saving import Gathered, save_listing, save_match
 LAST_ATTEMPT = LIMITS.max_attempts or 1
 NO_PROFILE = "unscored: there is no profile to compare it with, make one with `ramet jobs init`"
 
-listing = app.pipeline(LISTING, key=key_of_listing, queue=QUEUE, cycle_on="kind+key", unique="global")
+listing = app.pipeline(
+    LISTING, key=key_of_listing, queue=QUEUE, cycle_on="kind+key", unique="global", lineage_limits=bounds_of
+)
 
 
 @listing.stage("job_data")
 async def scrape(ctx: Context, payload: ListingPayload) -> Any:
     """Have the whole posting and read it; the record exists from here on."""
     settings = await settings_in_force(ctx.client)
-    posting = payload.posting or Posting(url=payload.url)
+    known = payload.posting or _read_there(ctx, payload, settings)
+    posting = known or Posting(url=payload.url)
     same = await _begin(ctx, payload, posting)
     if same is not None:
         return same
     stop = stopped(posting.title, posting.url, posting.company, settings.stop)
     if stop is not None:
         return _unread(ctx, payload, posting, "filtered", end=ctx.filter(stop), settings=settings)
-    if payload.posting is None or not posting.whole:
+    if known is None or not known.whole:
         try:
             posting = fitting(await _fetched(ctx, payload, posting, settings), settings.listing.text_max)
         except (Refused, WrongShape) as refused:
@@ -172,6 +176,12 @@ async def _same_elsewhere(ctx: Context, gathered: Gathered, source_id: str | Non
         return None
     rows = await ctx.read(records.SAME_ELSEWHERE, (gathered.fingerprint, ctx.key, source_id or ""))
     return str(rows[0][0]) if rows else None
+
+
+def _read_there(ctx: Context, payload: ListingPayload, settings: JobsSettings) -> Posting | None:
+    """What the job finder that the task was imported from had read (``import_states`` of the app)."""
+    told = ctx.state.get("posting")
+    return None if told is None else fitting(Posting(**told, url=payload.url), settings.listing.text_max)
 
 
 def _unread(

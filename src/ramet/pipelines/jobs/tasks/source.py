@@ -20,6 +20,7 @@ from ramet.pipelines.jobs.app import app
 from ramet.pipelines.jobs.boards.instruction import Instruction
 from ramet.pipelines.jobs.boards.paging import first_request
 from ramet.pipelines.jobs.boards.reading import Page, read_list
+from ramet.pipelines.jobs.bounds import bounds_of
 from ramet.pipelines.jobs.errors import Gone, Refused, Trouble, WrongShape
 from ramet.pipelines.jobs.filtering.stopping import stopped, title_refusal
 from ramet.pipelines.jobs.keys import key_of_source
@@ -87,6 +88,7 @@ class Progress(BaseModel):
     key=key_of_source,
     queue=QUEUE,
     cycle_on="kind+key",
+    lineage_limits=bounds_of,
     resource=lambda payload: SOURCE_RESOURCE + payload.source_id,
 )
 async def scrape_source(ctx: Context, payload: SourcePayload) -> Any:

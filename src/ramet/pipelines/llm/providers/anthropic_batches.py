@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 import tempfile
 import time
@@ -19,6 +18,7 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import Any, BinaryIO
 
+from ramet.engine.logs import own_logger
 from ramet.pipelines.llm.errors import Ambiguous, NotSent, Refused
 from ramet.pipelines.llm.providers.anthropic_answers import read_result
 from ramet.pipelines.llm.providers.anthropic_bodies import message_body
@@ -29,7 +29,7 @@ from ramet.pipelines.llm.providers.openai_faults import Conflict, NotFound
 from ramet.pipelines.llm.providers.openai_lines import lines_of
 from ramet.pipelines.llm.requests import Request, canonical
 
-logger = logging.getLogger(__name__)
+logger = own_logger(__name__)
 
 BATCH_CAPS = Caps(
     items_max=100_000,

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
+from ramet.engine.logs import own_logger
 from ramet.pipelines.llm.errors import Ambiguous, NotAllowed, NotSent
 from ramet.pipelines.llm.providers.base import Answer, Caps, Mode, Poll, PollState, Submission
 from ramet.pipelines.llm.providers.calling import Reply
@@ -40,7 +40,7 @@ FIND_SECONDS = 4 * 86_400.0
 """Batches that are older are not looked at for one whose submit was ambiguous: no job lives so long."""
 PAGE = 100
 
-logger = logging.getLogger(__name__)
+logger = own_logger(__name__)
 
 _LIVE = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
 _ENDED = frozenset({"completed", "expired", "cancelled"})

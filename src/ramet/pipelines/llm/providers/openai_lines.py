@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from ramet.commands.errors import one_line
+from ramet.engine.logs import own_logger
 from ramet.pipelines.llm.errors import Refused
 from ramet.pipelines.llm.providers.base import Answer, AnswerState
 from ramet.pipelines.llm.providers.openai_answers import failed, read_chat, read_response, unreadable
@@ -27,7 +27,7 @@ _UNFINISHED = {
     "batch_cancelled": (AnswerState.CANCELLED, "the batch was cancelled before it came to this one"),
 }
 
-logger = logging.getLogger(__name__)
+logger = own_logger(__name__)
 
 
 def request_line(request: Request, endpoint: str, limit_name: str) -> bytes:

@@ -1,0 +1,120 @@
+"""Acts on many tasks at once: which there are, and the tasks that one is about (DESIGN §4: revive, cancel, exclude)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from ramet.model.task import LIVE, TERMINAL, Task, TaskState
+from ramet.model.texts import NAME_BYTES_MAX, REASON_CHARACTERS_MAX, check_text
+
+
+class BulkAct(StrEnum):
+    """What is done to each of many tasks."""
+
+    RETRY = "retry"
+    """New attempts for ended tasks, under their old identity."""
+    CANCEL = "cancel"
+    """Cancel live tasks; what grew from them goes on."""
+    EXCLUDE = "exclude"
+    """Take tasks out for good; their identity stays taken."""
+
+
+_POSSIBLE: Mapping[BulkAct, frozenset[TaskState]] = {
+    BulkAct.RETRY: frozenset(TERMINAL - {TaskState.SUCCESS}),
+    BulkAct.CANCEL: frozenset(LIVE),
+    BulkAct.EXCLUDE: frozenset({TaskState.PENDING, TaskState.FAILED, TaskState.CANCELLED}),
+}
+"""The states from which an act leads anywhere."""
+
+_MEANT: Mapping[BulkAct, frozenset[TaskState]] = {
+    BulkAct.RETRY: frozenset({TaskState.FAILED}),
+    BulkAct.CANCEL: frozenset(LIVE),
+    BulkAct.EXCLUDE: frozenset({TaskState.FAILED}),
+}
+"""The states that are meant where none is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFilter:
+    """Which tasks are meant: those to which all that is given applies.
+
+    Raises:
+        ValueError: a state does not exist, or a moment is not a finite number.
+        InvalidText: a text is too long, or cannot be stored.
+    """
+
+    states: Collection[TaskState | str] = ()
+    """Left out: failed tasks to retry or exclude, live ones to cancel."""
+    kind: str | None = None
+    error: str | None = None
+    """A part of the error or of the reason, in upper or lower case."""
+    since: float | None = None
+    """Ended at or after this moment, Unix seconds; live tasks: created."""
+    lineage_prefix: str | None = None
+    """How the tracking id begins."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "states", frozenset(TaskState(state) for state in self.states))
+        if self.since is not None and not math.isfinite(self.since):
+            raise ValueError(f"since is {self.since}: give a moment in Unix seconds")
+        bounds = {"kind": NAME_BYTES_MAX, "error": REASON_CHARACTERS_MAX, "lineage_prefix": NAME_BYTES_MAX}
+        for name, most in bounds.items():
+            if (text := getattr(self, name)) is not None:
+                check_text(name.replace("_", " "), text, characters_max=most)
+
+    def wanted(self, act: BulkAct) -> frozenset[TaskState]:
+        """The states of the tasks that an act is about.
+
+        Raises:
+            ValueError: a state was named from which the act leads nowhere.
+        """
+        states = frozenset(TaskState(state) for state in self.states)
+        if wrong := sorted(states - _POSSIBLE[act]):
+            raise ValueError(f"cannot {act} tasks that are {wrong[0]}: give {', '.join(sorted(_POSSIBLE[act]))}")
+        return states or _MEANT[act]
+
+    def matches(self, task: Task) -> bool:
+        """Whether a task is meant, beyond its kind and state."""
+        moment = task.created_at if task.finished_at is None else task.finished_at
+        text = self.error and f"{task.error or ''}\n{task.reason or ''}".casefold()
+        return (
+            (self.since is None or moment >= self.since)
+            and (not self.error or self.error.casefold() in str(text))
+            and task.tracking_id.startswith(self.lineage_prefix or "")
+        )
+
+    def facts(self, act: BulkAct) -> dict[str, Any]:
+        """The filter as JSON, for the record."""
+        given = {"kind": self.kind, "error": self.error, "since": self.since, "lineage_prefix": self.lineage_prefix}
+        return {"states": sorted(self.wanted(act)), **{name: value for name, value in given.items() if value}}
+
+
+class BulkSelection(NamedTuple):
+    """The tasks that an act is about, as they were when they were counted."""
+
+    act: BulkAct
+    filter: TaskFilter
+    task_ids: tuple[str, ...]
+    """In the order in which they were created."""
+    counts: Mapping[tuple[str, str], int]
+    """How many of each kind and state."""
+
+    @classmethod
+    def of(cls, act: BulkAct, wanted: TaskFilter, tasks: Collection[tuple[str, str, str]]) -> BulkSelection:
+        """From (id, kind, state) of each."""
+        counts = Counter((kind, state) for _, kind, state in tasks)
+        return cls(act, wanted, tuple(task_id for task_id, _, _ in tasks), dict(sorted(counts.items())))
+
+
+class BulkResult(NamedTuple):
+    """What became of them."""
+
+    done: tuple[str, ...]
+    """Ids of those on which the act took effect."""
+    left: Mapping[str, str]
+    """Why others were left as they are, by id."""
