@@ -100,7 +100,7 @@ def test_the_parts_of_a_client_and_the_kit_for_tests_are_in_the_reference(headin
 def test_a_decorator_is_told_once_and_with_its_defaults() -> None:
     page = generate_api.page()
     assert page.count("```python\ntask(") == 1
-    assert "kind: str | Handler | None=None" in page
+    assert "kind: str | None=None" in page
     assert "=...," not in page
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ramet import PRESETS, Client, Policy
+from ramet import PRESETS, Client
 from ramet.commands.options import check_folder, database_words, json_option, person
 from ramet.commands.terminal import emit, plain
 from ramet.model.cost import dollars
@@ -119,7 +119,7 @@ async def _submit(prepared: Prepared, soft_cost: int | None, database: str, work
         if await is_deleted(client, job):
             raise LlmError(f"job {job.name} was deleted: give another name with --job to ask all of it again")
         if new:
-            await _limit(client, prepared.settings)
+            await limit_rates(client, prepared.settings)
         served = work or await has_worker(client)
         if served and not work:
             await wake(client)
@@ -131,7 +131,7 @@ async def _submit(prepared: Prepared, soft_cost: int | None, database: str, work
         return await work_on(client, job, as_json=as_json) if work and not status.over else 0
 
 
-async def _limit(client: Client, settings: JobSettings) -> None:
+async def limit_rates(client: Client, settings: JobSettings) -> None:
     """What was said about rates holds for the buckets of the job's models, whoever takes from them."""
     for model in settings.prices:
         for of, per_minute in (
@@ -140,11 +140,10 @@ async def _limit(client: Client, settings: JobSettings) -> None:
         ):
             if per_minute is not None:
                 rate = per_minute / 60.0
-                policy = Policy(
+                await client.change_resource(
                     settings.resource(model, of), rate_per_second=rate, burst=max(1.0, rate), breaker_failures=0,
-                    explicit=True,
+                    by=person(), reason="ramet llm submit",
                 )  # fmt: skip
-                await client.limit_resource(policy, by=person(), reason="ramet llm submit")
 
 
 def _tell(job: Job, prepared: Prepared, *, new: bool, served: bool, place: str) -> None:
