@@ -269,6 +269,11 @@ def test_no_policy_waits_longer_than_its_cap_or_less_than_not_at_all(policy: Ret
     assert 0 <= backoff_seconds(count, draw, policy.waits) <= policy.cap_seconds * (1 + 1e-9)
 
 
+def test_a_wait_too_short_to_see_grows_to_the_cap_and_never_beyond_a_float() -> None:
+    assert backoff_seconds(110, 1.0, (1e-310, 1_000.0, 3_600.0, 0.0)) == 3_600.0
+    assert backoff_seconds(10**12, 1.0, (0.0, 1_000.0, 3_600.0, 0.0)) == 0.0
+
+
 def test_without_a_first_wait_or_with_a_cap_of_none_it_is_tried_again_at_once() -> None:
     assert backoff_seconds(5, 1.0, Retry(base_seconds=0).waits) == 0
     assert backoff_seconds(5, 1.0, Retry(cap_seconds=0).waits) == 0

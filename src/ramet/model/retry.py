@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -248,8 +247,8 @@ def backoff_seconds(retry_count: int, draw: float, waits: Waits = DEFAULT_WAITS)
         waits: of the kind's :class:`Retry`.
     """
     base_seconds, factor, cap_seconds, jitter = waits
-    # Compared as logarithms: the power itself may be more than a float holds.
-    growth = max(retry_count, 0) * math.log(factor)
-    reaches_cap = base_seconds > 0 and growth >= math.log(max(cap_seconds, 1e-9) / base_seconds)
-    whole = cap_seconds if reaches_cap else base_seconds * factor ** max(retry_count, 0) if base_seconds else 0.0
+    try:
+        whole = base_seconds * factor ** max(retry_count, 0)
+    except OverflowError:  # More than a float holds, and than any cap.
+        whole = cap_seconds if base_seconds > 0 else 0.0
     return min(whole, cap_seconds) * (1.0 - jitter + jitter * draw)
