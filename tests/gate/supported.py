@@ -109,7 +109,7 @@ def on_the_oldest_sqlite() -> bool:
     code = f"import sqlite3, sys; sys.exit(sqlite3.sqlite_version_info != {SQLITE_VERSION_MIN})"
     if not run(sys.executable, "-c", code, more=more):
         raise Missing(f"this Python cannot be given SQLite {'.'.join(map(str, SQLITE_VERSION_MIN))}")
-    return run_tests(sys.executable, "--target", "test", "tests/conformance", "tests/store", "tests/paths", more=more)
+    return run_tests(sys.executable, "--target", "test", "tests/conformance", "tests/paths", more=more)
 
 
 def pythons() -> dict[tuple[int, int], str]:

@@ -29,6 +29,8 @@ from tests.mutation.equivalent import EQUIVALENT
 
 FOLDER = "mutants"
 """A copy of the project in which every function is there in all its forms, and what came of each."""
+COPY = {"CI": ""}
+"""The environment of tests in the copy: those that need data beside the project may skip there, in CI too."""
 NO_TEST = 33
 """No test reaches it."""
 
@@ -152,7 +154,7 @@ def try_all(folder: Path, names: Sequence[str], processes: int) -> None:
     ]
     paths = os.pathsep.join([str(folder / "src"), str(folder)])
     own = {"PYTHONPATH": paths, "RAMET_MUTANTS": " ".join(names), "RAMET_MUTATION_PROCESSES": str(processes)}
-    subprocess.run(command, cwd=folder, env={**os.environ, "MUTANT_UNDER_TEST": "", **own}, check=True)
+    subprocess.run(command, cwd=folder, env={**os.environ, **COPY, "MUTANT_UNDER_TEST": "", **own}, check=True)
 
 
 def main() -> int:
