@@ -128,3 +128,20 @@ def test_classifying_imports_none_of_these_packages() -> None:
         "{'httpx', 'httpx2', 'requests', 'aiohttp', 'openai', 'anthropic', 'psycopg', 'urllib3'}))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+class Odd(Exception):
+    """Known to nobody's table but its own."""
+
+
+def test_the_error_inside_is_classified_by_the_same_table() -> None:
+    table: dict[type[BaseException], ErrorClass] = {Odd: PERMANENT}
+    for around in (urllib.error.URLError(Odd()), client_error("sqlalchemy", "Strange", orig=Odd())):
+        assert classify(around, table) is PERMANENT
+        assert classify(around, {}) is not PERMANENT
+
+
+@pytest.mark.parametrize("name", ["sqlstate", "pgcode"])
+@pytest.mark.parametrize(("state", "found"), [("40001", TRANSIENT), ("22001", PERMANENT), ("XX000", UNCLASSIFIED)])
+def test_an_sqlstate_is_read_under_both_of_its_names(name: str, state: str, found: ErrorClass) -> None:
+    assert classify(client_error("strange", "Failed", **{name: state})) is found

@@ -18,6 +18,7 @@ from ramet.model.guard import (
     Holder,
     buried,
     check_spawn,
+    leaves_out,
 )
 from ramet.model.lineage import Lineage
 from ramet.model.task import TaskState
@@ -374,3 +375,23 @@ def test_a_mistake_in_the_guard_itself_is_not_taken_for_a_damaged_row() -> None:
 def test_duplicates_are_ordinary_and_what_a_person_may_change_can_be_offered_again() -> None:
     assert {"in_flight", "done", "elsewhere"} == ORDINARY
     assert {"depth", "budget", "fan_out", "deadline", "cost", "stop_list", "trap"} == REOFFERABLE
+
+
+# --- what a refusal leaves undone
+
+
+@pytest.mark.parametrize(
+    ("reason", "changes", "left"),
+    [
+        ("budget", {}, True),
+        ("budget", {"holders": (Holder("h", "company", "pending"),)}, False),
+        ("budget", {"holders": (Holder("h", "page", "pending"),)}, True),
+        ("cycle", {"cycle_on": "key"}, False),
+        ("cycle", {"cycle_on": "kind+key"}, True),
+        ("in_flight", {}, False),
+        ("done", {}, False),
+        ("reserve", {}, False),
+    ],
+)
+def test_a_refusal_leaves_work_undone_unless_a_task_is_about_it(reason: str, changes: Any, left: bool) -> None:
+    assert leaves_out(facts(**changes), Blocked(BlockReason(reason), "x", None)) is left

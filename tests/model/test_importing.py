@@ -15,6 +15,7 @@ from ramet.model.importing import (
     advance_of,
     as_json,
     column_name,
+    from_first_stage,
     parse_pairs,
     state_on_arrival,
     storable,
@@ -294,3 +295,37 @@ def test_a_column_that_is_no_field_keeps_its_own_name() -> None:
     assert [column_name(name, PLAIN) for name in ("theirColumn", " queueHint ", "Status")] == [
         "theirColumn", "queue_hint", "status",
     ]  # fmt: skip
+
+
+# --- where a handler goes on
+
+
+def goes_on(stage: str | None, state: dict[str, Any]) -> tuple[str | None, dict[str, Any]] | None:
+    """Takes over what was read, and nothing else."""
+    return ("read", {"text": state["text"], "stage": stage}) if "text" in state else None
+
+
+@pytest.mark.parametrize(
+    ("stage", "state", "takeover", "found"),
+    [
+        (None, None, goes_on, (None, None)),
+        ("there", {"text": "x"}, goes_on, ("read", {"text": "x", "stage": "there"})),
+        (None, {"text": "x"}, goes_on, ("read", {"text": "x", "stage": None})),
+        ("there", {"text": "x"}, None, (None, {"imported": {"stage": "there", "pipeline_state": {"text": "x"}}})),
+        ("there", {"a": 1}, goes_on, (None, {"imported": {"stage": "there", "pipeline_state": {"a": 1}}})),
+        ("there", None, goes_on, (None, {"imported": {"stage": "there", "pipeline_state": None}})),
+        ("there", ["text"], goes_on, (None, {"imported": {"stage": "there", "pipeline_state": ["text"]}})),
+        (None, {"text": "x", "$n": 1}, goes_on,
+         (None, {"imported": {"stage": None, "pipeline_state": {"text": "x", "$n": 1}}})),
+        (None, {"": 1, "text": "x"}, goes_on, ("read", {"text": "x", "stage": None})),
+        ("there", None, lambda stage, state: (stage, state), ("there", None)),
+        ("there", {"a": 1}, lambda stage, state: (None, {}), (None, None)),
+    ],
+)  # fmt: skip
+def test_a_handler_goes_on_from_what_its_kind_takes_over_and_begins_anew_otherwise(
+    stage: str | None, state: Any, takeover: Any, found: tuple[Any, Any]
+) -> None:
+    given = row()._replace(stage=stage, pipeline_state=state)
+    told = from_first_stage(given, takeover)
+    assert (told.stage, told.pipeline_state) == found
+    assert told._replace(stage=stage, pipeline_state=state) == given

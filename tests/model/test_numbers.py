@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ramet import App, Context, Limits, dollars
-from ramet.model.money import AMOUNT_MAX, amount_of
+from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, amount_of
 from ramet.model.numbers import PRIORITY_MAX, RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, InvalidNumber, seconds
 from ramet.model.schedule import Timing
 
@@ -118,3 +118,25 @@ def test_other_money_is_refused_with_what_to_give(given: Any) -> None:
         amount_of(given, "it is")
     with pytest.raises(ValueError, match="max_cost"):
         Limits(max_cost=given)
+
+
+@pytest.mark.parametrize(
+    ("amount", "nano"),
+    [
+        (0, 0), (1, NANO_DOLLARS), (0.05, 50_000_000), (0.1, 100_000_000), ("0.05", 50_000_000),
+        (Decimal("0.0000000005"), 0), (Decimal("0.0000000015"), 2), (10**9, AMOUNT_MAX), ("1e-9", 1),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_dollars_are_whole_nano_dollars_rounded_half_to_even(amount: Any, nano: int) -> None:
+    assert dollars(amount) == nano
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [True, -1, -0.01, 10**9 + 1, math.nan, math.inf, "nan", "Infinity", "many", "", None, [], 10**400],
+    ids=lambda value: repr(value)[:20],
+)
+def test_what_is_no_amount_of_dollars_is_refused_in_one_line(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"is no amount of dollars: give a number from 0 to 1,000,000,000$"):
+        dollars(wrong)
