@@ -136,7 +136,8 @@ class Odd(Exception):
 
 def test_the_error_inside_is_classified_by_the_same_table() -> None:
     table: dict[type[BaseException], ErrorClass] = {Odd: PERMANENT}
-    for around in (urllib.error.URLError(Odd()), client_error("sqlalchemy", "Strange", orig=Odd())):
+    for around in (urllib.error.URLError(Odd()), client_error("sqlalchemy", "Strange", orig=Odd()),
+                   client_error("httpx", "TransportError", "ConnectError", reason=Odd())):  # fmt: skip
         assert classify(around, table) is PERMANENT
         assert classify(around, {}) is not PERMANENT
 
