@@ -44,7 +44,7 @@ PARTS = {
     "client.schedules": ("Schedules", "ramet.engine.schedules"),
     "client.settings": ("Settings", "ramet.engine.client_settings"),
 }
-"""What a client has as an attribute, with the class of it. A `SyncClient` has the same, without `await`."""
+"""Attributes of a client that are documented here, with the class of each. `SyncClient` has them without `await`."""
 TESTING = "ramet.testing"
 
 FOR_THE_ENGINE = frozenset(
@@ -250,6 +250,6 @@ def page() -> str:
 
 
 def part_of_client(part: str) -> str:
-    """What a client has as an attribute."""
+    """Render the attributes of a client."""
     name, module = PARTS[part]
     return entry(name, module, set(), heading=part)

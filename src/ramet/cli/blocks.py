@@ -29,7 +29,7 @@ class Refused(NamedTuple):
     times: Counter[str]
     """How often by reason, beyond the stored rows included."""
     asked: str = ""
-    """What the key was compared as."""
+    """The canonical forms of the key that were looked up."""
 
 
 class ListByDefault(click.Group):

@@ -41,7 +41,7 @@ def filter_options(command: Command) -> Command:
 
 
 def is_filter(options: dict[str, Any]) -> bool:
-    """Whether anything of a filter was given."""
+    """True when the filter has at least one condition."""
     return any(options[name] not in (None, ()) for name in FILTERS)
 
 

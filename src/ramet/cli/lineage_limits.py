@@ -113,7 +113,7 @@ def taken_limits(declared: Limits, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def declared_limits(app: App, kind: str) -> Limits:
-    """What holds for a lineage whose root is of a kind of this app, if nothing is given.
+    """Return the limits of a lineage whose root has this kind, when the submit gives none.
 
     Raises:
         UnknownKind: the app has no such kind.

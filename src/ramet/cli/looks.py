@@ -43,8 +43,7 @@ class Look(NamedTuple):
     waits: Mapping[str, Count] = NOTHING
     """Pending tasks by what they wait for, where ``counts`` does not tell it."""
     refused: Mapping[str, int] = NONE
-    """How often the guard refused a spawn, by reason: of the lineage, or of all time. A brief look at one lineage does
-    not ask."""
+    """Number of refused spawns by reason, of the lineage or of the database; not read in a brief look at a lineage."""
 
     def total(self, *states: TaskState) -> int:
         """Tasks in these states; in all of them when none is named."""
@@ -52,7 +51,7 @@ class Look(NamedTuple):
 
     @property
     def outcome(self) -> LineageOutcome:
-        """What the lineage came to; of all together what failed, since only lineages know what they left out."""
+        """The outcome of the lineage; of a whole database only its failures, as left-out work is counted by lineage."""
         if self.tracking_id is not None and self.lineages:
             return self.lineages[0].outcome
         return LineageOutcome(self.total(TaskState.FAILED), {})

@@ -64,7 +64,7 @@ def styled_state(state: str, *, clean: bool = True) -> Text:
 
 
 def outcome_words(outcome: LineageOutcome) -> Text:
-    """What a lineage came to, in its colour."""
+    """Render the outcome of a lineage in its colour."""
     return Text(str(outcome), style="green" if outcome.clean else "red" if outcome.failures else "yellow")
 
 

@@ -25,7 +25,7 @@ class Listed(NamedTuple):
     tasks: Sequence[Task]
     next_after: int | None = None
     asked: str = ""
-    """What the key was compared as, where nothing was found by it."""
+    """The canonical forms of the key that were looked up, when no task has any of them."""
 
 
 @click.command(short_help="List tasks by state, kind, key or depth; stale claims.")

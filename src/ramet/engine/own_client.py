@@ -32,42 +32,24 @@ class OwnClient(Client):
         if tracking_id == self._own:
             raise OwnLineage(f"a handler cannot {act} its own lineage {tracking_id}: an operator does")
 
-    async def raise_limits(
-        self,
-        tracking_id: str,
-        *,
-        by: str = "client",
-        reason: str | None = None,
-        extend_seconds: float | None = None,
-        allow_shapes: Sequence[str] = (),
-        **limits: Any,
-    ) -> Lineage:
+    async def raise_limits(self, tracking_id: str, **options: Any) -> Lineage:
         self._refuse_act("raise limits of", tracking_id)
-        return await super().raise_limits(
-            tracking_id, by=by, reason=reason, extend_seconds=extend_seconds, allow_shapes=allow_shapes, **limits
-        )
+        return await super().raise_limits(tracking_id, **options)
 
     async def reoffer(self, tracking_id: str, **options: Any) -> Reoffered:
         self._refuse_act("offer blocked spawns again in", tracking_id)
         return await super().reoffer(tracking_id, **options)
 
-    async def resume_lineage(self, tracking_id: str, *, by: str = "client", reason: str | None = None) -> bool:
+    async def resume_lineage(self, tracking_id: str, **options: Any) -> bool:
         self._refuse_act("resume", tracking_id)
-        return await super().resume_lineage(tracking_id, by=by, reason=reason)
+        return await super().resume_lineage(tracking_id, **options)
 
-    async def revive(
-        self,
-        task_ids: Iterable[str],
-        *,
-        by: str = "client",
-        reason: str | None = None,
-        extend_seconds: float | None = None,
-    ) -> list[str]:
+    async def revive(self, task_ids: Iterable[str], **options: Any) -> list[str]:
         ids = list(task_ids)
         for task_id in ids:
             task = await self.store.get(task_id)
             self._refuse_act("retry tasks of", "" if task is None else task.tracking_id)
-        return await super().revive(ids, by=by, reason=reason, extend_seconds=extend_seconds)
+        return await super().revive(ids, **options)
 
     async def _bounds(
         self, kinds: Iterable[str | Handler], limits: LimitsGiven | None, may_raise: bool, connection: object

@@ -26,7 +26,7 @@ from ramet.store.postgres_connect import open_connection
 from ramet.store.postgres_errors import first_line, store_error
 from ramet.store.postgres_faults import Unknown
 from ramet.store.postgres_migrate import advance, versions_of
-from ramet.store.postgres_own_rows import OwnOfFile, OwnOfServer
+from ramet.store.postgres_own_rows import ROWS, OwnOfFile, OwnOfServer, copied_out
 from ramet.store.postgres_session import PostgresSession
 from ramet.store.sqlite import SqliteStore
 from ramet.store.sqlite_copies import (
@@ -48,8 +48,6 @@ from ramet.store.versions import check_newer
 _NEVER = Event()
 LOOKS = 20
 LOOK_AGAIN_SECONDS = 0.1
-ROWS = 5_000
-"""Read and written at a time: no table has to fit into memory."""
 
 
 class _Table(NamedTuple):
@@ -128,16 +126,7 @@ def _rows_of(session: PostgresSession, table: _Table) -> Iterator[list[tuple[Any
         )
     )
     sql = f"COPY (SELECT {table.listed} FROM {table.name}) TO STDOUT (FORMAT BINARY)"
-    with session.connection.cursor().copy(sql.encode()) as copy:
-        copy.set_types([kinds[column] for column in table.columns])
-        rows = []
-        for row in copy.rows():
-            rows.append(row)
-            if len(rows) == ROWS:
-                yield rows
-                rows = []
-        if rows:
-            yield rows
+    return copied_out(session, sql, [kinds[column] for column in table.columns])
 
 
 def restore_server(backup: Path, url: str, progress: Progress | None, wanted: Wanted = NOTHING_SAID) -> Copied:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import psycopg
 
@@ -124,8 +124,13 @@ class OwnOfServer:
 def _read(session: PostgresSession, name: str, columns: Mapping[str, str]) -> Iterator[list[Row]]:
     listed = ", ".join(quoted(name) if kind in NATIVE else f"{quoted(name)}::text" for name, kind in columns.items())
     sql = f"COPY (SELECT {listed} FROM {quoted(name)}) TO STDOUT (FORMAT BINARY)"
+    return copied_out(session, sql, [kind if kind in NATIVE else "text" for kind in columns.values()])
+
+
+def copied_out(session: PostgresSession, sql: str, types: Sequence[str]) -> Iterator[list[Row]]:
+    """Yield the rows of a binary COPY in lists of at most ``ROWS``; ``types`` are those of its columns."""
     with session.connection.cursor().copy(sql.encode()) as copy:
-        copy.set_types([kind if kind in NATIVE else "text" for kind in columns.values()])
+        copy.set_types(types)
         rows = []
         for row in copy.rows():
             rows.append(row)

@@ -52,7 +52,7 @@ class WallTime:
                 )  # fmt: skip
             if steady - self._since < BELIEVED_SECONDS:
                 return expected
-            log.warning("the clock is still ahead by %.0f s of what it was: from now on it is believed", jump)
+            log.warning("the clock is still off by %.0f s: from now on it is believed", jump)
         self._since = None
         self._offset = wall - steady
         return wall
