@@ -24,8 +24,9 @@ import psycopg
 
 from ramet.model import events as ev
 from ramet.model.task import NewTask
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settlement
+from ramet.store.answers import Claimed
 from ramet.store.postgres import PostgresStore
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.testing.postgres import Cluster
 
 WAITING = 5_000

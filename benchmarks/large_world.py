@@ -21,8 +21,10 @@ from ramet.model.cost import Charge
 from ramet.model.flow import WorkerSeen
 from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settlement, Store
+from ramet.store.answers import Claimed
+from ramet.store.base import Store
 from ramet.store.postgres import PostgresStore
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.sqlite import SqliteStore
 
 LINEAGE_TASKS = 4_000

@@ -21,8 +21,9 @@ import psycopg
 from benchmarks.horizon import own_database
 from ramet.model import events as ev
 from ramet.model.task import NewTask
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settlement
+from ramet.store.answers import Claimed
 from ramet.store.postgres import PostgresStore
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 
 BATCH = 1_000
 ROOTS = 20

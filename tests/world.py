@@ -13,7 +13,9 @@ from typing import Any
 from ramet.model import events as ev
 from ramet.model.retry import Retry
 from ramet.model.task import NewTask, Task
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settled, Settlement, Store, Write
+from ramet.store.answers import Claimed, Settled
+from ramet.store.base import Store
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Write
 from tests.invariants import violations
 
 LEASE_SECONDS = 300.0

@@ -66,7 +66,7 @@ from ramet.model.views import (
     Twig,
     TwigPage,
 )
-from ramet.store.base import Ran, SpawnAnswer, Statement, Submitted
+from ramet.store.answers import Ran, SpawnAnswer, Submitted
 from ramet.store.base_persons import Reoffered
 from ramet.store.errors import (
     LineageExists,
@@ -77,6 +77,7 @@ from ramet.store.errors import (
     TransactionRefused,
     UniqueHeld,
 )
+from ramet.store.requests import Statement
 
 __version__ = "0.1.0"
 

@@ -10,7 +10,7 @@ import pytest
 from ramet import Branch, Count
 from ramet.cli.looks import Look, brief_look, full_look
 from ramet.cli.tree import groups
-from ramet.store.base import ClaimRequest
+from ramet.store.requests import ClaimRequest
 from tests.cli.conftest import APP, Cli
 from tests.cli.sample_app import app
 

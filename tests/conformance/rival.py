@@ -13,7 +13,9 @@ from functools import partial
 from ramet.model import events as ev
 from ramet.model.task import NewTask
 from ramet.store import open_store
-from ramet.store.base import Claimed, ClaimRequest, Settlement, SpawnAnswer, Store
+from ramet.store.answers import Claimed, SpawnAnswer
+from ramet.store.base import Store
+from ramet.store.requests import ClaimRequest, Settlement
 from tests.world import in_threads
 
 KEYS, STEP, THREADS = 1_000, 50, 8

@@ -20,8 +20,9 @@ from ramet.model.guard import check_spawn
 from ramet.model.retry import Retry
 from ramet.model.task import NewTask
 from ramet.store import persons, settling, spawning
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settlement
+from ramet.store.answers import Claimed
 from ramet.store.errors import LineageExists, StoreError
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from tests.conformance.plain_life import Ask, Model
 from tests.conformance.plain_model import Line, Wish
 from tests.invariants import violations

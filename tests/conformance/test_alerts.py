@@ -8,7 +8,8 @@ import pytest
 
 from ramet.model.alerts import WORST_MAX, Alert, MonitorLimits
 from ramet.model.cost import ReserveRequest
-from ramet.store.base import Claimed, Store
+from ramet.store.answers import Claimed
+from ramet.store.base import Store
 from tests.conformance.backends import Backend
 from tests.world import SettableClock, World, failing, settlement
 

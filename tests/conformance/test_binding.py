@@ -9,7 +9,7 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.binding import Binding, ItemAnswer, ItemSettlement
-from ramet.store.base import Claimed, Settled
+from ramet.store.answers import Claimed, Settled
 from tests.world import LEASE_SECONDS, World, checkpoint, failing
 
 WHY = {"failed": "the provider refused it", "cancelled": "the provider lost it"}

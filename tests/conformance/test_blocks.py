@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ramet.store.base import Claimed
+from ramet.store.answers import Claimed
 from ramet.store.blocks import wanted_task
 from tests.world import World, settlement
 

@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage, SpawnAnswer, Store
+from ramet.store.answers import SpawnAnswer
+from ramet.store.base import Store
 from ramet.store.base_queries import TaskQuery
+from ramet.store.requests import NewLineage
 from tests.conformance.backends import Backend
 from tests.conformance.rival import KEYS, KIND, THREADS, spawn_from_threads
 

@@ -10,7 +10,7 @@ from ramet.model import events as ev
 from ramet.model.alerts import MonitorLimits
 from ramet.model.cost import Actual, Charge, Reserved, ReserveRequest
 from ramet.model.guard import BlockReason
-from ramet.store.base import Claimed
+from ramet.store.answers import Claimed
 from ramet.store.errors import StoreError
 from tests.world import LEASE_SECONDS, World, checkpoint
 

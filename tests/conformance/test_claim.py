@@ -6,7 +6,8 @@ from functools import partial
 
 from ramet.model import events as ev
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, Store
+from ramet.store.base import Store
+from ramet.store.requests import ClaimRequest, NewLineage
 from tests.world import LEASE_SECONDS, World, checkpoint, hand_back, in_threads, settlement
 
 

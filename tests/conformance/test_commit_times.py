@@ -8,9 +8,10 @@ from ramet.model import events as ev
 from ramet.model.commit_times import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS
 from ramet.model.flow import WorkerSeen
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, Settlement, Store
+from ramet.store.base import Store
 from ramet.store.commit_times import CommitTimer
 from ramet.store.errors import StoreError, StoreUncertain
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 
 WORKER = WorkerSeen("w", "here", 1, ("page",), ("default",), 4)
 

@@ -19,8 +19,10 @@ from ramet.model.flow import WorkerSeen
 from ramet.model.limits import Limits
 from ramet.model.lineage import OPEN
 from ramet.store import monitoring_shares, postgres_session
-from ramet.store.base import Claimed, Settlement, Store
+from ramet.store.answers import Claimed
+from ramet.store.base import Store
 from ramet.store.postgres import PostgresStore
+from ramet.store.requests import Settlement
 from ramet.store.sqlite import SqliteStore
 from tests.conformance.backends import BACKENDS, Backend, SqliteBackend
 from tests.postgres import used

@@ -11,8 +11,10 @@ from ramet.model import events as ev
 from ramet.model.cost import Actual, Charge, Reserved, ReserveRequest
 from ramet.model.lineage import Lineage
 from ramet.store import costs
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Store
+from ramet.store.answers import Claimed
+from ramet.store.base import Store
 from ramet.store.errors import StoreError
+from ramet.store.requests import ClaimRequest, NewLineage
 from tests.world import LEASE_SECONDS, World, failing, hand_back, in_threads
 
 DAY_SECONDS = 86_400.0

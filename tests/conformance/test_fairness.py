@@ -7,7 +7,7 @@ from typing import Any
 from ramet.model import events as ev
 from ramet.model.ordering import BY_DUE
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage
+from ramet.store.requests import NewLineage
 from tests.world import World, settlement
 
 BATCH = 20

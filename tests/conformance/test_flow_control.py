@@ -12,8 +12,10 @@ from ramet.model import events as ev
 from ramet.model.flow import Declared
 from ramet.model.resources import Policy, Told
 from ramet.model.task import NewTask
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Store
+from ramet.store.answers import Claimed
+from ramet.store.base import Store
 from ramet.store.base_operations import SettingChange
+from ramet.store.requests import ClaimRequest, NewLineage
 from tests.conformance.backends import Backend
 from tests.world import LEASE_SECONDS, World, failing, hand_back, in_threads, settlement
 

@@ -9,8 +9,8 @@ import pytest
 
 from ramet.model.shapes import shape_of
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage
 from ramet.store.errors import StoreError
+from ramet.store.requests import NewLineage
 from tests.conformance.test_random_walk import STEPS, Walk
 from tests.world import KINDS, World
 

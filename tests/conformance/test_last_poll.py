@@ -8,7 +8,7 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.binding import ItemSettlement
-from ramet.store.base import Claimed
+from ramet.store.answers import Claimed
 from tests.world import LEASE_SECONDS, World, checkpoint, failing, hand_back, settlement
 
 SECONDS = 100.0

@@ -7,7 +7,7 @@ import pytest
 from ramet.model import events as ev
 from ramet.model.lineage import Lineage
 from ramet.model.lineage_outcome import LineageOutcome, OutcomeKind
-from ramet.store.base import Claimed
+from ramet.store.answers import Claimed
 from tests.world import World, failing, settlement
 
 

@@ -10,7 +10,7 @@ import pytest
 from ramet.engine.doctor import doctor
 from ramet.model import events as ev
 from ramet.model.paths import PathRule
-from ramet.store.doctor import Finding
+from ramet.store.answers import Finding
 from ramet.store.path_repair import COUNTER
 from tests.conformance.backends import Backend
 from tests.world import SettableClock, World, failing

@@ -10,7 +10,8 @@ import pytest
 from ramet.model import events as ev
 from ramet.model.paths import PathRule, conflict
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, Store
+from ramet.store.base import Store
+from ramet.store.requests import ClaimRequest, NewLineage
 from tests.world import World
 
 ELEMENTS = ("a", "b")

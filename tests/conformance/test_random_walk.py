@@ -8,8 +8,9 @@ from contextlib import suppress
 import pytest
 
 from ramet.model import events as ev
-from ramet.store.base import Claimed, NewLineage
+from ramet.store.answers import Claimed
 from ramet.store.errors import LineageExists
+from ramet.store.requests import NewLineage
 from tests.world import KINDS, LEASE_SECONDS, World, checkpoint, effect, failing, settlement
 
 STEPS = 120

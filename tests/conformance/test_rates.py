@@ -15,7 +15,9 @@ from ramet.model.resources import Policy, Resource, Told
 from ramet.model.shares import KEEP_SECONDS, OFF_SECONDS, Taken, TakeRequest
 from ramet.model.task import NewTask
 from ramet.store import rates
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Store
+from ramet.store.answers import Claimed
+from ramet.store.base import Store
+from ramet.store.requests import ClaimRequest, NewLineage
 from tests.conformance.backends import Backend
 from tests.world import LEASE_SECONDS, World, in_threads
 

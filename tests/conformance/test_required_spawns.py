@@ -10,7 +10,7 @@ import pytest
 from ramet.model import events as ev
 from ramet.model.cost import Charge
 from ramet.model.task import NewTask
-from ramet.store.base import Write
+from ramet.store.requests import Write
 from tests.world import LEASE_SECONDS, World, settlement
 
 EFFECT = Write("INSERT INTO effects (name, amount) VALUES ('kept', 1)")

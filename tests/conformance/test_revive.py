@@ -9,7 +9,7 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.store import persons
-from ramet.store.base import Claimed
+from ramet.store.answers import Claimed
 from ramet.store.ended import ended_standing
 from ramet.store.errors import StoreError
 from ramet.store.session import Session

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ramet.model import events as ev
-from ramet.store.base import Claimed
+from ramet.store.answers import Claimed
 from tests.world import LEASE_SECONDS, World, effect, hand_back, with_fence
 
 EVENTS: tuple[Callable[[int], ev.Event], ...] = (

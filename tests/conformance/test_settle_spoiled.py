@@ -13,8 +13,9 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.store import postgres_session, sqlite_session
-from ramet.store.base import ClaimRequest, NewLineage, Settlement, Statement, Store, Write
+from ramet.store.base import Store
 from ramet.store.errors import StoreError
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Statement, Write
 from tests.conformance.backends import Backend
 from tests.world import KINDS, SettableClock, World, effect, settlement
 

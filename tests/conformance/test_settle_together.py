@@ -9,8 +9,8 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.task import TaskState
-from ramet.store.base import Settlement, Write
 from ramet.store.base_queries import TaskQuery
+from ramet.store.requests import Settlement, Write
 from tests.world import LEASE_SECONDS, World, checkpoint, effect, failing, hand_back, reasons, settlement
 
 

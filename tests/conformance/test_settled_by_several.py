@@ -11,7 +11,8 @@ from contextlib import contextmanager
 
 from ramet.model.cost import ReserveRequest
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, Store
+from ramet.store.base import Store
+from ramet.store.requests import ClaimRequest, NewLineage
 from tests.beside import PROJECT
 from tests.conformance.backends import Backend
 from tests.invariants import violations

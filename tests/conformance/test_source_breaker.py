@@ -9,7 +9,7 @@ import pytest
 from ramet.model import events as ev
 from ramet.model.resources import Policy, Resource
 from ramet.model.task import NewTask
-from ramet.store.base import Claimed
+from ramet.store.answers import Claimed
 from tests.world import World, checkpoint, effect, failing, settlement, with_fence
 
 SOURCE = "source:acme"

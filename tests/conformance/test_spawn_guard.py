@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ramet.model import events as ev
-from ramet.store.base import Claimed, Store
+from ramet.store.answers import Claimed
+from ramet.store.base import Store
 from ramet.store.sqlite import SqliteStore
 from tests.world import LEASE_SECONDS, World, failing, settlement
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ramet.store import creating
-from ramet.store.base import NewLineage
 from ramet.store.base_queries import TaskQuery
 from ramet.store.errors import LineageExists, StoreError
+from ramet.store.requests import NewLineage
 from tests.world import World
 
 

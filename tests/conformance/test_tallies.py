@@ -9,7 +9,7 @@ import asyncio
 
 from ramet.model import events as ev
 from ramet.model.tallies import OTHER, WORDS_MAX
-from ramet.store.base import NewLineage, Write
+from ramet.store.requests import NewLineage, Write
 from ramet.store.tally_folding import HOURS_SECONDS, MINUTES_SECONDS
 from tests.conformance.backends import Backend
 from tests.invariants import violations

@@ -8,8 +8,10 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.blobs import NewBlob, blob_of
-from ramet.store.base import Claimed, NewLineage, Settled, Settlement, Statement, Store
+from ramet.store.answers import Claimed, Settled
+from ramet.store.base import Store
 from ramet.store.errors import StoreError, TransactionRefused
+from ramet.store.requests import NewLineage, Settlement, Statement
 from tests.world import World, in_threads, settlement, with_fence
 
 ADD = "INSERT INTO effects (name, amount) VALUES (?, ?)"

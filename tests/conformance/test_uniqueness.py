@@ -9,8 +9,10 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, SpawnAnswer, Store, Submitted
+from ramet.store.answers import SpawnAnswer, Submitted
+from ramet.store.base import Store
 from ramet.store.errors import UniqueHeld
+from ramet.store.requests import ClaimRequest, NewLineage
 from tests.conformance.backends import Backend
 from tests.invariants import violations
 from tests.world import World, failing, in_threads, settlement

@@ -6,7 +6,7 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.binding import ItemSettlement
-from ramet.store.base import Claimed
+from ramet.store.answers import Claimed
 from tests.world import World, failing
 
 

@@ -13,10 +13,10 @@ import psycopg
 import pytest
 
 from ramet.model import events as ev
-from ramet.store.base import NewLineage, Settlement
 from ramet.store.errors import StoreError
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_inline import InlineLink
+from ramet.store.requests import NewLineage, Settlement
 from ramet.store.sqlite import SqliteStore
 from tests.comparable import comparable
 from tests.invariants import violations

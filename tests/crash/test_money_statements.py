@@ -9,7 +9,7 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.model.cost import Actual, ReserveRequest
-from ramet.store.base import Settlement
+from ramet.store.requests import Settlement
 from tests.crash.test_guard_statements import FileGarden, Garden, ServerGarden, run
 from tests.invariants import violations
 from tests.postgres import used

@@ -18,7 +18,7 @@ from ramet.model import events as ev
 from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
 from ramet.store import path_changes, path_following, path_waves
-from ramet.store.base import Settlement
+from ramet.store.requests import Settlement
 from tests.crash.test_guard_statements import FileGarden, Garden, ServerGarden, run
 from tests.postgres import used
 from tests.pullers.log import Run, wrong

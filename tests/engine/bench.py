@@ -9,7 +9,8 @@ from ramet import App, Client, Limits
 from ramet.engine.runner import Runner
 from ramet.engine.work import Work
 from ramet.model import events as ev
-from ramet.store.base import Settled, Settlement
+from ramet.store.answers import Settled
+from ramet.store.requests import Settlement
 from tests.engine.waiting import until
 
 

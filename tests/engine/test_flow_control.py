@@ -10,7 +10,7 @@ import pytest
 
 from ramet import App, Client, Context, Policy, RetryAfter, Worker
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage
+from ramet.store.requests import ClaimRequest, NewLineage
 from tests.engine.waiting import until
 from tests.gate.patience import HANG_SECONDS
 

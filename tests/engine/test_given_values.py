@@ -16,7 +16,7 @@ from ramet.engine.outcome import Outcome
 from ramet.engine.work import outcome_in, settlement_out, unframe
 from ramet.model import events as ev
 from ramet.model.binding import ItemSettlement
-from ramet.store.base import Settlement
+from ramet.store.requests import Settlement
 from tests.engine.bench import Bench
 
 Asks = Callable[[Context], Any]

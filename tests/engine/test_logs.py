@@ -16,7 +16,7 @@ import pytest
 from ramet import BatchContext, Context, SyncContext
 from ramet.engine.in_hand import innermost
 from ramet.engine.logs import NAMED_MAX, InHand, JsonLines, Lines
-from ramet.store.base import Settlement
+from ramet.store.requests import Settlement
 from tests.engine import logging_app
 from tests.engine.bench import Bench, work
 from tests.engine.waiting import until

@@ -13,7 +13,7 @@ import pytest
 from ramet.engine.clock import SystemClock
 from ramet.engine.refusals import RefusalLog
 from ramet.model.guard import BlockReason
-from ramet.store.base import SpawnAnswer
+from ramet.store.answers import SpawnAnswer
 from ramet.store.loggers import own_logger
 
 SOURCE = Path(__file__).parents[2] / "src" / "ramet"

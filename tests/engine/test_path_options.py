@@ -15,8 +15,9 @@ from ramet.engine.schedules import declared, lineage_of_slot, schedule_row
 from ramet.model.limits import BALANCED
 from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage, Submitted
+from ramet.store.answers import Submitted
 from ramet.store.blocks import wanted_task, wanted_text
+from ramet.store.requests import NewLineage
 from ramet.store.sqlite import SqliteStore
 from tests.engine.stand_ins import Hands
 from tests.world import SettableClock

@@ -12,7 +12,8 @@ from ramet.engine.calls import Calls
 from ramet.engine.claims import ClaimsInHand
 from ramet.engine.reach import PAUSE_SECONDS_MAX, Reach, loudness
 from ramet.model import events as ev
-from ramet.store.base import Settled, Settlement
+from ramet.store.answers import Settled
+from ramet.store.requests import Settlement
 from tests.engine.stand_ins import Hands
 
 Ask = Callable[[], Awaitable[str]]

@@ -10,7 +10,7 @@ import pytest
 from ramet.engine import refusals
 from ramet.engine.refusals import WARN_SECONDS, RefusalLog
 from ramet.model.guard import BlockReason
-from ramet.store.base import SpawnAnswer
+from ramet.store.answers import SpawnAnswer
 from tests.engine.stand_ins import Hands
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ramet.engine.settle_batch import SETTLE_BATCH, SETTLE_BATCH_ON_PATHS, settled_together
 from ramet.engine.work import Work
 from ramet.model import events as ev
-from ramet.store.base import Settlement
+from ramet.store.requests import Settlement
 from ramet.store.session import LOOKS_MAX
 
 

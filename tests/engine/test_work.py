@@ -31,7 +31,8 @@ from ramet.model.guard import BlockReason
 from ramet.model.paths import PathRule
 from ramet.model.retry import Waits
 from ramet.model.task import NewTask, Standing
-from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer, Write
+from ramet.store.answers import Claimed, Settled, SpawnAnswer
+from ramet.store.requests import Settlement, Write
 
 TEXT = st.text()
 NUMBERS = st.integers(min_value=-(2**63), max_value=2**63 - 1)

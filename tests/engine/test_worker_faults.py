@@ -10,7 +10,8 @@ import pytest
 
 from ramet import App, Client, Context, Limits
 from ramet.model import events as ev
-from ramet.store.base import Settled, Settlement
+from ramet.store.answers import Settled
+from ramet.store.requests import Settlement
 from tests.engine.waiting import until, worked_off, working
 
 

@@ -14,8 +14,9 @@ from ramet import App, ClaimLost, Client, Context, StoreError, Worker
 from ramet.engine.clock import SystemClock
 from ramet.model import events as ev
 from ramet.model.flow import Declared
-from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement
+from ramet.store.answers import Claimed, Settled
 from ramet.store.errors import StoreFull
+from ramet.store.requests import ClaimRequest, Settlement
 from tests.engine.asking import outcomes
 from tests.engine.stand_ins import Greedy, Held
 from tests.engine.waiting import until, worked_off, working

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from ramet.store import postgres_writer
-from ramet.store.base import NewLineage
 from ramet.store.base_monitor import Looked
 from ramet.store.base_operations import SettingChange
 from ramet.store.errors import StoreError, StoreUncertain
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_session import connect
+from ramet.store.requests import NewLineage
 from tests.comparable import comparable
 from tests.engine.waiting import until
 from tests.postgres.proxy import Proxy

@@ -15,8 +15,8 @@ from ramet.engine.importing import Importer, Report, Source
 from ramet.model import events as ev
 from ramet.model.importing import Rules
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, Settlement
 from ramet.store.base_operations import SettingChange
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.sqlite import SqliteStore
 from tests.importing.conftest import Move, row
 from tests.invariants import violations

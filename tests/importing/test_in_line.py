@@ -12,7 +12,7 @@ from ramet.engine.import_files import ImportRefused
 from ramet.model import events as ev
 from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, Settlement
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from tests.importing.conftest import Move, row
 
 

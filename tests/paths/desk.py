@@ -8,7 +8,8 @@ from typing import Any
 from ramet.model import events as ev
 from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
-from ramet.store.base import Claimed, Settled, Settlement
+from ramet.store.answers import Claimed, Settled
+from ramet.store.requests import Settlement
 from tests.world import LEASE_SECONDS, World, busy, settlement
 
 

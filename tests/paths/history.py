@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from ramet.model import events as ev
 from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, Settlement
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from tests.paths.order import Wish
 from tests.paths.reference import LEASE_SECONDS, Ask, Reference
 from tests.simulation.database import SimulatedStore

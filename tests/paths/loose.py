@@ -13,7 +13,7 @@ from ramet.model import events as ev
 from ramet.model.paths import PathRule
 from ramet.model.resources import Policy
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, Settlement
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from tests.invariants import violations
 from tests.invariants_paths import paths
 from tests.paths.history import Held, Operation, now

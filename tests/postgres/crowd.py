@@ -21,10 +21,12 @@ from ramet.model.blobs import blob_of
 from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, Actual, Charge, ReserveRequest
 from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settlement, Statement, Store, Write
+from ramet.store.answers import Claimed
+from ramet.store.base import Store
 from ramet.store.base_binding import BindingStore
 from ramet.store.errors import LineageExists, StoreError, UniqueHeld
 from ramet.store.postgres import PostgresStore
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Statement, Write
 from tests.invariants import violations
 from tests.world import AT_ONCE, in_threads
 

@@ -9,9 +9,9 @@ import pytest
 
 from ramet.model.task import NewTask
 from ramet.store import sweeping
-from ramet.store.base import NewLineage
 from ramet.store.postgres import FOLLOWED_AT_ONCE, PostgresStore
 from ramet.store.postgres_session import Mode, PostgresSession
+from ramet.store.requests import NewLineage
 from tests.invariants import violations
 
 TASKS = 3 * FOLLOWED_AT_ONCE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from ramet.store.base import ClaimRequest
 from ramet.store.postgres import PostgresStore
+from ramet.store.requests import ClaimRequest
 from tests.invariants import violations
 from tests.postgres.bouncer import Bouncer
 from tests.postgres.test_terminated import Ender, database, left, live, opened

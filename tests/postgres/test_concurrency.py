@@ -15,8 +15,9 @@ import pytest
 
 from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, ReserveRequest
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, Store
+from ramet.store.base import Store
 from ramet.store.postgres import PostgresStore
+from ramet.store.requests import ClaimRequest, NewLineage
 from tests.beside import beside
 from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations

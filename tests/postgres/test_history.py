@@ -11,9 +11,9 @@ import pytest
 
 from ramet.model.task import NewTask
 from ramet.store import postgres_history
-from ramet.store.base import NewLineage
 from ramet.store.errors import StoreError
 from ramet.store.postgres import PostgresStore
+from ramet.store.requests import NewLineage
 from tests.world import SettableClock, World
 
 SIZE = 10

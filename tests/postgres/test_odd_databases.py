@@ -8,8 +8,8 @@ import pytest
 
 from ramet.model.task import NewTask
 from ramet.store import open_store
-from ramet.store.base import NewLineage
 from ramet.store.errors import StoreError
+from ramet.store.requests import NewLineage
 from ramet.store.server_databases import connect, quoted_name
 from tests.postgres.servers import databases
 

@@ -12,11 +12,11 @@ import psycopg
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_bulk import translated
 from ramet.store.postgres_session import connect
 from ramet.store.querying import counts
+from ramet.store.requests import NewLineage
 from ramet.store.session import Session
 from tests.postgres.servers import databases
 from tests.store.scenario import run_everything

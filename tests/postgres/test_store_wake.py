@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage
 from ramet.store.postgres import PostgresStore
+from ramet.store.requests import NewLineage
 from tests.engine.waiting import until
 from tests.invariants import violations
 

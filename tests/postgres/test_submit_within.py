@@ -15,13 +15,13 @@ from ramet import App, LineageExists, PayloadTooLarge, StoreError, SyncClient
 from ramet.model import events as ev
 from ramet.model.resources import Policy
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, Settlement
 from ramet.store.errors import StoreBusy
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_history import Room
 from ramet.store.postgres_session import PostgresSession
 from ramet.store.postgres_wake import identity_of
 from ramet.store.postgres_within import Database, run_within
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from tests.gate.patience import HANG_SECONDS
 from tests.invariants import violations
 from tests.postgres.servers import databases

@@ -20,8 +20,10 @@ from typing import Any
 from ramet.model import events as ev
 from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settlement, Store
+from ramet.store.answers import Claimed
+from ramet.store.base import Store
 from ramet.store.postgres import PostgresStore
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import violations
 from tests.pullers.log import Log, Path_, met, wrong

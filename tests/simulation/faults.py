@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ramet.model import events as ev
-from ramet.store.base import Settlement
 from ramet.store.errors import StoreBusy
+from ramet.store.requests import Settlement
 from tests.simulation.witness import Witness
 
 FAULTY = frozenset(

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from ramet.model import events as ev
 from ramet.model.schedule import Slot
 from ramet.model.task import Standing
-from ramet.store.base import Claimed, Settled, Settlement
+from ramet.store.answers import Claimed, Settled
+from ramet.store.requests import Settlement
 from tests.simulation.database import SimulatedStore
 from tests.simulation.scenery import MILL, MILL_FAILURES
 from tests.simulation.workload import HOST_COOLDOWN_SECONDS, HOST_FAILURES, LIMITS

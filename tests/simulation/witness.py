@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from ramet.store.base import Claimed, Settled, Settlement, Submitted, Swept
+from ramet.store.answers import Claimed, Settled, Submitted, Swept
 from ramet.store.base_persons import Reoffered
+from ramet.store.requests import Settlement
 from tests.simulation.database import SimulatedStore
 from tests.simulation.judge import Judge
 from tests.simulation.workload import HOST_CALLS_MAX, WALKS_MAX

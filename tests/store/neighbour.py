@@ -12,7 +12,7 @@ import threading
 from typing import Any
 
 from ramet.store import open_store
-from ramet.store.base import ClaimRequest
+from ramet.store.requests import ClaimRequest
 
 
 def say(word: str) -> None:

@@ -12,7 +12,7 @@ from ramet.model import events as ev
 from ramet.model.paths import PathRule
 from ramet.model.task import NewTask
 from ramet.store import path_rows
-from ramet.store.base import NewLineage
+from ramet.store.requests import NewLineage
 from tests.world import LEASE_SECONDS, World, failing, settlement
 
 LATER_SECONDS = 2_000.0

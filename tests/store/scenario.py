@@ -18,9 +18,9 @@ from ramet.model.ordering import BY_DUE
 from ramet.model.paths import PathRule
 from ramet.model.resources import Policy
 from ramet.model.task import TaskState
-from ramet.store.base import NewLineage, Statement
 from ramet.store.base_import import Arrival, ImportDone
 from ramet.store.base_queries import TaskQuery
+from ramet.store.requests import NewLineage, Statement
 from tests.store import scenario_monitor
 from tests.store.scenario_rates import rates
 from tests.store.scenario_views import watch

@@ -14,11 +14,12 @@ import pytest
 
 from ramet.model.task import NewTask
 from ramet.store import open_store
-from ramet.store.base import Claimed, NewLineage
+from ramet.store.answers import Claimed
 from ramet.store.copies import backup, restore
 from ramet.store.epoch import FENCES_PER_EPOCH
 from ramet.store.errors import StoreError
 from ramet.store.neighbours import Neighbours
+from ramet.store.requests import NewLineage
 from ramet.store.sqlite import SqliteStore
 from tests.engine.waiting import until
 from tests.invariants import violations

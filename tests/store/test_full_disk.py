@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store.base import ClaimRequest, NewLineage, Store
+from ramet.store.base import Store
 from ramet.store.errors import StoreError, StoreFull
+from ramet.store.requests import ClaimRequest, NewLineage
 from ramet.store.sqlite import SqliteStore
 from tests.engine.waiting import until_now
 from tests.invariants import violations

@@ -13,8 +13,8 @@ import pytest
 
 from ramet.model.task import NewTask
 from ramet.store import group_commit
-from ramet.store.base import NewLineage, Write
 from ramet.store.errors import StoreBusy, StoreError
+from ramet.store.requests import NewLineage, Write
 from ramet.store.session import Session
 from ramet.store.sqlite import SqliteStore
 from tests.gate.patience import HANG_SECONDS
@@ -233,7 +233,7 @@ async def test_a_cancelled_caller_disturbs_nobody(store: SqliteStore, gate: Gate
 
 async def test_a_write_that_ends_the_transaction_is_not_taken_for_a_success(store: SqliteStore) -> None:
     from ramet.model import events as ev
-    from ramet.store.base import ClaimRequest, Settlement
+    from ramet.store.requests import ClaimRequest, Settlement
 
     await store.submit([lineage(1), lineage(2)])
     first, second = await store.claim(ClaimRequest("w", ("default",), ("page",), 2, 300.0))

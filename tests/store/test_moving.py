@@ -12,13 +12,13 @@ import pytest
 
 from ramet.model.task import NewTask
 from ramet.store import open_store, postgres_copies, versions
-from ramet.store.base import NewLineage
 from ramet.store.copies import backup, restore
 from ramet.store.epoch import FENCES_PER_EPOCH
 from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
 from ramet.store.migrating import migrate
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_session import Mode, PostgresSession
+from ramet.store.requests import NewLineage
 from ramet.store.server_databases import connect, terminate_backends
 from ramet.store.sqlite import SqliteStore
 from tests.engine.waiting import until

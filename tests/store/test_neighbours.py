@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage
 from ramet.store.neighbours import Neighbours
+from ramet.store.requests import NewLineage
 from ramet.store.slots import new_slots
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import violations

@@ -20,11 +20,12 @@ import pytest
 import ramet.store.sqlite
 from ramet.engine.doctor import doctor
 from ramet.store import open_store, versions
-from ramet.store.base import NewLineage, Store
+from ramet.store.base import Store
 from ramet.store.copies import backup
 from ramet.store.errors import StoreError, StoreMissing, StoreNewer, StoreUnsafe
 from ramet.store.migrating import migrate
 from ramet.store.neighbours import network_file_system
+from ramet.store.requests import NewLineage
 from ramet.store.schema import COMPATIBLE_FROM, MIGRATIONS, SCHEMA_VERSION
 from ramet.store.sqlite import SqliteStore
 from ramet.store.sqlite_session import connect

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage
 from ramet.store.lineages import LINEAGE_LIST
+from ramet.store.requests import NewLineage
 from ramet.store.resources import POLICY_LIST, RESOURCE_LIST
 from ramet.store.schema import LIVE_LIST
 from ramet.store.schema_schedules import SCHEDULE_LIST

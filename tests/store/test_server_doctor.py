@@ -10,7 +10,7 @@ import pytest
 
 from ramet.engine.doctor import doctor
 from ramet.store import open_store, postgres_doctor, versions
-from ramet.store.doctor import Finding
+from ramet.store.answers import Finding
 from ramet.store.errors import StoreError, StoreMissing, StoreUnreachable
 from ramet.store.postgres import PostgresStore
 from ramet.store.postgres_connect import open_connection

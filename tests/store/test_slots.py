@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store.base import Claimed, ClaimRequest, NewLineage
+from ramet.store.answers import Claimed
+from ramet.store.requests import ClaimRequest, NewLineage
 from ramet.store.slots import Slots, left_running, new_slots
 from ramet.store.sqlite import SqliteStore
 from tests.invariants import violations

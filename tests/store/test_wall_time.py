@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage
+from ramet.store.requests import NewLineage
 from ramet.store.sqlite import SqliteStore
 from ramet.store.wall_time import BELIEVED_SECONDS, JUMP_SECONDS, WallTime, steady_seconds
 

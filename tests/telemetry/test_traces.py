@@ -17,7 +17,7 @@ from ramet import Client, Worker
 from ramet.engine.observing import observer
 from ramet.model.task import NewTask
 from ramet.model.tracing import attempt_span_id, sampled, task_span_id, trace_id, traceparent
-from ramet.store.base import NewLineage
+from ramet.store.requests import NewLineage
 from ramet.telemetry.exporting import MEMORY
 from ramet.telemetry.traces import make
 from tests.conformance.backends import BACKENDS, Backend

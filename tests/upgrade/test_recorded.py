@@ -11,8 +11,9 @@ import pytest
 
 from ramet.model import events as ev
 from ramet.store import open_store, versions
-from ramet.store.base import ClaimRequest, Settlement, Store
+from ramet.store.base import Store
 from ramet.store.migrating import migrate
+from ramet.store.requests import ClaimRequest, Settlement
 from tests.conformance.backends import BACKENDS
 from tests.invariants import violations
 from tests.upgrade.plans import NEXT

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ramet import Client
-from ramet.store.base import ClaimRequest
+from ramet.store.requests import ClaimRequest
 from tests.web.visiting import visiting
 from tests.web.world import database_of, world
 

@@ -17,7 +17,8 @@ from ramet.model.alerts import MonitorLimits
 from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.flow import WorkerSeen
 from ramet.model.limits import BALANCED
-from ramet.store.base import Claimed, ClaimRequest, Settlement
+from ramet.store.answers import Claimed
+from ramet.store.requests import ClaimRequest, Settlement
 from tests.web.acted_app import crawl
 from tests.web.visiting import visiting
 from tests.web.world import ODD

@@ -10,7 +10,7 @@ import click
 
 from ramet.cli.options import database_option, json_option, load
 from ramet.cli.show import counted, emit, number, plain
-from ramet.store.copies import Copied
+from ramet.store.answers import Copied
 from ramet.store.copies import backup as back_up
 from ramet.store.copies import restore as bring_back
 

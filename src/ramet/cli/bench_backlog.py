@@ -11,7 +11,8 @@ from ramet import Client
 from ramet.cli import bench_app
 from ramet.model import events as ev
 from ramet.model.limits import LEASE_SECONDS
-from ramet.store.base import Claimed, ClaimRequest, Settlement
+from ramet.store.answers import Claimed
+from ramet.store.requests import ClaimRequest, Settlement
 
 WORKER = "bench-worker"
 BATCH = 1_000

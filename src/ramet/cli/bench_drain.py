@@ -8,7 +8,9 @@ from typing import Any, cast
 
 from ramet import Client, Worker
 from ramet.cli import bench_app
-from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement, Store
+from ramet.store.answers import Claimed, Settled
+from ramet.store.base import Store
+from ramet.store.requests import ClaimRequest, Settlement
 
 TARGET = "ramet.cli.bench_app:app"
 

@@ -17,7 +17,8 @@ from ramet.cli.bench_drain import drain
 from ramet.cli.bench_places import Place
 from ramet.model import events as ev
 from ramet.model.limits import LEASE_SECONDS
-from ramet.store.base import Claimed, ClaimRequest, Settlement
+from ramet.store.answers import Claimed
+from ramet.store.requests import ClaimRequest, Settlement
 
 WORKER = "bench-worker"
 BATCH = 1_000

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, cast
 from ramet import Client, Worker
 from ramet.cli import bench_app
 from ramet.cli.bench_places import Place, Spot
-from ramet.store.base import Settled, Settlement, Store
+from ramet.store.answers import Settled
+from ramet.store.base import Store
+from ramet.store.requests import Settlement
 
 TARGET = "ramet.cli.bench_app:app"
 BATCH = 500

@@ -20,8 +20,9 @@ from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.registry import Registry
 from ramet.engine.work import Work
 from ramet.model import events as ev
-from ramet.store.base import Settled, Settlement
+from ramet.store.answers import Settled
 from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
 from ramet.store.slots import Running
 
 log = own_logger("ramet.worker")

@@ -15,8 +15,9 @@ from ramet.engine.work import Work
 from ramet.model import events as ev
 from ramet.model.keys import shown_key
 from ramet.model.task import TERMINAL, TaskState, first_line
-from ramet.store.base import Settled, Settlement
+from ramet.store.answers import Settled
 from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
 
 log = own_logger("ramet.tasks")
 

@@ -16,7 +16,8 @@ from ramet.model.binding import ITEM_STATES, Binding, BoundTask, ItemAnswer, Ite
 from ramet.model.limits import BALANCED
 from ramet.model.numbers import integer, seconds_from_now
 from ramet.model.texts import check_name, check_text, storable
-from ramet.store.base import Settled, Settlement
+from ramet.store.answers import Settled
+from ramet.store.requests import Settlement
 
 if TYPE_CHECKING:
     from ramet.engine.context import Desk

@@ -13,8 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_serializer
 
 from ramet.model import events as ev
 from ramet.model.blobs import REFERENCE, NewBlob, blob_of, value_of
-from ramet.store.base import Settled, Settlement, Store
+from ramet.store.answers import Settled
+from ramet.store.base import Store
 from ramet.store.errors import StoreError
+from ramet.store.requests import Settlement
 
 if TYPE_CHECKING:
     from ramet.engine.context import BaseContext

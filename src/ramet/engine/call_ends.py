@@ -9,7 +9,7 @@ from ramet.engine.registry import Kind, Registry
 from ramet.engine.tracebacks import traceback_of
 from ramet.engine.work import Work
 from ramet.model.retry import ErrorClass
-from ramet.store.base import Settlement
+from ramet.store.requests import Settlement
 
 
 def limit_seconds(kind: Kind, work: Work) -> float:

@@ -9,7 +9,9 @@ from ramet.engine.claims import ClaimsInHand
 from ramet.engine.clock import Clock
 from ramet.engine.errands import run_errand
 from ramet.engine.reach import AWAY, Reach
-from ramet.store.base import Settled, Settlement, Store
+from ramet.store.answers import Settled
+from ramet.store.base import Store
+from ramet.store.requests import Settlement
 
 
 class Calls:

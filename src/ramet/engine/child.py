@@ -31,8 +31,9 @@ from ramet.engine.reach import AWAY
 from ramet.engine.runner import Runner
 from ramet.engine.work import FRAME_HEAD, frame, settled_in, settlement_out, unframe, unsettled, works_in
 from ramet.store import StoreError, open_store
-from ramet.store.base import Settled, Settlement
+from ramet.store.answers import Settled
 from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
 from ramet.store.slots import Slots
 
 log = own_logger("ramet.worker")

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, Protocol
 from ramet.engine.noted import SPARE_CALLS
 from ramet.engine.settings import LiveSettings
 from ramet.engine.work import FRAME_HEAD, Work, frame, outcome_in, settlement_in, unframe, works_out
-from ramet.store.base import Settled, Settlement
+from ramet.store.answers import Settled
 from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
 from ramet.store.slots import Running, new_slots
 
 log = own_logger("ramet.worker")

@@ -27,9 +27,10 @@ from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.model.retry import ErrorClass
 from ramet.model.task import NewTask, TaskState
-from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer
+from ramet.store.answers import Claimed, Settled, SpawnAnswer
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
 
 log = own_logger("ramet.pull")
 

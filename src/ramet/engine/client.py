@@ -36,8 +36,10 @@ from ramet.model.lineage import Lineage
 from ramet.model.task import NewTask, Task, TaskHistory, TaskState
 from ramet.model.texts import check_name
 from ramet.store.address import shown
-from ramet.store.base import NewLineage, Store, Submitted
+from ramet.store.answers import Submitted
+from ramet.store.base import Store
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
+from ramet.store.requests import NewLineage
 
 
 class TreeNode(NamedTuple):

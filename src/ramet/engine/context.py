@@ -36,7 +36,8 @@ from ramet.model.money import amount_of
 from ramet.model.numbers import INTEGER_MAX, finite, whole
 from ramet.model.task import NewTask
 from ramet.model.texts import PROGRESS_CHARACTERS_MAX, check_name, storable
-from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
+from ramet.store.answers import Settled, SpawnAnswer
+from ramet.store.requests import Settlement, Write
 
 if TYPE_CHECKING:
     from ramet.engine.client import Client

@@ -9,7 +9,8 @@ from pathlib import Path
 from ramet.engine.declared_settings import DeclaredSettings, UnknownSetting, could_be_declared
 from ramet.model.schedule import Schedule
 from ramet.store.address import file_of, is_file
-from ramet.store.doctor import Finding, examine
+from ramet.store.answers import Finding
+from ramet.store.doctor import examine
 from ramet.store.neighbours import Neighbours
 from ramet.store.scheduling import schedules
 from ramet.store.session import Session

@@ -10,8 +10,10 @@ from ramet.engine.blobs import Blob, put_blob, read_blob
 from ramet.engine.own_tables import check_own
 from ramet.model import events as ev
 from ramet.model.numbers import integer
-from ramet.store.base import Ran, Settled, Settlement, Statement, Store
+from ramet.store.answers import Ran, Settled
+from ramet.store.base import Store
 from ramet.store.errors import TransactionRefused
+from ramet.store.requests import Settlement, Statement
 
 if TYPE_CHECKING:
     from ramet.engine.context import BaseContext

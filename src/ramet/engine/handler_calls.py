@@ -22,7 +22,7 @@ from ramet.engine.threads import Threads
 from ramet.engine.work import Work
 from ramet.model import events as ev
 from ramet.model.limits import ENDING_RETRY_SECONDS
-from ramet.store.base import Settlement
+from ramet.store.requests import Settlement
 
 
 class Port(Desk, Protocol):

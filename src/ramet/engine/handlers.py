@@ -11,7 +11,8 @@ from ramet.engine.clock import Clock
 from ramet.engine.execution import BATCH_MAX
 from ramet.engine.runner import Runner
 from ramet.engine.work import Work
-from ramet.store.base import Settled, Settlement
+from ramet.store.answers import Settled
+from ramet.store.requests import Settlement
 
 if TYPE_CHECKING:
     from ramet.engine.app import App

@@ -13,7 +13,7 @@ from ramet.engine.context import Context, Inside
 from ramet.engine.invoking import Invoking, Times
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.model import events as ev
-from ramet.store.base import Settlement
+from ramet.store.requests import Settlement
 
 INVOCATION_SHARE = 0.8
 """Of an invocation's time: after that nothing is claimed any more."""

@@ -24,9 +24,10 @@ from ramet.engine.settle_batch import settled_or_error, settled_together
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
 from ramet.model.task import TERMINAL, TaskState
-from ramet.store.base import Settled, Settlement
+from ramet.store.answers import Settled
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
 
 if TYPE_CHECKING:
     from ramet.engine.client import Client

@@ -11,7 +11,8 @@ from ramet.engine.registry import Handler, Kind, Registry
 from ramet.model.blobs import NewBlob
 from ramet.model.limits import Limits, lineage_limits, said
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage, Store
+from ramet.store.base import Store
+from ramet.store.requests import NewLineage
 
 LimitsGiven = Limits | Mapping[str, Any]
 """Limits as a submit gives them: those that differ from the default, or exactly those of a mapping."""

@@ -17,8 +17,9 @@ from typing import Protocol
 from ramet.engine.work import Work
 from ramet.model.task import Task
 from ramet.model.tracing import sampled
-from ramet.store.base import Claimed, NewLineage, Settled, Settlement, Submitted
+from ramet.store.answers import Claimed, Settled, Submitted
 from ramet.store.loggers import own_logger
+from ramet.store.requests import NewLineage, Settlement
 
 log = own_logger("ramet.observing")
 

@@ -11,8 +11,9 @@ from ramet.engine.registry import Handler
 from ramet.model.limits import GENERATIONS_MAX, Limits
 from ramet.model.lineage import Lineage
 from ramet.model.retry import Permanent
-from ramet.store.base import NewLineage, Submitted
+from ramet.store.answers import Submitted
 from ramet.store.base_persons import Reoffered
+from ramet.store.requests import NewLineage
 
 
 class OwnLineage(Permanent):

@@ -21,8 +21,9 @@ from ramet.engine.ending import Told, conclude, overdue
 from ramet.engine.handlers import Claim, Supervisor
 from ramet.engine.registry import Registry
 from ramet.engine.work import Work
-from ramet.store.base import Settled, Settlement
+from ramet.store.answers import Settled
 from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
 
 log = own_logger("ramet.worker")
 

@@ -20,9 +20,11 @@ from ramet.engine.keeping import Keeper, Pair
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.model import events as ev
 from ramet.model.limits import LEASE_SECONDS
-from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement, Store
+from ramet.store.answers import Claimed, Settled
+from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
+from ramet.store.requests import ClaimRequest, Settlement
 
 log = own_logger("ramet.pull")
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from ramet.model.numbers import finite, seconds_from_now
 from ramet.model.resources import NAME_LENGTH_MAX, Told
 from ramet.model.shares import TakeRequest
-from ramet.store.base import Settled, Store
+from ramet.store.answers import Settled
+from ramet.store.base import Store
 
 if TYPE_CHECKING:
     from ramet.engine.context import BaseContext

@@ -8,7 +8,7 @@ from ramet.engine.clock import Clock
 from ramet.model.binding import ItemAnswer
 from ramet.model.guard import ORDINARY
 from ramet.model.keys import shown_key
-from ramet.store.base import SpawnAnswer
+from ramet.store.answers import SpawnAnswer
 from ramet.store.loggers import own_logger
 
 log = own_logger("ramet.guard")

@@ -24,8 +24,8 @@ from ramet.engine.slot import Claim, Slot, Started, Unnoted
 from ramet.engine.tracebacks import stack_of
 from ramet.engine.work import Work
 from ramet.model.texts import on_one_line
-from ramet.store.base import Settlement
 from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
 
 log = own_logger("ramet.worker")
 

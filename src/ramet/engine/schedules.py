@@ -14,7 +14,8 @@ from ramet.engine.settings import LiveSettings
 from ramet.model.limits import BALANCED, Limits
 from ramet.model.schedule import Schedule, Slot, Timing, check_name, slot_tracking_id
 from ramet.model.task import NewTask
-from ramet.store.base import NewLineage, Store
+from ramet.store.base import Store
+from ramet.store.requests import NewLineage
 
 CATCH_UP_MAX = 100
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from ramet.engine.work import Work, unsettled
 from ramet.model import events as ev
-from ramet.store.base import Settled, Settlement, Store
+from ramet.store.answers import Settled
+from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
 
 log = own_logger("ramet.worker")
 

@@ -16,7 +16,7 @@ from ramet.engine.money import Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
 from ramet.engine.rates import SyncRates
 from ramet.engine.registry import Handler
-from ramet.store.base import SpawnAnswer
+from ramet.store.answers import SpawnAnswer
 
 Answer = TypeVar("Answer")
 

@@ -13,8 +13,10 @@ from typing import Any, cast
 from ramet.engine.observing import Observer, observer
 from ramet.model.bulk import BulkAct
 from ramet.model.task import TERMINAL, TaskState
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Settled, Settlement, Store, Submitted, Swept
+from ramet.store.answers import Claimed, Settled, Submitted, Swept
+from ramet.store.base import Store
 from ramet.store.errors import StoreError
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 
 REMEMBERED_MAX = 100_000
 """Claims that nobody settles (their leases lapsed) and ends that were not told are forgotten, the oldest first."""

@@ -25,7 +25,8 @@ from ramet.model.json_values import read_json
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.model.task import NewTask, Standing
 from ramet.model.texts import REASON_CHARACTERS_MAX, storable
-from ramet.store.base import Claimed, Settled, Settlement, SpawnAnswer, Write
+from ramet.store.answers import Claimed, Settled, SpawnAnswer
+from ramet.store.requests import Settlement, Write
 
 FRAME_HEAD = 4
 """Bytes of the big-endian length in front of every frame."""

@@ -35,9 +35,10 @@ from ramet.engine.settings import Tuning
 from ramet.engine.settle_batch import settled_or_error, settled_together
 from ramet.engine.work import Work, work_of
 from ramet.model import events as ev
-from ramet.store.base import ClaimRequest, Settled, Settlement
+from ramet.store.answers import Settled
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
+from ramet.store.requests import ClaimRequest, Settlement
 
 log = own_logger("ramet.worker")
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from ramet.model.binding import ItemAnswer, ItemSettlement
 from ramet.model.blobs import NewBlob
-from ramet.model.cost import Charge
-from ramet.model.events import Event
-from ramet.model.guard import BlockReason
 from ramet.model.lineage import Lineage
-from ramet.model.task import Block, NewTask, Standing, Task, TaskHistory
+from ramet.model.task import Block, Task, TaskHistory
+from ramet.store.answers import Claimed, Ran, Settled, Submitted, Swept
 from ramet.store.base_binding import BindingStore
 from ramet.store.base_cost import CostStore
 from ramet.store.base_ends import EndsStore
@@ -32,165 +29,7 @@ from ramet.store.base_schedules import ScheduleStore
 from ramet.store.base_tallies import TallyStore
 from ramet.store.base_views import ViewStore
 from ramet.store.base_waiting import WaitingStore
-
-
-class NewLineage(NamedTuple):
-    """A lineage to create, with its roots."""
-
-    tracking_id: str
-    roots: Sequence[NewTask]
-    max_spawn_depth: int = 10
-    max_tasks: int = 100_000
-    max_fan_out: int = 5_000
-    lineage_seconds: float = 172_800.0
-    retries_per_minute: int = 600
-    max_shape: int = 1_000
-    max_cost: int | None = None
-    blobs: Sequence[NewBlob] = ()
-    """What payloads of the roots refer to; kept in the same transaction."""
-    blob_bytes_max: int = 0
-    """Largest sum of the lineage's blobs."""
-    on_end: NewTask | None = None
-    """The task that runs once after the lineage has ended; its payload will be the totals."""
-    soft_cost: int | None = None
-    allow_shapes: Sequence[str] = ()
-    """As :func:`ramet.model.shapes.allowed_shapes` reads them."""
-    generation: int = 0
-    """Of a lineage that a handler begins: one more than that of its own lineage."""
-
-
-class Submitted(NamedTuple):
-    """The answer for one submitted root."""
-
-    id: str
-    tracking_id: str
-    created: bool
-    """False when the lineage already had a task of this kind and key, or another one holds the key of a kind with
-    ``unique="global"``; ``id`` and ``tracking_id`` are then that task's."""
-
-
-class Write(NamedTuple):
-    """A statement on a pipeline's own tables that commits with the task. ``?`` stands for parameters."""
-
-    sql: str
-    parameters: tuple[Any, ...] = ()
-
-
-class Settlement(NamedTuple):
-    """What a worker asks for under a claim: an end, a checkpoint, progress, or spawns at once."""
-
-    seq: int
-    fence: int
-    event: Event
-    result: str | None = None
-    """JSON text; kept when the task ends."""
-    spawns: Sequence[NewTask] = ()
-    writes: Sequence[Write] = ()
-    pipeline_state: str | None = None
-    """JSON text; None keeps what is stored."""
-    progress: str | None = None
-    """JSON text shown to people."""
-    lower: tuple[tuple[str, int], ...] = ()
-    """Lineage limits to lower first, as (name, value); a value above the present one changes nothing."""
-    charge: Charge | None = None
-    items: Sequence[ItemSettlement] = ()
-    """What becomes of tasks that are bound to this one; each is refused by itself."""
-    hold_seconds: float | None = None
-    """With an end: how long a unique key stays held, at most the task's ``unique_seconds``."""
-    switch_off: str | None = None
-    """Opens the breaker of the task's resource, for this reason."""
-
-
-class Statement(NamedTuple):
-    """A statement on a program's own tables for ``ctx.transaction``. ``?`` stands for parameters."""
-
-    sql: str
-    parameters: Sequence[Any] = ()
-    expect_rows: int | None = None
-    """How many rows it must change (or, for a SELECT or RETURNING, give): with another number nothing is kept."""
-
-
-class Ran(NamedTuple):
-    """What one statement of a transaction did."""
-
-    row_count: int
-    """Rows changed or given."""
-    rows: tuple[tuple[Any, ...], ...] = ()
-    """What a SELECT or RETURNING gave."""
-
-
-class SpawnAnswer(NamedTuple):
-    """What the guard said to one wanted task."""
-
-    id: str | None
-    """The new task, or None when blocked."""
-    kind: str
-    key: str
-    reason: BlockReason | None = None
-    detail: str = ""
-    winner: str | None = None
-
-
-class Settled(NamedTuple):
-    """The answer to one settlement."""
-
-    seq: int
-    state: str | None
-    """The state the task is in now; None when the settlement was refused."""
-    refused: str | None = None
-    spawns: Sequence[SpawnAnswer] = ()
-    reason: str | None = None
-    items: Sequence[ItemAnswer] = ()
-    error: str | None = None
-    """Of an attempt that ended in one; also where the database would not take what was asked for."""
-
-
-class ClaimRequest(NamedTuple):
-    """What a worker can take."""
-
-    worker: str
-    queues: Sequence[str]
-    kinds: Sequence[str]
-    limit: int
-    lease_seconds: float
-    pulled: bool = False
-    """Also tasks of pulled kinds; without it only those that are ending."""
-
-
-class Claimed(NamedTuple):
-    """A task in the hands of a worker."""
-
-    standing: Standing
-    id: str
-    key: str
-    parent_id: str | None
-    payload: str
-    ancestry_chain: str
-    """JSON list of task ids."""
-    created_at: float
-    pipeline_state: str | None
-    max_spawn_depth: int
-    path: str | None = None
-    """JSON list: path, scope, ``on_dependency_failure`` (:meth:`ramet.model.paths.PathRule.restored`)."""
-
-
-class Swept(NamedTuple):
-    """What one round of maintenance did."""
-
-    due: int = 0
-    reclaimed: int = 0
-    poisoned: int = 0
-    expired: int = 0
-    lineages_ended: int = 0
-    ended: int = 0
-    followed: int = 0
-    """Live tasks that the follow-up of an end, a tombstone or a resume has looked at."""
-    unbound: int = 0
-
-    @property
-    def changed(self) -> bool:
-        """True when another round at once may find more."""
-        return any(self)
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Statement
 
 
 class Store(

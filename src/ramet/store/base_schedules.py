@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from ramet.model.schedule import Schedule, Slot
 
 if TYPE_CHECKING:
-    from ramet.store.base import NewLineage
+    from ramet.store.requests import NewLineage
 
 
 class DueSchedules(NamedTuple):

@@ -11,10 +11,11 @@ from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
 from ramet.model.transitions import PROCESSING, Change
 from ramet.store import floors
+from ramet.store.answers import Claimed
 from ramet.store.apply import apply, free
-from ramet.store.base import Claimed, ClaimRequest
 from ramet.store.bounding import Bounds, bounds_of
 from ramet.store.lineages import DEADLINE_REASON, end_lineage, read_lineages, tombstones_of
+from ramet.store.requests import ClaimRequest
 from ramet.store.resources import ready, spend
 from ramet.store.session import Session
 from ramet.store.settling import load_standings

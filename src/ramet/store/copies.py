@@ -5,32 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from ramet.store.address import file_of, is_file, is_postgres, shown
+from ramet.store.answers import Copied
 from ramet.store.errors import StoreError
 from ramet.store.opening import check_driver
 from ramet.store.own_tables import Wanted
-
-Progress = Callable[[int, int], None]
-"""Called with how much of how much is copied: pages of a file, rows of a server, where the whole is an estimate."""
-
-
-class Copied(NamedTuple):
-    """A copy that was made and checked."""
-
-    path: str
-    size: int
-    """Bytes."""
-    lineages: int
-    epoch: int
-    """Of a restored database, its own; of a backup, that of the database it was made from."""
-    replaced: str | None = None
-    """Where the database that stood there before is kept."""
-    left_out: tuple[str, ...] = ()
-    """Tables that are not ours and were not copied, because a person said so."""
-    carried: tuple[tuple[str, int], ...] = ()
-    """Tables that are not ours and were copied, each with its rows. Rows of every table were counted on both sides."""
+from ramet.store.requests import Progress
 
 
 def backup(

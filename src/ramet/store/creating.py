@@ -15,13 +15,14 @@ from ramet.model.paths import PathRule, path_text
 from ramet.model.shapes import allowed_shapes
 from ramet.model.task import NewTask, Standing
 from ramet.store import path_entering, stop_list, tallying, uniqueness
+from ramet.store.answers import Submitted
 from ramet.store.apply import enter
-from ramet.store.base import NewLineage, Submitted
 from ramet.store.blobs import put_submitted
 from ramet.store.errors import LineageExists, Stopped, StoreError
 from ramet.store.holds import FLOW, touch
 from ramet.store.lineages import insert_lineages, read_lineages
 from ramet.store.path_rows import hold_slots
+from ramet.store.requests import NewLineage
 from ramet.store.session import Session
 from ramet.store.turns import Turns
 

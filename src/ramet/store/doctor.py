@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ramet.model.tallies import ENDS
 from ramet.model.task import TERMINAL
 from ramet.store.address import file_of, is_file, is_postgres, shown
+from ramet.store.answers import REPORT, Finding
 from ramet.store.errors import StoreError
 from ramet.store.opening import check_driver
 from ramet.store.pruning import PRUNED_BY_LINEAGE, PRUNED_BY_TASK
@@ -25,18 +26,6 @@ OVERDUE_SECONDS = 300.0
 CLOCK_AHEAD_SECONDS = 60.0
 
 
-class Finding(NamedTuple):
-    """One thing that is not as it should be."""
-
-    check: str
-    severity: str
-    """``error``: a promise does not hold or cannot be kept. ``warning``: nobody sees to something. ``note``: it is so,
-    and may be meant so."""
-    what: str
-    do: str
-    """What to do about it."""
-
-
 class _Recount(NamedTuple):
     """Rows that should not be: the statement returns how many there are and the first of them."""
 
@@ -47,8 +36,6 @@ class _Recount(NamedTuple):
     severity: str = "error"
 
 
-REPORT = "restore a backup from before, and report what led here with this output"
-"""What to do where a promise does not hold."""
 _OF = "FROM ramet_lineages g WHERE g.sweep >= 0 AND "
 _COUNTED = {"live": "t.state IS NULL"} | {state.value: f"t.state = '{state.value}'" for state in sorted(TERMINAL)}
 """Counter of a lineage -> what it counts."""

@@ -6,8 +6,8 @@ from ramet.model import events as ev
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.model.task import Standing
 from ramet.model.texts import REASON_CHARACTERS_MAX, storable
-from ramet.store.base import Settlement
 from ramet.store.errors import StoreError, StoreRefused
+from ramet.store.requests import Settlement
 from ramet.store.session import Session, StatementFailed, StatementTimedOut
 from ramet.store.spawning import load_parents
 

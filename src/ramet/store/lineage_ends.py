@@ -13,10 +13,10 @@ import json
 from ramet.model.lineage import Lineage
 from ramet.model.task import NewTask
 from ramet.model.totals import END_SECONDS, end_name
-from ramet.store.base import NewLineage
 from ramet.store.creating import start
 from ramet.store.lineages import LINEAGE_LIST, lock_lineages
 from ramet.store.querying import block_totals
+from ramet.store.requests import NewLineage
 from ramet.store.session import Session
 
 ATTEMPTS = 4

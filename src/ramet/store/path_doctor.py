@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ramet.store.doctor import REPORT, Finding
+from ramet.store.answers import REPORT, Finding
 from ramet.store.path_repair import COUNTER
 from ramet.store.session import Session
 

@@ -12,7 +12,7 @@ import psycopg
 
 from ramet.store import creating, own_tables, postgres_history, sweeping
 from ramet.store.address import shown
-from ramet.store.base import NewLineage, Submitted, Swept
+from ramet.store.answers import Submitted, Swept
 from ramet.store.commit_times import CommitTimer
 from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
@@ -27,6 +27,7 @@ from ramet.store.postgres_session import Hook, PostgresSession, connect
 from ramet.store.postgres_wake import PostgresNeighbours, identity_of
 from ramet.store.postgres_within import Database, run_within
 from ramet.store.postgres_writer import THREADS, Link, Writers
+from ramet.store.requests import NewLineage
 from ramet.store.session import Overtaken, Session, StatementFailed
 from ramet.store.texts import check_arguments
 from ramet.store.verbs_all import AllVerbs

@@ -17,7 +17,7 @@ import psycopg
 
 from ramet.store import versions as known
 from ramet.store.address import shown
-from ramet.store.copies import Copied, Progress
+from ramet.store.answers import Copied
 from ramet.store.epoch import begin_epoch
 from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
 from ramet.store.own_rows import quoted
@@ -28,6 +28,7 @@ from ramet.store.postgres_faults import Unknown
 from ramet.store.postgres_migrate import advance, versions_of
 from ramet.store.postgres_own_rows import ROWS, OwnOfFile, OwnOfServer, copied_out
 from ramet.store.postgres_session import PostgresSession
+from ramet.store.requests import Progress
 from ramet.store.sqlite import SqliteStore
 from ramet.store.sqlite_copies import (
     NOTHING_SAID,

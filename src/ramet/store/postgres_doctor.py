@@ -11,7 +11,7 @@ import psycopg
 
 from ramet.store import versions as known
 from ramet.store.address import shown
-from ramet.store.doctor import Finding
+from ramet.store.answers import Finding
 from ramet.store.errors import StoreError, StoreMissing
 from ramet.store.path_doctor import recount_paths
 from ramet.store.postgres_connect import ahead_seconds, open_connection

@@ -14,8 +14,8 @@ from ramet.model.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage import OPEN, Lineage, LineageState
 from ramet.model.shapes import allowed_shapes
 from ramet.store.acts import record_act
+from ramet.store.answers import SpawnAnswer
 from ramet.store.apply import release
-from ramet.store.base import SpawnAnswer
 from ramet.store.base_persons import Cursor, Reoffered
 from ramet.store.blocks import Parent, wanted_task
 from ramet.store.errors import StoreError

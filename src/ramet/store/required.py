@@ -15,9 +15,10 @@ from ramet.model.keys import shown_key
 from ramet.model.retry import ErrorClass, fingerprint
 from ramet.model.task import NewTask
 from ramet.model.texts import REASON_CHARACTERS_MAX, storable
-from ramet.store.base import Settled, Settlement, SpawnAnswer
+from ramet.store.answers import Settled, SpawnAnswer
 from ramet.store.blocks import Parent, Refusal, store_blocks
 from ramet.store.lineages import lock_lineages
+from ramet.store.requests import Settlement
 from ramet.store.session import Session
 
 SPAWN_REFUSED = "spawn_refused"

@@ -19,9 +19,9 @@ from ramet.model.task import Standing, Wait
 from ramet.model.transitions import ERROR, FAIL, Change
 from ramet.store.acts import record_act
 from ramet.store.apply import apply
-from ramet.store.base import Settlement
 from ramet.store.holds import FLOW
 from ramet.store.reclaiming import reclaim
+from ramet.store.requests import Settlement
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.taking import take_live

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from ramet.model.lineage import OPEN
 from ramet.model.schedule import CLOCK_BACK_SECONDS, Schedule, Slot
 from ramet.store.acts import record_act
-from ramet.store.base import NewLineage
 from ramet.store.base_schedules import DueSchedules, SlotPlan
 from ramet.store.creating import submit
 from ramet.store.errors import StoreError
+from ramet.store.requests import NewLineage
 from ramet.store.schema_schedules import SCHEDULE_LIST, SLOT_LIST
 from ramet.store.session import Session, StatementFailed
 

@@ -21,8 +21,8 @@ from ramet.model.retry import ErrorClass
 from ramet.model.task import Standing
 from ramet.model.transitions import PENDING, Change
 from ramet.store import resources
+from ramet.store.answers import Settled, SpawnAnswer
 from ramet.store.apply import apply
-from ramet.store.base import Settled, Settlement, SpawnAnswer
 from ramet.store.blocks import Parent
 from ramet.store.costs import add_to_sums, book_charges
 from ramet.store.deadlines import name_deadlines
@@ -32,6 +32,7 @@ from ramet.store.items import Items, numbers_of, settle_items
 from ramet.store.lineage_ends import start_ends
 from ramet.store.lineages import lock_lineages, tombstones_of
 from ramet.store.path_changes import let_go
+from ramet.store.requests import Settlement
 from ramet.store.required import RequiredRefused, check_required
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session, StatementFailed

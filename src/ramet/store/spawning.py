@@ -15,13 +15,14 @@ from ramet.model.guard import Blocked, Facts, Holder, check_spawn, leaves_out
 from ramet.model.lineage import Lineage, child_of
 from ramet.model.ordering import class_of
 from ramet.model.task import NewTask
-from ramet.store.base import Settlement, SpawnAnswer
+from ramet.store.answers import SpawnAnswer
 from ramet.store.blocks import Parent, Refusal, store_blocks
 from ramet.store.creating import Birth, create
 from ramet.store.edges import keep_edges
 from ramet.store.left_out import take_back
 from ramet.store.lineages import add_tasks, tombstones_of
 from ramet.store.path_rows import hold_slots
+from ramet.store.requests import Settlement
 from ramet.store.screening import Screen
 from ramet.store.session import Session
 from ramet.store.turns import Turns

@@ -13,16 +13,13 @@ from typing import Any, TypeVar
 
 from ramet.store import creating, sweeping, wall_time
 from ramet.store import versions as known
-from ramet.store.base import (
-    NewLineage,
-    Submitted,
-    Swept,
-)
+from ramet.store.answers import Submitted, Swept
 from ramet.store.commit_times import CommitTimer
 from ramet.store.epoch import begin_epoch, fence_base
 from ramet.store.errors import StoreError, StoreMissing, StoreRefused, StoreUnsafe
 from ramet.store.group_commit import EndsTold, InlineWriter, ThreadWriter, run_alone
 from ramet.store.neighbours import Neighbours, network_file_system
+from ramet.store.requests import NewLineage
 from ramet.store.session import Overtaken, Session, StatementFailed, TransactionUndone
 from ramet.store.sqlite_place import Place, identity
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error

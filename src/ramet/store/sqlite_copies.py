@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from ramet.store.copies import Copied, Progress
+from ramet.store.answers import Copied
 from ramet.store.epoch import COPIED
 from ramet.store.errors import StoreError, StoreMissing
 from ramet.store.neighbours import Neighbours
 from ramet.store.own_rows import quoted
 from ramet.store.own_tables import Wanted, declared
+from ramet.store.requests import Progress
 from ramet.store.sqlite import SqliteStore, versions_of
 from ramet.store.sqlite_place import closed_to_all
 from ramet.store.sqlite_session import BUSY_SECONDS, SqliteSession, store_error

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ramet.store import versions as known
-from ramet.store.doctor import Finding
+from ramet.store.answers import Finding
 from ramet.store.errors import StoreMissing
 from ramet.store.neighbours import network_file_system
 from ramet.store.path_doctor import recount_paths

@@ -14,8 +14,8 @@ from ramet.model.guard import buried
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
 from ramet.store import over_ceiling, path_repair, path_waves, tally_folding
+from ramet.store.answers import Swept
 from ramet.store.apply import free
-from ramet.store.base import Swept
 from ramet.store.claiming import promote_due
 from ramet.store.clocks import queue_offsets
 from ramet.store.deadlines import BOUND, LEFT, overdue

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 
 from ramet.model.blobs import NewBlob
-from ramet.store.base import Ran, Settled, Settlement, Statement
+from ramet.store.answers import Ran, Settled
 from ramet.store.blobs import keep
 from ramet.store.errors import TransactionRefused
+from ramet.store.requests import Settlement, Statement
 from ramet.store.session import Session, StatementFailed
 from ramet.store.settling import settle
 

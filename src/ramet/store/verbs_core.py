@@ -21,9 +21,10 @@ from ramet.store import (
     settling,
     transacting,
 )
-from ramet.store.base import Claimed, ClaimRequest, NewLineage, Ran, Settled, Settlement, Statement, Submitted
+from ramet.store.answers import Claimed, Ran, Settled, Submitted
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.failures import NOT_STORED, UNSETTLEABLE, failed
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Statement
 from ramet.store.session import Session
 from ramet.store.verbs import Verbs
 

@@ -7,8 +7,8 @@ from functools import partial
 
 from ramet.model.schedule import Schedule, Slot
 from ramet.store import scheduling
-from ramet.store.base import NewLineage
 from ramet.store.base_schedules import DueSchedules, SlotPlan
+from ramet.store.requests import NewLineage
 from ramet.store.verbs import Verbs
 
 

@@ -25,7 +25,8 @@ from ramet.model import events as ev
 from ramet.model.guard import BlockReason
 from ramet.model.task import TERMINAL, Task, TaskState
 from ramet.model.tracing import attempt_span_id, sampled, task_span_id, trace_id
-from ramet.store.base import Claimed, NewLineage, Settled, Settlement, SpawnAnswer, Submitted
+from ramet.store.answers import Claimed, Settled, SpawnAnswer, Submitted
+from ramet.store.requests import NewLineage, Settlement
 from ramet.telemetry.exporting import DerivedIds, close, make_provider
 
 Attributes = dict[str, AttributeValue]

@@ -17,7 +17,8 @@ from ramet.engine.work import work_of
 from ramet.model.limits import LEASE_SECONDS
 from ramet.model.lineage_outcome import LineageOutcome, together
 from ramet.model.task import TaskState
-from ramet.store.base import Claimed, ClaimRequest, Settled, Settlement
+from ramet.store.answers import Claimed, Settled
+from ramet.store.requests import ClaimRequest, Settlement
 from ramet.testing.clock import FakeClock
 
 WORKER = "drain"

@@ -18,7 +18,8 @@ from ramet.engine.work import Work
 from ramet.model import events as ev
 from ramet.model.limits import LEASE_SECONDS
 from ramet.model.task import NewTask
-from ramet.store.base import Settled, Settlement, SpawnAnswer, Write
+from ramet.store.answers import Settled, SpawnAnswer
+from ramet.store.requests import Settlement, Write
 from ramet.store.required import SPAWN_REFUSED
 from ramet.testing.clock import FakeClock
 from ramet.testing.spawns import SpawnRules

@@ -9,8 +9,9 @@ from ramet.engine.work import Work
 from ramet.model.guard import Blocked, Facts, Holder, check_spawn
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import NewTask
-from ramet.store.base import Settlement, SpawnAnswer
+from ramet.store.answers import SpawnAnswer
 from ramet.store.blocks import Parent
+from ramet.store.requests import Settlement
 from ramet.store.required import RequiredRefused, check_required
 
 _MOST = 1 << 53

@@ -19,7 +19,8 @@ from ramet.pipelines.wiki.runs import FETCH, FETCHING, Run, RunSettings, find_ru
 from ramet.pipelines.wiki.status import status_of
 from ramet.pipelines.wiki.tables import WikiState
 from ramet.pipelines.wiki.terminal import seeds_of, show_status
-from ramet.store.base import Claimed, ClaimRequest, Settlement, Write
+from ramet.store.answers import Claimed
+from ramet.store.requests import ClaimRequest, Settlement, Write
 
 SETTINGS = RunSettings(source="x", data_dir="x", graph="x", embedder="none", max_articles=9, max_depth=2)
 SEEDS = ("A", "B", "C", "D")

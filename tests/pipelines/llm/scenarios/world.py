@@ -27,8 +27,8 @@ from ramet.pipelines.llm.jobs import Job, find_job, submit_job
 from ramet.pipelines.llm.providers.base import Mode, Provider
 from ramet.pipelines.llm.settings import BATCH_ITEM, ITEM, JobSettings
 from ramet.pipelines.llm.status import JobStatus, status_of
-from ramet.store.base import ClaimRequest
 from ramet.store.errors import StoreBusy, StoreError
+from ramet.store.requests import ClaimRequest
 from tests.pipelines.llm.running.conftest import DEAR, MODEL, asked
 from tests.pipelines.llm.scenarios.slow import SlowProvider
 from tests.simulation.database import SIMULATED, SimulatedStore

@@ -1,0 +1,124 @@
+"""Answers of a store, of copies of it and of the doctor: plain values; nothing of a dialect shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ramet.model.binding import ItemAnswer
+from ramet.model.guard import BlockReason
+from ramet.model.task import Standing
+
+
+class Submitted(NamedTuple):
+    """The answer for one submitted root."""
+
+    id: str
+    tracking_id: str
+    created: bool
+    """False when the lineage already had a task of this kind and key, or another one holds the key of a kind with
+    ``unique="global"``; ``id`` and ``tracking_id`` are then that task's."""
+
+
+class Ran(NamedTuple):
+    """What one statement of a transaction did."""
+
+    row_count: int
+    """Rows changed or given."""
+    rows: tuple[tuple[Any, ...], ...] = ()
+    """What a SELECT or RETURNING gave."""
+
+
+class SpawnAnswer(NamedTuple):
+    """What the guard said to one wanted task."""
+
+    id: str | None
+    """The new task, or None when blocked."""
+    kind: str
+    key: str
+    reason: BlockReason | None = None
+    detail: str = ""
+    winner: str | None = None
+
+
+class Settled(NamedTuple):
+    """The answer to one settlement."""
+
+    seq: int
+    state: str | None
+    """The state the task is in now; None when the settlement was refused."""
+    refused: str | None = None
+    spawns: Sequence[SpawnAnswer] = ()
+    reason: str | None = None
+    items: Sequence[ItemAnswer] = ()
+    error: str | None = None
+    """Of an attempt that ended in one; also where the database would not take what was asked for."""
+
+
+class Claimed(NamedTuple):
+    """A task in the hands of a worker."""
+
+    standing: Standing
+    id: str
+    key: str
+    parent_id: str | None
+    payload: str
+    ancestry_chain: str
+    """JSON list of task ids."""
+    created_at: float
+    pipeline_state: str | None
+    max_spawn_depth: int
+    path: str | None = None
+    """JSON list: path, scope, ``on_dependency_failure`` (:meth:`ramet.model.paths.PathRule.restored`)."""
+
+
+class Swept(NamedTuple):
+    """What one round of maintenance did."""
+
+    due: int = 0
+    reclaimed: int = 0
+    poisoned: int = 0
+    expired: int = 0
+    lineages_ended: int = 0
+    ended: int = 0
+    followed: int = 0
+    """Live tasks that the follow-up of an end, a tombstone or a resume has looked at."""
+    unbound: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """True when another round at once may find more."""
+        return any(self)
+
+
+class Copied(NamedTuple):
+    """A copy that was made and checked."""
+
+    path: str
+    size: int
+    """Bytes."""
+    lineages: int
+    epoch: int
+    """Of a restored database, its own; of a backup, that of the database it was made from."""
+    replaced: str | None = None
+    """Where the database that stood there before is kept."""
+    left_out: tuple[str, ...] = ()
+    """Tables that are not ours and were not copied, because a person said so."""
+    carried: tuple[tuple[str, int], ...] = ()
+    """Tables that are not ours and were copied, each with its rows. Rows of every table were counted on both sides."""
+
+
+class Finding(NamedTuple):
+    """One thing that is not as it should be."""
+
+    check: str
+    severity: str
+    """``error``: a promise does not hold or cannot be kept. ``warning``: nobody sees to something. ``note``: it is so,
+    and may be meant so."""
+    what: str
+    do: str
+    """What to do about it."""
+
+
+REPORT = "restore a backup from before, and report what led here with this output"
+"""What to do where a promise does not hold."""
