@@ -10,7 +10,7 @@ from ramet.model.alerts import Alert, MonitorLimits
 from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, Actual, ReserveRequest
 from ramet.model.flow import WorkerSeen
 from ramet.model.resources import Policy
-from ramet.store.path_repair import COUNTER
+from ramet.store.path_rows import REPAIRS_COUNTER
 from tests.world import World
 
 LIMITS = MonitorLimits()
@@ -203,14 +203,14 @@ async def test_repaired_paths_are_told_each_time_that_there_are_more(world: Worl
     await serve(world, "page")
     told = []
     for repairs in (2, 2, 3):
-        add = f"INSERT INTO ramet_counters (name, value) VALUES ('{COUNTER}', {repairs}) ON CONFLICT (name) DO UPDATE "
-        await world.store.ensure_tables([f"{add} SET value = excluded.value"])
+        add = f"INSERT INTO ramet_counters (name, value) VALUES ('{REPAIRS_COUNTER}', {repairs}) "
+        await world.store.ensure_tables([f"{add}ON CONFLICT (name) DO UPDATE SET value = excluded.value"])
         found = await look(world)
         told.append([worst(alert)["weight"] for alert in found.values()])
         world.clock.advance(2 * LIMITS.quiet_seconds)
         await serve(world, "page")
     assert told == [[2], [], [3]]
-    await world.store.ensure_tables([f"DELETE FROM ramet_counters WHERE name = '{COUNTER}'"])
+    await world.store.ensure_tables([f"DELETE FROM ramet_counters WHERE name = '{REPAIRS_COUNTER}'"])
 
 
 async def test_only_the_ceiling_of_today_is_told_as_passed(world: World) -> None:

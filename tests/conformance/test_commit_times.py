@@ -102,6 +102,6 @@ def test_a_commit_at_the_bound_of_a_bucket_is_in_it_and_one_beyond_all_is_kept()
     timer = CommitTimer(lambda: at[0])
     for seconds in (COMMIT_BUCKETS_SECONDS[0], COMMIT_BUCKETS_SECONDS[-1], COMMIT_BUCKETS_SECONDS[-1] + 1):
         at[0] = seconds
-        timer.note(len, 0.0)
+        timer.note("other", 0.0)
     assert {bucket for _, bucket in timer.take()} == {0, len(COMMIT_BUCKETS_SECONDS) - 1, len(COMMIT_BUCKETS_SECONDS)}
     assert timer.take() == {}

@@ -11,7 +11,7 @@ from ramet.engine.doctor import doctor
 from ramet.model import events as ev
 from ramet.model.paths import PathRule
 from ramet.store.answers import Finding
-from ramet.store.path_repair import COUNTER
+from ramet.store.path_rows import REPAIRS_COUNTER
 from tests.conformance.backends import Backend
 from tests.world import SettableClock, World, failing
 
@@ -82,7 +82,7 @@ async def test_a_task_that_waits_for_one_that_is_gone_is_mended_and_counted(spoi
     await spoilt.sweep()
     [counted] = told()
     assert (counted.severity, counted.what.split()[0]) == ("note", "2")
-    [(repairs,)] = await store.read("SELECT value FROM ramet_counters WHERE name = ?", (COUNTER,))
+    [(repairs,)] = await store.read("SELECT value FROM ramet_counters WHERE name = ?", (REPAIRS_COUNTER,))
     assert repairs == 2
     await store.close()
 

@@ -12,7 +12,7 @@ from ramet.model.lineage import Lineage
 from ramet.model.task import NewTask
 from ramet.store.base_queries import TaskQuery
 from ramet.store.errors import StoreError
-from ramet.store.pruning import PRUNING
+from ramet.store.lineages import PRUNING
 from tests.world import World, failing
 
 

@@ -73,11 +73,11 @@ class Disturbed(PostgresStore):
     async def _write(self, verb: Any) -> Any:
         return await self._note(verb, partial(super()._write, verb))
 
-    async def _write_beside(self, verb: Any) -> Any:
-        return await self._note(verb, partial(super()._write_beside, verb))
+    async def _write_beside(self, verb: Any, name: str = "other") -> Any:
+        return await self._note(verb, partial(super()._write_beside, verb, name))
 
-    async def _write_together(self, verb: Any, items: Sequence[Any]) -> Any:
-        return await self._note(verb, partial(super()._write_together, verb, items))
+    async def _write_together(self, verb: Any, items: Sequence[Any], name: str = "other") -> Any:
+        return await self._note(verb, partial(super()._write_together, verb, items, name))
 
 
 def how_many(looked: Looked) -> tuple[bool, bool, int, int]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store import sweeping
+from ramet.store import lineage_followup
 from ramet.store.postgres import FOLLOWED_AT_ONCE, PostgresStore
 from ramet.store.postgres_session import Mode, PostgresSession
 from ramet.store.requests import NewLineage
@@ -22,7 +22,7 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Mode, int]]:
     """In which mode how many tasks of an ended lineage were ended, a transaction after the other."""
     told: list[tuple[Mode, int]] = []
     mode: list[Mode] = []
-    begin, follow = PostgresSession.begin, sweeping._follow_end
+    begin, follow = PostgresSession.begin, lineage_followup._follow_end
 
     def noted(self: PostgresSession, of: Mode, *more: Any) -> None:
         mode[:] = [of]
@@ -34,7 +34,7 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Mode, int]]:
         return found
 
     monkeypatch.setattr(PostgresSession, "begin", noted)
-    monkeypatch.setattr(sweeping, "_follow_end", following)
+    monkeypatch.setattr(lineage_followup, "_follow_end", following)
     return told
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ramet.store import floors
+from ramet.store import claimable, floors
 from ramet.store.floors import Floors, raised
 from ramet.store.postgres import PostgresStore
 from tests.world import SettableClock, World, failing
@@ -22,7 +22,8 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> SettableClock:
         ticks.advance(0.1)
         return ticks()
 
-    monkeypatch.setattr(floors, "time", SimpleNamespace(monotonic=monotonic))
+    for module in (floors, claimable):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=monotonic))
     return ticks
 
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from ramet.model.task import NewTask
-from ramet.store import postgres_history
+from ramet.store import postgres_history, postgres_pruning
 from ramet.store.errors import StoreError
 from ramet.store.postgres import PostgresStore
 from ramet.store.requests import NewLineage
@@ -171,7 +171,7 @@ async def test_a_lineage_that_goes_on_keeps_its_parts_and_only_those(world: Worl
 
 
 async def test_parts_with_younger_tasks_stay(world: World, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_history, "PARTS_LOOKED_AT", 1)
+    monkeypatch.setattr(postgres_pruning, "PARTS_LOOKED_AT", 1)
     world.clock.advance(10.0)
     await finished(world, "young", 3 * SIZE)
     [(first,)] = await world.store.read("SELECT MIN(seq) FROM ramet_tasks")

@@ -14,7 +14,7 @@ from ramet.model.lifecycle import decide
 from ramet.model.paths import SLOTS, PathRule
 from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused
-from ramet.store import claiming, floors, items, path_changes, path_repair, path_rows, spawning, sweeping, taking
+from ramet.store import claimable, claiming, items, path_changes, path_repair, path_rows, spawning, sweeping, taking
 from ramet.store.errors import StoreError
 from ramet.store.path_rows import Line
 from ramet.store.postgres_session import PostgresSession
@@ -92,7 +92,9 @@ async def test_the_database_refuses_a_claim_of_a_task_that_does_not_hold_its_pat
         return decide(standing._replace(wait=None, holds_path=1), event, now)
 
     with monkeypatch.context() as patch:
-        patch.setattr(floors, "_WAITING", floors._WAITING.replace("wait IS NULL", "(wait IS NULL OR wait = 'path')"))
+        patch.setattr(
+            claimable, "_WAITING", claimable._WAITING.replace("wait IS NULL", "(wait IS NULL OR wait = 'path')")
+        )
         patch.setattr(claiming, "decide", blind)
         with pytest.raises(StoreError, match=r"(?i)check constraint"):
             await world.claim(2)

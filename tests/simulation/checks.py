@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-from ramet.store.path_repair import COUNTER
+from ramet.store.path_rows import REPAIRS_COUNTER
 from tests import invariants
 from tests.simulation.database import SimulatedStore
 from tests.simulation.workload import PLACES
@@ -58,7 +58,7 @@ def _everything_ended(store: SimulatedStore) -> Iterator[str]:
 
 def _repairs(store: SimulatedStore) -> Iterator[str]:
     """Wake-ups that were lost are found again, and are a fault all the same."""
-    rows = store.rows("SELECT value FROM ramet_counters WHERE name = ?", COUNTER)
+    rows = store.rows("SELECT value FROM ramet_counters WHERE name = ?", REPAIRS_COUNTER)
     yield from (f"{repairs} tasks waited for a ticket that was gone" for (repairs,) in rows)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ramet.model.schedule import Schedule, Slot
-
-if TYPE_CHECKING:
-    from ramet.store.requests import NewLineage
+from ramet.store.requests import NewLineage
 
 
 class DueSchedules(NamedTuple):

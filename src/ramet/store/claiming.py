@@ -10,7 +10,7 @@ from ramet.model.lifecycle import decide
 from ramet.model.lineage import Lineage, LineageState
 from ramet.model.task import Standing, Wait
 from ramet.model.transitions import PROCESSING, Change
-from ramet.store import floors
+from ramet.store import claimable
 from ramet.store.answers import Claimed
 from ramet.store.apply import apply, free
 from ramet.store.bounding import Bounds, bounds_of
@@ -58,7 +58,7 @@ def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
 
 def promote_due(session: Session, limit: int = 1_000) -> int:
     """Make delayed tasks claimable whose time has come."""
-    return free(session, floors.due(session, limit), Wait.DUE)
+    return free(session, claimable.due(session, limit), Wait.DUE)
 
 
 def _candidates(session: Session, bounds: Bounds, limit: int, pulled: bool) -> list[Standing]:
@@ -67,7 +67,7 @@ def _candidates(session: Session, bounds: Bounds, limit: int, pulled: bool) -> l
         standing
         for queue in bounds.queues
         for kind in bounds.kinds
-        for standing in floors.waiting(session, queue, kind, limit, pulled=pulled)
+        for standing in claimable.waiting(session, queue, kind, limit, pulled=pulled)
     ]
 
 

@@ -10,14 +10,10 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any
 
 from ramet.model.commit_times import COMMIT_BUCKETS_SECONDS, COMMIT_VERBS, CommitTimes
-from ramet.store import claiming, creating, settling
 from ramet.store.session import Session
 
-_NAMES: dict[object, str] = {claiming.claim: "claim", settling.settle: "settle", creating.submit: "submit"}
 _ADD = (
     "INSERT INTO ramet_commit_times (verb, bucket, commits, seconds) VALUES (?, ?, ?, ?) "
     "ON CONFLICT (verb, bucket) DO UPDATE SET commits = ramet_commit_times.commits + excluded.commits, "
@@ -36,11 +32,10 @@ class CommitTimer:
         self._lock = threading.Lock()
         self._measured: dict[tuple[str, int], tuple[int, float]] = {}
 
-    def note(self, verb: Callable[..., Any], began: float) -> None:
-        """A verb is durable that was asked for at ``began``, in monotonic seconds."""
+    def note(self, verb: str, began: float) -> None:
+        """Count a commit, one of :data:`COMMIT_VERBS`, that was asked for at ``began``, in monotonic seconds."""
         seconds = self.monotonic() - began
-        name = _NAMES.get(verb.func if isinstance(verb, partial) else verb, "other")
-        self._add((name, bisect_left(COMMIT_BUCKETS_SECONDS, seconds)), 1, seconds)
+        self._add((verb, bisect_left(COMMIT_BUCKETS_SECONDS, seconds)), 1, seconds)
 
     def take(self) -> Measured:
         """What is there, which the caller now has to store or to give back."""

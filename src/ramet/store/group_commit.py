@@ -16,14 +16,12 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ramet.store.errors import StoreError
 from ramet.store.session import Session, TransactionUndone
-from ramet.store.tallying import ends_of
+from ramet.store.tallying import EndsTold, tell_ends
 
 GATHER_SECONDS_MAX = 0.05
 
 Answer = TypeVar("Answer")
 Verb = Callable[[Session], Any]
-EndsTold = Callable[[list[int]], None]
-"""Called with the numbers of tasks that ended, once that is durable and before anybody has an answer."""
 
 
 class Transaction(Session, Protocol):
@@ -80,12 +78,6 @@ def run_alone(
     if session.woken:
         on_wake()
     return answer
-
-
-def tell_ends(session: Session, on_ends: EndsTold | None) -> None:
-    """Tell whoever wants to know which tasks the transaction ended that is durable now."""
-    if on_ends is not None and session.written and (ended := ends_of(session.written)):
-        on_ends(ended)
 
 
 class ThreadWriter:

@@ -12,6 +12,8 @@ from ramet.store.session import Session
 
 LINEAGE_LIST = ", ".join(Lineage._fields)
 DEADLINE_REASON = "lineage_deadline"
+PRUNING = -1
+"""In the ``sweep`` column of a lineage: it is being pruned."""
 
 
 def lock_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Lineage]:

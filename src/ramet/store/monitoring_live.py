@@ -13,7 +13,7 @@ from ramet.model.alerts import WORST_MAX, Finding, MonitorLimits, Pattern
 from ramet.model.cost import ALL_DAYS, DAY_SETTING, GLOBAL_SETTING, day_of
 from ramet.store.clocks import queue_offsets
 from ramet.store.items import ended_settlers
-from ramet.store.path_repair import COUNTER
+from ramet.store.path_rows import REPAIRS_COUNTER
 from ramet.store.serving import workers
 from ramet.store.session import Session
 from ramet.store.unserved import unserved
@@ -109,15 +109,15 @@ def _waits(session: Session, limits: MonitorLimits) -> list[Finding]:
         found.append((tracking_id, "tasks wait until this lineage runs, and it does"))
     waits = [Finding(Pattern.WAITS_FOR_NOTHING, "", {"name": name, "weight": 1, "limit": 0, "why": why})
              for name, why in found]  # fmt: skip
-    for (count,) in session.rows("SELECT value FROM ramet_counters WHERE name = ? AND value > 0", (COUNTER,)):
-        seen = session.rows("SELECT number FROM ramet_monitor WHERE name = ?", (COUNTER,))
+    for (count,) in session.rows("SELECT value FROM ramet_counters WHERE name = ? AND value > 0", (REPAIRS_COUNTER,)):
+        seen = session.rows("SELECT number FROM ramet_monitor WHERE name = ?", (REPAIRS_COUNTER,))
         if count > (seen[0][0] if seen else 0):
             entry = {"name": "paths", "weight": count, "limit": 0, "why": "tasks waited for one that was gone"}
             waits.append(Finding(Pattern.WAITS_FOR_NOTHING, "", entry))
         session.run(
             "INSERT INTO ramet_monitor (name, at, number) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
             "at = excluded.at, number = excluded.number",
-            (COUNTER, session.now, count),
+            (REPAIRS_COUNTER, session.now, count),
         )
     return waits
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ramet.store.answers import REPORT, Finding
-from ramet.store.path_repair import COUNTER
+from ramet.store.path_rows import REPAIRS_COUNTER
 from ramet.store.session import Session
 
 CHECK = "paths"
@@ -84,6 +84,6 @@ def recount_paths(session: Session, each: str) -> Iterator[Finding]:
     if count:
         what = f"{count} tasks wait for one that is gone, and nothing is under way to look at them (first: {first})"
         yield Finding(CHECK, "warning", what, _REPAIRED)
-    for (count,) in session.rows("SELECT value FROM ramet_counters WHERE name = ? AND value > 0", (COUNTER,)):
+    for (count,) in session.rows("SELECT value FROM ramet_counters WHERE name = ? AND value > 0", (REPAIRS_COUNTER,)):
         what = f"{count} tasks waited for one that was gone, until maintenance found them"
         yield Finding(CHECK, "note", what, "nothing is to be done; it is a fault of ramet: report what led here")

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 from ramet.store import path_rows as rows
 from ramet.store.path_following import look_again, shadows
-from ramet.store.path_rows import Line
+from ramet.store.path_rows import REPAIRS_COUNTER, Line
 from ramet.store.session import LOOKS_MAX, Session
 
 LOOKED_AT = 20
 """Tickets that one round looks at."""
-COUNTER = "path_repairs"
 _ENDS = "SELECT " + ", ".join(
     f"(SELECT {end}(waits_on) FROM ramet_paths WHERE waits_on IS NOT NULL)" for end in ("MIN", "MAX")
 )
@@ -36,7 +35,7 @@ def repair(session: Session, limit: int) -> int:
         session.run(
             "INSERT INTO ramet_counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE "
             "SET value = ramet_counters.value + excluded.value",
-            (COUNTER, repaired),
+            (REPAIRS_COUNTER, repaired),
         )
     return repaired
 

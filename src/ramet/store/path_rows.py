@@ -16,6 +16,8 @@ from ramet.model.paths import PathRule, nodes_of, slot_of
 from ramet.store.holds import touch
 from ramet.store.session import LOOKS_MAX, Row, Session
 
+REPAIRS_COUNTER = "path_repairs"
+"""Row of ``ramet_counters`` that counts the lost wake-ups that maintenance repaired."""
 Nodes = tuple[int, ...]
 
 

@@ -16,13 +16,12 @@ from ramet.store.acts import record_act
 from ramet.store.apply import apply, release
 from ramet.store.ended import ended_standing
 from ramet.store.errors import StoreError
-from ramet.store.lineages import count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
-from ramet.store.pruning import PRUNING
+from ramet.store.lineage_followup import finish_ends
+from ramet.store.lineages import PRUNING, count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
 from ramet.store.raising import refuse_odd_extension
 from ramet.store.schema import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.spawning import load_parents
-from ramet.store.sweeping import finish_ends
 
 
 def find(session: Session, task_id: str) -> int | None:

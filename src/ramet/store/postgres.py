@@ -6,17 +6,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 
-from ramet.store import creating, own_tables, postgres_history, sweeping
+from ramet.store import creating, lineage_followup, own_tables, postgres_pruning, sweeping
 from ramet.store.address import shown
 from ramet.store.answers import Submitted, Swept
 from ramet.store.commit_times import CommitTimer
 from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
-from ramet.store.group_commit import EndsTold
 from ramet.store.postgres_connect import ahead_seconds, open_connection
 from ramet.store.postgres_errors import store_error
 from ramet.store.postgres_history import Room
@@ -29,6 +28,7 @@ from ramet.store.postgres_within import Database, run_within
 from ramet.store.postgres_writer import THREADS, Link, Writers
 from ramet.store.requests import NewLineage
 from ramet.store.session import Overtaken, Session, StatementFailed
+from ramet.store.tallying import EndsTold
 from ramet.store.texts import check_arguments
 from ramet.store.verbs_all import AllVerbs
 
@@ -106,22 +106,22 @@ class PostgresStore(AllVerbs):
 
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
         check_arguments(verb, writes=True)
-        return await self._told(verb, self._writer.run(verb, "alone"))
+        return await self._told("other", self._writer.run(verb, "alone"))
 
-    async def _write_beside(self, verb: Callable[[Session], Answer]) -> Answer:
-        return await self._told(verb, self._writer.run(verb, "beside"))
+    async def _write_beside(self, verb: Callable[[Session], Answer], name: str = "other") -> Answer:
+        return await self._told(name, self._writer.run(verb, "beside"))
 
     async def _write_together(
-        self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
+        self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item], name: str = "other"
     ) -> Sequence[Answer]:
-        return await self._told(verb, self._writer.run_together(verb, items))
+        return await self._told(name, self._writer.run_together(verb, items))
 
-    async def _told(self, named: Callable[..., Any], running: Awaitable[Answer]) -> Answer:
+    async def _told(self, name: str, running: Awaitable[Answer]) -> Answer:
         began = self._timer.monotonic()
         try:
             answer = await running
             if not self._inline:
-                self._timer.note(named, began)
+                self._timer.note(name, began)
             return answer
         except (psycopg.Error, StatementFailed, Overtaken) as error:
             raise store_error(error, self.place) from error
@@ -160,9 +160,9 @@ class PostgresStore(AllVerbs):
         )
 
     async def _follow(self, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()) -> None:
-        look = partial(sweeping.unfollowed, task_ids=task_ids, tracking_ids=tracking_ids)
+        look = partial(lineage_followup.unfollowed, task_ids=task_ids, tracking_ids=tracking_ids)
         while found := await self._read(look):
-            await self._write_beside(partial(sweeping.follow_ends, limit=FOLLOWED_AT_ONCE, tracking_ids=found))
+            await self._write_beside(partial(lineage_followup.follow_ends, limit=FOLLOWED_AT_ONCE, tracking_ids=found))
 
     async def sweep(self, *, limit: int = 500) -> Swept:
         dead = self._neighbours.dead()
@@ -186,7 +186,7 @@ class PostgresStore(AllVerbs):
         return swept
 
     async def prune(self, before: float, *, limit: int = 100, rows: int = 5_000) -> int:
-        return await self._write(partial(postgres_history.prune, before=before, limit=limit, rows=rows))
+        return await self._write(partial(postgres_pruning.prune, before=before, limit=limit, rows=rows))
 
     async def wait_for_work(self, timeout_seconds: float) -> None:
         await self._neighbours.wait(timeout_seconds)

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import psycopg
 from psycopg import generators, pq
@@ -18,10 +18,8 @@ from ramet.store.errors import StoreError
 from ramet.store.floors import Floors
 from ramet.store.postgres_bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet, translated
 from ramet.store.postgres_faults import NoRoom, Unknown, is_gone, is_race
-from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed, StatementTimedOut
-
-if TYPE_CHECKING:
-    from ramet.store.postgres_history import Room
+from ramet.store.postgres_history import Room
+from ramet.store.session import LOOKS_MAX, Noted, Overtaken, Row, StatementFailed, StatementTimedOut
 
 VERSION_MIN = 150_000
 WORLD = 0x72616D65
@@ -137,7 +135,7 @@ class PostgresSession:
         self._types: dict[str, tuple[int, ...]] = {}
         self._slots: set[int] = set()
         self.looks_left = LOOKS_MAX
-        self.noted, self.written = list[tallying.Noted](), list[tallying.Noted]()
+        self.noted, self.written = list[Noted](), list[Noted]()
         self.words: dict[str, set[str]] = {}
 
     # --- the transaction ------------------------------------------------------------------------------------------

@@ -19,13 +19,13 @@ import psycopg
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError, StoreFull, StoreUncertain, StoreUnreachable
 from ramet.store.floors import Floors
-from ramet.store.group_commit import EndsTold, tell_ends
 from ramet.store.postgres_errors import first_line
 from ramet.store.postgres_faults import Lost, NoRoom, Raced, Unknown, is_gone, is_race, taken_row
 from ramet.store.postgres_history import Room
 from ramet.store.postgres_marks import mark, new_writer, seen
 from ramet.store.postgres_session import Hook, Mode, PostgresSession
 from ramet.store.session import Row, Session
+from ramet.store.tallying import EndsTold, tell_ends
 
 THREADS = 4
 TRIES = 12

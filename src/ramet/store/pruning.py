@@ -7,6 +7,7 @@ tracking id is still taken. The row itself goes last: whatever crashes, the next
 from __future__ import annotations
 
 from ramet.store.base_operations import Prunable
+from ramet.store.lineages import PRUNING
 from ramet.store.monitoring import prune_alerts
 from ramet.store.noticing import prune_notices
 from ramet.store.session import Session
@@ -46,8 +47,6 @@ LET_GO = (
 )
 """No worker may still run a task of the lineage that has a path, and nobody is still to be told that one ended:
 whoever waits for such a task learns of its end by its rows."""
-PRUNING = -1
-"""In the ``sweep`` column of a lineage: it is being pruned."""
 
 
 def prune(session: Session, before: float, limit: int, rows: int) -> int:

@@ -20,11 +20,10 @@ from ramet.store.base_persons import Cursor, Reoffered
 from ramet.store.blocks import Parent, wanted_task
 from ramet.store.errors import StoreError
 from ramet.store.left_out import take_back
-from ramet.store.lineages import lock_lineages, reopen_lineage
-from ramet.store.pruning import PRUNING
+from ramet.store.lineage_followup import finish_ends
+from ramet.store.lineages import PRUNING, lock_lineages, reopen_lineage
 from ramet.store.session import Row, Session
 from ramet.store.spawning import load_parents, spawn
-from ramet.store.sweeping import finish_ends
 
 THERE_ALREADY = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE, BlockReason.ELSEWHERE})
 REOFFER_MAX = 1_000

@@ -6,13 +6,12 @@ The verbs (submit, claim, settle, ...) are written once against this small surfa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from ramet.store.floors import Floors
-    from ramet.store.tallying import Noted
+from ramet.model.transitions import Change
+from ramet.store.floors import Floors
 
 Row = tuple[Any, ...]
 
@@ -34,6 +33,28 @@ class TransactionUndone(Exception):
 
 class Overtaken(Exception):
     """Another transaction took what this one was about to take. Run again from its beginning, the verb sees that."""
+
+
+NO_COUNTS: Mapping[Any, int] = {}
+"""The default of the counts of :class:`Noted`."""
+
+Moment = tuple[int, int]
+"""Length of a span in seconds, and when it begins."""
+
+
+class Noted(NamedTuple):
+    """Counts of one step of a verb, which :mod:`ramet.store.tallying` adds to the tallies."""
+
+    moment: Moment
+    created: Mapping[tuple[str, int], int] = NO_COUNTS
+    """By kind and depth."""
+    changed: Mapping[tuple[tuple[Any, ...], str, str | None], int] = NO_COUNTS
+    """By what :mod:`ramet.store.tallying` reads of the standing before, state after, and outcome."""
+    reasons: Mapping[tuple[str, str, str], int] = NO_COUNTS
+    """By what, kind and first word."""
+    now: float = 0.0
+    changes: Sequence[Change] = ()
+    """What ``changed`` was counted from."""
 
 
 class Session(Protocol):

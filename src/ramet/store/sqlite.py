@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ramet.store import creating, sweeping, wall_time
 from ramet.store import versions as known
@@ -17,12 +17,13 @@ from ramet.store.answers import Submitted, Swept
 from ramet.store.commit_times import CommitTimer
 from ramet.store.epoch import begin_epoch, fence_base
 from ramet.store.errors import StoreError, StoreMissing, StoreRefused, StoreUnsafe
-from ramet.store.group_commit import EndsTold, InlineWriter, ThreadWriter, run_alone
+from ramet.store.group_commit import InlineWriter, ThreadWriter, run_alone
 from ramet.store.neighbours import Neighbours, network_file_system
 from ramet.store.requests import NewLineage
 from ramet.store.session import Overtaken, Session, StatementFailed, TransactionUndone
 from ramet.store.sqlite_place import Place, identity
 from ramet.store.sqlite_session import Hook, SqliteSession, connect, store_error
+from ramet.store.tallying import EndsTold
 from ramet.store.texts import check_arguments
 from ramet.store.verbs_all import AllVerbs
 from ramet.store.versions import Versions, check_newer, store_versions, versions
@@ -81,14 +82,14 @@ class SqliteStore(AllVerbs):
 
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
         check_arguments(verb, writes=True)
-        return await self._timed(verb, verb)
+        return await self._timed(verb, "other")
 
-    async def _timed(self, verb: Callable[[Session], Answer], named: Callable[..., Any]) -> Answer:
+    async def _timed(self, verb: Callable[[Session], Answer], name: str) -> Answer:
         began = self._timer.monotonic()
         try:
             answer = await self._writer.run(verb)
             if not self._inline:
-                self._timer.note(named, began)
+                self._timer.note(name, began)
             return answer
         except sqlite3.Error as error:
             raise store_error(error, self.path) from error
@@ -98,13 +99,13 @@ class SqliteStore(AllVerbs):
             raise StoreError(f"{self.path}: {error}") from error
 
     # One writer does one verb at a time, and gathers by itself those that wait.
-    async def _write_beside(self, verb: Callable[[Session], Answer]) -> Answer:
-        return await self._timed(verb, verb)
+    async def _write_beside(self, verb: Callable[[Session], Answer], name: str = "other") -> Answer:
+        return await self._timed(verb, name)
 
     async def _write_together(
-        self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
+        self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item], name: str = "other"
     ) -> Sequence[Answer]:
-        return await self._timed(lambda session: verb(session, items), verb)
+        return await self._timed(lambda session: verb(session, items), name)
 
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
         check_arguments(verb, writes=False)

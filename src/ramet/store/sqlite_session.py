@@ -16,7 +16,7 @@ from typing import Any
 from ramet.store import tallying
 from ramet.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreMoved, StoreUnsafe
 from ramet.store.floors import Floors
-from ramet.store.session import LOOKS_MAX, Overtaken, Row, StatementFailed, StatementTimedOut, TransactionUndone
+from ramet.store.session import LOOKS_MAX, Noted, Overtaken, Row, StatementFailed, StatementTimedOut, TransactionUndone
 from ramet.store.sqlite_place import Place
 
 BUSY_SECONDS = 30.0
@@ -178,8 +178,8 @@ class SqliteSession:
         self.floors: Floors | None = None
         self.looks_left = LOOKS_MAX
         self.woken = False
-        self.noted: list[tallying.Noted] = []
-        self.written: list[tallying.Noted] = []
+        self.noted: list[Noted] = []
+        self.written: list[Noted] = []
         self.words: dict[str, set[str]] = {}
         self.place: Place | None = None
         """Where the file was when it was opened; looked at before anything is answered."""

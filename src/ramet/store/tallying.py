@@ -8,9 +8,9 @@ under way ever write the same row; :mod:`ramet.store.tally_folding` brings the s
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from ramet.model.tallies import (
     COLUMNS,
@@ -30,7 +30,7 @@ from ramet.model.tallies import (
 )
 from ramet.model.task import LIVE, TERMINAL, Standing
 from ramet.model.transitions import PENDING, SUCCESS, Change
-from ramet.store.session import Row, Session
+from ramet.store.session import NO_COUNTS, Moment, Noted, Row, Session
 
 MINUTE, HOUR = 60, 3_600
 ALL_TIME = 0
@@ -38,27 +38,7 @@ ALL_TIME = 0
 FOLDED = -1
 """The stripe of what is in the row of all time, too."""
 
-Moment = tuple[int, int]
-"""How long a span is, and when it begins."""
 _FOR_ALL_TIME: Moment = (ALL_TIME, 0)
-
-
-_NONE: Mapping[Any, int] = {}
-
-
-class Noted(NamedTuple):
-    """What one step of a verb did."""
-
-    moment: Moment
-    created: Mapping[tuple[str, int], int] = _NONE
-    """By kind and depth."""
-    changed: Mapping[tuple[tuple[Any, ...], str, str | None], int] = _NONE
-    """By what :data:`_BEFORE` takes, state after, and outcome."""
-    reasons: Mapping[tuple[str, str, str], int] = _NONE
-    """By what, kind and first word."""
-    now: float = 0.0
-    changes: Sequence[Change] = ()
-    """What ``changed`` was counted from."""
 
 
 def _moment(session: Session) -> Moment:
@@ -104,8 +84,8 @@ def changed(session: Session, changes: Sequence[Change]) -> None:
         # All of it below the interpreter's own steps: a batch of a thousand has few that differ.
         counted = Counter(zip(map(_BEFORE, befores), map(_STATE, afters), outcomes, strict=True))
     reasons = [told for c in changes if c.after.state != SUCCESS and (told := _reason(c)) is not None]
-    counts = Counter(reasons) if reasons else _NONE
-    session.noted.append(Noted(_moment(session), _NONE, counted, counts, session.now, changes))
+    counts = Counter(reasons) if reasons else NO_COUNTS
+    session.noted.append(Noted(_moment(session), NO_COUNTS, counted, counts, session.now, changes))
 
 
 def _reason(c: Change) -> tuple[str, str, str] | None:
@@ -169,11 +149,21 @@ def write(session: Session) -> None:
         _write_reasons(session, stripe, noted)
 
 
+EndsTold = Callable[[list[int]], None]
+"""Called with the numbers of tasks that ended, once that is durable and before anybody has an answer."""
+
+
 def ends_of(written: Iterable[Noted]) -> list[int]:
     """Numbers of the tasks that ended, of what a transaction wrote."""
     return [
         c.before.seq for noted in written for c in noted.changes if c.before.state in LIVE and c.after.state in TERMINAL
     ]
+
+
+def tell_ends(session: Session, on_ends: EndsTold | None) -> None:
+    """Report the tasks that a transaction ended, once it is durable, to the callback if there is one."""
+    if on_ends is not None and session.written and (ended := ends_of(session.written)):
+        on_ends(ended)
 
 
 _Rows = dict[tuple[Moment, str], list[int]]

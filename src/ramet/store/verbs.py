@@ -24,12 +24,15 @@ class Verbs(ABC):
         """Run a verb alone: nobody else writes until it is durable, which it is when this returns."""
 
     @abstractmethod
-    async def _write_beside(self, verb: Callable[[Session], Answer]) -> Answer:
-        """Run a verb that holds every row it decides about, so that others may write at the same time."""
+    async def _write_beside(self, verb: Callable[[Session], Answer], name: str = "other") -> Answer:
+        """Run a verb that holds every row it decides about, so that others may write at the same time.
+
+        ``name``: the one of :data:`ramet.model.commit_times.COMMIT_VERBS` under which its commit is measured.
+        """
 
     @abstractmethod
     async def _write_together(
-        self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
+        self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item], name: str = "other"
     ) -> Sequence[Answer]:
         """As :meth:`_write_beside`, for a verb with an answer to each item, whose callers may share a transaction."""
 

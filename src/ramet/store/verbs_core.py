@@ -33,17 +33,17 @@ class CoreVerbs(Verbs):
     """See :class:`ramet.store.base.Store`."""
 
     async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:
-        return [*await self._write_together(creating.submit, lineages)]
+        return [*await self._write_together(creating.submit, lineages, "submit")]
 
     async def claim(self, request: ClaimRequest) -> list[Claimed]:
-        return await self._write_beside(partial(claiming.claim, request=request))
+        return await self._write_beside(partial(claiming.claim, request=request), "claim")
 
     async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
         try:
-            return [*await self._write_together(settling.settle, batch)]
+            return [*await self._write_together(settling.settle, batch, "settle")]
         except UNSETTLEABLE as error:
             if len(batch) == 1:
-                return [*await self._write_together(settling.settle, [failed(batch[0], NOT_STORED, error)])]
+                return [*await self._write_together(settling.settle, [failed(batch[0], NOT_STORED, error)], "settle")]
         # It is not known whose fault it is; what follows is, each part in a transaction of its own.
         half = len(batch) // 2
         return [*await self.settle(batch[:half]), *await self.settle(batch[half:])]
