@@ -218,6 +218,20 @@ def machine_traces(root: Path) -> Iterator[str]:
                 yield f"{path.relative_to(root)}:{number}: a registry host: each user's own settings name it"
 
 
+DECISION = re.compile(r"\bdecisions?(?:/|[\s#]+)(\d+)\b")
+
+
+def unknown_decisions(root: Path) -> Iterator[str]:
+    """Numbers of decisions that code and tests name and docs/decisions does not have."""
+    known = {path.name.partition("-")[0] for path in (root / "docs" / "decisions").glob("[0-9]*.md")}
+    for path in sorted(path for tree in TREES for path in (root / tree).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for found in DECISION.finditer(text):
+            if found[1].zfill(4) not in known:
+                line = text.count("\n", 0, found.start()) + 1
+                yield f"{path.relative_to(root)}:{line}: there is no decision {found[1]} in docs/decisions"
+
+
 UNKNOWN = r"(?:\{[^}]*\}|%s)"
 KNOWN_TABLE = r"(?:ramet_)?(?:tasks|live)\b"
 TABLE = rf"(?:(?:\w+|{UNKNOWN})\.)?[\"`\[]?(?:(?P<known>{KNOWN_TABLE})|(?:ramet_)?{UNKNOWN})[\"`\]]?"
@@ -305,6 +319,8 @@ BAD: list[tuple[Check, str, str]] = [
     (machine_traces, "docs/a.md", "see " + "/work" + "/main\n"),
     (machine_traces, ".ci/run", "cd '" + "/root" + "/x'\n"),
     (machine_traces, "requirements/a.lock", "--index-url https://pypi." + "org/simple\n"),
+    (unknown_decisions, "src/a.py", '"""Why: docs/' + 'decisions/0001."""\n'),
+    (unknown_decisions, "tests/a.py", "# As decision" + "\n# 1 says.\n"),
     (second_state_writers, "src/a.py", 'X = "UPDATE ramet_live SET state = ? WHERE seq = ?"\n'),
     (second_state_writers, "src/a.py", 'X = "update or ignore live as l\\n set fence = 1, state = ?"\n'),
     (
@@ -336,6 +352,7 @@ GOOD: list[tuple[Check, str, str]] = [
     (sleeps, "src/a.py", "import asyncio, time\nasyncio.sleep(1)\ntime.monotonic()\n"),
     (model_imports, "src/ramet/model/a.py", "import json\nimport idna\nfrom ramet.model.task import Task\n"),
     (machine_traces, "docs/a.md", "http://example.com" + "/work" + "/1 and a/" + "root/b\n"),
+    (unknown_decisions, "src/a.py", "# A decision is the model's; so are 2 decisions.\n"),
     (
         second_state_writers,
         "src/ramet/store/apply.py",
@@ -384,6 +401,12 @@ def test_each_check_finds_a_bad_sample(check: Check, name: str, text: str, tmp_p
 def test_no_check_refuses_a_good_sample(check: Check, name: str, text: str, tmp_path: Path) -> None:
     write_sample(tmp_path, name, text)
     assert list(check(tmp_path)) == []
+
+
+def test_a_decision_that_exists_may_be_named(tmp_path: Path) -> None:
+    write_sample(tmp_path, "docs/decisions/0001-a.md", "# 1. A\n")
+    write_sample(tmp_path, "src/a.py", '"""Why: docs/' + "decisions/0001, and decision" + ' 1."""\n')
+    assert list(unknown_decisions(tmp_path)) == []
 
 
 def test_the_state_writer_would_be_found_anywhere_else(tmp_path: Path) -> None:

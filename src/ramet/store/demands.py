@@ -2,7 +2,7 @@
 
 In an honest graph many parents link to one key, and each is refused once: as in flight, done or elsewhere, as a link
 back to an ancestor, as too deep. So a refusal counts when the same parent asks again, whatever the reason
-(docs/decisions/0029). To know that without a row per link, a block remembers three parents: the
+(docs/decisions/0028). To know that without a row per link, a block remembers three parents: the
 first, the last, and one that is watched and replaced whenever the count reaches a power of two. A parent that asks
 again and again, in whatever circle with others, is the watched one after at most twice as many refusals as the circle
 has parents (R. P. Brent's way to find a cycle), and is counted from then on once a round; one that asks once never is.

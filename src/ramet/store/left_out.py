@@ -1,4 +1,6 @@
-"""What a lineage wanted and did not get, counted on its row in the transactions that change it (I8, decision 50)."""
+"""Count on a lineage's row the spawns that were wanted and refused, in the transactions that change it (I8,
+docs/decisions/0050).
+"""
 
 from __future__ import annotations
 

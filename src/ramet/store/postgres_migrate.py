@@ -1,4 +1,4 @@
-"""PostgreSQL: how a database gets its tables and comes to its version (decision 37)."""
+"""PostgreSQL: how a database gets its tables and comes to its version (docs/decisions/0037)."""
 
 from __future__ import annotations
 

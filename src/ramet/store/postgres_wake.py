@@ -2,7 +2,7 @@
 
 What :class:`ramet.store.neighbours.Neighbours` is for SQLite, by the same names. On one machine it is the same: a
 folder, sockets, lock files. Other machines are woken by notifications; nothing proves their death but the end of their
-leases (decision 34).
+leases (docs/decisions/0034).
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ _V1 = (
     )
     """,
     # No index of this table names a column that the end of a task writes: PostgreSQL then puts the new version on the
-    # page of the old one, and no index learns of it (docs/decisions/0038).
+    # page of the old one, and no index learns of it (docs/decisions/0039).
     "CREATE INDEX ramet_tasks_by_lineage ON ramet_tasks (tracking_id, spawn_depth, seq)",
     "CREATE INDEX ramet_tasks_children ON ramet_tasks (parent_id, seq) WHERE parent_id IS NOT NULL",
     # What did not succeed, so that it is found among all that did.
@@ -339,6 +339,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)
 
 COMPATIBLE_FROM: tuple[int, ...] = (1,)
 """The oldest version whose programs may go on writing to version n + 1, at index n: steps add what older ones need not
-know, and whatever cannot be done so raises this (decision 37)."""
+know, and whatever cannot be done so raises this (docs/decisions/0037)."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -1,4 +1,4 @@
-"""Which version a database is of, who may use it, and the way to the newest (decision 37).
+"""Which version a database is of, who may use it, and the way to the newest (docs/decisions/0037).
 
 A step of the schema expands: it adds what older programs need not know, so that they go on beside newer ones. It says
 from which version on they may; what can only be done without the older ones raises that, and waits until they are gone.
