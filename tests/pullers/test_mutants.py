@@ -14,7 +14,17 @@ from ramet.model.lifecycle import decide
 from ramet.model.paths import SLOTS, PathRule
 from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused
-from ramet.store import claimable, claiming, items, path_changes, path_repair, path_rows, spawning, sweeping, taking
+from ramet.store import (
+    claimable,
+    claiming,
+    items,
+    lineage_followup,
+    path_changes,
+    path_repair,
+    path_rows,
+    spawning,
+    taking,
+)
 from ramet.store.errors import StoreError
 from ramet.store.path_rows import Line
 from ramet.store.postgres_session import PostgresSession
@@ -54,7 +64,7 @@ def locked_only_when_ticketed(patch: Patch) -> None:
         session._slots = held
 
     patch.setattr(path_changes, "follow", as_if_held)
-    for module in (path_rows, spawning, taking, sweeping, items):
+    for module in (path_rows, spawning, taking, lineage_followup, items):
         patch.setattr(module, "hold_slots", at_birth)
     patch.setattr(path_repair, "repair", lambda session, limit: 0)
 

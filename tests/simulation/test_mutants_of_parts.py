@@ -15,6 +15,7 @@ from ramet.model.task import Standing
 from ramet.model.transitions import Change, Refused, Transition
 from ramet.store import (
     claiming,
+    lineage_followup,
     lineages,
     path_rows,
     pausing,
@@ -22,7 +23,6 @@ from ramet.store import (
     scheduling,
     settling,
     sqlite,
-    sweeping,
     versions,
 )
 from ramet.store.path_rows import Line
@@ -80,7 +80,7 @@ def test_a_cancelled_tree_that_goes_on_is_found(tmp_path: Path, monkeypatch: pyt
     to hide that the others do not.
     """
     monkeypatch.setattr(claiming, "_buried", lambda session, standing, marks: False)
-    for module in (settling, sweeping):
+    for module in (settling, lineage_followup):
         monkeypatch.setattr(module, "buried", lambda marks, task_id, chain: None)
     must_be_found_with({"trees"}, tmp_path, "below a task that was cancelled")
 
