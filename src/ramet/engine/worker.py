@@ -397,3 +397,6 @@ class Worker:
         """No handler can be run any more: this worker ends with the reason."""
         self._broken = error
         self.stop()
+
+
+App.worker = Worker
