@@ -65,7 +65,7 @@ class App(FlowApp):
         ValueError: an argument cannot be; one line says what to give.
     """
 
-    worker: ClassVar[Callable[..., Runnable]]
+    _worker: ClassVar[Callable[..., Runnable]]
     """What :meth:`run` runs. :mod:`ramet.engine.worker` lies above this module and sets it; ``ramet`` imports both."""
 
     def __init__(
@@ -336,6 +336,6 @@ class App(FlowApp):
 
         async def work() -> None:
             async with self.client(database) as client:
-                await App.worker(self, client, until_idle=True, **options).run()
+                await App._worker(self, client, until_idle=True, **options).run()
 
         asyncio.run(work())

@@ -399,4 +399,4 @@ class Worker:
         self.stop()
 
 
-App.worker = Worker
+App._worker = Worker
