@@ -110,8 +110,8 @@ class Client(
         await self._stop_keeping()
         await self.store.close()
 
-    def for_handler(self, tracking_id: str) -> OwnClient:
-        """Return the client that handlers of this lineage have; for the engine (:attr:`ramet.Context.client`)."""
+    def _for_handler(self, tracking_id: str) -> OwnClient:
+        """Return the client that handlers of this lineage have (:attr:`ramet.Context.client`)."""
         return OwnClient(self, tracking_id)
 
     # --- submitting

@@ -97,7 +97,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
         further from its beginning; of these there are at most 10 (DESIGN §5, I6).
         """
         if self._client is None:
-            self._client = self._desk.client().for_handler(self.tracking_id)
+            self._client = self._desk.client()._for_handler(self.tracking_id)
         return self._client
 
     # --- asking for things that commit with the task
