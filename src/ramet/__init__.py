@@ -8,18 +8,17 @@ from ramet.engine.batch import BatchContext, SyncBatchContext
 from ramet.engine.binding import item
 from ramet.engine.blobs import Blob, BlobTooLarge
 from ramet.engine.claim import Claim, Ended, Spawn
-from ramet.engine.client import Client, TreeNode
-from ramet.engine.context import ClaimLost, Context, SyncContext
+from ramet.engine.client import Client, OwnLineage, TreeNode
+from ramet.engine.context import Context, SyncContext
 from ramet.engine.distribution import StateCount
 from ramet.engine.explain import Explanation
 from ramet.engine.explain_key import KeyExplanation
-from ramet.engine.invocation import Invocation
 from ramet.engine.json_texts import PayloadTooLarge
 from ramet.engine.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
-from ramet.engine.own_client import OwnLineage
 from ramet.engine.path_options import PathArguments, TaskOptions
 from ramet.engine.pipeline import Pipeline
+from ramet.engine.ports import ClaimLost, Invocation
 from ramet.engine.registry import UnknownKind
 from ramet.engine.setting import Setting
 from ramet.engine.sync_claim import SyncClaim

@@ -10,7 +10,8 @@ import unicodedata
 import pytest
 from rich.console import Console
 
-from ramet.cli.show import at, counted, crop, moment, plain, relative, short, span, table
+from ramet.cli.show import at, crop, moment, relative, short, span, table
+from ramet.commands.terminal import counted, plain
 from ramet.engine.logs import JsonLines, Lines
 from tests.cli.conftest import Cli
 

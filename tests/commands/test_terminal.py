@@ -19,6 +19,8 @@ from ramet.commands.terminal import Lines, columns, console, counted, plain, spa
         ("two\nlines\r\tand a tab", "two\\nlines\\r\\tand a tab"),
         ("right\u202eto left", "right\\u202eto left"),
         ("lone \ud800", "lone \\ud800"),
+        ("می\u200cخواهم 👩\u200d🚀", "می\u200cخواهم 👩\u200d🚀"),
+        ("ad\u200dmin, \u200c東\u200d\u200d京\u200c", "ad\\u200dmin, \\u200c東\\u200d\\u200d京\\u200c"),
         (None, "None"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from ramet import App, Client, Limits
+from ramet import App, Client, Invocation, Limits
 from ramet.engine.runner import Runner
 from ramet.engine.work import Work
 from ramet.model import events as ev
@@ -49,6 +49,9 @@ class Desk:
 
     def client(self) -> Client:
         raise AssertionError("no handler here asks for a client")
+
+    async def invoke(self, *arguments: Any) -> Invocation:
+        raise AssertionError("no handler here invokes others")
 
     @property
     def events(self) -> list[ev.Event]:

@@ -7,8 +7,10 @@ import json
 import click
 
 from ramet import Act, Client
-from ramet.cli.options import ask, database_option, json_option, lineage_of
-from ramet.cli.show import console, emit, moment, plain, table
+from ramet.cli.options import ask, database_option, lineage_of
+from ramet.cli.show import console, moment, table
+from ramet.commands.options import json_option
+from ramet.commands.terminal import emit, plain
 
 
 @click.command(short_help="What people did, and why.")

@@ -11,8 +11,10 @@ from rich.text import Text
 
 from ramet import Alert, Client
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, lineage_of, person
-from ramet.cli.show import console, emit, moment, plain, prose, relative, table
+from ramet.cli.options import ask, database_option, lineage_of
+from ramet.cli.show import console, moment, prose, relative, table
+from ramet.commands.options import json_option, person
+from ramet.commands.terminal import emit, plain
 from ramet.engine.alert_channels import configured
 from ramet.model.notices import LOG
 

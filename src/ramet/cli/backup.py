@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
-from ramet.cli.options import database_option, json_option, load
-from ramet.cli.show import counted, emit, number, plain
+from ramet.cli.options import database_option, load
+from ramet.cli.show import number
+from ramet.commands.options import json_option
+from ramet.commands.terminal import counted, emit, plain
 from ramet.store.answers import Copied
 from ramet.store.copies import backup as back_up
 from ramet.store.copies import restore as bring_back

@@ -23,7 +23,7 @@ from ramet.cli.bench_paths import Sizes
 from ramet.cli.bench_pinned import Phases
 from ramet.cli.bench_places import BareRun, Place, Spot
 from ramet.cli.bench_show import show
-from ramet.cli.show import emit
+from ramet.commands.terminal import emit
 
 BATCH = 1_000
 

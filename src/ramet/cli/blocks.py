@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Block, BlockReason, Client, shown_key
-from ramet.cli.options import KEY_HELP, ask, compared, database_option, json_option, lineage_of, several
+from ramet.cli.options import KEY_HELP, ask, compared, database_option, lineage_of, several
 from ramet.cli.reoffer import reoffer
-from ramet.cli.show import console, counted, emit, number, plain, prose, relative, table
-from ramet.commands.options import renamed
+from ramet.cli.show import console, number, prose, relative, table
+from ramet.commands.options import json_option, renamed
+from ramet.commands.terminal import counted, emit, plain
 
 FETCHED_MAX = 100_000
 LINEAGES_MAX = 1_000

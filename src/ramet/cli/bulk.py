@@ -12,8 +12,9 @@ import click
 
 from ramet import BulkAct, BulkResult, BulkSelection, Client, TaskFilter, TaskState
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, person, several
-from ramet.cli.show import counted, emit, plain
+from ramet.cli.options import ask, several
+from ramet.commands.options import person
+from ramet.commands.terminal import counted, emit, plain
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

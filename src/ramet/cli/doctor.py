@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
-from ramet.cli.options import app_option, database_option, json_option, load
-from ramet.cli.show import emit, plain
+from ramet.cli.options import app_option, database_option, load
 from ramet.commands.extras import extras
+from ramet.commands.options import json_option
+from ramet.commands.terminal import emit, plain
 from ramet.engine.doctor import Finding
 from ramet.engine.doctor import doctor as look
 from ramet.store.errors import StoreMissing

@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Explanation, shown_key
-from ramet.cli.show import counted, number, plain, prose, styled_state, table
+from ramet.cli.show import number, prose, styled_state, table
+from ramet.commands.terminal import counted, plain
 
 SHOWN_MAX = 20
 """Refused spawns on one screen; `ramet blocks` lists all."""

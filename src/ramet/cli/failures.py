@@ -10,7 +10,7 @@ import click
 from pydantic import ValidationError
 
 from ramet import InvalidEntry, InvalidKey, InvalidPath, InvalidText, PayloadTooLarge, StoreError, UnknownKind
-from ramet.cli.show import plain
+from ramet.commands.terminal import plain
 from ramet.model.numbers import InvalidNumber
 
 EXIT_USAGE = 2

@@ -13,8 +13,10 @@ import click
 
 from ramet import App
 from ramet.cli.failures import CliError
-from ramet.cli.options import database_option, json_option, load, person
-from ramet.cli.show import counted, emit, number, plain
+from ramet.cli.options import database_option, load
+from ramet.cli.show import number
+from ramet.commands.options import json_option, person
+from ramet.commands.terminal import counted, emit, plain
 from ramet.model.importing import FIELDS, FORMATS, RowError, Rules, parse_pairs
 from ramet.model.task import TaskState
 from ramet.store.errors import StoreMissing

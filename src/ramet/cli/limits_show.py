@@ -9,8 +9,10 @@ import click
 from rich.console import Console
 
 from ramet import PRESETS, Client, Limits
-from ramet.cli.options import ask, database_option, json_option
-from ramet.cli.show import console, emit, jsonable, number, table
+from ramet.cli.options import ask, database_option
+from ramet.cli.show import console, number, table
+from ramet.commands.options import json_option
+from ramet.commands.terminal import emit, jsonable
 from ramet.engine.setting import LIMITS_PREFIX, SETTINGS
 from ramet.model.cost import dollars
 from ramet.model.worst_case import HOUR_SECONDS, Bill, WorstCase, bill, worst_case

@@ -9,8 +9,10 @@ import click
 from ramet import Block, Client, Lineage
 from ramet.cli.failures import CliError
 from ramet.cli.lineage_limits import Dollars, Seconds
-from ramet.cli.options import ask, database_option, json_option, lineage_of, person
-from ramet.cli.show import counted, emit, jsonable, moment, number, plain
+from ramet.cli.options import ask, database_option, lineage_of
+from ramet.cli.show import moment, number
+from ramet.commands.options import json_option, person
+from ramet.commands.terminal import counted, emit, jsonable, plain
 from ramet.model.guard import REOFFERABLE
 from ramet.model.limits import RAISABLE
 

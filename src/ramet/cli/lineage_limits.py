@@ -10,7 +10,7 @@ import click
 
 from ramet import PRESETS, App, Limits
 from ramet.cli.failures import CliError
-from ramet.cli.show import plain
+from ramet.commands.terminal import plain
 from ramet.model.cost import dollars
 from ramet.model.limits import lineage_limits as decided_limits
 from ramet.model.limits import said, soft_within

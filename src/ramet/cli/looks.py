@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ramet import Client, Count, KindState, Lineage, LineageOutcome, Queue, TaskState, Unserved
 from ramet.cli.options import lineage_of
-from ramet.cli.show import jsonable
+from ramet.commands.terminal import jsonable
 from ramet.model.lineage import OPEN, LineageState
 from ramet.model.tallies import Tally
 from ramet.model.task import TERMINAL

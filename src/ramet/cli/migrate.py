@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from ramet.cli.options import database_option, json_option, load
-from ramet.cli.show import emit, plain
+from ramet.cli.options import database_option, load
+from ramet.commands.options import json_option
+from ramet.commands.terminal import emit, plain
 from ramet.store.migrating import migrate as bring
 from ramet.store.versions import Migrated
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import getpass
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -14,29 +12,15 @@ import click
 from ramet import App, Client, Lineage
 from ramet.cli.failures import CliError, where_raised
 from ramet.cli.show import database_clock
+from ramet.commands import options
 from ramet.engine.child import load_app
 
 Answer = TypeVar("Answer")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def database_option(command: Command) -> Command:
-    """``--db DATABASE``."""
-    return click.option(
-        "--db",
-        "database",
-        envvar="RAMET_DB",
-        default="ramet.db",
-        show_default=True,
-        show_envvar=True,
-        metavar="DATABASE",
-        help="A file, or postgresql://user:password@host:port/database (with a password better in RAMET_DB).",
-    )(command)
-
-
-def json_option(command: Command) -> Command:
-    """``--json``."""
-    return click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")(command)
+database_option = options.database_option("ramet.db")
+"""``--db DATABASE``."""
 
 
 def app_option(command: Command) -> Command:
@@ -47,7 +31,7 @@ def app_option(command: Command) -> Command:
 
 
 def ask(database: str, question: Callable[[Client], Awaitable[Answer]], target: str | None = None) -> Answer:
-    """Open a database that must exist, run one coroutine with a client of it, close it.
+    """Run a coroutine with a client of a database that must exist, and show times by the clock of that database.
 
     Args:
         target: an app whose settings are to be known.
@@ -59,12 +43,11 @@ def ask(database: str, question: Callable[[Client], Awaitable[Answer]], target: 
     # Not the app itself: its client would make its tables, and a look writes nothing.
     app = App() if target is None else App(settings=load(target).registry.live.declared.own)
 
-    async def work() -> Answer:
-        async with app.client(database, create=False) as client:
-            database_clock.ahead_seconds = client.store.ahead_seconds
-            return await question(client)
+    async def asked(client: Client) -> Answer:
+        database_clock.ahead_seconds = client.store.ahead_seconds
+        return await question(client)
 
-    return asyncio.run(work())
+    return options.ask(app, database, asked)
 
 
 def load(target: str) -> App:
@@ -135,11 +118,3 @@ def compared(client: Client, kind: str | None, key: str) -> str:
     """The key, and what it was compared as: commands know no kinds, so they try what any kind would store."""
     others = [repr(one) for one in client.spellings(kind, key) if one != key]
     return f"key {key!r}" + (f" (nor {', '.join(others)})" if others else "")
-
-
-def person() -> str:
-    """Who is at the keyboard, for the record."""
-    try:
-        return os.environ.get("USER") or getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"

@@ -8,8 +8,10 @@ import click
 
 from ramet import Client, HeldBack, Lineage, LineageState, Queue, TaskState
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option, lineage_of, person
-from ramet.cli.show import counted, emit, moment, plain
+from ramet.cli.options import ask, database_option, lineage_of
+from ramet.cli.show import moment
+from ramet.commands.options import json_option, person
+from ramet.commands.terminal import counted, emit, plain
 
 
 def _one_of(queue: str | None, tracking_id: str | None) -> None:

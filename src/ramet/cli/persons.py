@@ -12,8 +12,9 @@ from ramet import BulkAct, Client, Task, TaskState, UniqueHeld, shown_key
 from ramet.cli.bulk import filter_options, is_filter, run_bulk
 from ramet.cli.failures import CliError
 from ramet.cli.lineage_limits import Seconds
-from ramet.cli.options import ask, database_option, json_option, lineage_of, person
-from ramet.cli.show import counted, emit, plain
+from ramet.cli.options import ask, database_option, lineage_of
+from ramet.commands.options import json_option, person
+from ramet.commands.terminal import counted, emit, plain
 
 BATCH = 1_000
 SWEEPS_MAX = 100

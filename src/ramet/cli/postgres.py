@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ramet.cli.failures import CliError
-from ramet.cli.options import json_option
-from ramet.cli.show import emit, plain
+from ramet.commands.options import json_option
+from ramet.commands.terminal import emit, plain
 from ramet.store.server import Server
 from ramet.store.server_databases import ensure_database, need_driver
 

@@ -9,8 +9,9 @@ import click
 
 from ramet import Client
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option
-from ramet.cli.show import counted, emit
+from ramet.cli.options import ask, database_option
+from ramet.commands.options import json_option
+from ramet.commands.terminal import counted, emit
 
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}

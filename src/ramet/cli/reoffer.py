@@ -7,9 +7,10 @@ from typing import NamedTuple
 import click
 
 from ramet import BlockReason, Client, Reoffered
-from ramet.cli.options import KEY_HELP, ask, database_option, json_option, lineage_of, person, several
-from ramet.cli.show import counted, emit, number, plain
-from ramet.commands.options import renamed
+from ramet.cli.options import KEY_HELP, ask, database_option, lineage_of, several
+from ramet.cli.show import number
+from ramet.commands.options import json_option, person, renamed
+from ramet.commands.terminal import counted, emit, plain
 from ramet.model.guard import REOFFERABLE
 
 REASONS = [reason.value for reason in BlockReason if reason in REOFFERABLE]

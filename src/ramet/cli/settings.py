@@ -10,8 +10,10 @@ import click
 
 from ramet import PRESETS, Client
 from ramet.cli.failures import CliError
-from ramet.cli.options import app_option, ask, database_option, json_option, person
-from ramet.cli.show import at, console, crop, emit, plain, table
+from ramet.cli.options import app_option, ask, database_option
+from ramet.cli.show import at, console, crop, table
+from ramet.commands.options import json_option, person
+from ramet.commands.terminal import emit, plain
 from ramet.engine.client_settings import SettingInForce
 
 

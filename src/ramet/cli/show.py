@@ -1,21 +1,11 @@
-"""How things look: text made harmless, times and numbers for people, tables, and JSON for machines.
-
-Keys, errors and titles come from the outside world. Every character that could steer a terminal, reorder a line or
-hide in it is shown as an escape, and nothing is read as rich's markup.
-"""
+"""Output of the engine's own commands, on top of :mod:`ramet.commands.terminal`: states, times, numbers and tables."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import os
 import sys
-import unicodedata
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
 
-import click
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.padding import Padding
@@ -23,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ramet import LineageOutcome
+from ramet.commands import terminal
+from ramet.commands.terminal import plain
 from ramet.engine.clock import SystemClock
 
 PIPE_WIDTH = 10_000
 """Nothing is cut where no terminal has to fit."""
-JOINERS = frozenset("\u200c\u200d")
-"""Part of ordinary writing in several scripts and of emoji; they steer nothing."""
 STATE_STYLES = {
     "pending": "cyan",
     "processing": "blue",
@@ -41,20 +31,6 @@ STATE_STYLES = {
     "filtered": "magenta",
     "paused": "yellow",
 }
-
-
-def plain(text: object) -> str:
-    """The text on one line, with everything that is no visible character written as an escape."""
-    string = str(text)
-    if string.isprintable():
-        return string
-    return "".join(map(_visible, string))
-
-
-def _visible(character: str) -> str:
-    if character.isprintable() or character in JOINERS or unicodedata.category(character) == "Zs":
-        return character
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def styled_state(state: str, *, clean: bool = True) -> Text:
@@ -127,17 +103,8 @@ def short(count: int) -> str:
     return number(count)
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """``1 task``, ``2 tasks``."""
-    return f"{number(count)} {one if count == 1 else many or one + 's'}"
-
-
-def console(*, err: bool = False) -> Console:
-    """A console that takes every string literally."""
-    made = Console(stderr=err, markup=False, emoji=False, highlight=False)
-    if not made.is_terminal and "COLUMNS" not in os.environ:
-        made.width = PIPE_WIDTH
-    return made
+console = partial(terminal.console, pipe_width=PIPE_WIDTH)
+"""A console that takes every string literally and, where there is no terminal, cuts nothing."""
 
 
 def table(*columns: str) -> Table:
@@ -163,21 +130,3 @@ def prose(screen: Console, line: str | Text, indent: int = 0) -> None:
 def unicode_out() -> bool:
     """True when standard output can carry tree guides."""
     return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf")
-
-
-def jsonable(value: Any) -> Any:
-    """Dataclasses and named tuples as objects; everything else as it is."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: jsonable(item) for name, item in value._asdict().items()}
-    if isinstance(value, dict):
-        return {str(name): jsonable(item) for name, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [jsonable(item) for item in value]
-    return value
-
-
-def emit(value: Any) -> None:
-    """One JSON document on one line of standard output, in ASCII: safe on any terminal."""
-    click.echo(json.dumps(jsonable(value)))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from ramet import Client, StageCount
-from ramet.cli.options import ask, database_option, json_option, lineage_of
-from ramet.cli.show import console, emit, number, plain, styled_state, table
+from ramet.cli.options import ask, database_option, lineage_of
+from ramet.cli.show import console, number, styled_state, table
+from ramet.commands.options import json_option
+from ramet.commands.terminal import emit, plain
 
 
 @click.command(short_help="How many tasks of a staged kind are at which stage.")

@@ -16,21 +16,11 @@ from rich.text import Text
 from ramet import Client, Count, TaskState
 from ramet.cli.limits import not_served
 from ramet.cli.looks import STALE, Look, brief_look, full_look
-from ramet.cli.options import ask, database_option, json_option
+from ramet.cli.options import ask, database_option
 from ramet.cli.pausing import paused
-from ramet.cli.show import (
-    at,
-    console,
-    counted,
-    emit,
-    number,
-    outcome_words,
-    plain,
-    relative,
-    short,
-    styled_state,
-    table,
-)
+from ramet.cli.show import at, console, number, outcome_words, relative, short, styled_state, table
+from ramet.commands.options import json_option
+from ramet.commands.terminal import counted, emit, plain
 from ramet.model.lineage import OPEN
 from ramet.model.lineage_outcome import OutcomeKind
 

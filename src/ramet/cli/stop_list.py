@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from ramet import Client, StopEntry
-from ramet.cli.options import ask, database_option, json_option, person
-from ramet.cli.show import console, emit, moment, plain, table
+from ramet.cli.options import ask, database_option
+from ramet.cli.show import console, moment, table
+from ramet.commands.options import json_option, person
+from ramet.commands.terminal import emit, plain
 
 TYPES = click.Choice(["host", "domain", "pattern"])
 

@@ -26,10 +26,11 @@ from ramet import (
 )
 from ramet.cli.failures import CliError, one_line
 from ramet.cli.lineage_limits import Seconds, declared_limits, lineage_limits, taken_limits
-from ramet.cli.options import database_option, json_option, load
+from ramet.cli.options import database_option, load
 from ramet.cli.path_options import path_options, taken_path
 from ramet.cli.payloads import Row, parse_payload, payload_lines, rows_of
-from ramet.cli.show import counted, emit, plain
+from ramet.commands.options import json_option
+from ramet.commands.terminal import counted, emit, plain
 from ramet.model.numbers import InvalidNumber
 
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

@@ -12,8 +12,10 @@ from rich.text import Text
 
 from ramet import Client, Task, TaskState, path_key, shown_key
 from ramet.cli.failures import CliError
-from ramet.cli.options import KEY_HELP, ask, compared, database_option, json_option, lineage_of, several
-from ramet.cli.show import console, counted, emit, plain, prose, relative, styled_state, table
+from ramet.cli.options import KEY_HELP, ask, compared, database_option, lineage_of, several
+from ramet.cli.show import console, prose, relative, styled_state, table
+from ramet.commands.options import json_option
+from ramet.commands.terminal import counted, emit, plain
 
 TABLE_WIDTH_MIN = 140
 """Columns of a screen on which the table fits without breaking ids and errors into pieces."""

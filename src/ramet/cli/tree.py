@@ -13,19 +13,10 @@ from rich.text import Text
 
 from ramet import Branch, Client, Lineage, Task, TreeNode, path_key, shown_key
 from ramet.cli.failures import CliError
-from ramet.cli.options import ask, database_option, json_option
-from ramet.cli.show import (
-    STATE_STYLES,
-    console,
-    counted,
-    crop,
-    emit,
-    jsonable,
-    number,
-    outcome_words,
-    plain,
-    unicode_out,
-)
+from ramet.cli.options import ask, database_option
+from ramet.cli.show import STATE_STYLES, console, crop, number, outcome_words, unicode_out
+from ramet.commands.options import json_option
+from ramet.commands.terminal import counted, emit, jsonable, plain
 
 ROOTS_MAX = 1_000
 GUIDES = {True: ("├─ ", "└─ ", "│  "), False: ("|- ", "`- ", "|  ")}

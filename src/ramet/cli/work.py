@@ -14,7 +14,7 @@ import click
 from ramet import App, Client, Worker
 from ramet.cli.failures import CliError
 from ramet.cli.options import database_option, load
-from ramet.cli.show import counted, plain
+from ramet.commands.terminal import counted, plain
 from ramet.engine import logs
 from ramet.engine.logs import own_logger
 

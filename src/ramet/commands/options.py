@@ -1,4 +1,4 @@
-"""Options that the commands of every pipeline have, and asking a database that must exist."""
+"""Options that all commands have, and asking a database that must exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def database_option(default: str) -> Callable[[Command], Command]:
-    """`--db`, as `database`: by default the file `default`, or what RAMET_DB names."""
+    """Add `--db`, as `database`: by default the file `default`, or what RAMET_DB names."""
     return click.option(
         "--db",
         "database",
@@ -34,7 +34,7 @@ def database_option(default: str) -> Callable[[Command], Command]:
 
 
 def json_option(command: Command) -> Command:
-    """`--json`, as `as_json`."""
+    """Add `--json`, as `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="JSON on standard output, nothing else.")(command)
 
 
@@ -53,7 +53,7 @@ def ask(app: App, database: str, question: Callable[[Client], Awaitable[Answer]]
 
 
 def person() -> str:
-    """Who is at the keyboard, for the record."""
+    """Return the name of the operator at the keyboard, for the record."""
     try:
         return os.environ.get("USER") or getpass.getuser()
     except (KeyError, OSError):

@@ -1,17 +1,19 @@
-"""How output looks whoever writes it: text made harmless, durations and counts for people, tables, JSON for machines.
+"""Output of all commands: text made harmless, durations and counts for people, tables, JSON for machines.
 
-Titles and texts come from outside. Whatever could steer a terminal is shown as an escape, and nothing is read as
-markup. The command line of the engine has its own copy of some of this: it imports no pipeline, and none imports it.
+Keys, titles and errors come from outside. Every character that could steer a terminal, reorder a line or hide in it is
+shown as an escape, and nothing is read as markup.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import re
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import click
@@ -20,29 +22,39 @@ from rich.table import Table
 
 PIPE_WIDTH = 100
 """Columns where there is no terminal: people read logs, machines take --json."""
+_JOINING = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
 LINE_SECONDS = 2.0
 """Shortest time between two progress lines where there is no terminal."""
 
 
 def plain(text: object) -> str:
-    """The text on one line, with everything that is no visible character written as an escape."""
+    """Return the text on one line, with every character that is not visible written as an escape.
+
+    Joiners (U+200C, U+200D) stay between two characters that are not ASCII: they belong to the ordinary writing of
+    several scripts and to emoji. Anywhere else they only hide.
+    """
     string = str(text)
     if string.isprintable():
         return string
-    return "".join(map(_visible, string))
+    joining = {found.start() for found in _JOINING.finditer(string)}
+    return "".join(
+        character
+        if at in joining or character.isprintable() or unicodedata.category(character) == "Zs"
+        else character.encode("unicode_escape").decode("ascii")
+        for at, character in enumerate(string)
+    )
 
 
-def _visible(character: str) -> str:
-    if character.isprintable() or unicodedata.category(character) == "Zs":
-        return character
-    return character.encode("unicode_escape").decode("ascii")
+def console(*, err: bool = False, pipe_width: int = PIPE_WIDTH) -> Console:
+    """Return a console that takes every string literally.
 
-
-def console() -> Console:
-    """A console on standard output that takes every string literally."""
-    made = Console(markup=False, emoji=False, highlight=False)
+    Args:
+        err: on standard error instead of standard output.
+        pipe_width: columns where there is no terminal and COLUMNS is not set.
+    """
+    made = Console(stderr=err, markup=False, emoji=False, highlight=False)
     if not made.is_terminal and "COLUMNS" not in os.environ:
-        made.width = PIPE_WIDTH
+        made.width = pipe_width
     return made
 
 
@@ -51,9 +63,22 @@ def on_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def jsonable(value: Any) -> Any:
+    """Return dataclasses and named tuples as objects, everything else as it is."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: jsonable(item) for name, item in value._asdict().items()}
+    if isinstance(value, dict):
+        return {str(name): jsonable(item) for name, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [jsonable(item) for item in value]
+    return value
+
+
 def emit(value: Any) -> None:
-    """One JSON document on one line of standard output, in ASCII: safe on any terminal."""
-    click.echo(json.dumps(value))
+    """Write one JSON document on one line of standard output, in ASCII: safe on any terminal."""
+    click.echo(json.dumps(jsonable(value)))
 
 
 def span(seconds: float) -> str:

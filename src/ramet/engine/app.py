@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, Unpack
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, Unpack
 
 from ramet.engine.app_flow import FlowApp
 from ramet.engine.client import Client
@@ -30,6 +30,14 @@ from ramet.store import open_store
 Function = TypeVar("Function", bound=Handler)
 
 DATABASE = "ramet.db"
+
+
+class Runnable(Protocol):
+    """A worker, as :meth:`App.run` sees it."""
+
+    async def run(self) -> None:
+        """Run until there is nothing left to do."""
+        ...
 
 
 class App(FlowApp):
@@ -56,6 +64,9 @@ class App(FlowApp):
     Raises:
         ValueError: an argument cannot be; one line says what to give.
     """
+
+    _worker: ClassVar[Callable[..., Runnable]]
+    """What :meth:`run` runs. :mod:`ramet.engine.worker` lies above this module and sets it; ``ramet`` imports both."""
 
     def __init__(
         self,
@@ -217,7 +228,7 @@ class App(FlowApp):
         """
         if not isinstance(kind, str):
             raise ValueError('a pipeline needs the name of its kind: write p = app.pipeline("name"), then @p.stage()')
-        return Pipeline(self, kind, task_per_stage=task_per_stage, options=options)
+        return Pipeline(self.registry, self.task, kind, task_per_stage=task_per_stage, options=options)
 
     def schedule(
         self,
@@ -322,10 +333,9 @@ class App(FlowApp):
 
         Options are those of :class:`ramet.engine.worker.Worker`.
         """
-        from ramet.engine.worker import Worker
 
         async def work() -> None:
             async with self.client(database) as client:
-                await Worker(self, client, until_idle=True, **options).run()
+                await App._worker(self, client, until_idle=True, **options).run()
 
         asyncio.run(work())

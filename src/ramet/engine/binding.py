@@ -7,10 +7,12 @@ checkpoint or its end.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ramet.engine.json_texts import json_text
 from ramet.engine.outcome import ERROR_CHARACTERS_MAX
+from ramet.engine.ports import Desk
+from ramet.engine.work import Work
 from ramet.model import events as ev
 from ramet.model.binding import ITEM_STATES, Binding, BoundTask, ItemAnswer, ItemSettlement
 from ramet.model.limits import BALANCED
@@ -18,10 +20,6 @@ from ramet.model.numbers import integer, seconds_from_now
 from ramet.model.texts import check_name, check_text, storable
 from ramet.store.answers import Settled
 from ramet.store.requests import Settlement
-
-if TYPE_CHECKING:
-    from ramet.engine.context import Desk
-    from ramet.engine.work import Work
 
 PAGE = 1_000
 """Tasks that travel at once."""

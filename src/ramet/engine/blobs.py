@@ -7,19 +7,17 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_serializer
 
+from ramet.engine.ports import HasClaim
 from ramet.model import events as ev
 from ramet.model.blobs import REFERENCE, NewBlob, blob_of, value_of
 from ramet.store.answers import Settled
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.requests import Settlement
-
-if TYPE_CHECKING:
-    from ramet.engine.context import BaseContext
 
 _taken: ContextVar[dict[str, NewBlob] | None] = ContextVar("ramet_blobs_taken", default=None)
 
@@ -97,7 +95,7 @@ def check_size(blob: NewBlob, bytes_max: int) -> None:
         )
 
 
-async def put_blob(context: BaseContext, content: bytes | str | Any) -> Blob:
+async def put_blob(context: HasClaim, content: bytes | str | Any) -> Blob:
     """Store a blob under a claim, now."""
     new, form = blob_of(content)
     limits = context._kind.limits

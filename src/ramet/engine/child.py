@@ -24,6 +24,7 @@ from ramet.engine.app import App
 from ramet.engine.child_process import BLOCKED_AT_START, ChildShape
 from ramet.engine.client import Client
 from ramet.engine.clock import SystemClock
+from ramet.engine.invocation import invoke
 from ramet.engine.noted import NotedUntilSent
 from ramet.engine.observing import observer
 from ramet.engine.raised import raised
@@ -153,6 +154,8 @@ class _Supervised:
             name, _, text = why.partition(": ")
             known = _AWAY.get(name)
             self._calls[number].set_exception(StoreError(why) if known is None else known(text))
+
+    invoke = staticmethod(invoke)
 
     def client(self) -> Client:
         if self._client is None:

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple, Self
 
 from ramet.engine import in_hand
 from ramet.engine.attempt_log import log_outcome
-from ramet.engine.context import AsyncContext, BaseContext, ClaimLost, Desk, settlement_of
+from ramet.engine.context import AsyncContext, BaseContext, HandlerDesk, settlement_of
 from ramet.engine.keeping import Keeper, Pair, heartbeat_seconds
 from ramet.engine.observing import observer
 from ramet.engine.outcome import Outcome, error_event, told_error
+from ramet.engine.ports import ClaimLost
 from ramet.engine.raised import raised
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.tracebacks import traceback_of
@@ -71,7 +72,7 @@ class Hold(NamedTuple):
     """What the claims of one client share."""
 
     registry: Registry
-    desk: Desk
+    desk: HandlerDesk
     keeper: Keeper
     jitter: Callable[[], float]
     """Draws in [0, 1) for the back-off."""

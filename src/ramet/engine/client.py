@@ -31,13 +31,15 @@ from ramet.engine.schedules import Schedules
 from ramet.engine.waiting import Waiting
 from ramet.engine.watched import watched
 from ramet.model.blobs import NewBlob
-from ramet.model.limits import Limits
+from ramet.model.limits import GENERATIONS_MAX, Limits
 from ramet.model.lineage import Lineage
+from ramet.model.retry import Permanent
 from ramet.model.task import NewTask, Task, TaskHistory, TaskState
 from ramet.model.texts import check_name
 from ramet.store.address import shown
 from ramet.store.answers import Submitted
 from ramet.store.base import Store
+from ramet.store.base_persons import Reoffered
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.requests import NewLineage
 
@@ -109,6 +111,10 @@ class Client(
         """Release the database. Claims that are not settled return when their leases lapse."""
         await self._stop_keeping()
         await self.store.close()
+
+    def _for_handler(self, tracking_id: str) -> OwnClient:
+        """Return the client that handlers of this lineage have (:attr:`ramet.Context.client`)."""
+        return OwnClient(self, tracking_id)
 
     # --- submitting
 
@@ -378,3 +384,60 @@ class Client(
     ) -> list[str]:
         """Give ended tasks (not successful ones) new attempts; returns the ids of those revived."""
         return await self.store.revive(list(task_ids), by=by, reason=reason, extend_seconds=extend_seconds)
+
+
+class OwnLineage(Permanent):
+    """Raised by ``ctx.client``: a handler wants what only an operator may do to its lineage, or begins one too many."""
+
+
+class OwnClient(Client):
+    """The client that a handler has: everything but what would widen its own lineage (DESIGN §5, §8).
+
+    See :attr:`ramet.Context.client`. It shares everything with the client that it is made of.
+    """
+
+    __slots__ = ("_own",)
+
+    def __init__(self, client: Client, tracking_id: str) -> None:
+        self.__dict__ = client.__dict__
+        self._own = tracking_id
+
+    def _refuse_act(self, act: str, tracking_id: str) -> None:
+        if tracking_id == self._own:
+            raise OwnLineage(f"a handler cannot {act} its own lineage {tracking_id}: an operator does")
+
+    async def raise_limits(self, tracking_id: str, **options: Any) -> Lineage:
+        self._refuse_act("raise limits of", tracking_id)
+        return await super().raise_limits(tracking_id, **options)
+
+    async def reoffer(self, tracking_id: str, **options: Any) -> Reoffered:
+        self._refuse_act("offer blocked spawns again in", tracking_id)
+        return await super().reoffer(tracking_id, **options)
+
+    async def resume_lineage(self, tracking_id: str, **options: Any) -> bool:
+        self._refuse_act("resume", tracking_id)
+        return await super().resume_lineage(tracking_id, **options)
+
+    async def revive(self, task_ids: Iterable[str], **options: Any) -> list[str]:
+        ids = list(task_ids)
+        for task_id in ids:
+            task = await self.store.get(task_id)
+            self._refuse_act("retry tasks of", "" if task is None else task.tracking_id)
+        return await super().revive(ids, **options)
+
+    async def _bounds(
+        self, kinds: Iterable[str | Handler], limits: LimitsGiven | None, may_raise: bool, connection: object
+    ) -> Limits:
+        if may_raise:
+            raise OwnLineage("a handler cannot raise what was declared: an operator does, so leave may_raise out")
+        return await super()._bounds(kinds, limits, may_raise, connection)
+
+    async def _submit(self, lineages: Sequence[NewLineage], connection: Any) -> list[Submitted]:
+        row = await self.store.lineage(self._own)
+        generation = 1 if row is None else row.generation + 1
+        if generation > GENERATIONS_MAX:
+            raise OwnLineage(
+                f"generation {generation} is over {GENERATIONS_MAX}: lineages that begin lineages have to end; "
+                "a schedule begins one again and again"
+            )
+        return await super()._submit([item._replace(generation=generation) for item in lineages], connection)

@@ -10,12 +10,11 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from ramet.engine.beyond import NOTHING, Beyond
 from ramet.engine.binding import AsyncBinder, Binder, SyncBinder
 from ramet.engine.call_time import CallTime
-from ramet.engine.clock import Clock
 from ramet.engine.domain import AsyncDomain, SyncDomain
 from ramet.engine.gathered import Gathered
 from ramet.engine.ids import new_id
@@ -25,6 +24,7 @@ from ramet.engine.outcome import Endings, Outcome, outcome_event
 from ramet.engine.own_tables import check_own
 from ramet.engine.own_task import OwnTask
 from ramet.engine.path_options import PathArguments
+from ramet.engine.ports import ClaimLost, Desk, Inside, Invocation
 from ramet.engine.rates import AsyncRates, SyncRates
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.engine.signatures import FirstArgument
@@ -40,45 +40,35 @@ from ramet.store.answers import Settled, SpawnAnswer
 from ramet.store.requests import Settlement, Write
 
 if TYPE_CHECKING:
+    # The one circle of the engine, of types alone: a claim is a context with a client, and the client makes claims.
+    # Without it ``ctx.client`` would have to hide which methods a client has.
     from ramet.engine.client import Client
-    from ramet.engine.invocation import Invocation
 
 
-class ClaimLost(Exception):
-    """Raised by what a handler asks for when its claim is lost: stop. Nothing it asks for is accepted any more."""
-
-
-class Desk(Protocol):
-    """Who answers a handler's calls: the supervisor, here or in another process."""
-
-    async def call(self, settlement: Settlement) -> Settled:
-        """Settle one thing now and wait until it is durable."""
-        ...
-
-    async def ask(self, errand: str, *arguments: Any) -> Any:
-        """Run an errand of :mod:`ramet.engine.errands`; arguments and answer are JSON values."""
-        ...
+class HandlerDesk(Desk, Protocol):
+    """The supervisor of a handler, which also lends it a client and runs pulled tasks inside of its own."""
 
     def client(self) -> Client:
-        """A client for reading."""
+        """Return a client for reading."""
         ...
 
-
-class Inside(NamedTuple):
-    """What a context is made of."""
-
-    work: Work
-    kind: Kind
-    registry: Registry
-    clock: Clock
-    lease_seconds: float
-    call: Callable[[Settlement], Coroutine[Any, Any, Settled]]
-    """Settles something of the task now; raises ClaimLost where the claim is not current."""
+    async def invoke(
+        self,
+        context: Context,
+        kinds: Sequence[str | Handler],
+        concurrency: int | None,
+        queues: Sequence[str] | None,
+        wait: bool,
+        /,
+    ) -> Invocation:
+        """Run pulled tasks: :meth:`ramet.Context.invoke`."""
+        ...
 
 
 class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
     """What contexts of async and plain handlers have in common."""
 
+    _desk: HandlerDesk
     # Buffered: a task that asks for nothing pays nothing for these.
     _spawns: tuple[NewTask, ...] | list[NewTask] = ()
     _writes: tuple[Write, ...] | list[Write] = ()
@@ -86,7 +76,7 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
     _client: Client | None = None
     _charged: int | None = None
 
-    def __init__(self, work: Work, kind: Kind, registry: Registry, desk: Desk, lease_seconds: float) -> None:
+    def __init__(self, work: Work, kind: Kind, registry: Registry, desk: HandlerDesk, lease_seconds: float) -> None:
         self._work = work
         self._kind = kind
         self._registry = registry
@@ -107,10 +97,8 @@ class BaseContext(OwnTask, Gathered, CallTime, Binder, Beyond, FirstArgument):
         (:class:`ramet.OwnLineage`): an operator does that. A lineage that is submitted through it is one generation
         further from its beginning; of these there are at most 10 (DESIGN §5, I6).
         """
-        from ramet.engine.own_client import OwnClient
-
         if self._client is None:
-            self._client = OwnClient(self._desk.client(), self.tracking_id)
+            self._client = self._desk.client()._for_handler(self.tracking_id)
         return self._client
 
     # --- asking for things that commit with the task
@@ -398,7 +386,4 @@ class Context(Endings, AsyncContext):
             ClaimLost: the claim is not this handler's any more.
             ValueError: a kind is not pulled, or ``concurrency`` is less than 1.
         """
-        # Not at the top: what runs those handlers makes contexts.
-        from ramet.engine.invocation import invoke
-
-        return await invoke(self, kinds, concurrency=concurrency, queues=queues, wait=wait)
+        return await self._desk.invoke(self, kinds, concurrency, queues, wait)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ramet.engine.blobs import Blob, put_blob, read_blob
 from ramet.engine.own_tables import check_own
+from ramet.engine.ports import HasClaim
 from ramet.model import events as ev
 from ramet.model.numbers import integer
 from ramet.store.answers import Ran, Settled
 from ramet.store.base import Store
 from ramet.store.errors import TransactionRefused
 from ramet.store.requests import Settlement, Statement
-
-if TYPE_CHECKING:
-    from ramet.engine.context import BaseContext
 
 
 class AsyncDomain:
@@ -62,7 +60,7 @@ class AsyncDomain:
 
     async def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a SELECT on your own tables, outside of any transaction; ``?`` stands for parameters."""
-        return await _base(self).client.read(sql, parameters)
+        return await _base(self).client.store.read(sql, parameters)
 
 
 class SyncDomain:
@@ -85,17 +83,15 @@ class SyncDomain:
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """See :meth:`Context.read`."""
-        rows: list[tuple[Any, ...]] = cast(Any, self)._wait_for(_base(self).client.read(sql, parameters))
+        rows: list[tuple[Any, ...]] = cast(Any, self)._wait_for(_base(self).client.store.read(sql, parameters))
         return rows
 
 
-def _base(verbs: object) -> BaseContext:
-    return cast("BaseContext", verbs)
+def _base(verbs: object) -> HasClaim:
+    return cast(HasClaim, verbs)
 
 
-async def run_transaction(
-    context: BaseContext, statements: Iterable[Statement | tuple[str, Sequence[Any]]]
-) -> list[Ran]:
+async def run_transaction(context: HasClaim, statements: Iterable[Statement | tuple[str, Sequence[Any]]]) -> list[Ran]:
     """Check the statements here, run them where the database is written."""
     wanted = [item if isinstance(item, Statement) else Statement(*item) for item in statements]
     if not wanted:

@@ -13,8 +13,9 @@ from ramet.engine.batch import batch_of, results_of
 from ramet.engine.call_ends import CallEnds
 from ramet.engine.calling import call_in_thread, limited, observed
 from ramet.engine.clock import Clock
-from ramet.engine.context import BaseContext, ClaimLost, Context, Desk, SyncContext, settlement_of
+from ramet.engine.context import BaseContext, Context, HandlerDesk, SyncContext, settlement_of
 from ramet.engine.outcome import error_event
+from ramet.engine.ports import ClaimLost
 from ramet.engine.raised import raised
 from ramet.engine.registry import Kind, Registry, UnknownKind
 from ramet.engine.slot import HandlerThread, Slot
@@ -25,7 +26,7 @@ from ramet.model.limits import ENDING_RETRY_SECONDS
 from ramet.store.requests import Settlement
 
 
-class Port(Desk, Protocol):
+class Port(HandlerDesk, Protocol):
     """Where a runner's results go."""
 
     def deliver(self, settlement: Settlement) -> None:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from ramet.engine.app import App
+from ramet.engine.client import Client
 from ramet.engine.clock import Clock
 from ramet.engine.execution import BATCH_MAX
+from ramet.engine.invocation import invoke
 from ramet.engine.runner import Runner
 from ramet.engine.work import Work
 from ramet.store.answers import Settled
 from ramet.store.requests import Settlement
-
-if TYPE_CHECKING:
-    from ramet.engine.app import App
-    from ramet.engine.client import Client
 
 Claim = tuple[int, int]
 """Number of the task and fence."""
@@ -136,6 +135,8 @@ class InProcess:
         self._app.end()
 
     # The runner's port.
+
+    invoke = staticmethod(invoke)
 
     def deliver(self, settlement: Settlement) -> None:
         if not self._delivered:

@@ -7,10 +7,10 @@ chain: whatever dies and is run again, no link claims more than ``Limits.invocat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from ramet.engine.context import Context, Inside
+from ramet.engine.context import Context
 from ramet.engine.invoking import Invoking, Times
+from ramet.engine.ports import Inside, Invocation
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.model import events as ev
 from ramet.store.requests import Settlement
@@ -22,17 +22,6 @@ MARGIN_SHARE = 0.05
 MARGIN_SECONDS_MAX = 5.0
 BLOCK_ITEMS = 100
 """So many claims are noted at once. What is noted and not claimed is lost with the process, for this link."""
-
-
-class Invocation(NamedTuple):
-    """What came of :meth:`ramet.Context.invoke`."""
-
-    claimed: int
-    """Tasks that it took."""
-    changed: int
-    """Those of them that ended, moved to another stage, or settled tasks that are bound to them."""
-    left: bool
-    """True when tasks of these kinds are live, whether due or not."""
 
 
 class Allowance:
@@ -76,12 +65,11 @@ class Allowance:
 async def invoke(
     context: Context,
     kinds: Sequence[str | Handler],
-    *,
     concurrency: int | None,
     queues: Sequence[str] | None,
     wait: bool,
 ) -> Invocation:
-    """See :meth:`ramet.Context.invoke`."""
+    """Run pulled tasks inside of the context's task: :meth:`ramet.Context.invoke`."""
     inside = context.inside()
     concurrency = inside.kind.limits.invocation_concurrency if concurrency is None else concurrency
     if concurrency < 1:
@@ -97,6 +85,7 @@ async def invoke(
         times=_times(inside, limits.invocation_seconds, context.remaining_seconds),
         concurrency=min(concurrency, max(1, limits.invocation_items)),
         wait=wait,
+        invoke=invoke,
     )
     context.on_drain(invoking.drain)
     if context.draining:

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ramet.engine.attempt_log import log_outcomes
 from ramet.engine.calls import Calls
 from ramet.engine.claims import ClaimsInHand
-from ramet.engine.context import ClaimLost, Inside
+from ramet.engine.client import Client
+from ramet.engine.context import Context
 from ramet.engine.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
 from ramet.engine.keeping import Pair, heartbeat_seconds
+from ramet.engine.ports import ClaimLost, Inside, Invocation
 from ramet.engine.reach import Reach
 from ramet.engine.refusals import RefusalLog
+from ramet.engine.registry import Handler
 from ramet.engine.runner import Runner
 from ramet.engine.settle_batch import settled_or_error, settled_together
 from ramet.engine.work import Work, work_of
@@ -28,9 +31,6 @@ from ramet.store.answers import Settled
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import Settlement
-
-if TYPE_CHECKING:
-    from ramet.engine.client import Client
 
 log = own_logger("ramet.invocation")
 
@@ -68,6 +68,12 @@ class Allowed(Protocol):
         ...
 
 
+Invoke = Callable[
+    [Context, Sequence[str | Handler], int | None, Sequence[str] | None, bool], Coroutine[Any, Any, Invocation]
+]
+"""Begins an invocation: given, because what begins one imports this module."""
+
+
 class Invoking:
     """One invocation, from its first claim to its last settlement; the port of its own slots."""
 
@@ -82,6 +88,7 @@ class Invoking:
         times: Times,
         concurrency: int,
         wait: bool,
+        invoke: Invoke,
     ) -> None:
         self._client, self._store, self._kinds, self._queues = client, client.store, kinds, queues
         self._allowed, self._times, self._concurrency, self._wait = allowed, times, concurrency, wait
@@ -98,6 +105,8 @@ class Invoking:
             clock=self._clock,
             until=times.run_until,
         )
+        self.invoke = invoke
+        """Tasks that are run here may invoke others in turn."""
         self._works: dict[int, Work] = {}
         self._outcomes: list[Settlement] = []
         self._arrived, self._hurry = asyncio.Event(), asyncio.Event()

@@ -7,18 +7,16 @@ full and told in the log; it is the only way past a ceiling.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ramet.engine.ids import new_id
+from ramet.engine.ports import Desk
+from ramet.engine.work import Work
 from ramet.model.cost import USED, Booked, Reserved, dollars
 from ramet.model.guard import BlockReason
 from ramet.model.money import amount_of
 from ramet.model.texts import check_name
 from ramet.store.loggers import own_logger
-
-if TYPE_CHECKING:
-    from ramet.engine.context import Desk
-    from ramet.engine.work import Work
 
 log = own_logger("ramet.cost")
 

@@ -10,24 +10,22 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic_core import from_json, to_jsonable_python
 
 from ramet.engine.batch import results_of
 from ramet.engine.outcome import Outcome
 from ramet.engine.path_options import PLAIN
-from ramet.engine.registry import Handler, Kind
+from ramet.engine.registry import Handler, Kind, Registry, StageContext
 from ramet.engine.sharing import Sharing
 from ramet.engine.signatures import check_parentheses, check_same_fields, is_async, one_payload
 from ramet.engine.work import state_json
 from ramet.model.task import NewTask
 
-if TYPE_CHECKING:
-    from ramet.engine.app import App
-    from ramet.engine.context import BaseContext
-
 Function = TypeVar("Function", bound=Handler)
+Register = Callable[..., Callable[[Handler], Handler]]
+"""Registers a handler under a kind with options: :meth:`ramet.App.task`."""
 
 OF_ONE_STAGE = frozenset(
     "queue priority limits errors concurrency resource alert_over process memory_bytes_max batch batch_seconds "
@@ -76,7 +74,7 @@ class StageKind(Kind):
     pipeline: Pipeline | None = None
     position: int = 0
 
-    def next_stage(self, ctx: BaseContext, value: Any) -> list[NewTask]:
+    def next_stage(self, ctx: StageContext, value: Any) -> list[NewTask]:
         assert self.pipeline is not None
         return self.pipeline.next_tasks(ctx, self.position, value)
 
@@ -90,14 +88,16 @@ class StageKind(Kind):
 class Pipeline:
     """The stages of a kind, in the order in which they are registered. Made by :meth:`ramet.App.pipeline`."""
 
-    def __init__(self, app: App, kind: str, *, task_per_stage: bool, options: dict[str, Any]) -> None:
-        self._app = app
+    def __init__(
+        self, registry: Registry, register: Register, kind: str, *, task_per_stage: bool, options: dict[str, Any]
+    ) -> None:
+        self._registry, self._register = registry, register
         self.kind = kind
         self.task_per_stage = task_per_stage
         self._options = options
         self.stages: list[Stage] = []
         if task_per_stage:
-            app.registry.reserve_stages(kind)
+            registry.reserve_stages(kind)
 
     def stage(self, product: str | None = None, **options: Any) -> Callable[[Function], Function]:
         """Register the next stage: a function with the parameters of a handler.
@@ -129,7 +129,7 @@ class Pipeline:
                 self._register_stage(self.stages[-1], options)
             elif len(self.stages) == 1:
                 handler = _gathering_async(self) if is_async(called) else _gathering(self)
-                self._app.task(self.kind, **self._options)(_in_place_of(called, handler))
+                self._register(self.kind, **self._options)(_in_place_of(called, handler))
             return function
 
         return register
@@ -150,7 +150,7 @@ class Pipeline:
             check_same_fields("stage", self.stages[0].function, function)
 
     def _register_stage(self, stage: Stage, options: dict[str, Any]) -> None:
-        position, registry = len(self.stages) - 1, self._app.registry
+        position, registry = len(self.stages) - 1, self._registry
         options = {**self._options, **options}
         together = int(options.get("batch", 1)) > 1
         if is_async(stage.function):
@@ -159,7 +159,7 @@ class Pipeline:
             handler = (_many if together else _one)(self, position)
         handler = _in_place_of(stage.function, handler)
         registry.expect_stage(f"{self.kind}.{stage.name}")
-        self._app.task(f"{self.kind}.{stage.name}", **options)(handler)
+        self._register(f"{self.kind}.{stage.name}", **options)(handler)
         made = registry.get(handler)
         registry.put_stage(StageKind(**_fields(made), base=self.kind, pipeline=self, position=position))
         if position == 0:
@@ -167,15 +167,15 @@ class Pipeline:
 
     def kinds(self) -> list[Kind]:
         """The kinds of the stages, in order."""
-        return [self._app.registry.get(f"{self.kind}.{stage.name}") for stage in self.stages]
+        return [self._registry.get(f"{self.kind}.{stage.name}") for stage in self.stages]
 
-    def next_tasks(self, ctx: BaseContext, position: int, value: Any) -> list[NewTask]:
+    def next_tasks(self, ctx: StageContext, position: int, value: Any) -> list[NewTask]:
         """What a stage that ended like this hands on: the next stage's task, unless it is the last or chose an end."""
         if isinstance(value, Outcome) or position == len(self.stages) - 1:
             return []
         return [self.next_task(ctx, position, value)]
 
-    def next_task(self, ctx: BaseContext, position: int, value: Any) -> NewTask:
+    def next_task(self, ctx: StageContext, position: int, value: Any) -> NewTask:
         """The task of the stage after this one: same key and payload, with the state that was gathered."""
         kind = self.kinds()[position + 1]
         state = {**ctx.state, self.stages[position].product: to_jsonable_python(value)}
@@ -206,7 +206,7 @@ def _arguments(stage: Stage, payload: tuple[Any, ...]) -> tuple[Any, ...]:
     return payload[:1] if stage.takes_payload else ()
 
 
-def _missing(pipeline: Pipeline, ctx: BaseContext) -> int:
+def _missing(pipeline: Pipeline, ctx: StageContext) -> int:
     """Position of the first stage whose product the state lacks; the last one's is its task's result."""
     state = ctx.state
     for position, stage in enumerate(pipeline.stages[:-1]):
@@ -215,7 +215,7 @@ def _missing(pipeline: Pipeline, ctx: BaseContext) -> int:
     return len(pipeline.stages) - 1
 
 
-def _gathered(pipeline: Pipeline, ctx: BaseContext, position: int, value: Any) -> tuple[str, dict[str, Any]]:
+def _gathered(pipeline: Pipeline, ctx: StageContext, position: int, value: Any) -> tuple[str, dict[str, Any]]:
     """The next stage's name and the state after a stage."""
     product = pipeline.stages[position].product
     return pipeline.stages[position + 1].name, {**ctx.state, product: to_jsonable_python(value)}

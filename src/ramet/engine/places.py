@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
 
+from ramet.engine.app import App
 from ramet.engine.child_process import ChildPlan
+from ramet.engine.client import Client
 from ramet.engine.clock import Clock
 from ramet.engine.handlers import Handlers, InProcess
 from ramet.engine.pool import Pool
-
-if TYPE_CHECKING:
-    from ramet.engine.app import App
-    from ramet.engine.client import Client
 
 
 def place(

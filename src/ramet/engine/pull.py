@@ -13,10 +13,11 @@ from typing import Any, TypeVar, cast
 from ramet.engine import in_hand
 from ramet.engine.claim import BaseClaim, Claim, Ended, Hold
 from ramet.engine.clock import Clock
-from ramet.engine.context import ClaimLost, Desk
+from ramet.engine.context import HandlerDesk
 from ramet.engine.errands import run_errand
 from ramet.engine.ids import new_id
 from ramet.engine.keeping import Keeper, Pair
+from ramet.engine.ports import ClaimLost
 from ramet.engine.registry import Handler, Kind, Registry
 from ramet.model import events as ev
 from ramet.model.limits import LEASE_SECONDS
@@ -149,7 +150,7 @@ class PullVerbs:
         lapses_at: float,
     ) -> AnyClaim:
         if self._hold is None:
-            desk = cast(Desk, _Directly(self))
+            desk = cast(HandlerDesk, _Directly(self))
             keeper = Keeper(self.store, self.clock)
             self._hold = Hold(_AnyKind(self.registry), desk, keeper, _JITTER.random)
         return make(claimed, self.registry.known(claimed.standing.kind), self._hold, lease_seconds, lapses_at)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from ramet.engine.ports import HasClaim
 from ramet.model.numbers import finite, seconds_from_now
 from ramet.model.resources import NAME_LENGTH_MAX, Told
 from ramet.model.shares import TakeRequest
 from ramet.store.answers import Settled
 from ramet.store.base import Store
-
-if TYPE_CHECKING:
-    from ramet.engine.context import BaseContext
 
 
 class AsyncRates:
@@ -37,7 +35,7 @@ class AsyncRates:
             ClaimLost: the claim is not this handler's any more; nothing was taken.
             ValueError: no name of a resource, or an amount below 0.
         """
-        return await _take(cast("BaseContext", self), amounts)
+        return await _take(cast(HasClaim, self), amounts)
 
     async def adapt(
         self,
@@ -62,7 +60,7 @@ class AsyncRates:
             ValueError: no name of a resource, a limit of 0, or a number below 0.
         """
         told = Told(limit_per_minute, remaining, reset_seconds)
-        await _adapt(cast("BaseContext", self), name, told)
+        await _adapt(cast(HasClaim, self), name, told)
 
 
 class SyncRates:
@@ -70,7 +68,7 @@ class SyncRates:
 
     def take(self, amounts: Mapping[str, float]) -> float:
         """See :meth:`Context.take`."""
-        seconds: float = cast(Any, self)._wait_for(_take(cast("BaseContext", self), amounts))
+        seconds: float = cast(Any, self)._wait_for(_take(cast(HasClaim, self), amounts))
         return seconds
 
     def adapt(
@@ -83,10 +81,10 @@ class SyncRates:
     ) -> None:
         """See :meth:`Context.adapt`."""
         told = Told(limit_per_minute, remaining, reset_seconds)
-        cast(Any, self)._wait_for(_adapt(cast("BaseContext", self), name, told))
+        cast(Any, self)._wait_for(_adapt(cast(HasClaim, self), name, told))
 
 
-async def _take(context: BaseContext, amounts: Mapping[str, float]) -> float:
+async def _take(context: HasClaim, amounts: Mapping[str, float]) -> float:
     wanted = []
     for name, amount in sorted(amounts.items()):
         _check_name(name)
@@ -102,7 +100,7 @@ async def _take(context: BaseContext, amounts: Mapping[str, float]) -> float:
     return float(seconds)
 
 
-async def _adapt(context: BaseContext, name: str, told: Told) -> None:
+async def _adapt(context: HasClaim, name: str, told: Told) -> None:
     _check_name(name)
     numbers: list[float | None] = []
     for field, value in told._asdict().items():

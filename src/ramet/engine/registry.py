@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Protocol, Unpack
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json
@@ -18,19 +18,18 @@ from ramet.engine.setting import RETRY_SETTING
 from ramet.engine.settings import LiveSettings
 from ramet.engine.sharing import ALONE, Sharing
 from ramet.engine.signatures import check_same_fields, is_async, name_of, one_payload, payload_type
+from ramet.engine.work import Work
 from ramet.model.keys import InvalidKey, PlaceKey, json_key, text_key, title_key, url_key
 from ramet.model.limits import Limits
 from ramet.model.numbers import RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, seconds
 from ramet.model.numbers import priority as checked_priority
 from ramet.model.ordering import BY_DUE
+from ramet.model.paths import PathRule
 from ramet.model.retry import DEFAULT_RETRY, ERRORS, ErrorTable, Retry
 from ramet.model.shapes import shape_of
 from ramet.model.task import NewTask
 from ramet.model.texts import check_name
 from ramet.model.uniqueness import FOR_GOOD_SECONDS
-
-if TYPE_CHECKING:
-    from ramet.engine.context import BaseContext
 
 Handler = Callable[..., Any]
 KeyOf = Callable[[Any], str]
@@ -44,6 +43,27 @@ SECONDS_LEAST = 0.001
 
 class UnknownKind(LookupError):
     """Raised by submits, spawns and workers: nobody registered this kind. Import the module that declares it."""
+
+
+class StageContext(Protocol):
+    """The part of a stage's context from which the task of the next stage is made."""
+
+    _work: Work
+
+    @property
+    def key(self) -> str:
+        """Return the task's canonical key."""
+        ...
+
+    @property
+    def path_rule(self) -> PathRule | None:
+        """Return the place in line that the next stage takes over."""
+        ...
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Return the pipeline_state of the last checkpoint."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +122,7 @@ class Kind:
             ValueError: it has a task per stage, so only its stages have tasks.
         """
 
-    def next_stage(self, ctx: BaseContext, value: Any) -> list[NewTask]:
+    def next_stage(self, ctx: StageContext, value: Any) -> list[NewTask]:
         """The task that follows when a task of this kind ends with this value: of stages that are tasks, the next."""
         return []
 

@@ -10,10 +10,10 @@ from typing import Any, Protocol, Self, TypeVar
 from ramet.engine import in_hand
 from ramet.engine.binding import SyncBinder
 from ramet.engine.claim import BaseClaim, Ended, Spawn
-from ramet.engine.context import ClaimLost
 from ramet.engine.domain import SyncDomain
 from ramet.engine.money import Reservation, SyncReservation
 from ramet.engine.outcome import Outcome
+from ramet.engine.ports import ClaimLost
 from ramet.engine.rates import SyncRates
 from ramet.engine.registry import Handler
 from ramet.store.answers import SpawnAnswer

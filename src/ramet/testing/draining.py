@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ramet.engine.app import App
 from ramet.engine.client import Client
 from ramet.engine.errands import run_errand
+from ramet.engine.invocation import invoke
 from ramet.engine.presence import declare_limits
 from ramet.engine.runner import Runner
 from ramet.engine.work import work_of
@@ -190,6 +191,8 @@ class _Draining:
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
         return await run_errand(self._store, errand, arguments)
+
+    invoke = staticmethod(invoke)
 
     def client(self) -> Client:
         return self._client

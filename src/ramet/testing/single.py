@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ramet.engine.app import App
 from ramet.engine.client import Client
 from ramet.engine.clock import Clock
+from ramet.engine.invocation import invoke
 from ramet.engine.registry import Handler
 from ramet.engine.runner import Runner
 from ramet.engine.work import Work
@@ -123,6 +124,8 @@ class _Recorder:
 
     async def ask(self, errand: str, *arguments: Any) -> Any:
         raise self._refusal(f"the errand {errand!r}")
+
+    invoke = staticmethod(invoke)
 
     def client(self) -> Client:
         if self._client is None:

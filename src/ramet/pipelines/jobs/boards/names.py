@@ -7,10 +7,10 @@ import re
 from ramet.pipelines.jobs.boards.feeds import feed_entries, feed_root
 from ramet.pipelines.jobs.boards.fields import line
 from ramet.pipelines.jobs.boards.instruction import Instruction
-from ramet.pipelines.jobs.boards.pages import first_text
 from ramet.pipelines.jobs.boards.paging import ACCEPT, first_request
 from ramet.pipelines.jobs.boards.paths import text_at
 from ramet.pipelines.jobs.boards.shapes import local_name, parsed_json, parsed_xml, xml_value
+from ramet.pipelines.jobs.detecting.selectors import first_text
 from ramet.pipelines.jobs.errors import WrongShape
 from ramet.pipelines.jobs.web.charsets import text_of_bytes
 from ramet.pipelines.jobs.web.request import Request

@@ -51,15 +51,6 @@ def page_entries(instruction: Instruction, body: bytes, media_type: str, *, url:
     return PageEntries(entries, base, following)
 
 
-def first_text(page: str, selector: str) -> str:
-    """The text of the first element that fits; empty where none does."""
-    try:
-        node = LexborHTMLParser(bounded(page)).css_first(selector)
-    except SelectolaxError:
-        return ""
-    return "" if node is None else node.text(deep=True, separator="", strip=False)
-
-
 def _entry(item: LexborNode, selectors: Selectors) -> dict[str, str]:
     found = {}
     for name, choices in selectors.fields.items():

@@ -88,7 +88,8 @@ def _no_number(_: str) -> None:
 def _embedded(instruction: Instruction, page: str) -> str:
     where = instruction.embedded or ""
     if _SCRIPT.fullmatch(where):
-        from ramet.pipelines.jobs.boards.pages import first_text
+        # Only for pages: the parser comes with an extra.
+        from ramet.pipelines.jobs.detecting.selectors import first_text
 
         found = first_text(page, where)
         if found:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from ramet.pipelines.jobs.detecting.addresses import Address, address_of
 from ramet.pipelines.jobs.detecting.titles import is_no_title
+from ramet.pipelines.jobs.reading.markup import bounded
 
 ITEMS_MIN = 3
 """Openings with a title and a link that a page must show before its selectors are believed."""
@@ -91,6 +92,15 @@ def base_of(tree: LexborHTMLParser, url: str) -> str:
     node = tree.css_first("base[href]")
     base = address_of(node.attributes.get("href") or "", url) if node is not None else None
     return base.url if base else url
+
+
+def first_text(page: str, selector: str) -> str:
+    """Return the text of the first element that fits; empty where none does."""
+    try:
+        node = LexborHTMLParser(bounded(page)).css_first(selector)
+    except SelectolaxError:
+        return ""
+    return "" if node is None else node.text(deep=True, separator="", strip=False)
 
 
 def selectors_in(tree: LexborHTMLParser, url: str, base: str | None = None) -> dict[str, Any] | None:

@@ -26,6 +26,14 @@ class Mode(StrEnum):
     """Many prompts in one batch, hours later, usually at half the price."""
 
 
+@dataclass(slots=True)
+class Sending:
+    """What the transport saw of one call."""
+
+    began: bool = False
+    """Whether bytes of the request may have left."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caps:
     """What a provider can do in a mode."""

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from ramet.commands.errors import one_line
 from ramet.commands.extras import import_extra
 from ramet.pipelines.llm.errors import LLM_EXTRA, Ambiguous, LlmError, NotSent, ProviderError, Refused
-from ramet.pipelines.llm.providers.base import Rate
+from ramet.pipelines.llm.providers.base import Rate, Sending
 from ramet.pipelines.llm.providers.openai_faults import fault_of
 from ramet.pipelines.llm.providers.openai_rates import rates_from
 
@@ -30,23 +30,6 @@ if TYPE_CHECKING:
     import httpx2
 
 CONNECT_SECONDS_MAX = 10.0
-ANSWER_BYTES_MAX = 32 * 1024 * 1024
-"""Of one answer that is held in memory."""
-FILE_BYTES_MAX = 4 * 1024 * 1024 * 1024
-"""Of one file, which is streamed."""
-CONNECTIONS_MAX = 100
-KEEPALIVE_SECONDS = 2.0
-"""Shorter than servers keep a connection: one that closes as we write would leave a submit in doubt."""
-
-
-@dataclass(slots=True)
-class Sending:
-    """What the transport saw of one call."""
-
-    began: bool = False
-    """Whether bytes of the request may have left."""
-
-
 _SENDING: ContextVar[Sending | None] = ContextVar("ramet_llm_sending", default=None)
 
 
@@ -79,6 +62,7 @@ class Caller:
             raise LlmError("the API key has a character that no key has: was a line break copied with it?")
         self._key = api_key
         self._module = import_extra(sdk, extra)
+        # Not before the extra is known to be installed: it brings httpx2.
         from ramet.pipelines.llm.providers.openai_transport import open_http_client
 
         self.http: httpx2.AsyncClient = open_http_client(_SENDING)

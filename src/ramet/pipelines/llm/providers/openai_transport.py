@@ -8,14 +8,15 @@ from typing import Any
 
 import httpx2
 
-from ramet.pipelines.llm.providers.calling import (
-    ANSWER_BYTES_MAX,
-    CONNECTIONS_MAX,
-    FILE_BYTES_MAX,
-    KEEPALIVE_SECONDS,
-    Sending,
-)
+from ramet.pipelines.llm.providers.base import Sending
 
+ANSWER_BYTES_MAX = 32 * 1024 * 1024
+"""Of one answer that is held in memory."""
+FILE_BYTES_MAX = 4 * 1024 * 1024 * 1024
+"""Of one file, which is streamed."""
+CONNECTIONS_MAX = 100
+KEEPALIVE_SECONDS = 2.0
+"""Shorter than servers keep a connection: one that closes as we write would leave a submit in doubt."""
 STREAMED = ("/content", "/results")
 """How the addresses of files end, which are read line by line."""
 

@@ -16,7 +16,7 @@ from ramet.pipelines.llm.standin.batches import first_marks
 from ramet.pipelines.llm.standin.files import KeptFile
 from ramet.pipelines.llm.standin.journal import Entry
 from ramet.pipelines.llm.standin.script import Fault, script_from
-from ramet.pipelines.llm.standin.server import StandIn, World, hang_up
+from ramet.pipelines.llm.standin.world import Running, World, hang_up
 
 _BODY_BYTES_MAX = 64 * 1024 * 1024
 
@@ -61,9 +61,8 @@ class Handler(BaseHTTPRequestHandler):
             return
 
     @property
-    def _standin(self) -> StandIn:
-        standin = getattr(self.server, "standin")  # noqa: B009 - the base class does not know it
-        assert isinstance(standin, StandIn)
+    def _standin(self) -> Running:
+        standin: Running = getattr(self.server, "standin")  # noqa: B009 - the base class does not know it
         return standin
 
     def _answer_call(self, method: str, parts: list[str]) -> None:

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import socket
 import tempfile
 import threading
-from collections import deque
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ramet.pipelines.llm.standin.batches import Batches
-from ramet.pipelines.llm.standin.files import Files
-from ramet.pipelines.llm.standin.journal import Journal
-from ramet.pipelines.llm.standin.limiter import Limiter
-from ramet.pipelines.llm.standin.responses import Responses
-from ramet.pipelines.llm.standin.script import Faults, Script
+from ramet.pipelines.llm.standin.handling import Handler
+from ramet.pipelines.llm.standin.script import Script
+from ramet.pipelines.llm.standin.world import World, hang_up
 
 LOOPBACK = "127.0.0.1"
-REMEMBERED_MAX = 10_000
-
-
-class World:
-    """All that the stand-in knows, for one script."""
-
-    def __init__(self, script: Script, folder: Path) -> None:
-        """Nothing was asked yet."""
-        self.script = script
-        self.journal = Journal()
-        self.faults = Faults(script)
-        self.limiter = Limiter(script.requests_per_minute, script.tokens_per_minute)
-        self.files = Files(folder)
-        self.responses = Responses(script, self.journal)
-        self.batches = Batches(script, self.journal, self.files)
-        self.numbers = itertools.count(1)
-        self.calls: deque[dict[str, Any]] = deque(maxlen=REMEMBERED_MAX)
-        """The last calls: ``method``, ``path``, ``headers`` (lower case), ``answered`` (a status or a fault)."""
-        self.statuses: deque[str] = deque(maxlen=REMEMBERED_MAX)
-        """The last states of responses and batches that were shown."""
 
 
 class StandIn:
@@ -50,8 +25,6 @@ class StandIn:
 
     def __init__(self, script: Script | None = None, *, port: int = 0) -> None:
         """Listen on a port of this machine; 0: one that is free."""
-        from ramet.pipelines.llm.standin.handling import Handler
-
         self._folder = tempfile.TemporaryDirectory(prefix="ramet-standin-")
         self._worlds = 0
         self.stopping = threading.Event()
@@ -130,12 +103,3 @@ class _Server(ThreadingHTTPServer):
 
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
-
-
-def hang_up(connection: socket.socket) -> None:
-    """End a connection, whatever was on its way."""
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        # The client was faster.
-        return
