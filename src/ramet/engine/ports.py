@@ -8,7 +8,9 @@ from typing import Any, NamedTuple, Protocol
 from ramet.engine.clock import Clock
 from ramet.engine.registry import Kind, Registry
 from ramet.engine.work import Work
-from ramet.store.base import Settled, Settlement, Store
+from ramet.store.answers import Settled
+from ramet.store.base import Store
+from ramet.store.requests import Settlement
 
 
 class ClaimLost(Exception):
