@@ -90,7 +90,7 @@ chaos: .venv/.stamp-all ## all pipelines at once, hurt for MINUTES=3 on both dat
 	@.venv/bin/python -m tests.chaos --minutes "$(MINUTES)"
 
 coverage: .venv/.stamp-all .venv/node/.stamp ## what the tests run: all of model/ and store/, nine tenths of the rest
-	@$(IN_MEMORY); .venv/bin/python -m tests.coverage_report
+	@$(IN_MEMORY); .venv/bin/python -m tests.gate.coverage_report
 
 mutants: .venv/.stamp-all ## small changes to model/, one at a time, that some test has to notice; all take hours, SAMPLE=400 half of one
 	@.venv/bin/python -m tests.mutation --sample "$(SAMPLE)"
@@ -113,7 +113,7 @@ bench-peers: .venv/.stamp-all .venv-bench/.stamp ## ramet beside other queues; O
 
 docs: .venv/.stamp-all ## write what is generated in docs/, check the pages against the code, and build the site in site/
 	@for program in generate_reference draw_timeline draw_lifecycle draw_concepts; do .venv/bin/python -m docs.$$program || exit; done
-	@$(PYTEST) tests/test_docs.py tests/test_timeline.py tests/docs
+	@$(PYTEST) tests/project/test_docs.py tests/project/test_timeline.py tests/docs
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 

@@ -20,11 +20,12 @@ import click
 import ramet
 from benchmarks import measure, report
 from benchmarks.arithmetic import Drain, percentile
+from benchmarks.engine import bare_loop as bench_bare
+from benchmarks.engine import bare_loop_postgres as bench_bare_postgres
+from benchmarks.engine.places import PostgresPlace
 from benchmarks.entrants import ENTRANTS, Entrant, Failed, NotInstalled
 from benchmarks.peers.role import TEXT
 from benchmarks.places import Database, fresh
-from ramet.cli import bench_bare, bench_bare_postgres
-from ramet.cli.bench_places import PostgresPlace
 from ramet.testing.postgres import Cluster
 
 BATCH = 1_000

@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 from benchmarks.arithmetic import Spread
 from benchmarks.dashboard import Served, dashboard
+from benchmarks.engine.processes import cpu_seconds
 from benchmarks.large_world import add_options, address_of, made, store_at
 from benchmarks.observers_cost import drained, loaded
-from ramet.cli.bench_processes import cpu_seconds
 
 PAGES = ("/", "/lineages/large", "/tasks?tracking_id=large", "/lineages", "/tasks/large", "/workers")
 MOST = 0.05

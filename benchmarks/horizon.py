@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from ramet.model import events as ev
-from ramet.model.task import NewTask
+from ramet.model.task import events as ev
+from ramet.model.task.task import NewTask
 from ramet.store.answers import Claimed
-from ramet.store.postgres import PostgresStore
+from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from ramet.testing.postgres import Cluster
 

@@ -28,11 +28,11 @@ from typing import Any
 
 from benchmarks.wiki_scale import Meter
 from ramet import Client, Policy
-from ramet.pipelines.jobs import pipeline
-from ramet.pipelines.jobs.app import LIMITS
-from ramet.pipelines.jobs.configuring.config import read_config, sample
-from ramet.pipelines.jobs.kinds import HOST_RESOURCE, SOURCE_DISCOVERY
-from tests.pipelines.jobs.world.process import world_process
+from ramet.jobs import pipeline
+from ramet.jobs.app import LIMITS
+from ramet.jobs.config.config import read_config, sample
+from ramet.jobs.kinds import HOST_RESOURCE, SOURCE_DISCOVERY
+from tests.jobs.world.process import world_process
 
 LOOK_SECONDS = 0.25
 TOKEN = "big"

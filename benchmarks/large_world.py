@@ -16,16 +16,16 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.horizon import own_database
 from ramet import App, Context
-from ramet.model import events as ev
 from ramet.model.cost import Charge
-from ramet.model.flow import WorkerSeen
+from ramet.model.flow.queues import WorkerSeen
 from ramet.model.paths import PathRule
-from ramet.model.task import NewTask
+from ramet.model.task import events as ev
+from ramet.model.task.task import NewTask
 from ramet.store.answers import Claimed
 from ramet.store.base import Store
-from ramet.store.postgres import PostgresStore
+from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
-from ramet.store.sqlite import SqliteStore
+from ramet.store.sqlite.store import SqliteStore
 
 LINEAGE_TASKS = 4_000
 LEAVES = 100

@@ -28,10 +28,10 @@ from benchmarks.llm_steps import JOB, write_input
 from benchmarks.places import Database, fresh
 from benchmarks.wiki_scale import Meter, Sample
 from ramet import Client
-from ramet.pipelines.llm import pipeline
-from ramet.pipelines.llm.jobs import check_name, find_job
-from ramet.pipelines.llm.settings import POLL
-from ramet.pipelines.llm.status import ItemState, status_of
+from ramet.llm import pipeline
+from ramet.llm.jobs import check_name, find_job
+from ramet.llm.settings import POLL
+from ramet.llm.status import ItemState, status_of
 from ramet.testing.postgres import Cluster
 
 LOOK_SECONDS = 0.25
@@ -119,7 +119,7 @@ def measure(items: int, mode: str, database: Database, folder: Path) -> dict[str
     """All steps, one after another."""
     questions = folder / "questions.jsonl"
     write_input(questions, items)
-    with running([sys.executable, "-m", "ramet.pipelines.llm.standin"], folder / "standin.log") as standin:
+    with running([sys.executable, "-m", "ramet.llm.testing"], folder / "standin.log") as standin:
         assert standin.stdout is not None
         url = standin.stdout.readline().strip()
         submitted = step("submit", str(questions), url, database.address, mode)

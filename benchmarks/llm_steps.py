@@ -32,13 +32,13 @@ def write_input(path: Path, items: int) -> None:
 
 async def submit(path: Path, url: str, database: str, mode: str) -> None:
     """Create the job, as a user's command does: from the file to the commit."""
-    from ramet.pipelines.llm import pipeline
-    from ramet.pipelines.llm.inputs.questions import Defaults
-    from ramet.pipelines.llm.inputs.reading import read_rows
-    from ramet.pipelines.llm.jobs import questions_of, submit_job
-    from ramet.pipelines.llm.pricing.prices import given_price
-    from ramet.pipelines.llm.providers.base import Mode
-    from ramet.pipelines.llm.settings import JobSettings
+    from ramet.llm import pipeline
+    from ramet.llm.inputs.questions import Defaults
+    from ramet.llm.inputs.reading import read_rows
+    from ramet.llm.jobs import questions_of, submit_job
+    from ramet.llm.pricing.prices import given_price
+    from ramet.llm.providers.base import Mode
+    from ramet.llm.settings import JobSettings
 
     defaults = Defaults(model=MODEL, max_output_tokens=MAX_OUTPUT_TOKENS)
     settings = JobSettings(

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.arithmetic import Bodies, Drain, Kill, drained, killed
+from benchmarks.engine.pickup import resident_mb
+from benchmarks.engine.processes import cpu_seconds
 from benchmarks.entrants import Entrant, Failed
 from benchmarks.peers.record import COUNT, EFFECTS
 from benchmarks.places import Database
-from ramet.cli.bench_pickup import resident_mb
-from ramet.cli.bench_processes import cpu_seconds
 
 START_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 30.0

@@ -30,13 +30,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.arithmetic import Spread
+from benchmarks.engine import app as bench_app
+from benchmarks.engine.processes import cpu_seconds
 from benchmarks.horizon import own_database
 from ramet import Client
-from ramet.cli import bench_app
-from ramet.cli.bench_processes import cpu_seconds
 from ramet.telemetry.snapshot import read_snapshot
 
-TARGET = "ramet.cli.bench_app:app"
+TARGET = "benchmarks.engine.app:app"
 KIND = "bench.noop"
 LINEAGE_TASKS = 100
 WARM_TASKS = 1_000

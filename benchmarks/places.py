@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from ramet.cli.bench_processes import cpu_seconds, postmaster
-from ramet.store.server_databases import connect, create_database, database_of, drop_database
+from benchmarks.engine.processes import cpu_seconds, postmaster
+from ramet.testing.postgres_server.databases import connect, create_database, database_of, drop_database
 
 
 class Database(Protocol):

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import psycopg
 
 from benchmarks.horizon import own_database
-from ramet.model import events as ev
-from ramet.model.task import NewTask
+from ramet.model.task import events as ev
+from ramet.model.task.task import NewTask
 from ramet.store.answers import Claimed
-from ramet.store.postgres import PostgresStore
+from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 
 BATCH = 1_000

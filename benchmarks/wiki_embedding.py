@@ -23,12 +23,12 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.wiki_scale import EXPAND, run
-from ramet.pipelines.wiki.articles import Article, Section
-from ramet.pipelines.wiki.embedding.base import section_text
-from ramet.pipelines.wiki.embedding.opening import DEFAULT, open_embedder
-from ramet.pipelines.wiki.graphs.opening import open_graph_reader
-from ramet.pipelines.wiki.sources.dataset import default_data_dir
-from ramet.pipelines.wiki.sources.opening import BUNDLED
+from ramet.wiki.articles import Article, Section
+from ramet.wiki.embedding.base import section_text
+from ramet.wiki.embedding.registry import DEFAULT, open_embedder
+from ramet.wiki.graphs.registry import open_graph_reader
+from ramet.wiki.sources.dataset import default_data_dir
+from ramet.wiki.sources.registry import BUNDLED
 
 BARE = (sys.executable, "-m", "benchmarks.wiki_embedding", "--bare")
 

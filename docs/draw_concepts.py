@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from docs.drawing import CONCEPTS, arrow, box, lines, picture, text
-from ramet.model.guard import BlockReason
-from ramet.model.limits import HEARTBEAT_SECONDS, LEASE_SECONDS, Limits
+from ramet.model.lineage.guard import BlockReason
+from ramet.model.lineage.limits import HEARTBEAT_SECONDS, LEASE_SECONDS, Limits
 
 FOLDER = Path(__file__).parent / CONCEPTS
 LIMITS = Limits()

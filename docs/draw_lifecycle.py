@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docs.drawing import CONCEPTS, LINE, arrow, box, height_of, lines, picture, text
-from ramet.model.transitions import CANCELLED, FAILED, FILTERED, PENDING, PROCESSING, SKIPPED, SUCCESS, TRANSITIONS
+from ramet.model.task.transitions import CANCELLED, FAILED, FILTERED, PENDING, PROCESSING, SKIPPED, SUCCESS, TRANSITIONS
 
 PICTURE = Path(__file__).parent / CONCEPTS / "lifecycle.svg"
 ENDS = (SUCCESS, FILTERED, FAILED, SKIPPED, CANCELLED)

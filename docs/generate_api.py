@@ -41,8 +41,8 @@ REST = "Errors to catch"
 """Where names go that no group claims."""
 
 PARTS = {
-    "client.schedules": ("Schedules", "ramet.engine.schedules"),
-    "client.settings": ("Settings", "ramet.engine.client_settings"),
+    "client.schedules": ("Schedules", "ramet.engine.client.schedules"),
+    "client.settings": ("Settings", "ramet.engine.client.settings"),
 }
 """Attributes of a client that are documented here, with the class of each. `SyncClient` has them without `await`."""
 TESTING = "ramet.testing"

@@ -11,7 +11,7 @@ import click
 
 from docs.generate_shared import PROJECT, REFERENCE, code, constants, page_of, table, written_by
 from ramet.cli import main as command_line
-from ramet.cli.failures import EXIT_STATUSES
+from ramet.cli.errors import EXIT_STATUSES
 
 PAGE = REFERENCE / "cli.md"
 VARIABLE = re.compile(r"RAMET_[A-Z_]+")

@@ -7,12 +7,12 @@ import inspect
 
 import ramet
 from docs.generate_shared import REFERENCE, code, members, module_tree, page_of, table, without_roles, written_by
-from ramet.model.alerts import Pattern
+from ramet.model.alerts.rules import Pattern
 from ramet.model.causes import ENDED, REFUSED, RUNNING, WAITING
-from ramet.model.guard import ORDINARY, BlockReason
+from ramet.model.lineage.guard import ORDINARY, BlockReason
 from ramet.model.refused import BOUNDS
-from ramet.model.retry import ErrorClass
-from ramet.model.transitions import REFUSALS
+from ramet.model.task.retry import ErrorClass
+from ramet.model.task.transitions import REFUSALS
 
 PAGE = REFERENCE / "errors.md"
 TO_RAISE = ("Transient", "Permanent", "RetryAfter")
@@ -63,7 +63,7 @@ def _by_code(told: dict[str, str]) -> str:
 def page() -> str:
     """The page."""
     caught = sorted(set(exceptions()) - set(TO_RAISE))
-    classes, alerts = members("ramet.model.retry", "ErrorClass"), members("ramet.model.alerts", "Pattern")
+    classes, alerts = members("ramet.model.task.retry", "ErrorClass"), members("ramet.model.alerts.rules", "Pattern")
     return page_of(
         "# Errors, refusals and alerts",
         written_by("generate_errors", "docstrings and tables of the source"),

@@ -8,8 +8,8 @@ from itertools import groupby
 from docs.generate_shared import REFERENCE, code, page_of, table, written_by
 from ramet import Setting
 from ramet.cli.settings import value_text
-from ramet.engine.setting import SETTINGS
-from ramet.pipelines.jobs.declared import SETTINGS as JOBS
+from ramet.engine.settings.setting import SETTINGS
+from ramet.jobs.declared_settings import SETTINGS as JOBS
 
 PAGE = REFERENCE / "settings.md"
 DEFAULT_CHARACTERS_MAX = 60

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 
 from docs.generate_shared import REFERENCE, code, members, page_of, table, written_by
-from ramet.model.lineage import LineageState
-from ramet.model.task import OUTCOMES, TERMINAL, TaskState, Wait
-from ramet.model.transitions import TRANSITIONS
+from ramet.model.lineage.lineage import LineageState
+from ramet.model.task.task import OUTCOMES, TERMINAL, TaskState, Wait
+from ramet.model.task.transitions import TRANSITIONS
 
 PAGE = REFERENCE / "states.md"
 
@@ -28,8 +28,11 @@ def transition_rows() -> list[tuple[str, str, str, str, str]]:
 
 def page() -> str:
     """The page."""
-    tasks, lineages = members("ramet.model.task", "TaskState"), members("ramet.model.lineage", "LineageState")
-    waits = members("ramet.model.task", "Wait")
+    tasks, lineages = (
+        members("ramet.model.task.task", "TaskState"),
+        members("ramet.model.lineage.lineage", "LineageState"),
+    )
+    waits = members("ramet.model.task.task", "Wait")
     return page_of(
         "# States and transitions",
         written_by("generate_states", "the tables of the model"),

@@ -3,51 +3,51 @@
 This module is the public API; nothing else is promised.
 """
 
-from ramet.engine.app import App
-from ramet.engine.batch import BatchContext, SyncBatchContext
-from ramet.engine.binding import item
-from ramet.engine.blobs import Blob, BlobTooLarge
-from ramet.engine.claim import Claim, Ended, Spawn
-from ramet.engine.client import Client, OwnLineage, TreeNode
-from ramet.engine.context import Context, SyncContext
-from ramet.engine.distribution import StateCount
-from ramet.engine.explain import Explanation
-from ramet.engine.explain_key import KeyExplanation
-from ramet.engine.json_texts import PayloadTooLarge
-from ramet.engine.money import CostRefused, Reservation, SyncReservation
-from ramet.engine.outcome import Outcome
-from ramet.engine.path_options import PathArguments, TaskOptions
-from ramet.engine.pipeline import Pipeline
-from ramet.engine.ports import ClaimLost, Invocation
-from ramet.engine.registry import UnknownKind
-from ramet.engine.setting import Setting
-from ramet.engine.sync_claim import SyncClaim
-from ramet.engine.sync_client import SyncClient
-from ramet.engine.waiting import TaskFailed, WaitRefused
-from ramet.engine.worker import Worker
-from ramet.model.acts import Act
-from ramet.model.alerts import Alert
-from ramet.model.binding import Binding, BoundTask, ItemAnswer, ItemSettlement, StageCount
+from ramet.engine.app.app import App
+from ramet.engine.app.pipeline import Pipeline
+from ramet.engine.base.json_text import PayloadTooLarge
+from ramet.engine.base.ports import ClaimLost, Invocation
+from ramet.engine.client.claim import Claim, Ended, Spawn
+from ramet.engine.client.client import Client, OwnLineage, TreeNode
+from ramet.engine.client.distribution import StateCount
+from ramet.engine.client.sync_claim import SyncClaim
+from ramet.engine.client.sync_client import SyncClient
+from ramet.engine.client.waiting import TaskFailed, WaitRefused
+from ramet.engine.context.batch import BatchContext, SyncBatchContext
+from ramet.engine.context.binding import item
+from ramet.engine.context.blobs import Blob, BlobTooLarge
+from ramet.engine.context.context import Context, SyncContext
+from ramet.engine.context.money import CostRefused, Reservation, SyncReservation
+from ramet.engine.context.outcome import Outcome
+from ramet.engine.explain.explain import Explanation
+from ramet.engine.explain.key import KeyExplanation
+from ramet.engine.kinds.path_options import PathArguments, TaskOptions
+from ramet.engine.kinds.registry import UnknownKind
+from ramet.engine.settings.setting import Setting
+from ramet.engine.worker.worker import Worker
+from ramet.model.alerts.notifications import AlertChannel, AlertNotice
+from ramet.model.alerts.rules import Alert
+from ramet.model.audit_log import Act
 from ramet.model.bulk import BulkAct, BulkResult, BulkSelection, TaskFilter
 from ramet.model.causes import About, Cause
 from ramet.model.cost import Costs
-from ramet.model.flow import KindLimit, Queue, Unserved, Usage, WorkerSeen
-from ramet.model.guard import BlockReason
+from ramet.model.flow.queues import KindLimit, Queue, Unserved, Usage, WorkerSeen
+from ramet.model.flow.resources import Policy, Resource
 from ramet.model.keys import InvalidKey, shown_key, text_key, title_key, url_key
-from ramet.model.limits import PRESETS, Limits
-from ramet.model.lineage import Lineage, LineageState
-from ramet.model.lineage_outcome import LineageOutcome, OutcomeKind
+from ramet.model.lineage.deny_list import InvalidEntry, StopEntry
+from ramet.model.lineage.guard import BlockReason
+from ramet.model.lineage.limits import PRESETS, Limits
+from ramet.model.lineage.lineage import Lineage, LineageState
+from ramet.model.lineage.outcome import LineageOutcome, OutcomeKind
+from ramet.model.lineage.totals import LineageTotals
 from ramet.model.money import dollars
-from ramet.model.notices import AlertChannel, AlertNotice
 from ramet.model.path_views import HeldBack, PathChain, PathPage, PathTask
 from ramet.model.paths import InvalidPath, path_key
-from ramet.model.resources import Policy, Resource
-from ramet.model.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
 from ramet.model.schedule import Schedule, Slot, slot_of
-from ramet.model.stop_list import InvalidEntry, StopEntry
-from ramet.model.task import Attempt, Block, Task, TaskHistory, TaskState
-from ramet.model.texts import InvalidText
-from ramet.model.totals import LineageTotals
+from ramet.model.task.binding import Binding, BoundTask, ItemAnswer, ItemSettlement, StageCount
+from ramet.model.task.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
+from ramet.model.task.task import Attempt, Block, Task, TaskHistory, TaskState
+from ramet.model.text import InvalidText
 from ramet.model.views import (
     Backlog,
     BlockPage,

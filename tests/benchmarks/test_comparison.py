@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from benchmarks import compare, measure, report
 from benchmarks.arithmetic import Bodies, Spread, drained, killed, ratio
 from benchmarks.bars import bars
+from benchmarks.engine.processes import cpu_seconds, tree
 from benchmarks.entrants import ENTRANTS, PROJECT, Entrant, Failed
 from benchmarks.peers.record import Record
 from benchmarks.places import fresh
-from ramet.cli.bench_processes import cpu_seconds, tree
-from ramet.store.server_databases import connect
+from ramet.testing.postgres_server.databases import connect
 from tests.postgres.servers import databases
 
 pytestmark = pytest.mark.proof

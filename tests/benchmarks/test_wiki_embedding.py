@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.wiki_embedding import Spent, report, texts_of
-from ramet.pipelines.wiki.embedding.base import section_text
-from ramet.pipelines.wiki.embedding.hashing import HashingEmbedder
-from ramet.pipelines.wiki.graphs.base import EmbeddedArticle
-from ramet.pipelines.wiki.graphs.opening import open_graph_writer
-from tests.pipelines.wiki.texts import article_from_text
+from ramet.wiki.embedding.base import section_text
+from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.graphs.base import EmbeddedArticle
+from ramet.wiki.graphs.registry import open_graph_writer
+from tests.wiki.article_texts import article_from_text
 
 
 @pytest.mark.parametrize("suffix", ["lbug", "sqlite"])

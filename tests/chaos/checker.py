@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ramet.pipelines.wiki.pipeline import app as wiki_app
 from ramet.store.base import Store
+from ramet.wiki.pipeline import app as wiki_app
+from tests.chaos.path_overlaps import overlaps
 from tests.chaos.pipelines import pipelines
-from tests.chaos.places_held import overlaps
 from tests.chaos.rows import ACCEPTED, Rows
 from tests.faults.effects import Effect
-from tests.invariants import TERMINAL, violations
+from tests.invariants.check import TERMINAL, violations
 
 KEEPS = frozenset({"async", "thread", "line", "once", "beat", "agent"})
 """Kinds that keep an effect with their end."""

@@ -18,28 +18,28 @@ from pathlib import Path
 from typing import Any
 
 from ramet import App, Client, Limits, Policy
-from ramet.pipelines.jobs.app import LIMITS as JOBS_LIMITS
-from ramet.pipelines.jobs.configuring.config import sample
-from ramet.pipelines.jobs.kinds import COMPANY, HOST_RESOURCE
-from ramet.pipelines.jobs.pipeline import app as jobs_app
-from ramet.pipelines.llm import pipeline as llm
-from ramet.pipelines.llm.calling import KEYS
-from ramet.pipelines.llm.jobs import submit_job
-from ramet.pipelines.llm.providers.base import Mode
-from ramet.pipelines.llm.settings import JobSettings
-from ramet.pipelines.wiki.expanding import prepare, submit
-from ramet.pipelines.wiki.pipeline import app as wiki_app
-from ramet.pipelines.wiki.runs import RunSettings
+from ramet.jobs.app import LIMITS as JOBS_LIMITS
+from ramet.jobs.config.config import sample
+from ramet.jobs.kinds import COMPANY, HOST_RESOURCE
+from ramet.jobs.pipeline import app as jobs_app
+from ramet.llm import pipeline as llm
+from ramet.llm.calls import KEYS
+from ramet.llm.jobs import submit_job
+from ramet.llm.providers.base import Mode
+from ramet.llm.settings import JobSettings
 from ramet.store.errors import StoreError
+from ramet.wiki.expansion import prepare, submit
+from ramet.wiki.pipeline import app as wiki_app
+from ramet.wiki.runs import RunSettings
 from tests.chaos.apps.trees import ERRANDS, LINEAGE_SECONDS, Errand, Spot, app
 from tests.chaos.web import PAIRS, pair
 from tests.faults.effects import EFFECTS, note
 from tests.faults.fault_app import BUDGET, MONEY, Number, kind_of
 from tests.hostile.crawler import KIND as CRAWLER
 from tests.hostile.traps import TRAPS
-from tests.pipelines.jobs.scenarios.circle import site_of
-from tests.pipelines.llm.running.conftest import DEAR, MODEL, asked
-from tests.pipelines.wiki.worlds import write_world
+from tests.jobs.scenarios.feed_circle import site_of
+from tests.llm.running.conftest import DEAR, MODEL, asked
+from tests.wiki.made_up_wikis import write_world
 
 BACKLOG_MAX = 250
 OPEN_MAX = 25

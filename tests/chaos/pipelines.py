@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from ramet.pipelines.llm.providers.base import AnswerState
-from ramet.pipelines.llm.settings import BATCH_ITEM, ITEM
-from ramet.pipelines.wiki.graphs.opening import open_graph_reader
-from ramet.pipelines.wiki.runs import FIRST_TASKS, LevelPayload, run_of
-from ramet.pipelines.wiki.tables import WikiState
+from ramet.llm.providers.base import AnswerState
+from ramet.llm.settings import BATCH_ITEM, ITEM
 from ramet.store.base import Store
+from ramet.wiki.graphs.registry import open_graph_reader
+from ramet.wiki.runs import FIRST_TASKS, LevelPayload, run_of
+from ramet.wiki.tables import WikiState
 
 IN_GRAPH = (WikiState.LOADED, WikiState.PROCESSED)
 ENDED = (*IN_GRAPH, WikiState.FAILED, WikiState.ALIAS, WikiState.EXCLUDED)

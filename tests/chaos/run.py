@@ -13,16 +13,16 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ramet.pipelines.llm.standin.script import Script
-from ramet.pipelines.llm.standin.server import StandIn
+from ramet.llm.testing.script import Script
+from ramet.llm.testing.server import StandIn
 from ramet.store.errors import StoreError
 from tests.chaos.apps.trees import app
 from tests.chaos.checker import Verdict, verdict
-from tests.chaos.crew import Crew
-from tests.chaos.hurting import Hurting
+from tests.chaos.databases import Place, place_of
+from tests.chaos.faults import Hurting
 from tests.chaos.load import LEASE_SECONDS, Load, environment_of
-from tests.chaos.places import Place, place_of
 from tests.chaos.web import whole_web
+from tests.chaos.workers import Crew
 from tests.faults.effects import count, effects
 
 SAY_SECONDS = 10.0

@@ -16,14 +16,14 @@ from unittest.mock import patch
 import pytest
 
 from ramet import Limits
-from ramet.store.sqlite import SqliteStore
+from ramet.store.sqlite.store import SqliteStore
 from tests.chaos.apps.trees import Spot, app
 from tests.chaos.checker import BROKEN, Verdict, promised, verdict
-from tests.chaos.crew import could_not_begin
 from tests.chaos.rows import Rows
-from tests.engine.waiting import worked_off
+from tests.chaos.workers import could_not_begin
 from tests.faults.effects import EFFECTS, Effect, effects
 from tests.faults.fault_app import Number, kind_of
+from tests.support.waiting import worked_off
 
 SIZE = 12
 BUDGET = 7

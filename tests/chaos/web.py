@@ -13,10 +13,10 @@ from contextlib import contextmanager
 
 from tests.crash.process import PROJECT
 from tests.hostile.crawler import MAPPING
-from tests.pipelines.jobs.scenarios.circle import put_up, site_of
-from tests.pipelines.jobs.world.plays import bomb, cut_off, garbled, trouble
-from tests.pipelines.jobs.world.process import world_process
-from tests.pipelines.jobs.world.world import Action, World
+from tests.jobs.scenarios.feed_circle import put_up, site_of
+from tests.jobs.world.faults import bomb, cut_off, garbled, trouble
+from tests.jobs.world.process import world_process
+from tests.jobs.world.world import Action, World
 
 PAIRS = 300
 TROUBLES: tuple[Action, ...] = (trouble(), cut_off(), garbled(), bomb(20))

@@ -20,12 +20,12 @@ from click.testing import CliRunner, Result
 
 from ramet import App
 from ramet.cli import main
-from tests.cli.sample_app import app
-from tests.conformance.backends import BACKENDS
-from tests.gate.patience import HANG_SECONDS
+from tests.cli.apps.sample_app import app
+from tests.support.backends import BACKENDS
+from tests.support.patience import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[2]
-APP = "tests.cli.sample_app:app"
+APP = "tests.cli.apps.sample_app:app"
 
 
 class NoJitter(random.Random):

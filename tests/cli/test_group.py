@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from ramet import StoreError, __version__
 from ramet.cli import commands, main
-from tests.beside import environment_without_coverage
 from tests.cli.conftest import APP, Cli
+from tests.support.processes import environment_without_coverage
 
 OWN = {
     "alerts",

@@ -10,9 +10,9 @@ import unicodedata
 import pytest
 from rich.console import Console
 
-from ramet.cli.show import at, crop, moment, relative, short, span, table
+from ramet.cli.output import at, crop, moment, relative, short, span, table
 from ramet.commands.terminal import counted, plain
-from ramet.engine.logs import JsonLines, Lines
+from ramet.engine.base.logs import JsonLines, Lines
 from tests.cli.conftest import Cli
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m\x00\x08\r\n\t"
@@ -46,7 +46,7 @@ def test_ordinary_writing_stays_as_it_is() -> None:
 
 
 def test_tables_take_markup_literally(capsys: pytest.CaptureFixture[str]) -> None:
-    from ramet.cli.show import console
+    from ramet.cli.output import console
 
     made = table("*key")
     made.add_row(plain(MARKUP))

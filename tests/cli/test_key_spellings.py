@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.cli.conftest import Cli
-from tests.cli.test_guard_commands import submit, work
+from tests.cli.operate.test_guard_commands import submit, work
 
 
 def test_commands_find_a_key_in_any_spelling(cli: Cli) -> None:
@@ -23,7 +23,7 @@ def test_exclude_and_the_stop_list_take_any_spelling(cli: Cli) -> None:
     [added] = cli.documents("stop-list", "add", "pattern", "https://Example.org")
     assert added["value"] == "https://example.org/"
     assert "is on the stop list" in cli.bad(
-        "submit", "tests.cli.guard_app:app", "page", '{"url": "https://example.org"}'
+        "submit", "tests.cli.apps.guard_app:app", "page", '{"url": "https://example.org"}'
     )
     [removed] = cli.documents("stop-list", "remove", "pattern", "https://Example.org/")
     assert removed["removed"] is True

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ramet.store.base import Store
-from tests.conformance.backends import BACKENDS, Backend
-from tests.invariants import violations
-from tests.world import EFFECTS, SettableClock, World
+from tests.invariants.check import violations
+from tests.support.backends import BACKENDS, Backend
+from tests.support.world import EFFECTS, SettableClock, World
 
 
 @pytest.fixture(params=sorted(BACKENDS))

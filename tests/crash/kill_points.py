@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ramet.store.sqlite_session import SqliteSession
+from ramet.store.sqlite.session import SqliteSession
 
 POINT, FOLDER = "RAMET_TEST_KILL_POINT", "RAMET_TEST_KILL_FOLDER"
 HEAD, TAIL = 36, 28
@@ -37,7 +37,7 @@ def role() -> str:
     """What this process is."""
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     module = "" if spec is None else spec.name
-    return {"ramet.engine.child": "child", "tests.crash.submitting": "client"}.get(module, "worker")
+    return {"ramet.engine.worker.child": "child", "tests.crash.submitting": "client"}.get(module, "worker")
 
 
 class Points:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from ramet import App, Context, Worker
-from tests.engine.stand_ins import Greedy
+from tests.support.fakes import Greedy
 
 FETCHED = 1_004
 CONCURRENCY = 4

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.crash.pids import PIDS
-from tests.engine.waiting import until_now
+from tests.support.waiting import until_now
 
 PROJECT = Path(__file__).resolve().parents[2]
 IMPORTS = os.pathsep.join([str(PROJECT), *filter(None, sys.path)])

@@ -6,7 +6,7 @@ from collections import Counter
 
 from ramet import Client
 from tests.crash.crash_app import SIZE
-from tests.invariants import violations
+from tests.invariants.check import violations
 
 
 async def assert_promises_hold(client: Client, roots: dict[str, str], budgets: dict[str, int]) -> None:

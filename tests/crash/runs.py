@@ -16,14 +16,15 @@ from unittest.mock import patch
 import psycopg
 
 from ramet import Client, Worker
-from ramet.store.neighbours import Neighbours
-from ramet.store.postgres import PostgresStore
-from ramet.store.postgres_session import connect as connect_to_server
+from ramet.store.postgres.session import connect as connect_to_server
+from ramet.store.postgres.store import PostgresStore
+from ramet.store.processes.registry import Neighbours
 from ramet.store.session import Row
-from ramet.store.sqlite import SqliteStore
-from ramet.store.sqlite_session import connect
-from tests.crash import garden, office
-from tests.invariants import violations
+from ramet.store.sqlite.session import connect
+from ramet.store.sqlite.store import SqliteStore
+from tests.crash import handler_world as garden
+from tests.crash import limits_world as office
+from tests.invariants.check import violations
 from tests.simulation.virtual_time import VirtualClock, VirtualLoop
 
 SEASON_SECONDS = 20_000.0
@@ -177,7 +178,7 @@ class SqliteRun(Run):
     _connection: sqlite3.Connection | None = None
 
     def open(self) -> MadeStore:
-        with patch("ramet.store.sqlite.connect", self._connect):
+        with patch("ramet.store.sqlite.store.connect", self._connect):
             return SqliteStore(self._folder / "ramet.db", clock=self.clock.now, inline=True, hook=self.hook)
 
     def _connect(self, path: Path, **options: bool) -> sqlite3.Connection:
@@ -204,9 +205,9 @@ class PostgresRun(Run):
 
         url = (self._folder / "address").read_text()
         with (
-            patch("ramet.store.postgres.PostgresNeighbours", alone),
-            patch("ramet.store.postgres.connect", self._connect),
-            patch("ramet.store.postgres_connect.connect", self._connect),
+            patch("ramet.store.postgres.store.PostgresNeighbours", alone),
+            patch("ramet.store.postgres.store.connect", self._connect),
+            patch("ramet.store.postgres.connect.connect", self._connect),
         ):
             return PostgresStore(url, clock=self.clock.now, inline=True, hook=self.hook)
 

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ramet.store.sqlite import SqliteStore
-from tests.world import SettableClock
+from ramet.store.sqlite.store import SqliteStore
+from tests.support.world import SettableClock
 
 
 class Crash(BaseException):

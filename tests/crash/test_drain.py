@@ -14,8 +14,8 @@ from ramet import Client
 from tests.crash.crash_app import Meeting, app, submit_lineage
 from tests.crash.process import WorkerProcess
 from tests.crash.promises import assert_promises_hold
-from tests.engine.waiting import until
-from tests.invariants import violations
+from tests.invariants.check import violations
+from tests.support.waiting import until
 
 WAYS = ((signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGHUP, True), (signal.SIGTERM, True))
 """What ends a worker in good order, and whether its whole group hears it."""

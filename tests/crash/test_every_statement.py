@@ -19,11 +19,12 @@ from typing import Any
 import pytest
 
 from ramet.store.errors import StoreError
-from ramet.store.postgres_session import PostgresSession
-from ramet.store.sqlite_session import SqliteSession
-from tests.crash import office, runs
+from ramet.store.postgres.session import PostgresSession
+from ramet.store.sqlite.session import SqliteSession
+from tests.crash import limits_world as office
+from tests.crash import runs
 from tests.crash.runs import Counts, Ended, Point, PostgresRun, Run, SqliteRun
-from tests.postgres import used
+from tests.postgres import database_pool as used
 
 PARTS, PARTS_FULL = 2, 40
 SHARE = {"postgres": 48, "sqlite": 6}

@@ -12,16 +12,16 @@ from typing import Any, Protocol
 import psycopg
 import pytest
 
-from ramet.model import events as ev
+from ramet.model.task import events as ev
 from ramet.store.errors import StoreError
-from ramet.store.postgres import PostgresStore
-from ramet.store.postgres_inline import InlineLink
+from ramet.store.postgres.inline import InlineLink
+from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import NewLineage, Settlement
-from ramet.store.sqlite import SqliteStore
-from tests.comparable import comparable
-from tests.invariants import violations
-from tests.postgres import used
-from tests.world import SettableClock, World
+from ramet.store.sqlite.store import SqliteStore
+from tests.invariants.check import violations
+from tests.postgres import database_pool as used
+from tests.support.comparable_rows import comparable
+from tests.support.world import SettableClock, World
 
 MadeStore = SqliteStore | PostgresStore
 Hook = Callable[[str, str], None]

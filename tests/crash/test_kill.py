@@ -12,7 +12,7 @@ from ramet import Client
 from tests.crash.crash_app import app, submit_lineage
 from tests.crash.process import WorkerProcess
 from tests.crash.promises import assert_promises_hold
-from tests.engine.waiting import until
+from tests.support.waiting import until
 
 EFFECTS_BETWEEN_KILLS_MAX = 28
 BUDGET = 25

@@ -16,7 +16,7 @@ from tests.crash.crash_app import app, submit_lineage
 from tests.crash.kill_points import FOLDER, POINT, Point, seen
 from tests.crash.process import IMPORTS, PROJECT, WorkerProcess
 from tests.crash.promises import assert_promises_hold
-from tests.engine.waiting import until_now
+from tests.support.waiting import until_now
 
 FIRST = Point("worker", "frame run", "after")
 """Where a worker dies before one whose points of recovery are looked for."""

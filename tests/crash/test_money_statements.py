@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ramet.model import events as ev
 from ramet.model.cost import Actual, ReserveRequest
+from ramet.model.task import events as ev
 from ramet.store.requests import Settlement
 from tests.crash.test_guard_statements import FileGarden, Garden, ServerGarden, run
-from tests.invariants import violations
-from tests.postgres import used
-from tests.world import World
+from tests.invariants.check import violations
+from tests.postgres import database_pool as used
+from tests.support.world import World
 
 Build = Callable[[World], Awaitable[None]]
 Verb = Callable[[World], Awaitable[object]]

@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ramet.model import events as ev
 from ramet.model.paths import PathRule
-from ramet.model.task import NewTask
-from ramet.store import path_changes, path_following, path_waves
+from ramet.model.task import events as ev
+from ramet.model.task.task import NewTask
+from ramet.store.maintenance import path_followup as path_waves
 from ramet.store.requests import Settlement
+from ramet.store.state import path_changes
+from ramet.store.state import path_follow as path_following
 from tests.crash.test_guard_statements import FileGarden, Garden, ServerGarden, run
-from tests.postgres import used
+from tests.postgres import database_pool as used
 from tests.pullers.log import Run, wrong
-from tests.world import LEASE_SECONDS, SettableClock, World
+from tests.support.world import LEASE_SECONDS, SettableClock, World
 
 Step = Callable[[World], Awaitable[object]]
 FEW = {"sqlite": 1, "postgres": 1}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.crash.statements import Ticking, crash_everywhere
-from tests.invariants import violations
-from tests.world import EFFECTS, World, failing
+from tests.invariants.check import violations
+from tests.support.world import EFFECTS, World, failing
 
 
 async def prepare(ticking: Ticking) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ramet.engine.registry import Registry
-from ramet.engine.scheduler import tick
-from ramet.engine.schedules import Schedules
-from ramet.model.limits import Limits
+from ramet.engine.client.schedules import Schedules
+from ramet.engine.kinds.registry import Registry
+from ramet.engine.worker.scheduler import tick
+from ramet.model.lineage.limits import Limits
 from tests.crash.statements import Ticking, crash_everywhere
-from tests.invariants import violations
+from tests.invariants.check import violations
 
 
 async def prepare(ticking: Ticking) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ramet import App, Context
 from tests.cli.conftest import environment
-from tests.conformance.backends import BACKENDS
+from tests.support.backends import BACKENDS
 
 pytestmark = pytest.mark.process
 

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from docs import draw_concepts, draw_lifecycle
-from ramet.model.task import TaskState
-from ramet.model.transitions import TRANSITIONS
+from ramet.model.task.task import TaskState
+from ramet.model.task.transitions import TRANSITIONS
 
 NAMES = "{http://www.w3.org/2000/svg}"
 DRAWN: dict[str, Callable[[], str]] = {draw_lifecycle.PICTURE.name: draw_lifecycle.drawn, **draw_concepts.PICTURES}

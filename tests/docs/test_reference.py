@@ -14,15 +14,15 @@ import ramet.testing
 from docs import generate_api, generate_cli, generate_errors, generate_rest, generate_settings, generate_states
 from docs.generate_reference import PAGES
 from docs.generate_shared import members
-from ramet.cli import failures
-from ramet.engine.declared_settings import installed
-from ramet.engine.setting import SETTINGS
-from ramet.model import lifecycle, transitions
-from ramet.model.alerts import Pattern
+from ramet.cli import errors as failures
+from ramet.engine.settings.declared import installed
+from ramet.engine.settings.setting import SETTINGS
+from ramet.model.alerts.rules import Pattern
 from ramet.model.causes import CODES
-from ramet.model.guard import BlockReason
-from ramet.model.lineage import LineageState
-from ramet.model.task import OUTCOMES, TaskState, Wait
+from ramet.model.lineage.guard import BlockReason
+from ramet.model.lineage.lineage import LineageState
+from ramet.model.task import lifecycle, transitions
+from ramet.model.task.task import OUTCOMES, TaskState, Wait
 from ramet.telemetry.families import FAMILIES
 from tests.docs.pages import PAGES as ALL_PAGES
 from tests.docs.pages import PROJECT, REFERENCE, text_of
@@ -211,6 +211,6 @@ def test_settings_of_packages_are_on_the_page_of_settings() -> None:
 
 
 def test_members_of_an_enumeration_are_read_with_their_words() -> None:
-    told = members("ramet.model.task", "TaskState")
+    told = members("ramet.model.task.task", "TaskState")
     assert list(told) == list(TaskState)
     assert told["processing"] == "A worker has it under a lease."

@@ -15,8 +15,8 @@ import pytest
 
 from docs import hooks
 from tests.docs.pages import PROJECT
-from tests.gate.patience import HANG_SECONDS
-from tests.web.browser.browsing import MISSING, PROGRAM, browser
+from tests.support.patience import HANG_SECONDS
+from tests.web.browser.chromium import MISSING, PROGRAM, browser
 
 TABS = ["Home", "Tutorial", "Concepts", "Guides", "Reference", "Comparison", "Decisions", "Traceability"]
 FETCHING = {"src", "srcset", "poster", "data"}

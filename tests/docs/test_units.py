@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from ramet.model.limits import Limits
+from ramet.model.lineage.limits import Limits
 from tests.docs.pages import DOCS, blocks_of, text_of
-from tests.test_docs import unknown_words
+from tests.project.test_docs import unknown_words
 
 KNOWN_SECTIONS = {"Unit", "Service", "Timer", "Install"}
 

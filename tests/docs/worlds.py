@@ -100,7 +100,7 @@ def _database() -> Iterator[str]:
 
 @contextmanager
 def _model_server() -> Iterator[str]:
-    command = [sys.executable, "-m", "ramet.pipelines.llm.standin", "--port", "0"]
+    command = [sys.executable, "-m", "ramet.llm.testing", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         try:

@@ -26,9 +26,9 @@ def ask(place: str, words: list[str]) -> int:
 
 def serve(place: str) -> None:
     """Answer until standard input ends: who started this went away."""
-    import ramet.pipelines.jobs.commands
-    import ramet.pipelines.llm.commands
-    import ramet.pipelines.wiki.commands  # noqa: F401 - what the commands would import one by one
+    import ramet.jobs.commands.group
+    import ramet.llm.commands.group
+    import ramet.wiki.commands.group  # noqa: F401 - what the commands would import one by one
     from ramet.cli import main
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ramet import App, Client, Limits, Retry
-from tests.conformance.backends import BACKENDS
-from tests.engine.bench import Bench
-from tests.invariants import violations
+from tests.engine.runner_harness import Bench
+from tests.invariants.check import violations
+from tests.support.backends import BACKENDS
 
 
 @pytest.fixture

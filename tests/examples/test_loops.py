@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ramet import App, Client
-from tests.gate.patience import HANG_SECONDS
+from tests.support.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.process
 

@@ -13,7 +13,7 @@ from ramet.model.paths import conflict
 from ramet.testing import FakeClock, drain, fresh_client
 from tests.examples.test_loops import run
 from tests.examples.test_uses import printed
-from tests.invariants import violations
+from tests.invariants.check import violations
 
 pytestmark = pytest.mark.process
 

@@ -12,7 +12,7 @@ import pytest
 from examples import polite_crawl
 from examples.polite_crawl import HEAD_BYTES_MAX, Streams, connect_to_the_internet, fetch
 from ramet import Permanent, Transient
-from tests.pipelines.shared.hostile import HOST, Hostile, Play, answers, head, sends_to, streams
+from tests.fetch.hostile_server import HOST, Hostile, Play, answers, head, sends_to, streams
 
 URL = "http://site.example/page"
 

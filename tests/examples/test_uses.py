@@ -7,7 +7,7 @@ import pytest
 
 from ramet import App, Client
 from tests.examples.test_loops import run
-from tests.invariants import violations
+from tests.invariants.check import violations
 
 pytestmark = pytest.mark.process
 

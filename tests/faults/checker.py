@@ -10,7 +10,7 @@ from ramet import Limits
 from ramet.store.base import Store
 from tests.faults.effects import Effect
 from tests.faults.fault_app import IS_FILTERED, SIZE, Number
-from tests.invariants import TERMINAL, violations
+from tests.invariants.check import TERMINAL, violations
 
 ACCEPTED = ("success", "filtered")
 STEPS = ("first", "second")

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.conformance.backends import BACKENDS, Backend
 from tests.postgres.proxy import Proxy
+from tests.support.backends import BACKENDS, Backend
 
 
 @pytest.fixture(params=BACKENDS)

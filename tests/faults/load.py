@@ -15,10 +15,10 @@ from pathlib import Path
 from ramet import Client, Limits
 from ramet.store.errors import StoreError
 from tests.crash.process import WorkerProcess
-from tests.engine.waiting import until
 from tests.faults.checker import Asked, wrong
 from tests.faults.effects import EFFECTS, count, effects
 from tests.faults.fault_app import BUDGET, MONEY, app, submit_tree
+from tests.support.waiting import until
 
 WORKERS = 4
 CONCURRENCY = 4

@@ -18,13 +18,13 @@ import pytest
 
 from ramet import Client, Limits
 from ramet.model.cost import Actual
-from tests.conformance.backends import Backend
 from tests.crash.process import WorkerProcess
-from tests.engine.waiting import until
 from tests.faults import paid_calls
 from tests.faults.money_app import AMOUNT_MAX, DEATHS, amount_of, app, dies_after, price_of
 from tests.faults.money_watch import seen, unwatch, watch, wrong_now
-from tests.invariants import violations
+from tests.invariants.check import violations
+from tests.support.backends import Backend
+from tests.support.waiting import until
 
 CONCURRENCY = 4
 QUICK = {

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import pytest
 
 from ramet import Client, Limits
-from tests.engine.waiting import worked_off
 from tests.faults.checker import CHECKS, Asked, Found, wrong
 from tests.faults.effects import EFFECTS, Effect, effects
 from tests.faults.fault_app import BUDGET, MONEY, SIZE, app, submit_tree
+from tests.support.waiting import worked_off
 
 LIMITS = {"small": Limits(max_tasks=BUDGET), "poor": Limits(max_cost=MONEY)}
 

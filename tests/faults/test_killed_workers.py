@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.backends import Backend
 from tests.faults.load import Load, under_load
+from tests.support.backends import Backend
 
 
 # What kills do to a file is seen in tests/crash in every run.

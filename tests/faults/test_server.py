@@ -10,11 +10,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ramet.store.server_databases import connect
 from ramet.testing.postgres import Cluster
-from tests.engine.waiting import until
+from ramet.testing.postgres_server.databases import connect
 from tests.faults.load import Load, under_load
 from tests.postgres.full_disk import small_log, small_tables
+from tests.support.waiting import until
 
 TIMES = [pytest.param(1, id="once"), pytest.param(20, id="20 times", marks=pytest.mark.nightly)]
 

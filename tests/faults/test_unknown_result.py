@@ -19,19 +19,19 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ramet.store import postgres_writer
 from ramet.store.base_monitor import Looked
 from ramet.store.base_operations import SettingChange
 from ramet.store.errors import StoreError, StoreUncertain
-from ramet.store.postgres import PostgresStore
-from ramet.store.postgres_session import connect
+from ramet.store.postgres import writer as postgres_writer
+from ramet.store.postgres.session import connect
+from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import NewLineage
-from tests.comparable import comparable
-from tests.engine.waiting import until
 from tests.postgres.proxy import Proxy
 from tests.postgres.servers import databases
-from tests.store.scenario import run_everything
-from tests.world import SettableClock, World
+from tests.store.scenarios.every_verb import run_everything
+from tests.support.comparable_rows import comparable
+from tests.support.waiting import until
+from tests.support.world import SettableClock, World
 
 TAKES_A_VERB = re.compile(r"self\._write\w*\(\s*(?:partial\()?(\w+)\.(\w+)")
 NUMBERED = re.compile(r"\b(seq)=(\d+)")

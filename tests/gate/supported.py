@@ -17,7 +17,7 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ramet.store.sqlite_session import SQLITE_VERSION_MIN
+from ramet.store.sqlite.session import SQLITE_VERSION_MIN
 from tests.postgres.servers import PROGRAMS
 
 PROJECT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ SQLITE_SOURCE = "better-sqlite3@7.4.6"
 """The npm package whose source is SQLite 3.37.0."""
 SQLITE_OPTIONS = "JSON1 MATH_FUNCTIONS COLUMN_METADATA LOAD_EXTENSION FTS5 RTREE".split()
 PYTHON_NAMES = [f"python3.{minor}" for minor in range(11, 20)]
-PYTHON_TESTS = ("tests/model", "tests/importing", "tests/test_public_api.py")
+PYTHON_TESTS = ("tests/model", "tests/importing", "tests/project/test_public_api.py")
 
 
 class Missing(Exception):

@@ -43,15 +43,15 @@ def test_the_marks_are_those_that_pytest_knows() -> None:
 @pytest.mark.parametrize(
     ("file", "marks", "target"),
     [
-        ("tests/model/test_guard.py", (), "test"),
-        ("tests/conformance/test_claim.py", ("server",), "postgres"),
-        ("tests/engine/test_pool.py", ("process",), "test"),
-        ("tests/engine/test_pool.py", ("process", "nightly"), "nightly"),
+        ("tests/model/lineage/test_guard.py", (), "test"),
+        ("tests/conformance/tasks/test_claim.py", ("server",), "postgres"),
+        ("tests/engine/worker/test_pool.py", ("process",), "test"),
+        ("tests/engine/worker/test_pool.py", ("process", "nightly"), "nightly"),
         ("tests/crash/test_kill.py", ("server",), "proofs"),
         ("tests/simulation/test_simulation.py", (), "test"),
         ("tests/simulation/test_simulation.py", ("proof",), "proofs"),
-        ("tests/pipelines/wiki/test_levels.py", (), "test"),
-        ("tests/pipelines/wiki/test_killed.py", ("process",), "wiki"),
+        ("tests/wiki/test_levels.py", (), "test"),
+        ("tests/wiki/test_killed.py", ("process",), "wiki"),
         ("tests/web/test_guard.py", (), "web"),
         ("tests/packaging/test_release.py", ("process",), "proofs"),
     ],
@@ -62,4 +62,4 @@ def test_folder_and_marks_give_the_target(file: str, marks: tuple[str, ...], tar
 
 def test_an_area_is_a_folder_that_exists() -> None:
     assert all((PROJECT / name).is_dir() for name in AREAS)
-    assert area_of("tests/pipelines/wiki/sources/test_gate.py") is AREAS["tests/pipelines/wiki"]
+    assert area_of("tests/fetch/test_host_gate.py") is AREAS["tests/pipelines/wiki"]

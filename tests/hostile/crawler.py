@@ -15,9 +15,9 @@ from typing import NamedTuple, Self
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from ramet import App, Context, ErrorClass, InvalidKey, Limits, Permanent, Transient, url_key
-from ramet.pipelines.shared.web.addresses import WebError
-from ramet.pipelines.shared.web.client import REDIRECTS, Question, WebClient
-from ramet.pipelines.shared.web.mapping import Mapped
+from ramet.fetch.addresses import WebError
+from ramet.fetch.client import REDIRECTS, Question, WebClient
+from ramet.fetch.host_map import Mapped
 from tests.hostile.pages import Site
 
 KIND = "hostile.page"

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from ramet import App, BlockReason, Client, Limits, Lineage, Worker
-from ramet.model.guard import REOFFERABLE
+from ramet.model.lineage.guard import REOFFERABLE
 from ramet.model.refused import BOUNDS
-from tests.conformance.backends import Backend
 from tests.hostile.crawler import KIND, Fetch, add_crawler
 from tests.hostile.pages import Site
-from tests.invariants import violations
+from tests.invariants.check import violations
+from tests.support.backends import Backend
 
 DUPLICATES = frozenset({"in_flight", "done", "cycle"})
 """Refusals by which no page is lost: a task has it already."""

@@ -2,7 +2,7 @@
 
 `TRAPS` are sites without an end by name, `honest()` and `monotonous()` sites that have one. `HostileSites` serves all
 of them on one port and tells them apart by the `Host` header: a crawler finds them with `mapping`, the rule in which
-`ramet.pipelines.shared.web.mapping` says that every name leads there. As a program it does the same for other
+`ramet.fetch.host_map` says that every name leads there. As a program it does the same for other
 processes, prints the mapping in one line, and ends when its standard input does:
 
     python -m tests.hostile.site
@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 
+from tests.fetch.hostile_server import HOST, Hostile, Request, answers, head, sends_to, streams
 from tests.hostile.honest import honest, monotonous
 from tests.hostile.pages import Reply, Site
 from tests.hostile.traps import TRAPS
-from tests.pipelines.shared.hostile import HOST, Hostile, Request, answers, head, sends_to, streams
 
 __all__ = ["TRAPS", "HostileSites", "Reply", "Site", "honest", "monotonous"]
 

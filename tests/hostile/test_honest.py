@@ -13,12 +13,12 @@ import pytest
 from ramet import Limits
 from ramet.model.shapes import shape_of
 from tests.cli.conftest import Cli
-from tests.conformance.backends import Backend
 from tests.hostile.crawler import KIND, Fetch, Fetched, OverHttp, from_sites
 from tests.hostile.crawls import Crawls, crawl
 from tests.hostile.honest import PER_SHAPE
 from tests.hostile.pages import Site
 from tests.hostile.site import HostileSites, honest, monotonous
+from tests.support.backends import Backend
 
 PAGES = 5_000
 SHAPE_MAX = Limits().max_shape

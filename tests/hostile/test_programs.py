@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from ramet import Limits, Worker
-from tests.conformance.backends import Backend
 from tests.hostile.crawler import KIND, MAPPING
 from tests.hostile.site import TRAPS
+from tests.support.backends import Backend
 
 pytest.importorskip("httpcore2", reason="the extra [jobs] is not installed")
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import pytest
 
 from ramet import Limits
-from tests.conformance.backends import Backend
 from tests.hostile.crawler import SAME_PAGE_REDIRECTS_MAX, OverHttp
 from tests.hostile.crawls import crawl
 from tests.hostile.site import TRAPS, HostileSites
+from tests.support.backends import Backend
 
 pytestmark = pytest.mark.network
 

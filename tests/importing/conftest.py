@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from ramet import App, Limits, Task
-from ramet.engine.importing import Importer, Report, Source
+from ramet.engine.tools.import_tasks import Importer, Report, Source
 from ramet.model.importing import Rules
 from ramet.store.base import Store
-from tests.conformance.backends import BACKENDS
-from tests.invariants import violations
+from tests.invariants.check import violations
+from tests.support.backends import BACKENDS
 
 
 def row(own: str, parent: str | None = None, **fields: Any) -> dict[str, Any]:

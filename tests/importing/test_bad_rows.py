@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ramet import Context
-from ramet.engine.import_files import BadRows
-from ramet.engine.importing import Importer, Source
+from ramet.engine.tools.import_files import BadRows
+from ramet.engine.tools.import_tasks import Importer, Source
 from ramet.model.importing import Rules
 from tests.importing.conftest import Move, row
 

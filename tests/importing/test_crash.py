@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from ramet import App, Limits
-from ramet.engine.importing import Importer, Source
-from ramet.store.sqlite import SqliteStore
+from ramet.engine.tools.import_tasks import Importer, Source
+from ramet.store.sqlite.store import SqliteStore
 from tests.importing.conftest import row
-from tests.invariants import violations
+from tests.invariants.check import violations
 
 ROWS = [
     *(row(f"a{n}", None if n == 0 else "a0", status=("pending", "success")[n % 2]) for n in range(12)),
@@ -68,8 +68,8 @@ async def run(path: Path, queue: Path, hook: Callable[[str, str], None]) -> list
 
 
 async def test_any_statement_may_be_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ramet.store.import_staging.CHUNK", 5)
-    monkeypatch.setattr("ramet.engine.importing.CHUNK", 5)
+    monkeypatch.setattr("ramet.store.imports.staging.CHUNK", 5)
+    monkeypatch.setattr("ramet.engine.tools.import_tasks.CHUNK", 5)
     queue = tmp_path / "queue.jsonl"
     queue.write_text("".join(json.dumps(one) + "\n" for one in ROWS))
     whole = Counting()

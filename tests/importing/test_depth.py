@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ramet import App, Context, Worker
-from ramet.engine.import_files import ImportRefused
-from ramet.engine.importing import Importer, Source
-from ramet.store.sqlite import SqliteStore
+from ramet.engine.tools.import_files import ImportRefused
+from ramet.engine.tools.import_tasks import Importer, Source
+from ramet.store.sqlite.store import SqliteStore
 from tests.importing.conftest import Move, row
 
 

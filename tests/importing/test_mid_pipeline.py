@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from ramet import App, Context, Worker
-from ramet.engine.import_files import BadRows
-from ramet.engine.importing import Importer, Source
+from ramet.engine.tools.import_files import BadRows
+from ramet.engine.tools.import_tasks import Importer, Source
+from ramet.jobs import pipeline as jobs
+from ramet.llm import pipeline as llm
 from ramet.model.importing import Rules
-from ramet.pipelines.jobs import pipeline as jobs
-from ramet.pipelines.llm import pipeline as llm
-from ramet.pipelines.wiki import pipeline as wiki
-from ramet.store.sqlite import SqliteStore
+from ramet.store.sqlite.store import SqliteStore
+from ramet.wiki import pipeline as wiki
 from tests.importing.conftest import Move, row
 
 THEIRS = {

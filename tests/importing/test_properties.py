@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ramet import App, Context, Limits
-from ramet.engine.importing import Importer, Report, Source
-from ramet.store.sqlite import SqliteStore
-from tests.invariants import violations
+from ramet.engine.tools.import_tasks import Importer, Report, Source
+from ramet.store.sqlite.store import SqliteStore
+from tests.invariants.check import violations
 
 APP = App()
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ramet.model import events as ev
-from ramet.model.lifecycle import decide
-from ramet.model.retry import ErrorClass, Retry
-from ramet.model.task import Standing
-from ramet.model.transitions import Change, Refused
+from ramet.model.task import events as ev
+from ramet.model.task.lifecycle import decide
+from ramet.model.task.retry import ErrorClass, Retry
+from ramet.model.task.task import Standing
+from ramet.model.task.transitions import Change, Refused
 
 NOW = 1_000_000.0
 FENCE = 7

@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 from ramet.model.blobs import NewBlob, blob_of, value_of
-from ramet.model.task import Json
+from ramet.model.task.task import Json
 
 
 @pytest.mark.parametrize(

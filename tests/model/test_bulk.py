@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ramet.model.bulk import BulkAct, BulkSelection, TaskFilter
-from ramet.model.task import Task, TaskState
-from ramet.model.texts import InvalidText
+from ramet.model.task.task import Task, TaskState
+from ramet.model.text import InvalidText
 
 
 def task(**changes: Any) -> Task:

@@ -21,7 +21,7 @@ from ramet.model.importing import (
     storable,
     understand,
 )
-from ramet.model.task import TaskState
+from ramet.model.task.task import TaskState
 
 PLAIN = Rules()
 

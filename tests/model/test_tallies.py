@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.commit_times import CommitTimes
+from ramet.model.flow.commit_times import CommitTimes
 from ramet.model.tallies import (
     BUCKETS_SECONDS,
     CHAINS,
@@ -24,7 +24,7 @@ from ramet.model.tallies import (
     numbers_of,
     tally_of,
 )
-from ramet.model.task import TERMINAL
+from ramet.model.task.task import TERMINAL
 
 
 def test_every_column_is_a_field_and_comes_back_from_it() -> None:

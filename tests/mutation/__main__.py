@@ -2,7 +2,7 @@
 
     python -m tests.mutation                          # all that was not noticed yet; results stay in mutants/
     python -m tests.mutation --processes 4
-    python -m tests.mutation 'ramet.model.guard.*'    # these anew
+    python -m tests.mutation 'ramet.model.lineage.guard.*'    # these anew
     python -m tests.mutation --sample 400             # so many of all, drawn by --seed; the share with its bounds
     python -m tests.mutation --report                 # what was found before
 
@@ -44,7 +44,7 @@ class Mutant(NamedTuple):
     """One change and what came of it."""
 
     name: str
-    """``ramet.model.guard.x_check_spawn__mutmut_7``."""
+    """``ramet.model.lineage.guard.x_check_spawn__mutmut_7``."""
     verdict: str
 
     @property

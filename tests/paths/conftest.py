@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.conftest import backend, clock, world
-from tests.paths.desk import Desk
-from tests.world import World
+from tests.paths.named_tasks import Desk
+from tests.support.world import World
 
 __all__ = ["backend", "clock", "desk", "world"]
 

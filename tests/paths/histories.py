@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from ramet.store import postgres_session, sqlite_session
+from ramet.store.postgres import session as postgres_session
 from ramet.store.session import LOOKS_MAX
-from tests.invariants_paths import paths
+from ramet.store.sqlite import session as sqlite_session
+from tests.invariants.paths import paths
 from tests.paths.history import History, Operation, now, operations
 from tests.simulation.database import SIMULATED, SimulatedStore
-from tests.world import SettableClock
+from tests.support.world import SettableClock
 
 STORE_HISTORIES = 50
 """So many share a database; then it would be large, and slow."""

@@ -10,14 +10,14 @@ import random
 from collections.abc import Coroutine, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from ramet.model import events as ev
 from ramet.model.paths import PathRule
-from ramet.model.task import NewTask
+from ramet.model.task import events as ev
+from ramet.model.task.task import NewTask
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
-from tests.paths.order import Wish
 from tests.paths.reference import LEASE_SECONDS, Ask, Reference
+from tests.paths.reference_order import Wish
 from tests.simulation.database import SimulatedStore
-from tests.world import SettableClock, busy
+from tests.support.world import SettableClock, busy
 
 ELEMENTS = ("A", "B", "A:B", "/", "%", "", "é", "a%3Ab", "root", "x" * 700)
 ALIKE = (("A", "B", "A:B"), ("A", "A:A", "A%3AA"), ("", "root", "/"), ("", ":", "::"), ("%", "%25", "%%"))

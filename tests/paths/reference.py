@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from tests.paths.order import Line, Order, Task, Wish
+from tests.paths.reference_order import Line, Order, Task, Wish
 
 HOLD_SECONDS = 900.0
 LEASE_SECONDS = 300.0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.store import path_rows
 from ramet.store.errors import StoreError
-from ramet.store.path_rows import Line
+from ramet.store.rows import paths as path_rows
+from ramet.store.rows.paths import Line
 from ramet.store.session import Session
-from tests.paths.desk import Desk, on
+from tests.paths.named_tasks import Desk, on
 
 REFUSED = "(?i)check constraint"
 

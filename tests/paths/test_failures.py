@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model import events as ev
+from ramet.model.task import events as ev
 from ramet.store.session import LOOKS_MAX
-from tests.paths.desk import Desk, on
 from tests.paths.histories import batches
-from tests.world import LEASE_SECONDS
+from tests.paths.named_tasks import Desk, on
+from tests.support.world import LEASE_SECONDS
 
 SKIPPED = ("skipped", "dependency_failed: first")
 

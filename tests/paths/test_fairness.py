@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.paths.desk import Desk, on
+from tests.paths.named_tasks import Desk, on
 
 
 async def starts_after(desk: Desk, children: int, at_once: int) -> int:

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from ramet.model.paths import PathRule, nodes_of
-from ramet.store import path_changes, path_entering, path_following, path_rows, path_waves
-from ramet.store.path_following import SKIP, WAKE, Wave
-from ramet.store.path_rows import Line
+from ramet.store.maintenance import path_followup as path_waves
+from ramet.store.rows import paths as path_rows
+from ramet.store.rows.paths import Line
 from ramet.store.session import Session
+from ramet.store.state import path_changes
+from ramet.store.state import path_enter as path_entering
+from ramet.store.state import path_follow as path_following
+from ramet.store.state.path_follow import SKIP, WAKE, Wave
 from tests.paths.histories import first_failure
 
 HISTORIES = 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ramet.model.paths import path_key
-from ramet.model.task import NewTask
-from tests.paths.desk import Desk, on
+from ramet.model.task.task import NewTask
+from tests.paths.named_tasks import Desk, on
 
 # --- the four rules
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model import events as ev
-from ramet.model.limits import PAUSE_SECONDS_MAX
-from ramet.model.resources import Policy
-from tests.paths.desk import Desk, on
+from ramet.model.flow.resources import Policy
+from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
+from ramet.model.task import events as ev
+from tests.paths.named_tasks import Desk, on
 from tests.paths.reference import HOLD_SECONDS
-from tests.world import LEASE_SECONDS, hand_back
+from tests.support.world import LEASE_SECONDS, hand_back
 
 HOST = "host:a"
 LONG = HOLD_SECONDS + 60.0

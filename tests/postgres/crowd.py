@@ -16,19 +16,19 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, NamedTuple
 
-from ramet.model import events as ev
 from ramet.model.blobs import blob_of
 from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, Actual, Charge, ReserveRequest
 from ramet.model.paths import PathRule
-from ramet.model.task import NewTask
+from ramet.model.task import events as ev
+from ramet.model.task.task import NewTask
 from ramet.store.answers import Claimed
 from ramet.store.base import Store
 from ramet.store.base_binding import BindingStore
 from ramet.store.errors import LineageExists, StoreError, UniqueHeld
-from ramet.store.postgres import PostgresStore
+from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Statement, Write
-from tests.invariants import violations
-from tests.world import AT_ONCE, in_threads
+from tests.invariants.check import violations
+from tests.support.world import AT_ONCE, in_threads
 
 ROUND = 40
 KEYS = 14
@@ -251,7 +251,7 @@ class Actor:
         await self.store.exclude(self.chance.sample(self.ids, min(1, len(self.ids))), by=self.name)
 
     async def look(self) -> None:
-        from ramet.model.alerts import MonitorLimits
+        from ramet.model.alerts.rules import MonitorLimits
 
         await self.store.look(MonitorLimits(), force=True)
 
@@ -261,7 +261,7 @@ class Actor:
 
 async def bind_and_settle(store: BindingStore, claimed: Claimed, ids: list[str]) -> None:
     """Make pending tasks one's own, and settle half of them."""
-    from ramet.model.binding import ItemSettlement
+    from ramet.model.task.binding import ItemSettlement
 
     bound = await store.bind(claimed.standing.seq, claimed.standing.fence, ids)
     items = [ItemSettlement(told.task_id, told.number, "success") for told in bound if told.number is not None]
@@ -279,7 +279,7 @@ REFUSED = (
 
 async def prepare(store: Store) -> None:
     """Limits of everything, and the effects' table."""
-    from ramet.model.resources import Policy
+    from ramet.model.flow.resources import Policy
 
     await store.ensure_tables([EFFECTS])
     await store.limit("queue", "narrow", NARROW, by="crowd")

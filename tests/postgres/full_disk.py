@@ -9,10 +9,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ramet.store.server_databases import connect
-from ramet.store.server_programs import owner
 from ramet.testing.postgres import Cluster, temporary_folder
-from tests.store.test_full_disk import Disk, small_disk
+from ramet.testing.postgres_server.databases import connect
+from ramet.testing.postgres_server.programs import owner
+from tests.store.sqlite.test_full_disk import Disk, small_disk
 
 TABLE_BYTES = 40_000_000
 LOG_BYTES = 60_000_000

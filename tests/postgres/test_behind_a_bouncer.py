@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from ramet.store.postgres import PostgresStore
+from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest
-from tests.invariants import violations
+from tests.invariants.check import violations
 from tests.postgres.bouncer import Bouncer
-from tests.postgres.test_terminated import Ender, database, left, live, opened
-from tests.store.test_full_disk import lineage
-from tests.world import EFFECTS, KINDS, LEASE_SECONDS, settlement
+from tests.postgres.test_terminated_sessions import Ender, database, left, live, opened
+from tests.store.sqlite.test_full_disk import lineage
+from tests.support.world import EFFECTS, KINDS, LEASE_SECONDS, settlement
 
 
 async def test_every_verb_answers_as_it_does_without_a_pooler(bouncer: Bouncer) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from ramet.store.postgres_bell import channel_of
-from ramet.store.server_databases import connect, value
-from tests.engine.waiting import until_now
-from tests.gate.patience import HANG_SECONDS
+from ramet.store.postgres.listen import channel_of
+from ramet.testing.postgres_server.databases import connect, value
 from tests.postgres.bouncer import Bouncer
-from tests.postgres.listener import Listener
+from tests.store.postgres.listener import Listener
+from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import until_now
 
 BACKEND = "SELECT pg_backend_pid()"
 

@@ -14,15 +14,15 @@ import psycopg
 import pytest
 
 from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, ReserveRequest
-from ramet.model.task import NewTask
+from ramet.model.task.task import NewTask
 from ramet.store.base import Store
-from ramet.store.postgres import PostgresStore
+from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage
-from tests.beside import beside
-from tests.gate.patience import HANG_SECONDS
-from tests.invariants import violations
+from tests.invariants.check import violations
 from tests.postgres.crowd import Told, crowd, judged, prepare
-from tests.world import in_threads
+from tests.support.patience import HANG_SECONDS
+from tests.support.processes import beside
+from tests.support.world import in_threads
 
 THREADS, PROCESSES = 3, 2
 KILL_SECONDS = 0.15

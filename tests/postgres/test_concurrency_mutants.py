@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from ramet.store import bounding, resources
 from ramet.store.base import Store
-from ramet.store.holds import FLOW
-from ramet.store.postgres import PostgresStore
-from ramet.store.postgres_session import Mode, PostgresSession
+from ramet.store.postgres.session import Mode, PostgresSession
+from ramet.store.postgres.store import PostgresStore
+from ramet.store.rows.retained_slots import FLOW
 from ramet.store.session import Session
+from ramet.store.verbs import claim_bounds as bounding
+from ramet.store.verbs import resources
 from tests.postgres.crowd import crowd, judged, prepare
 
 ACTORS, STEPS, TIMES = 6, 120, 6

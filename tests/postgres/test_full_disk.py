@@ -11,12 +11,12 @@ import psycopg
 import pytest
 
 from ramet.store.errors import StoreFull
-from ramet.store.postgres import PostgresStore
-from ramet.store.server_databases import connect
-from tests.engine.waiting import until
-from tests.invariants import violations
+from ramet.store.postgres.store import PostgresStore
+from ramet.testing.postgres_server.databases import connect
+from tests.invariants.check import violations
 from tests.postgres.full_disk import small_log, small_tables
-from tests.store.test_full_disk import lineage, submit_until_full
+from tests.store.sqlite.test_full_disk import lineage, submit_until_full
+from tests.support.waiting import until
 
 FILL = "INSERT INTO ballast SELECT repeat(md5(random()::text), 2) FROM generate_series(1, 1000)"
 

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 from psycopg.rows import TupleRow
 
-from tests.engine.waiting import until_now
 from tests.postgres.proxy import Proxy
 from tests.postgres.wire import Commits, Message, Messages, committed
+from tests.support.waiting import until_now
 
 Connection = psycopg.Connection[TupleRow]
 STATES = "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"

@@ -11,10 +11,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from ramet.store.server_databases import connect, value
 from ramet.testing.postgres import Cluster, ServerError, either
-from tests.engine.waiting import until_now
-from tests.gate.patience import HANG_SECONDS
+from ramet.testing.postgres_server.databases import connect, value
+from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import until_now
 
 
 @pytest.fixture

@@ -17,17 +17,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from ramet.model import events as ev
 from ramet.model.paths import PathRule
-from ramet.model.task import NewTask
+from ramet.model.task import events as ev
+from ramet.model.task.task import NewTask
 from ramet.store.answers import Claimed
 from ramet.store.base import Store
-from ramet.store.postgres import PostgresStore
+from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
-from ramet.store.sqlite import SqliteStore
-from tests.invariants import violations
+from ramet.store.sqlite.store import SqliteStore
+from tests.invariants.check import violations
 from tests.pullers.log import Log, Path_, met, wrong
-from tests.world import AT_ONCE, in_threads
+from tests.support.world import AT_ONCE, in_threads
 
 KIND = "work"
 LEASE_SECONDS = 300.0

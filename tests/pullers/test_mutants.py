@@ -9,31 +9,29 @@ from typing import Any
 
 import pytest
 
-from ramet.model import events as ev
-from ramet.model.lifecycle import decide
 from ramet.model.paths import SLOTS, PathRule
-from ramet.model.task import Standing
-from ramet.model.transitions import Change, Refused
-from ramet.store import (
-    claimable,
-    claiming,
-    items,
-    lineage_followup,
-    path_changes,
-    path_repair,
-    path_rows,
-    spawning,
-    taking,
-)
+from ramet.model.task import events as ev
+from ramet.model.task.lifecycle import decide
+from ramet.model.task.task import Standing
+from ramet.model.task.transitions import Change, Refused
 from ramet.store.errors import StoreError
-from ramet.store.path_rows import Line
-from ramet.store.postgres_session import PostgresSession
+from ramet.store.maintenance import path_repair
+from ramet.store.postgres.session import PostgresSession
+from ramet.store.rows import claimable
+from ramet.store.rows import locking as taking
+from ramet.store.rows import paths as path_rows
+from ramet.store.rows.paths import Line
 from ramet.store.session import Session
-from tests.conformance.backends import BACKENDS
-from tests.postgres import used
+from ramet.store.state import path_changes
+from ramet.store.verbs import bound as items
+from ramet.store.verbs import claim as claiming
+from ramet.store.verbs import lineage_followup
+from ramet.store.verbs import spawn as spawning
+from tests.postgres import database_pool as used
 from tests.pullers.log import Log
 from tests.pullers.pullers import judged, opened, pull
-from tests.world import SettableClock, World
+from tests.support.backends import BACKENDS
+from tests.support.world import SettableClock, World
 
 ACTORS, TASKS = 6, 12
 TIMES = 12

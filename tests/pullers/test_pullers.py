@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.beside import beside
-from tests.engine.waiting import until
-from tests.postgres import used
+from tests.postgres import database_pool as used
 from tests.pullers.log import Log
 from tests.pullers.pullers import judged, opened, pull
+from tests.support.processes import beside
+from tests.support.waiting import until
 
 THREADS, PROCESSES = 4, 2
 Process = subprocess.Popen[str]

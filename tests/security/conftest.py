@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ramet import Client
-from tests.conformance.backends import BACKENDS, Backend
-from tests.invariants import violations
-from tests.security.taking_app import app
+from tests.invariants.check import violations
+from tests.security.storing_app import app
+from tests.support.backends import BACKENDS, Backend
 
 
 @pytest.fixture(params=sorted(BACKENDS))

@@ -1,6 +1,6 @@
 """Answers without end, or that come drop by drop, cost the two readers of strangers' answers a bounded time and size.
 
-The client that both share: `tests/pipelines/shared/web/test_client.py`; what is packed: `test_decompression.py`.
+The client that both share: `tests/fetch/test_client.py`; what is packed: `test_decompression.py`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import NamedTuple
 import pytest
 
 from ramet import Transient
-from ramet.pipelines.jobs.errors import TooLarge, Trouble
-from ramet.pipelines.jobs.web.fetching import Fetcher
-from ramet.pipelines.shared.web.client import AnswerTooLarge, WebClient
-from ramet.pipelines.wiki.sources.base import SourceOptions
-from ramet.pipelines.wiki.sources.mediawiki import MediaWikiSource
-from tests.pipelines.shared.hostile import Hostile, Play, head, streams
+from ramet.fetch.client import AnswerTooLarge, WebClient
+from ramet.fetch.fetcher import Fetcher
+from ramet.jobs.errors import TooLarge, Trouble
+from ramet.wiki.sources.base import SourceOptions
+from ramet.wiki.sources.mediawiki import MediaWikiSource
+from tests.fetch.hostile_server import Hostile, Play, head, streams
 
 pytestmark = pytest.mark.network
 

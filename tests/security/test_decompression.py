@@ -1,6 +1,6 @@
 """What unpacks to much is cut off while it streams: neither what is packed nor what comes out of it grows in memory.
 
-Sizes, in `tests/pipelines/shared/web/test_client.py` and `tests/pipelines/jobs/web/test_hostile.py`: a bomb of 400 MB,
+Sizes, in `tests/fetch/test_client.py` and `tests/jobs/fetching/test_hostile_servers.py`: a bomb of 400 MB,
 50 MB that are not packed. Files that an operator gives (dumps, archives): `tests/pipelines/wiki/sources`.
 """
 
@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from ramet.pipelines.shared.web.client import AnswerTooLarge, Question, ServerTrouble, WebClient, WebRefused
-from tests.pipelines.shared.hostile import Hostile, Play, answers, bomb, head, streams
+from ramet.fetch.client import AnswerTooLarge, Question, ServerTrouble, WebClient, WebRefused
+from tests.fetch.hostile_server import Hostile, Play, answers, bomb, head, streams
 
 pytestmark = pytest.mark.network
 

@@ -1,7 +1,7 @@
 """Nothing that is stored or sent is ever run: values are JSON, and what JSON does not have is refused.
 
-That nothing is unpickled anywhere is held by `tests/test_tidy.py::unpickling`. Supervisors and the processes of their
-handlers send each other JSON (`tests/engine/test_work.py`).
+That nothing is unpickled anywhere is held by `tests/project/test_tidy.py::unpickling`. Supervisors and the processes of
+their handlers send each other JSON (`tests/engine/base/test_work.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "ramet"
 RUNNING = {"eval", "exec", "compile", "__import__", "execfile"}
 LOADING = {("yaml", "load"), ("yaml", "full_load"), ("yaml", "unsafe_load"), ("marshal", "loads"), ("os", "system")}
 OF_A_PERSON = {
-    "cli/work.py": "the module that somebody names on the command line",
+    "cli/worker.py": "the module that somebody names on the command line",
 }
 """Modules that import by a name that is no constant -> whose name it is."""
 

@@ -20,9 +20,9 @@ import pytest
 from ramet.web.access import Access
 from ramet.web.application import make_application
 from ramet.web.commands import READ_TOKEN_VARIABLE, TOKEN_VARIABLE, Tokens
+from tests.cli.apps.sample_app import app
 from tests.cli.conftest import Cli
-from tests.cli.sample_app import app
-from tests.pipelines.llm.providers.scripted import Call, Said, Scripted, scripted
+from tests.llm.providers.scripted_server import Call, Said, Scripted, scripted
 from tests.web.test_every_route import addresses
 
 NAMES = ("signature", "webhook", "apprise", "apprise_path", "admin", "read")

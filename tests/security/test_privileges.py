@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from ramet.store.server_databases import connect, quoted_name
+from ramet.testing.postgres_server.databases import connect, quoted_name
 from tests.cli.conftest import Cli
-from tests.cli.test_reaching_postgres import changed
+from tests.cli.database.test_postgres_unreachable import changed
 from tests.docs.pages import DOCS, blocks_of, text_of
 
 ROLES = ("ramet_owner", "ramet_worker", "ramet_looker")

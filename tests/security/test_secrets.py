@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.waiting import until_now
-from tests.gate.patience import HANG_SECONDS
-from tests.pipelines.llm.providers.scripted import Call, Said, scripted
+from tests.llm.providers.scripted_server import Call, Said, scripted
+from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import until_now
 
 pytestmark = [pytest.mark.network, pytest.mark.process]
 

@@ -14,8 +14,8 @@ import pytest
 
 from ramet import App, Client, Context, Limits, PayloadTooLarge
 from tests.cli.conftest import Cli
-from tests.conformance.backends import Backend
-from tests.invariants import violations
+from tests.invariants.check import violations
+from tests.support.backends import Backend
 
 BYTES_MAX = 262_144
 REFUSED = rf"{BYTES_MAX + 1} bytes, over {BYTES_MAX}: put the large part into a blob, ramet\.Blob"

@@ -1,6 +1,6 @@
 """Addresses that a page or a stranger gives lead to no host of ours, whatever a name server says, and at any redirect.
 
-Two clients fetch such addresses, both through `ramet.pipelines.shared.web`: the one of the jobs pipeline (companies'
+Two clients fetch such addresses, both through `ramet.fetch`: the one of the jobs pipeline (companies'
 sites, boards, feeds, whatever a page links to) and the one of the wiki pipeline (a MediaWiki's API, its redirects, and
 the address of the API that its page states). They are judged here.
 
@@ -19,11 +19,11 @@ from typing import Any
 import httpcore2
 import pytest
 
-from ramet.pipelines.jobs.errors import Refused
-from ramet.pipelines.jobs.web.fetching import Fetcher
-from ramet.pipelines.shared.web.addresses import AddressRefused, WebError, resolve
-from ramet.pipelines.shared.web.client import Question, WebClient
-from tests.pipelines.shared.hostile import Hostile, answers, in_turn, sends_to
+from ramet.fetch.addresses import AddressRefused, WebError, resolve
+from ramet.fetch.client import Question, WebClient
+from ramet.fetch.fetcher import Fetcher
+from ramet.jobs.errors import Refused
+from tests.fetch.hostile_server import Hostile, answers, in_turn, sends_to
 
 pytestmark = pytest.mark.network
 
@@ -213,7 +213,7 @@ async def test_a_disguised_host_is_refused_or_judged_as_what_is_connected_to(
 
 @pytest.mark.parametrize("scheme", ["http", "ftp", "file", "gopher", "ws", "unix", "data", "javascript"])
 async def test_a_redirect_leaves_https_for_no_other_scheme(scheme: str) -> None:
-    from ramet.pipelines.shared.web.client import redirected
+    from ramet.fetch.client import redirected
 
     for elsewhere in (False, True):
         with pytest.raises(WebError):

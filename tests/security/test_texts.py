@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from ramet import Client, StoreError, Worker
 from ramet.testing import drain
-from tests.conformance.backends import Backend
-from tests.invariants import violations
+from tests.invariants.check import violations
 from tests.security.fields import FIELDS, STORED, Field
-from tests.security.taking_app import OWN, PLACES, TEXTS, app
+from tests.security.storing_app import OWN, PLACES, TEXTS, app
+from tests.support.backends import Backend
 
 UNSTORABLE = {"NUL": "a\0b", "half": "a\ud800b", "other half": "\udfff", "only NUL": "\0"}
 SQL = [

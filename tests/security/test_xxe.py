@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import pytest
 
-from ramet.pipelines.jobs.errors import WrongShape
-from ramet.pipelines.wiki.errors import SourceError
-from ramet.pipelines.wiki.sources.opening import open_source
-from tests.pipelines.jobs.boards.boards import board, read
-from tests.pipelines.shared.hostile import Hostile
+from ramet.jobs.errors import WrongShape
+from ramet.wiki.errors import SourceError
+from ramet.wiki.sources.registry import open_source
+from tests.fetch.hostile_server import Hostile
+from tests.jobs.boards.sample_boards import board, read
 
 pytestmark = pytest.mark.network
 

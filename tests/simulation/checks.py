@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-from ramet.store.path_rows import REPAIRS_COUNTER
-from tests import invariants
+from ramet.store.rows.paths import REPAIRS_COUNTER
+from tests.invariants import check as invariants
 from tests.simulation.database import SimulatedStore
 from tests.simulation.workload import PLACES
 

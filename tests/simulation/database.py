@@ -14,15 +14,15 @@ from typing import Any
 from unittest.mock import patch
 
 from ramet.store.epoch import COPIED
-from ramet.store.neighbours import Neighbours
-from ramet.store.postgres import PostgresStore
-from ramet.store.postgres_migrate import migrate_database
-from ramet.store.postgres_session import PostgresSession
-from ramet.store.sqlite import SqliteStore, _begun, _migrate
-from ramet.store.sqlite_session import Hook, SqliteSession
-from ramet.store.versions import Plan
-from tests.comparable import comparable
-from tests.postgres import used
+from ramet.store.postgres.migrate import migrate_database
+from ramet.store.postgres.session import PostgresSession
+from ramet.store.postgres.store import PostgresStore
+from ramet.store.processes.registry import Neighbours
+from ramet.store.schema.versions import Plan
+from ramet.store.sqlite.session import Hook, SqliteSession
+from ramet.store.sqlite.store import SqliteStore, _begun, _migrate
+from tests.postgres import database_pool as used
+from tests.support.comparable_rows import comparable
 
 Clock = Callable[[], float]
 
@@ -35,7 +35,7 @@ class MemoryStore(SqliteStore):
     """Everything of the store but the file."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
-        with patch("ramet.store.sqlite.connect", _in_memory):
+        with patch("ramet.store.sqlite.store.connect", _in_memory):
             super().__init__(folder / "simulated.db", clock=clock, inline=True)
 
     @classmethod
@@ -63,7 +63,7 @@ class MemoryStore(SqliteStore):
     def upgrade(self, plan: Plan) -> None:
         """A program of a later version opens the file beside everybody."""
         session: Any = self._writer._session
-        with patch("ramet.store.versions.PLAN", plan):
+        with patch("ramet.store.schema.versions.PLAN", plan):
             _migrate(session, self.path, create=False)
 
     def columns(self) -> dict[str, list[str]]:
@@ -98,7 +98,7 @@ class ServerStore(PostgresStore):
         def alone(connect: object, identity: str) -> Neighbours:
             return Neighbours(folder / "simulated.db")
 
-        with patch("ramet.store.postgres.PostgresNeighbours", alone):
+        with patch("ramet.store.postgres.store.PostgresNeighbours", alone):
             super().__init__(self._database, clock=clock, inline=True)
 
     @classmethod
@@ -146,7 +146,7 @@ class ServerStore(PostgresStore):
     def upgrade(self, plan: Plan) -> None:
         """A program of a later version migrates the database beside everybody."""
         self._reader._session.rollback()
-        with patch("ramet.store.versions.PLAN", plan):
+        with patch("ramet.store.schema.versions.PLAN", plan):
             migrate_database(self._database)
 
     def columns(self) -> dict[str, list[str]]:

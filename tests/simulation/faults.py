@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ramet.model import events as ev
+from ramet.model.task import events as ev
 from ramet.store.errors import StoreBusy
 from ramet.store.requests import Settlement
-from tests.simulation.witness import Witness
+from tests.simulation.observed_answers import Witness
 
 FAULTY = frozenset(
     "claim settle heartbeat sweep submit cancel cancel_lineage revive exclude raise_limits reoffer stop unstop "

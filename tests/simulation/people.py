@@ -9,12 +9,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ramet.engine.client import Client
-from ramet.model.task import Task
+from ramet.engine.client.client import Client
+from ramet.model.task.task import Task
 from ramet.store.errors import StoreBusy, StoreError
-from tests.simulation.scenery import MILL, Item
 from tests.simulation.virtual_time import EPOCH
 from tests.simulation.workload import KINDS, LIMITS
+from tests.simulation.workload_parts import MILL, Item
 
 DEEDS = (
     "cancel",

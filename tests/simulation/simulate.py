@@ -14,21 +14,21 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 from unittest.mock import patch
 
-from ramet.engine.app import App
-from ramet.engine.client import Client
-from ramet.engine.worker import Worker
-from ramet.store import versions
+from ramet.engine.app.app import App
+from ramet.engine.client.client import Client
+from ramet.engine.worker.worker import Worker
 from ramet.store.errors import StoreError
-from tests.simulation.census import counted, happened
+from ramet.store.schema import versions
 from tests.simulation.checks import rows_of, violations
 from tests.simulation.database import SIMULATED, MemoryStore, SimulatedStore
-from tests.simulation.doubled import DoubledWorker
+from tests.simulation.doubled_loops import DoubledWorker
+from tests.simulation.event_counts import counted, happened
 from tests.simulation.faults import Faults, FaultyStore
+from tests.simulation.observed_answers import Witness
 from tests.simulation.people import DEEDS, OF_PARTS, People
-from tests.simulation.scenery import parts_of
 from tests.simulation.virtual_time import VirtualClock, VirtualLoop, run
-from tests.simulation.witness import Witness
 from tests.simulation.workload import TABLES, make_app
+from tests.simulation.workload_parts import parts_of
 from tests.upgrade.plans import NEXT
 
 LEASE_SECONDS = 300.0
@@ -58,7 +58,8 @@ class Plan:
     """Changes the fresh database before anything runs (to break it on purpose)."""
     trace: bool = False
     parts: frozenset[str] | None = None
-    """What it has besides plain tasks (:data:`tests.simulation.scenery.PARTS`); by default what the seed draws."""
+    """What it has besides plain tasks (:data:`tests.simulation.workload_parts.PARTS`); by default what the seed
+    draws."""
     later: versions.Plan = NEXT
     """The schema that a run with an upgrade gets."""
 
@@ -78,7 +79,7 @@ class Run:
     seconds: float
     """Virtual seconds until everything had ended."""
     events: Counter[str]
-    """How often what happened (:mod:`tests.simulation.census`)."""
+    """How often what happened (:mod:`tests.simulation.event_counts`)."""
 
 
 def simulate(plan: Plan, folder: Path) -> Run:
@@ -129,14 +130,14 @@ def no_chance() -> Iterator[None]:
     with ExitStack() as stack:
         stack.callback(log.setLevel, log.level)
         log.setLevel(logging.CRITICAL)
-        stack.enter_context(patch("ramet.engine.ids.os.urandom", lambda size: next(numbers).to_bytes(size, "big")))
-        stack.enter_context(patch("ramet.engine.ids.time.time_ns", lambda: 0))
-        stack.enter_context(patch("ramet.engine.worker.socket.gethostname", lambda: "simulated"))
-        stack.enter_context(patch("ramet.engine.worker.os.getpid", lambda: 1))
+        stack.enter_context(patch("ramet.engine.base.ids.os.urandom", lambda size: next(numbers).to_bytes(size, "big")))
+        stack.enter_context(patch("ramet.engine.base.ids.time.time_ns", lambda: 0))
+        stack.enter_context(patch("ramet.engine.worker.worker.socket.gethostname", lambda: "simulated"))
+        stack.enter_context(patch("ramet.engine.worker.worker.os.getpid", lambda: 1))
         # Handlers of the workload are overdue after minutes: looking every quarter of a second is most of a run.
-        stack.enter_context(patch("ramet.engine.runner.OVERDUE_CHECK_SECONDS", 15.0))
+        stack.enter_context(patch("ramet.engine.running.runner.OVERDUE_CHECK_SECONDS", 15.0))
         # Every worker reads what every installed package declares: a fifth of a run.
-        stack.enter_context(patch("ramet.engine.alert_channels.installed", dict))
+        stack.enter_context(patch("ramet.engine.alerts.channels.installed", dict))
         yield
 
 

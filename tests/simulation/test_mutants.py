@@ -8,26 +8,25 @@ from typing import Any
 
 import pytest
 
-from ramet.model import events as ev
-from ramet.model import lifecycle, resources
-from ramet.model.flow import Usage
-from ramet.model.guard import Facts, Verdict, check_spawn
-from ramet.model.resources import Policy, Resource, Room
-from ramet.model.task import Standing
-from ramet.model.transitions import Change, Refused, Transition
-from ramet.store import (
-    blocks,
-    bounding,
-    claiming,
-    creating,
-    reclaiming,
-    settling,
-    spawning,
-    sweeping,
-)
-from ramet.store import resources as store_resources
+from ramet.model.flow import resources
+from ramet.model.flow.queues import Usage
+from ramet.model.flow.resources import Policy, Resource, Room
+from ramet.model.lineage.guard import Facts, Verdict, check_spawn
+from ramet.model.task import events as ev
+from ramet.model.task import lifecycle
+from ramet.model.task.task import Standing
+from ramet.model.task.transitions import Change, Refused, Transition
+from ramet.store.maintenance import sweep as sweeping
+from ramet.store.rows import blocks
 from ramet.store.session import Session
-from tests.simulation.broken import SEEDS, SHORT, found, must_be_found, rough
+from ramet.store.verbs import claim as claiming
+from ramet.store.verbs import claim_bounds as bounding
+from ramet.store.verbs import reclaim as reclaiming
+from ramet.store.verbs import resources as store_resources
+from ramet.store.verbs import settle as settling
+from ramet.store.verbs import spawn as spawning
+from ramet.store.verbs import submit as creating
+from tests.simulation.broken_engines import SEEDS, SHORT, found, must_be_found, rough
 from tests.simulation.database import SimulatedStore
 
 

@@ -8,27 +8,26 @@ from typing import Any
 
 import pytest
 
-from ramet.model import events as ev
-from ramet.model import lifecycle, resources
-from ramet.model.resources import Policy, Resource, Room
-from ramet.model.task import Standing
-from ramet.model.transitions import Change, Refused, Transition
-from ramet.store import (
-    claiming,
-    lineage_followup,
-    lineages,
-    path_rows,
-    pausing,
-    reserving,
-    scheduling,
-    settling,
-    sqlite,
-    versions,
-)
-from ramet.store.path_rows import Line
+from ramet.model.flow import resources
+from ramet.model.flow.resources import Policy, Resource, Room
+from ramet.model.task import events as ev
+from ramet.model.task import lifecycle
+from ramet.model.task.task import Standing
+from ramet.model.task.transitions import Change, Refused, Transition
+from ramet.store.rows import lineages
+from ramet.store.rows import paths as path_rows
+from ramet.store.rows.paths import Line
+from ramet.store.schema import versions
 from ramet.store.session import Session
-from ramet.store.sqlite_session import SqliteSession
-from tests.simulation.broken import must_be_found_with
+from ramet.store.sqlite import store as sqlite
+from ramet.store.sqlite.session import SqliteSession
+from ramet.store.verbs import claim as claiming
+from ramet.store.verbs import lineage_followup
+from ramet.store.verbs import pause as pausing
+from ramet.store.verbs import reserve as reserving
+from ramet.store.verbs import schedule as scheduling
+from ramet.store.verbs import settle as settling
+from tests.simulation.broken_engines import must_be_found_with
 from tests.upgrade.plans import LATER, NEXT
 
 

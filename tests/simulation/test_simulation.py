@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.postgres.servers import NAMED, NamedDatabase, databases
-from tests.simulation.broken import NO_PARTS
-from tests.simulation.census import REQUIRED
+from tests.simulation.broken_engines import NO_PARTS
 from tests.simulation.database import SIMULATED
+from tests.simulation.event_counts import REQUIRED
 from tests.simulation.faults import Faults
-from tests.simulation.scenery import ALL_PARTS, parts_of
 from tests.simulation.simulate import Plan, Run, simulate
+from tests.simulation.workload_parts import ALL_PARTS, parts_of
 
 PROJECT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT), *filter(None, sys.path)])}

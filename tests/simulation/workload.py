@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramet import App, Context, Limits, Permanent, RetryAfter, Transient
-from ramet.engine.outcome import Outcome
-from tests.simulation.scenery import EFFECT, Item, add_parts
+from ramet.engine.context.outcome import Outcome
+from tests.simulation.workload_parts import EFFECT, Item, add_parts
 
 TABLES = ("CREATE TABLE IF NOT EXISTS effects (task_id TEXT NOT NULL, token TEXT NOT NULL, name TEXT NOT NULL)",)
 

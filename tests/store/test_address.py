@@ -8,9 +8,9 @@ import pytest
 
 from ramet.store import open_store
 from ramet.store.address import is_file, shown
-from ramet.store.copies import backup, restore
+from ramet.store.backup.copies import backup, restore
 from ramet.store.errors import StoreError
-from ramet.store.migrating import migrate
+from ramet.store.migrate import migrate
 
 SECRET = "s3cr3t"
 OTHERS = (

@@ -17,20 +17,21 @@ from typing import Any
 
 import pytest
 
-import ramet.store.sqlite
-from ramet.engine.doctor import doctor
-from ramet.store import open_store, versions
+import ramet.store.sqlite.store
+from ramet.engine.tools.doctor import doctor
+from ramet.store import open_store
+from ramet.store.backup.copies import backup
 from ramet.store.base import Store
-from ramet.store.copies import backup
 from ramet.store.errors import StoreError, StoreMissing, StoreNewer, StoreUnsafe
-from ramet.store.migrating import migrate
-from ramet.store.neighbours import network_file_system
+from ramet.store.migrate import migrate
+from ramet.store.processes.registry import network_file_system
 from ramet.store.requests import NewLineage
-from ramet.store.schema import COMPATIBLE_FROM, MIGRATIONS, SCHEMA_VERSION
-from ramet.store.sqlite import SqliteStore
-from ramet.store.sqlite_session import connect
-from ramet.store.versions import Plan
-from tests.world import SettableClock, World
+from ramet.store.schema import versions
+from ramet.store.schema.tables import COMPATIBLE_FROM, MIGRATIONS, SCHEMA_VERSION
+from ramet.store.schema.versions import Plan
+from ramet.store.sqlite.session import connect
+from ramet.store.sqlite.store import SqliteStore
+from tests.support.world import SettableClock, World
 
 NOBODY = 65_534
 
@@ -328,7 +329,7 @@ def test_the_deepest_mount_decides_about_a_network_file_system(place: str, kind:
 async def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/vda / ext4 rw 0 0\nserver:/export {tmp_path} nfs4 rw 0 0\n")
-    monkeypatch.setattr(ramet.store.sqlite, "network_file_system", lambda path: network_file_system(path, mounts))
+    monkeypatch.setattr(ramet.store.sqlite.store, "network_file_system", lambda path: network_file_system(path, mounts))
     await refused(tmp_path / "ramet.db", StoreUnsafe, r"is on a network file system \(nfs4\).*use a local disk")
     assert files(tmp_path) == ["mounts"]
 

@@ -8,20 +8,22 @@ from typing import Any
 import psycopg
 import pytest
 
-from ramet.engine.doctor import doctor
-from ramet.store import open_store, postgres_doctor, versions
+from ramet.engine.tools.doctor import doctor
+from ramet.store import open_store
 from ramet.store.answers import Finding
 from ramet.store.errors import StoreError, StoreMissing, StoreUnreachable
-from ramet.store.postgres import PostgresStore
-from ramet.store.postgres_connect import open_connection
-from ramet.store.postgres_doctor import examine_server
-from ramet.store.server_databases import connect, database_of, quoted_name, value
+from ramet.store.postgres import doctor as postgres_doctor
+from ramet.store.postgres.connect import open_connection
+from ramet.store.postgres.doctor import examine_server
+from ramet.store.postgres.store import PostgresStore
+from ramet.store.schema import versions
 from ramet.store.session import Session
 from ramet.testing.postgres import Cluster, terminate_backends
+from ramet.testing.postgres_server.databases import connect, database_of, quoted_name, value
 from tests.postgres.bouncer import Bouncer
+from tests.support.world import SettableClock, World
 from tests.upgrade.plans import NEXT, NOW
 from tests.upgrade.recorded import make_postgres, recorded
-from tests.world import SettableClock, World
 
 QUICK = {"fsync", "full_page_writes"}
 """What is off for tests."""
@@ -115,7 +117,7 @@ def test_a_role_without_rights_is_told_how_to_get_them(url: str) -> None:
     change(url, f"CREATE ROLE {quoted_name(name)} LOGIN PASSWORD 'x'",
            f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {quoted_name(name)}")  # fmt: skip
     try:
-        from tests.cli.test_reaching_postgres import changed
+        from tests.cli.database.test_postgres_unreachable import changed
 
         item = found(changed(url, user=name, password="x"))["rights"]
         assert "may not read and change" in item.what

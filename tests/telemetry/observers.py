@@ -11,8 +11,8 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
-from ramet.engine.observing import OBSERVERS, RATIO, TRACES, observer, traces_ratio
-from ramet.telemetry.exporting import MEMORY
+from ramet.engine.base.observe import OBSERVERS, RATIO, TRACES, observer, traces_ratio
+from ramet.telemetry.span_export import MEMORY
 
 
 def use_program_provider() -> None:

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from ramet import App
 from ramet.commands.errors import UserError
 from ramet.telemetry.commands import metrics
-from ramet.telemetry.listening import address_of, application, check_address, served
-from tests.gate.patience import HANG_SECONDS
+from ramet.telemetry.metrics_server import address_of, application, check_address, served
+from tests.support.patience import HANG_SECONDS
 
 TOKEN = "a token of some length"
 

@@ -14,15 +14,15 @@ from opentelemetry.trace import StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from ramet import Client, Worker
-from ramet.engine.observing import observer
-from ramet.model.task import NewTask
+from ramet.engine.base.observe import observer
+from ramet.model.task.task import NewTask
 from ramet.model.tracing import attempt_span_id, sampled, task_span_id, trace_id, traceparent
 from ramet.store.requests import NewLineage
-from ramet.telemetry.exporting import MEMORY
+from ramet.telemetry.span_export import MEMORY
 from ramet.telemetry.traces import make
-from tests.conformance.backends import BACKENDS, Backend
-from tests.engine.stand_ins import always
-from tests.gate.patience import HANG_SECONDS
+from tests.support.backends import BACKENDS, Backend
+from tests.support.fakes import always
+from tests.support.patience import HANG_SECONDS
 from tests.telemetry.observers import forget, install, observed, use_program_provider
 from tests.telemetry.traced_app import app
 
@@ -231,7 +231,7 @@ async def test_without_an_environment_that_asks_nobody_is_told_and_the_store_is_
     forget()
     assert observer() is None
     async with app.client(tmp_path / "ramet.db") as client:
-        assert type(client.store).__module__ == "ramet.store.sqlite"
+        assert type(client.store).__module__ == "ramet.store.sqlite.store"
         root = await client.submit("left", "r")
         [claim] = await client.claim("left")
         assert claim.traceparent == traceparent(root.tracking_id, attempt_span_id(root.id, 1), traced=False)

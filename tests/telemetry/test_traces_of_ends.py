@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 
-from ramet.engine.watched import watched
+from ramet.engine.client.watched import watched
 from ramet.model.tracing import task_span_id
 from ramet.store.base import Store
 from ramet.store.base_queries import TaskQuery
-from ramet.telemetry.exporting import MEMORY
-from tests.conformance.backends import BACKENDS, Backend
-from tests.conformance.test_explained_ends import ENDS, Script
+from ramet.telemetry.span_export import MEMORY
+from tests.conformance.explain.test_explained_ends import ENDS, Script
+from tests.support.backends import BACKENDS, Backend
+from tests.support.world import SettableClock, World, failing
 from tests.telemetry.observers import install, observed
-from tests.world import SettableClock, World, failing
 
 
 @pytest.fixture(params=sorted(BACKENDS))

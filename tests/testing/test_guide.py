@@ -50,7 +50,8 @@ def test_what_the_guide_submits_is_there(
     try:
         for block in blocks(GUIDES / "submitting.md"):
             if "psycopg" in block:
-                continue  # needs a server of the reader's; tests/postgres/test_submit_within.py does it
+                # It needs a server of the reader's: tests/store/postgres/test_submit_within_transaction.py has one.
+                continue
             exec(compile(block, "submitting.md", "exec"), names)
         assert capsys.readouterr().out == "pending 3\n"
         kinds = [task.kind for task in names["client"].all_tasks()]

@@ -24,7 +24,7 @@ from ramet.testing import (
     fresh_client,
     run_task,
 )
-from tests.invariants import violations
+from tests.invariants.check import violations
 
 pytest_plugins = ["ramet.testing.plugin"]
 EFFECTS = "CREATE TABLE IF NOT EXISTS effects (name TEXT)"
@@ -59,7 +59,7 @@ def app() -> App:
 
 
 async def test_a_slow_handler_lets_no_time_pass_and_one_that_waits_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ramet.testing.draining.LOOK_SECONDS", 1e-9)  # Every turn of the loop is a busy machine's.
+    monkeypatch.setattr("ramet.testing.drain_loop.LOOK_SECONDS", 1e-9)  # Every turn of the loop is a busy machine's.
     app, passed = App(), []
 
     @app.task("slow")

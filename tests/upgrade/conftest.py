@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.backends import BACKENDS, Backend
+from tests.support.backends import BACKENDS, Backend
 
 
 @pytest.fixture(params=sorted(BACKENDS))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ramet.store.schema import COMPATIBLE_FROM, MIGRATIONS
-from ramet.store.versions import Plan
+from ramet.store.schema.tables import COMPATIBLE_FROM, MIGRATIONS
+from ramet.store.schema.versions import Plan
 
 LATER = (
     "ALTER TABLE ramet_live ADD COLUMN later INTEGER NOT NULL DEFAULT 7",

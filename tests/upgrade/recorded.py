@@ -17,17 +17,18 @@ from typing import Any
 
 import psycopg
 
-from ramet.engine.registry import Registry
-from ramet.engine.scheduler import tick
-from ramet.engine.schedules import Schedules
-from ramet.model.flow import WorkerSeen
-from ramet.model.limits import Limits
-from ramet.store.postgres_schema import translated_steps
-from ramet.store.sqlite import SqliteStore
-from ramet.store.versions import PLAN
-from tests.invariants import violations
-from tests.store import scenario, scenario_rates
-from tests.world import EFFECTS, SettableClock, World
+from ramet.engine.client.schedules import Schedules
+from ramet.engine.kinds.registry import Registry
+from ramet.engine.worker.scheduler import tick
+from ramet.model.flow.queues import WorkerSeen
+from ramet.model.lineage.limits import Limits
+from ramet.store.postgres.schema import translated_steps
+from ramet.store.schema.versions import PLAN
+from ramet.store.sqlite.store import SqliteStore
+from tests.invariants.check import violations
+from tests.store.scenarios import every_verb as scenario
+from tests.store.scenarios import rates as scenario_rates
+from tests.support.world import EFFECTS, SettableClock, World
 
 FOLDER = Path(__file__).parent / "recorded"
 Recorded = dict[str, Any]

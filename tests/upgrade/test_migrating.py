@@ -11,18 +11,19 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ramet.store import open_store, versions
+from ramet.store import open_store
 from ramet.store.errors import StoreBusy, StoreError, StoreNewer, StoreOlder
-from ramet.store.migrating import migrate
-from ramet.store.neighbours import Neighbours
-from ramet.store.postgres_connect import open_connection
-from ramet.store.postgres_migrate import advance
-from ramet.store.postgres_session import PostgresSession
-from ramet.store.server_databases import connect
-from ramet.store.versions import Migrated, Plan
-from tests.conformance.backends import Backend
+from ramet.store.migrate import migrate
+from ramet.store.postgres.connect import open_connection
+from ramet.store.postgres.migrate import advance
+from ramet.store.postgres.session import PostgresSession
+from ramet.store.processes.registry import Neighbours
+from ramet.store.schema import versions
+from ramet.store.schema.versions import Migrated, Plan
+from ramet.testing.postgres_server.databases import connect
+from tests.support.backends import Backend
+from tests.support.world import SettableClock, World
 from tests.upgrade.plans import NEXT, NOW, WITHOUT_US
-from tests.world import SettableClock, World
 
 
 @pytest.fixture
@@ -243,7 +244,7 @@ async def test_a_long_reader_makes_nobody_wait_behind_the_migration(url: str, mo
 
     with monkeypatch.context() as tomorrow:
         later(tomorrow, NEXT)
-        monkeypatch.setattr("ramet.store.postgres_migrate.LOCK_SECONDS", 0.2)
+        monkeypatch.setattr("ramet.store.postgres.migrate.LOCK_SECONDS", 0.2)
         session = PostgresSession(open_connection(url), None)
         done = await asyncio.to_thread(advance, session, "here", pause=pause)
         session.close()
@@ -265,7 +266,7 @@ async def submit_raw(url: str, name: str) -> None:
 
 async def test_who_holds_a_table_for_too_long_is_named_as_the_reason(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     later(monkeypatch, NEXT)
-    monkeypatch.setattr("ramet.store.postgres_migrate.LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("ramet.store.postgres.migrate.LOCK_SECONDS", 0.05)
     reader = psycopg.connect(url)
     reader.execute("SELECT * FROM ramet_live").fetchall()
     session = PostgresSession(open_connection(url), None)

@@ -15,12 +15,13 @@ import pytest
 
 from ramet import App
 from ramet.cli import main
-from ramet.store import open_store, versions
-from ramet.store.copies import backup, restore
+from ramet.store import open_store
+from ramet.store.backup.copies import backup, restore
 from ramet.store.errors import StoreNewer
-from ramet.store.migrating import migrate
+from ramet.store.migrate import migrate
+from ramet.store.schema import versions
 from tests.cli.conftest import APP, Cli, cli
-from tests.conformance.backends import Backend
+from tests.support.backends import Backend
 from tests.upgrade.plans import NEXT, NOW, WITHOUT_US
 
 __all__ = ["cli"]

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from ramet.model import events as ev
-from ramet.store import open_store, versions
+from ramet.model.task import events as ev
+from ramet.store import open_store
 from ramet.store.base import Store
-from ramet.store.migrating import migrate
+from ramet.store.migrate import migrate
 from ramet.store.requests import ClaimRequest, Settlement
-from tests.conformance.backends import BACKENDS
-from tests.invariants import violations
+from ramet.store.schema import versions
+from tests.invariants.check import violations
+from tests.support.backends import BACKENDS
 from tests.upgrade.plans import NEXT
 from tests.upgrade.recorded import (
     Recorded,

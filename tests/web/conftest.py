@@ -9,8 +9,8 @@ import pytest
 
 from ramet import Client
 from ramet.testing import fresh_client
-from tests.postgres import used
-from tests.web.acted_app import app
+from tests.postgres import database_pool as used
+from tests.web.actions_app import app
 
 
 @pytest.fixture(params=["postgres", "sqlite"])

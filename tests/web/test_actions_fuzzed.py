@@ -18,13 +18,13 @@ import pytest
 from ramet import Client
 from ramet.testing import drain, fresh_client
 from ramet.web.access import Access
-from ramet.web.acting import Action
 from ramet.web.actions import ACTIONS
+from ramet.web.actions.action import Action
 from ramet.web.actions.lineages import REASONS
-from tests.invariants import violations
-from tests.web.acted_app import app, crawl
+from tests.invariants.check import violations
+from tests.web.actions_app import app, crawl
 from tests.web.browser.payloads import PAYLOADS
-from tests.web.visiting import visiting
+from tests.web.in_process_client import visiting
 
 TOKEN = "admin-token-of-the-test"
 BEARER = {"Authorization": f"Bearer {TOKEN}", "X-Ramet-By": "ada"}

@@ -14,8 +14,8 @@ from ramet.web.api import make_api
 from ramet.web.api.errors import PROBLEMS
 from ramet.web.application import make_application
 from ramet.web.page import BadInput, NotFound
-from ramet.web.pages.api_docs import type_words
-from tests.web.visiting import visiting
+from ramet.web.views.api_docs import type_words
+from tests.web.in_process_client import visiting
 
 router = APIRouter(tags=["<i>test</i>"])
 

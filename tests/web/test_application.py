@@ -5,7 +5,7 @@ from __future__ import annotations
 from ramet import App, Context
 from ramet.testing import fresh_client
 from ramet.web.events import Feeds
-from tests.web.visiting import visiting
+from tests.web.in_process_client import visiting
 
 app = App()
 

@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from ramet.web.connections import Unfinished
-from tests.gate.patience import HANG_SECONDS
+from tests.support.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.network
 WHOLE = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"

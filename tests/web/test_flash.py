@@ -10,8 +10,8 @@ from ramet import Client
 from ramet.web.access import Access
 from ramet.web.application import make_application
 from ramet.web.flash import KEPT_SECONDS, LINE_CHARACTERS_MAX, SESSIONS_MAX, Flashes
-from tests.web.test_acting import told_on
-from tests.web.visiting import visiting
+from tests.web.in_process_client import visiting
+from tests.web.test_actions import told_on
 
 ADMIN, READ = "admin-token-of-the-test", "read-token-of-the-test"
 SAID = "your session is over: go to evil.example"

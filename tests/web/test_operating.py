@@ -8,14 +8,14 @@ import pytest
 from starlette.routing import Route
 
 from ramet import Client, Policy
-from ramet.model.alerts import MonitorLimits
-from ramet.model.flow import WorkerSeen
+from ramet.model.alerts.rules import MonitorLimits
+from ramet.model.flow.queues import WorkerSeen
 from ramet.testing import drain
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from tests.web.acted_app import app, crawl
-from tests.web.test_acting import do
-from tests.web.visiting import visiting
+from tests.web.actions_app import app, crawl
+from tests.web.in_process_client import visiting
+from tests.web.test_actions import do
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&{{7919*6101}}"
 PAGES = ("/paths", "/resources", "/queues", "/workers", "/schedules", "/alerts", "/settings", "/stop-list", "/acts")

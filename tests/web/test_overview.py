@@ -10,7 +10,7 @@ import pytest
 
 from ramet import Client
 from ramet.store.requests import ClaimRequest
-from tests.web.visiting import visiting
+from tests.web.in_process_client import visiting
 from tests.web.world import database_of, world
 
 ENDED = ("success", "filtered", "skipped", "failed", "cancelled")

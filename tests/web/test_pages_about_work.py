@@ -13,7 +13,7 @@ import pytest
 
 from ramet import Client
 from ramet.testing import drain, fresh_client
-from tests.web.visiting import visiting
+from tests.web.in_process_client import visiting
 from tests.web.world import HOSTILE, ODD, World, database_of, make_app, world
 
 LINKS = re.compile(r'(?:href|data-part|data-live)="(/[^"]*)"')

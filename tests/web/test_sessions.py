@@ -20,7 +20,7 @@ from ramet.web.guard import Guard
 from ramet.web.page import look_of
 from ramet.web.session import COOKIE, ENDED_MAX, Sessions
 from ramet.web.templating import environment
-from tests.web.visiting import visiting
+from tests.web.in_process_client import visiting
 
 ADMIN, READ = "admin-token-of-the-test", "read-token-of-the-test"
 TOKENS = Access(admin_token=ADMIN, read_token=READ, person="ada")

@@ -10,13 +10,13 @@ from click.core import ParameterSource
 from rich.text import Text
 
 from ramet import Alert, Client
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 from ramet.cli.options import ask, database_option, lineage_of
-from ramet.cli.show import console, moment, prose, relative, table
+from ramet.cli.output import console, moment, prose, relative, table
 from ramet.commands.options import json_option, person
 from ramet.commands.terminal import emit, plain
-from ramet.engine.alert_channels import configured
-from ramet.model.notices import LOG
+from ramet.engine.alerts.channels import configured
+from ramet.model.alerts.notifications import LOG
 
 STYLES = {"critical": "red", "warning": "yellow"}
 SHOWN_MAX = 3

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import click
 
 from ramet.cli.options import database_option, load
-from ramet.cli.show import number
+from ramet.cli.output import number
 from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit, plain
 from ramet.store.answers import Copied
-from ramet.store.copies import backup as back_up
-from ramet.store.copies import restore as bring_back
+from ramet.store.backup.copies import backup as back_up
+from ramet.store.backup.copies import restore as bring_back
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

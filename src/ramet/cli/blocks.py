@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Block, BlockReason, Client, shown_key
+from ramet.cli.blocks_reoffer import reoffer
 from ramet.cli.options import KEY_HELP, ask, compared, database_option, lineage_of, several
-from ramet.cli.reoffer import reoffer
-from ramet.cli.show import console, number, prose, relative, table
+from ramet.cli.output import console, number, prose, relative, table
 from ramet.commands.options import json_option, renamed
 from ramet.commands.terminal import counted, emit, plain
 

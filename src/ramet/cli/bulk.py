@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from ramet import BulkAct, BulkResult, BulkSelection, Client, TaskFilter, TaskState
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 from ramet.cli.options import ask, several
 from ramet.commands.options import person
 from ramet.commands.terminal import counted, emit, plain

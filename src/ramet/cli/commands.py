@@ -10,25 +10,25 @@ from typing import Any
 import click
 
 import ramet
-from ramet.cli.acts import acts
 from ramet.cli.alerts import alerts
+from ramet.cli.audit_log import acts
 from ramet.cli.backup import backup, restore
 from ramet.cli.blocks import blocks
 from ramet.cli.costs import costs
 from ramet.cli.doctor import doctor
+from ramet.cli.errors import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
 from ramet.cli.exclude import exclude
 from ramet.cli.explain import explain
-from ramet.cli.failures import EXIT_STOPPED, EXIT_USAGE, CliError, exit_code_of, one_line, say
-from ramet.cli.importing import import_command
+from ramet.cli.imports import import_command
 from ramet.cli.limits import limit, resource, resources, workers
-from ramet.cli.limits_show import limits
+from ramet.cli.limits_report import limits
 from ramet.cli.lineage import lineage
 from ramet.cli.migrate import migrate
 from ramet.cli.paths import paths
-from ramet.cli.pausing import pause, resume
-from ramet.cli.persons import cancel, retry
+from ramet.cli.pause import pause, resume
 from ramet.cli.postgres import postgres
 from ramet.cli.prune import prune
+from ramet.cli.retry_cancel import cancel, retry
 from ramet.cli.schedule import schedule
 from ramet.cli.settings import settings
 from ramet.cli.stages import stages
@@ -37,7 +37,7 @@ from ramet.cli.stop_list import stop_list
 from ramet.cli.submit import submit
 from ramet.cli.tasks import reclaim, tasks
 from ramet.cli.tree import tree
-from ramet.cli.work import worker
+from ramet.cli.worker import worker
 
 GROUP = "ramet.commands"
 EXTRAS = "Extras"
@@ -165,8 +165,8 @@ def bench(quick: bool, folder: str | None, server: str | None, as_json: bool) ->
     Both run the same rows with the same durability, in turns; the ratio of the two is what compares between machines.
     """
     # The only command that needs a database driver.
-    from ramet.cli.bench import run
-    from ramet.cli.bench_places import place_of
+    from benchmarks.engine.places import place_of
+    from benchmarks.engine.run import run
 
     run(quick=quick, place=place_of(server, folder), as_json=as_json)
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from ramet import Client, Costs, shown_key
 from ramet.cli.options import ask, database_option, lineage_of
-from ramet.cli.show import console, number, table
+from ramet.cli.output import console, number, table
 from ramet.commands.options import json_option
 from ramet.commands.terminal import emit, plain
 from ramet.model.cost import Ceiling, dollars

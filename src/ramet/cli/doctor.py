@@ -9,8 +9,8 @@ from ramet.cli.options import app_option, database_option, load
 from ramet.commands.extras import extras
 from ramet.commands.options import json_option
 from ramet.commands.terminal import emit, plain
-from ramet.engine.doctor import Finding
-from ramet.engine.doctor import doctor as look
+from ramet.engine.tools.doctor import Finding
+from ramet.engine.tools.doctor import doctor as look
 from ramet.store.errors import StoreMissing
 
 EXTRAS = "extras"

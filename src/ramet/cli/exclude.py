@@ -8,7 +8,7 @@ import click
 
 from ramet import BulkAct, Client, Task
 from ramet.cli.bulk import filter_options, is_filter, run_bulk
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 from ramet.cli.options import ask, compared, database_option, lineage_of
 from ramet.commands.options import json_option, person
 from ramet.commands.terminal import counted, emit, plain

@@ -11,15 +11,15 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Block, Cause, Client, Explanation, KeyExplanation, shown_key
+from ramet.cli.errors import CliError
 from ramet.cli.explain_blocks import print_refused
 from ramet.cli.explain_paths import path_document, path_notes, print_chain
-from ramet.cli.failures import CliError
 from ramet.cli.options import ask, compared, database_option, lineage_of
-from ramet.cli.show import at, console, database_clock, moment, prose, styled_state, table
+from ramet.cli.output import at, console, database_clock, moment, prose, styled_state, table
 from ramet.commands.options import json_option
-from ramet.commands.story import story
+from ramet.commands.task_history import story
 from ramet.commands.terminal import counted, emit, jsonable, plain
-from ramet.engine.explain_ends import NO_RETRY
+from ramet.engine.explain.ends import NO_RETRY
 
 RESULT_SHOWN = 500
 """Characters of a result's JSON that a person is shown."""

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Explanation, shown_key
-from ramet.cli.show import number, prose, styled_state, table
+from ramet.cli.output import number, prose, styled_state, table
 from ramet.commands.terminal import counted, plain
 
 SHOWN_MAX = 20

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Explanation, PathTask, shown_key
+from ramet.cli.output import moment, prose
 from ramet.cli.paths import counted_behind
-from ramet.cli.show import moment, prose
 from ramet.commands.terminal import counted, jsonable, plain
 from ramet.model.causes import Sentence, said
 from ramet.model.path_views import BEHIND_MAX, PathChain

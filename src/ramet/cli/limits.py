@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import click
 
 from ramet import Client, KindLimit, Policy, Queue, Resource, Unserved, Usage, WorkerSeen
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 from ramet.cli.options import ask, database_option
-from ramet.cli.show import console, database_clock, moment, table
+from ramet.cli.output import console, database_clock, moment, table
 from ramet.commands.options import json_option, person
 from ramet.commands.terminal import emit, jsonable, plain
-from ramet.engine.sharing import checked_policy
-from ramet.model.resources import policy_of, rate_of, refilled
+from ramet.engine.kinds.sharing import checked_policy
+from ramet.model.flow.resources import policy_of, rate_of, refilled
 
 NO_LIMIT = "none"
 

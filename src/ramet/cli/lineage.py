@@ -7,14 +7,14 @@ from typing import NamedTuple
 import click
 
 from ramet import Block, Client, Lineage
-from ramet.cli.failures import CliError
-from ramet.cli.lineage_limits import Dollars, Seconds
+from ramet.cli.errors import CliError
+from ramet.cli.limit_options import Dollars, Seconds
 from ramet.cli.options import ask, database_option, lineage_of
-from ramet.cli.show import moment, number
+from ramet.cli.output import moment, number
 from ramet.commands.options import json_option, person
 from ramet.commands.terminal import counted, emit, jsonable, plain
-from ramet.model.guard import REOFFERABLE
-from ramet.model.limits import RAISABLE
+from ramet.model.lineage.guard import REOFFERABLE
+from ramet.model.lineage.limits import RAISABLE
 
 COUNT = click.IntRange(min=0)
 

@@ -7,8 +7,8 @@ import click
 from ramet.cli.options import database_option, load
 from ramet.commands.options import json_option
 from ramet.commands.terminal import emit, plain
-from ramet.store.migrating import migrate as bring
-from ramet.store.versions import Migrated
+from ramet.store.migrate import migrate as bring
+from ramet.store.schema.versions import Migrated
 
 
 @click.command(short_help="Bring the database to this version.")

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import click
 
 from ramet import App, Client, Lineage
-from ramet.cli.failures import CliError, where_raised
-from ramet.cli.show import database_clock
+from ramet.cli.errors import CliError, where_raised
+from ramet.cli.output import database_clock
 from ramet.commands import options
-from ramet.engine.child import load_app
+from ramet.engine.worker.child import load_app
 
 Answer = TypeVar("Answer")
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from ramet import PathArguments
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 from ramet.cli.payloads import json_value
 from ramet.model.paths import ON_DEPENDENCY_FAILURE, SCOPES
 

@@ -14,9 +14,9 @@ from rich.live import Live
 from rich.text import Text
 
 from ramet import Client, PathPage, PathTask
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 from ramet.cli.options import ask, database_option, lineage_of
-from ramet.cli.show import console, database_clock, number, span, table
+from ramet.cli.output import console, database_clock, number, span, table
 from ramet.commands.options import json_option
 from ramet.commands.terminal import emit, jsonable, plain
 from ramet.model.path_views import BEHIND_MAX

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from ramet import PathArguments, TaskOptions
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 
 
 def _text_of(name: str) -> str:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 from ramet.commands.options import json_option
 from ramet.commands.terminal import emit, plain
-from ramet.store.server import Server
-from ramet.store.server_databases import ensure_database, need_driver
+from ramet.testing.postgres_server.databases import ensure_database, need_driver
+from ramet.testing.postgres_server.server import Server
 
 DATABASE = "ramet"
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from ramet import Client
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 from ramet.cli.options import ask, database_option
 from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit

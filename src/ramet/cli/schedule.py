@@ -9,12 +9,12 @@ import click
 from pydantic import ValidationError
 
 from ramet import Client, Schedule, Slot
-from ramet.cli.failures import CliError
-from ramet.cli.lineage_limits import declared_limits, lineage_limits, taken_limits
+from ramet.cli.errors import CliError
+from ramet.cli.limit_options import declared_limits, lineage_limits, taken_limits
 from ramet.cli.options import ask, database_option, load
+from ramet.cli.output import console, moment, table
 from ramet.cli.path_options import path_options, taken_path
 from ramet.cli.payloads import parse_payload
-from ramet.cli.show import console, moment, table
 from ramet.commands.options import json_option, person
 from ramet.commands.terminal import counted, emit, plain
 

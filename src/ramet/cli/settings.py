@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from ramet import PRESETS, Client
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 from ramet.cli.options import app_option, ask, database_option
-from ramet.cli.show import at, console, crop, table
+from ramet.cli.output import at, console, crop, table
 from ramet.commands.options import json_option, person
 from ramet.commands.terminal import emit, plain
-from ramet.engine.client_settings import SettingInForce
+from ramet.engine.client.settings import SettingInForce
 
 
 @click.group(short_help="Defaults that can be changed while the engine runs.")

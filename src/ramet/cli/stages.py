@@ -6,7 +6,7 @@ import click
 
 from ramet import Client, StageCount
 from ramet.cli.options import ask, database_option, lineage_of
-from ramet.cli.show import console, number, styled_state, table
+from ramet.cli.output import console, number, styled_state, table
 from ramet.commands.options import json_option
 from ramet.commands.terminal import emit, plain
 

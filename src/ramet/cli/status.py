@@ -15,14 +15,14 @@ from rich.text import Text
 
 from ramet import Client, Count, TaskState
 from ramet.cli.limits import not_served
-from ramet.cli.looks import STALE, Look, brief_look, full_look
 from ramet.cli.options import ask, database_option
-from ramet.cli.pausing import paused
-from ramet.cli.show import at, console, number, outcome_words, relative, short, styled_state, table
+from ramet.cli.output import at, console, number, outcome_words, relative, short, styled_state, table
+from ramet.cli.pause import paused
+from ramet.cli.status_snapshot import STALE, Look, brief_look, full_look
 from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit, plain
-from ramet.model.lineage import OPEN
-from ramet.model.lineage_outcome import OutcomeKind
+from ramet.model.lineage.lineage import OPEN
+from ramet.model.lineage.outcome import OutcomeKind
 
 WATCH_SECONDS = 1.0
 COST_SHARE = 10

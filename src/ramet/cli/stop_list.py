@@ -6,7 +6,7 @@ import click
 
 from ramet import Client, StopEntry
 from ramet.cli.options import ask, database_option
-from ramet.cli.show import console, moment, table
+from ramet.cli.output import console, moment, table
 from ramet.commands.options import json_option, person
 from ramet.commands.terminal import emit, plain
 

@@ -24,8 +24,8 @@ from ramet import (
     TaskOptions,
     TaskState,
 )
-from ramet.cli.failures import CliError, one_line
-from ramet.cli.lineage_limits import Seconds, declared_limits, lineage_limits, taken_limits
+from ramet.cli.errors import CliError, one_line
+from ramet.cli.limit_options import Seconds, declared_limits, lineage_limits, taken_limits
 from ramet.cli.options import database_option, load
 from ramet.cli.path_options import path_options, taken_path
 from ramet.cli.payloads import Row, parse_payload, payload_lines, rows_of

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ramet import Client, Task, TaskState, path_key, shown_key
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 from ramet.cli.options import KEY_HELP, ask, compared, database_option, lineage_of, several
-from ramet.cli.show import console, prose, relative, styled_state, table
+from ramet.cli.output import console, prose, relative, styled_state, table
 from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit, plain
 

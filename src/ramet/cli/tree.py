@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.text import Text
 
 from ramet import Branch, Client, Lineage, Task, TreeNode, path_key, shown_key
-from ramet.cli.failures import CliError
+from ramet.cli.errors import CliError
 from ramet.cli.options import ask, database_option
-from ramet.cli.show import STATE_STYLES, console, crop, number, outcome_words, unicode_out
+from ramet.cli.output import STATE_STYLES, console, crop, number, outcome_words, unicode_out
 from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit, jsonable, plain
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import NamedTuple
 
-from ramet.model.task import Json
+from ramet.model.task.task import Json
 
 REFERENCE = "$blob"
 """The key that marks a JSON object as a reference to a blob; its value is the content's SHA-256."""

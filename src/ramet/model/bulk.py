@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from ramet.model.task import LIVE, TERMINAL, Task, TaskState
-from ramet.model.texts import NAME_BYTES_MAX, REASON_CHARACTERS_MAX, check_text
+from ramet.model.task.task import LIVE, TERMINAL, Task, TaskState
+from ramet.model.text import NAME_BYTES_MAX, REASON_CHARACTERS_MAX, check_text
 
 
 class BulkAct(StrEnum):

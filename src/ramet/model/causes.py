@@ -128,7 +128,7 @@ REFUSED: Mapping[str, str] = {
     "refused_trap": "the lineage has too many keys of one shape",
     "refused_reserve": "a ceiling left no room for the money that the task asked for",
 }
-"""Of spawns that the guard refused, by :class:`ramet.model.guard.BlockReason`."""
+"""Of spawns that the guard refused, by :class:`ramet.model.lineage.guard.BlockReason`."""
 
 CODES: Mapping[str, str] = {**WAITING, **RUNNING, **ENDED, **REFUSED}
 """Every code of a cause and what it means. The table is complete: tests hold it against the engine's own words."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ramet.model.keys import InvalidKey, text_key, url_key
 from ramet.model.paths import InvalidPath, path_of
-from ramet.model.task import LIVE, TaskState
+from ramet.model.task.task import LIVE, TaskState
 
 ID_LENGTH_MAX = 200
 KIND_LENGTH_MAX = 200
@@ -106,7 +106,7 @@ class Incoming(NamedTuple):
     status: str
     """Their word."""
     state: str
-    """A :class:`~ramet.model.task.TaskState`; ``processing`` for what was running there."""
+    """A :class:`~ramet.model.task.task.TaskState`; ``processing`` for what was running there."""
     retry_count: int
     max_attempts: int | None
     """None: what the kind gives."""

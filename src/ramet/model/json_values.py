@@ -1,6 +1,6 @@
 """Reading JSON values that somebody else wrote: one that is odd is shown, and hides no other.
 
-What comes in is checked (:mod:`ramet.engine.json_texts`); what is stored, or on its way already, is read as it is.
+What comes in is checked (:mod:`ramet.engine.base.json_text`); what is stored, or on its way already, is read as it is.
 """
 
 from __future__ import annotations

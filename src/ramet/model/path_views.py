@@ -20,7 +20,7 @@ class PathTask(NamedTuple):
     state: str
     """An ended task is listed as long as a worker may still run it: until then it holds its path."""
     wait: str | None
-    """Why it is not taken while it is pending (:class:`ramet.model.task.Wait`)."""
+    """Why it is not taken while it is pending (:class:`ramet.model.task.task.Wait`)."""
     path: PathElements
     queue: str
     scope: str

@@ -1,7 +1,7 @@
 """What the guard's own words say in numbers, so that nobody else has to read sentences (promise I8).
 
-A stored block keeps the words of its first refusal (:mod:`ramet.model.guard`), with limit and value as they were
-then; the limits may have been raised since.
+A stored block keeps the words of its first refusal (:mod:`ramet.model.lineage.guard`), with limit and value as they
+were then; the limits may have been raised since.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ramet.model.causes import Fact
-from ramet.model.guard import BlockReason
+from ramet.model.lineage.guard import BlockReason
 
 
 class Bound(NamedTuple):
     """The limit behind a reason."""
 
     limit_name: str
-    """Field of :class:`ramet.model.limits.Limits` and of a lineage's row."""
+    """Field of :class:`ramet.model.lineage.limits.Limits` and of a lineage's row."""
     option: str
     """Of ``ramet lineage raise``, with what stands for its value."""
 

@@ -27,7 +27,7 @@ RETRIES = 5
 ENDS = ("success", "filtered", "skipped", "failed", "cancelled")
 """Terminal states, in the order of their columns."""
 OUTCOMES = ("success", "filtered", "skipped", "error", "snooze", "continue", "lost", "returned", "ended")
-"""What :attr:`ramet.model.task.Attempt.outcome` may be, in the order of the columns."""
+"""What :attr:`ramet.model.task.task.Attempt.outcome` may be, in the order of the columns."""
 RETRIED = ("success", "error")
 """Outcomes that are told by retry count."""
 WORDS_MAX = 50
@@ -94,7 +94,7 @@ class Tally(NamedTuple):
     ended: Mapping[str, int]
     """Terminal state -> tasks that entered it from a live state. One that was revived and ended again counts twice."""
     attempts: Mapping[str, int]
-    """Outcome (:attr:`ramet.model.task.Attempt.outcome`) -> attempts."""
+    """Outcome (:attr:`ramet.model.task.task.Attempt.outcome`) -> attempts."""
     retried: Mapping[str, tuple[int, ...]]
     """``success`` and ``error`` -> attempts by retry count, from 0 to :data:`RETRIES` and more."""
     depths: tuple[int, ...]

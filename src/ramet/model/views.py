@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ramet.model.lineage import Lineage
-from ramet.model.task import Block, Json, Task
+from ramet.model.lineage.lineage import Lineage
+from ramet.model.task.task import Block, Json, Task
 
 CLAIMABLE = ""
 """Among waits: tasks that wait for nothing but a worker."""
@@ -59,7 +59,7 @@ class Present(NamedTuple):
     oldest_claimed_at: float | None
     """When the claim began that is held for longest, Unix seconds."""
     waits: Mapping[str, Count]
-    """Pending tasks by what they wait for: :data:`CLAIMABLE`, or a :class:`ramet.model.task.Wait`."""
+    """Pending tasks by what they wait for: :data:`CLAIMABLE`, or a :class:`ramet.model.task.task.Wait`."""
     oldest_waiting_at: float | None
     """Since when the longest waiting of the tasks that could be claimed waits, Unix seconds. Only the first tasks in
     line of each queue, kind, priority and resource are compared."""
@@ -141,7 +141,7 @@ class KindState(NamedTuple):
     kind: str
     state: str
     wait: str | None
-    """What pending ones wait for (:class:`ramet.model.task.Wait`); ``stale`` where a claim's lease expired."""
+    """What pending ones wait for (:class:`ramet.model.task.task.Wait`); ``stale`` where a claim's lease expired."""
     tasks: Count
     mean_depth: float | None
     """Of those looked at; None where nobody looked."""
@@ -203,7 +203,7 @@ class Backlog(NamedTuple):
     kinds: tuple[str, ...] = ()
     """Of a queue: kinds of the tasks that wait for a worker, by name."""
     held_back: Mapping[str, Count] = {}
-    """Of a queue: pending tasks by what they wait for beside a worker (:class:`ramet.model.task.Wait`)."""
+    """Of a queue: pending tasks by what they wait for beside a worker (:class:`ramet.model.task.task.Wait`)."""
 
 
 class RunningTask(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ramet.model.binding import ItemAnswer
-from ramet.model.guard import BlockReason
-from ramet.model.task import Standing
+from ramet.model.lineage.guard import BlockReason
+from ramet.model.task.binding import ItemAnswer
+from ramet.model.task.task import Standing
 
 
 class Submitted(NamedTuple):

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ramet.model.blobs import NewBlob
-from ramet.model.lineage import Lineage
-from ramet.model.task import Block, Task, TaskHistory
+from ramet.model.lineage.lineage import Lineage
+from ramet.model.task.task import Block, Task, TaskHistory
 from ramet.store.answers import Claimed, Ran, Settled, Submitted, Swept
 from ramet.store.base_binding import BindingStore
 from ramet.store.base_cost import CostStore
@@ -206,8 +206,8 @@ class Store(
 
     @property
     def slots_folder(self) -> Path | None:
-        """Where a worker that joined keeps what its handlers run (:mod:`ramet.store.slots`), so that a sweep after
-        its death can tell that from what was only fetched; None where there is no such place."""
+        """Where a worker that joined keeps what its handlers run (:mod:`ramet.store.processes.running_notes`), so that
+        a sweep after its death can tell that from what was only fetched; None where there is no such place."""
         ...
 
     def join(self, worker: str, *, unless_joined: bool = False) -> None:

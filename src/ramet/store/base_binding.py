@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ramet.model.binding import Binding, BoundTask, StageCount
+from ramet.model.task.binding import Binding, BoundTask, StageCount
 
 
 class BindingStore(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ramet.model.task import Task
+from ramet.model.task.task import Task
 
 
 class EndsStore(Protocol):

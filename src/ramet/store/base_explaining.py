@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from ramet.model.guard import Elsewhere
-from ramet.model.task import Block, Task
+from ramet.model.lineage.guard import Elsewhere
+from ramet.model.task.task import Block, Task
 
 
 class Known(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from ramet.model.commit_times import CommitTimes
-from ramet.model.flow import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
-from ramet.model.resources import Policy, Resource, Told
-from ramet.model.shares import Taken, TakeRequest
+from ramet.model.flow.commit_times import CommitTimes
+from ramet.model.flow.queues import Declared, KindLimit, Queue, Unserved, Usage, WorkerSeen
+from ramet.model.flow.resources import Policy, Resource, Told
+from ramet.model.flow.shares import Taken, TakeRequest
 
 
 class FlowStore(Protocol):

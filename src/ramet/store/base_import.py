@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from ramet.model.limits import BALANCED, Limits
-from ramet.model.task import NewTask
+from ramet.model.lineage.limits import BALANCED, Limits
+from ramet.model.task.task import NewTask
 
 
 class Arrival(NamedTuple):

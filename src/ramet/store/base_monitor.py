@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple, Protocol
 
-from ramet.model.alerts import Alert, MonitorLimits
-from ramet.model.notices import AlertChannel, AlertNotice, NoticeRules
+from ramet.model.alerts.notifications import AlertChannel, AlertNotice, NoticeRules
+from ramet.model.alerts.rules import Alert, MonitorLimits
 
 
 class Looked(NamedTuple):

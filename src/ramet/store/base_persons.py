@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ramet.model.acts import Act
+from ramet.model.audit_log import Act
 from ramet.model.bulk import BulkAct
-from ramet.model.lineage import Lineage
-from ramet.model.stop_list import StopEntry
+from ramet.model.lineage.deny_list import StopEntry
+from ramet.model.lineage.lineage import Lineage
 
 Cursor = tuple[str, str, str]
 """Kind, key and reason of the last block that was looked at."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ramet.model.task import Task, TaskState
+from ramet.model.task.task import Task, TaskState
 
 SEQ_MAX = 2**63 - 1
 """The largest number that a task can have."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from ramet.model.task import Task
+from ramet.model.task.task import Task
 from ramet.model.views import (
     Backlog,
     BlockPage,

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ramet.model.tallies import ENDS
-from ramet.model.task import TERMINAL
+from ramet.model.task.task import TERMINAL
 from ramet.store.address import file_of, is_file, is_postgres, shown
 from ramet.store.answers import REPORT, Finding
 from ramet.store.errors import StoreError
+from ramet.store.maintenance.prune import PRUNED_BY_LINEAGE, PRUNED_BY_TASK
 from ramet.store.opening import check_driver
-from ramet.store.pruning import PRUNED_BY_LINEAGE, PRUNED_BY_TASK
+from ramet.store.rows.tallies import EVER
 from ramet.store.session import Session
-from ramet.store.tallying import EVER
 
 STALE_SECONDS = 60.0
 """A lease that lapsed longer ago than this should have been swept."""
@@ -188,11 +188,11 @@ def examine(
     """
     if is_postgres(address):
         check_driver()
-        from ramet.store.postgres_doctor import examine_server
+        from ramet.store.postgres.doctor import examine_server
 
         return examine_server(str(address), (recount, neglect, look))
     if not is_file(address):
         raise StoreError(f"cannot read the database address {shown(address)}: give a file or postgresql://...")
-    from ramet.store.sqlite_doctor import examine_file
+    from ramet.store.sqlite.doctor import examine_file
 
     return examine_file(file_of(address), clock, (recount, neglect, look))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet.model.texts import on_one_line
+from ramet.model.text import on_one_line
 
 
 class StoreError(Exception):

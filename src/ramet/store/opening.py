@@ -34,14 +34,14 @@ def open_store(address: str | Path, *, create: bool = True, clock: Callable[[], 
     if ":memory:" in text:
         raise StoreError("an in-memory database loses every task at the first crash: give a file path")
     # Drivers load only when a database is opened: `import ramet` stays light.
-    from ramet.store.sqlite import SqliteStore
+    from ramet.store.sqlite.store import SqliteStore
 
     return SqliteStore(file_of(text), create=create, clock=clock or wall_time.now)
 
 
 def _open_postgres(url: str, create: bool, clock: Callable[[], float] | None) -> Store:
     check_driver()
-    from ramet.store.postgres import PostgresStore
+    from ramet.store.postgres.store import PostgresStore
 
     return PostgresStore(url, create=create, clock=clock)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ramet.model.binding import ItemSettlement
 from ramet.model.blobs import NewBlob
 from ramet.model.cost import Charge
-from ramet.model.events import Event
-from ramet.model.task import NewTask
+from ramet.model.task.binding import ItemSettlement
+from ramet.model.task.events import Event
+from ramet.model.task.task import NewTask
 
 Progress = Callable[[int, int], None]
 """Called with how much of how much is copied: pages of a file, rows of a server, where the whole is an estimate."""

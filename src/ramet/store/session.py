@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-from ramet.model.transitions import Change
-from ramet.store.floors import Floors
+from ramet.model.task.transitions import Change
+from ramet.store.scan_floor import Floors
 
 Row = tuple[Any, ...]
 
@@ -43,13 +43,13 @@ Moment = tuple[int, int]
 
 
 class Noted(NamedTuple):
-    """Counts of one step of a verb, which :mod:`ramet.store.tallying` adds to the tallies."""
+    """Counts of one step of a verb, which :mod:`ramet.store.rows.tallies` adds to the tallies."""
 
     moment: Moment
     created: Mapping[tuple[str, int], int] = NO_COUNTS
     """By kind and depth."""
     changed: Mapping[tuple[tuple[Any, ...], str, str | None], int] = NO_COUNTS
-    """By what :mod:`ramet.store.tallying` reads of the standing before, state after, and outcome."""
+    """By what :mod:`ramet.store.rows.tallies` reads of the standing before, state after, and outcome."""
     reasons: Mapping[tuple[str, str, str], int] = NO_COUNTS
     """By what, kind and first word."""
     now: float = 0.0
@@ -74,13 +74,13 @@ class Session(Protocol):
     equal and ordered by the last, the planner may take another index that has the last, and read past all the rest."""
 
     floors: Floors | None
-    """Where scans begin (:mod:`ramet.store.floors`); None where what was taken is out of the way at once."""
+    """Where scans begin (:mod:`ramet.store.scan_floor`); None where what was taken is out of the way at once."""
 
     looks_left: int
     """How many of :data:`LOOKS_MAX` are left to this transaction; the rest is written down for others."""
 
     noted: list[Noted]
-    """What verbs of this transaction did that is counted, not written yet (:mod:`ramet.store.tallying`)."""
+    """What verbs of this transaction did that is counted, not written yet (:mod:`ramet.store.rows.tallies`)."""
     written: list[Noted]
     """What was noted and is written, until the next transaction begins."""
     words: dict[str, set[str]]

@@ -78,8 +78,8 @@ async def _once(client: Client) -> tuple[str, bool]:
 
 
 async def _listen(database: str, listen: str, token: str | None) -> None:
-    from ramet.telemetry.listening import address_of, application, check_address, from_loop, served
     from ramet.telemetry.metrics import Exposition
+    from ramet.telemetry.metrics_server import address_of, application, check_address, from_loop, served
     from ramet.telemetry.snapshot import Snapshots
 
     host, port = address_of(listen)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ramet import Alert, Client, Costs, Lineage, StoreError, Usage
-from ramet.engine.logs import own_logger
-from ramet.model.commit_times import CommitTimes
-from ramet.model.lineage import OPEN
+from ramet.engine.base.logs import own_logger
+from ramet.model.flow.commit_times import CommitTimes
+from ramet.model.lineage.lineage import OPEN
 from ramet.model.tallies import Tallies
 from ramet.model.views import Present
 

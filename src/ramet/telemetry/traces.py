@@ -19,15 +19,15 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, Status, StatusCode, TraceFlags
 from opentelemetry.util.types import AttributeValue
 
-from ramet.engine.observing import Running, traces_ratio
-from ramet.engine.work import Work, work_of
-from ramet.model import events as ev
-from ramet.model.guard import BlockReason
-from ramet.model.task import TERMINAL, Task, TaskState
+from ramet.engine.base.observe import Running, traces_ratio
+from ramet.engine.base.work import Work, work_of
+from ramet.model.lineage.guard import BlockReason
+from ramet.model.task import events as ev
+from ramet.model.task.task import TERMINAL, Task, TaskState
 from ramet.model.tracing import attempt_span_id, sampled, task_span_id, trace_id
 from ramet.store.answers import Claimed, Settled, SpawnAnswer, Submitted
 from ramet.store.requests import NewLineage, Settlement
-from ramet.telemetry.exporting import DerivedIds, close, make_provider
+from ramet.telemetry.span_export import DerivedIds, close, make_provider
 
 Attributes = dict[str, AttributeValue]
 
@@ -49,7 +49,7 @@ _OUTCOMES: dict[type[object], str] = {
     ev.Continue: "continue",
     ev.HandBack: "returned",
 }
-"""The outcome of an attempt (:class:`ramet.model.task.Attempt`) by what its handler asked for."""
+"""The outcome of an attempt (:class:`ramet.model.task.task.Attempt`) by what its handler asked for."""
 _WITH_INPUT = ("ValidationError",)
 """Errors whose messages quote what a task carries."""
 
@@ -65,7 +65,7 @@ def make() -> Traces:
 
 
 class Traces:
-    """Makes spans of what it is told. See :class:`ramet.engine.observing.Observer`."""
+    """Makes spans of what it is told. See :class:`ramet.engine.base.observe.Observer`."""
 
     def __init__(self, provider: TracerProvider, ids: DerivedIds, ratio: float) -> None:
         self._provider, self._ids = provider, ids

@@ -5,9 +5,9 @@ Everything runs in the test's own thread and loop and in the order of the calls.
 
 from ramet.testing.clock import FakeClock
 from ramet.testing.crashes import SimulatedCrash, crash_at, crash_everywhere
-from ramet.testing.draining import Drained, drain
-from ramet.testing.fresh import fresh_client
-from ramet.testing.single import NeedsDatabase, RefusedSpawn, Spawned, TaskRun, run_task
+from ramet.testing.drain_loop import Drained, drain
+from ramet.testing.fixtures import fresh_client
+from ramet.testing.single_task import NeedsDatabase, RefusedSpawn, Spawned, TaskRun, run_task
 
 __all__ = [
     "Drained",

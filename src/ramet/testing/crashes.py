@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from ramet.engine.app import App
-from ramet.engine.client import Client
-from ramet.store.sqlite import SqliteStore
+from ramet.engine.app.app import App
+from ramet.engine.client.client import Client
+from ramet.store.sqlite.store import SqliteStore
 from ramet.testing.clock import FakeClock
-from ramet.testing.draining import drain
-from ramet.testing.fresh import fresh_client
+from ramet.testing.drain_loop import drain
+from ramet.testing.fixtures import fresh_client
 
 
 class SimulatedCrash(BaseException):

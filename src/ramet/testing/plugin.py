@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ramet.engine.client import Client
+from ramet.engine.client.client import Client
 from ramet.testing.clock import FakeClock
-from ramet.testing.fresh import fresh_client
+from ramet.testing.fixtures import fresh_client
 
 
 @pytest.fixture

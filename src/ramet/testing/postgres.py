@@ -18,9 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ramet.store import server_guard
-from ramet.store.server import Server, Setting
-from ramet.store.server_databases import (
+from ramet.testing.postgres_server import guard as server_guard
+from ramet.testing.postgres_server.databases import (
     connect,
     create_database,
     database_of,
@@ -29,7 +28,8 @@ from ramet.store.server_databases import (
     terminate_backends,
     value,
 )
-from ramet.store.server_programs import Owner, Programs, ServerError, owner, reachable, until
+from ramet.testing.postgres_server.programs import Owner, Programs, ServerError, owner, reachable, until
+from ramet.testing.postgres_server.server import Server, Setting
 
 __all__ = ["Cluster", "ServerError", "either", "terminate_backends"]
 

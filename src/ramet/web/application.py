@@ -16,13 +16,13 @@ from starlette.staticfiles import StaticFiles
 from ramet import Client, StoreError
 from ramet.web.access import Access
 from ramet.web.api import make_api
+from ramet.web.errors import ERROR, led_on, refused, unavailable
 from ramet.web.guard import Guard
 from ramet.web.page import BadInput, Elsewhere, NotFound, Page, look_of
-from ramet.web.pages import PAGES, operating
-from ramet.web.pages.acting import action_routes
-from ramet.web.pages.errors import ERROR, led_on, refused, unavailable
 from ramet.web.state import Dashboard, dashboard_of
 from ramet.web.templating import environment, render, render_live
+from ramet.web.views import PAGES, operating
+from ramet.web.views.action import action_routes
 
 GROUP = "ramet.dashboard"
 """Entry points that add routes; see :func:`extension_routes`."""

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from ramet.engine.logs import own_logger
+from ramet.engine.base.logs import own_logger
 
 log = own_logger("ramet.dashboard")
 

@@ -19,7 +19,7 @@ from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Send
 
-from ramet.engine.logs import own_logger
+from ramet.engine.base.logs import own_logger
 from ramet.web.access import Access, Scope, Visitor, name_of
 from ramet.web.problems import problem
 from ramet.web.session import COOKIE, SESSION_SECONDS, Guesses, Session, Sessions

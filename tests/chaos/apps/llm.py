@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet.pipelines.llm.pipeline import app
+from ramet.llm.pipeline import app
 from tests.crash.pids import say_who_runs
 
 __all__ = ["app"]

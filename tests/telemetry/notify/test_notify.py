@@ -14,15 +14,15 @@ from typing import NamedTuple
 import pytest
 
 from ramet import AlertNotice
-from ramet.engine.alert_channels import Channel, LogChannel, NotDelivered, configured
-from ramet.engine.notices import tell_once, try_channels
-from ramet.model.notices import CLAIM_SECONDS, NoticeRules
-from ramet.store.sqlite import SqliteStore
+from ramet.engine.alerts.channels import Channel, LogChannel, NotDelivered, configured
+from ramet.engine.alerts.notifications import tell_once, try_channels
+from ramet.model.alerts.notifications import CLAIM_SECONDS, NoticeRules
+from ramet.store.sqlite.store import SqliteStore
 from ramet.telemetry.notify import webhook as module
 from ramet.telemetry.notify.apprise import apprise, harmless
 from ramet.telemetry.notify.webhook import Webhook, sign, verify, webhook
-from tests.conformance.test_alert_notices import deepen, look
-from tests.world import SettableClock, World
+from tests.conformance.alerts.test_notifications import deepen, look
+from tests.support.world import SettableClock, World
 
 SECRET = "correct horse battery staple"
 NOW = 1_800_000_000.0

@@ -9,10 +9,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
-from tests.pipelines.jobs.corpus import ABSENT as NO_JOBS
-from tests.pipelines.jobs.corpus import CORPUS as JOBS
-from tests.web.browser.browsing import browser
-from tests.web.runs.making import Made, make
+from tests.jobs.corpus import ABSENT as NO_JOBS
+from tests.jobs.corpus import CORPUS as JOBS
+from tests.web.browser.chromium import browser
+from tests.web.runs.all_runs import Made, make
 from tests.web.runs.wiki import ABSENT as NO_WIKI
 from tests.web.runs.wiki import CORPUS as WIKI
 

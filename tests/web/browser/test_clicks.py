@@ -18,8 +18,8 @@ from ramet.testing import fresh_client
 from ramet.web.access import Access
 from ramet.web.actions import ACTIONS
 from ramet.web.application import make_application
-from tests.web.browser import acted_world as world
-from tests.web.browser.browsing import IN_CHROMIUM, Visit, served, visit
+from tests.web.browser import actions_world as world
+from tests.web.browser.chromium import IN_CHROMIUM, Visit, served, visit
 
 pytestmark = IN_CHROMIUM
 
@@ -203,7 +203,7 @@ async def test_a_click_is_known_for_every_action() -> None:
     assert CLICKS.keys() == ACTIONS.keys()
 
 
-# The ordinary run clicks on every third; tests/web/test_acting.py does them all by forms.
+# The ordinary run clicks on every third; tests/web/test_actions.py does them all by forms.
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[pytest.mark.nightly] if number % 3 else []) for number, name in enumerate(ACTIONS)],

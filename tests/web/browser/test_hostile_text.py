@@ -23,9 +23,9 @@ from ramet.web.access import Access
 from ramet.web.actions import ACTIONS
 from ramet.web.application import make_application
 from tests.web.browser import hostile_world as world
-from tests.web.browser.browsing import IN_CHROMIUM, NARROW, served, visit
+from tests.web.browser.chromium import IN_CHROMIUM, NARROW, served, visit
 from tests.web.browser.payloads import ALL, ELSEWHERE, PAYLOADS
-from tests.web.visiting import visiting
+from tests.web.in_process_client import visiting
 
 pytestmark = IN_CHROMIUM
 

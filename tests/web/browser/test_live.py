@@ -8,7 +8,7 @@ from ramet import App, Context
 from ramet.testing import fresh_client
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from tests.web.browser.browsing import IN_CHROMIUM, served, visit
+from tests.web.browser.chromium import IN_CHROMIUM, served, visit
 
 pytestmark = IN_CHROMIUM
 

@@ -7,8 +7,8 @@ from playwright.async_api import Browser
 from ramet.testing import fresh_client
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from tests.web.acted_app import app, crawl
-from tests.web.browser.browsing import IN_CHROMIUM, Visit, served, visit
+from tests.web.actions_app import app, crawl
+from tests.web.browser.chromium import IN_CHROMIUM, Visit, served, visit
 
 pytestmark = IN_CHROMIUM
 

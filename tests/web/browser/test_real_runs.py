@@ -15,10 +15,10 @@ from playwright.async_api import Browser
 from ramet import Client
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from tests.web.browser.browsing import IN_CHROMIUM, NARROW, WIDE, Visit, served, visit
-from tests.web.browser.truths import TRUTHS
-from tests.web.runs.making import Made, opened
-from tests.web.runs.walking import page_names, walk
+from tests.web.browser.chromium import IN_CHROMIUM, NARROW, WIDE, Visit, served, visit
+from tests.web.browser.expected_texts import TRUTHS
+from tests.web.runs.all_runs import Made, opened
+from tests.web.runs.link_crawl import page_names, walk
 
 pytestmark = IN_CHROMIUM
 

@@ -9,7 +9,7 @@ from playwright.async_api import Browser
 
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from tests.web.browser.browsing import IN_CHROMIUM, served, visit
+from tests.web.browser.chromium import IN_CHROMIUM, served, visit
 from tests.web.world import ODD, world
 
 pytestmark = IN_CHROMIUM

@@ -9,17 +9,17 @@ from pathlib import Path
 from unittest.mock import patch
 
 from ramet import Client, Policy
-from ramet.pipelines.jobs.app import LIMITS
-from ramet.pipelines.jobs.configuring.config import sample
-from ramet.pipelines.jobs.kinds import COMPANY, HOST_RESOURCE, SCRAPE_SOURCE
-from ramet.pipelines.jobs.pipeline import app
-from ramet.pipelines.jobs.web.fetching import fetching
+from ramet.fetch.fetcher import fetching
+from ramet.jobs.app import LIMITS
+from ramet.jobs.config.config import sample
+from ramet.jobs.kinds import COMPANY, HOST_RESOURCE, SCRAPE_SOURCE
+from ramet.jobs.pipeline import app
 from ramet.testing import drain, fresh_client
-from tests.pipelines.jobs.corpus import CORPUS
-from tests.pipelines.jobs.scenarios.circle import put_up, site_of
-from tests.pipelines.jobs.world.openings import made_up
-from tests.pipelines.jobs.world.plays import trouble
-from tests.pipelines.jobs.world.world import World
+from tests.jobs.corpus import CORPUS
+from tests.jobs.scenarios.feed_circle import put_up, site_of
+from tests.jobs.world.faults import trouble
+from tests.jobs.world.openings import made_up
+from tests.jobs.world.world import World
 from tests.web.runs.clock import TickingClock
 
 BOARDS = {"greenhouse": "harbour", "lever": "lantern", "ashby": "mooring"}

@@ -7,15 +7,15 @@ from pathlib import Path
 from unittest.mock import patch
 
 from ramet import Client
-from ramet.pipelines.llm import pipeline
-from ramet.pipelines.llm.calling import calling
-from ramet.pipelines.llm.jobs import Questions, submit_job
-from ramet.pipelines.llm.pricing.prices import Price
-from ramet.pipelines.llm.providers.base import Mode
-from ramet.pipelines.llm.requests import Request, identity
-from ramet.pipelines.llm.settings import JobSettings
-from ramet.pipelines.llm.standin.script import Script
-from ramet.pipelines.llm.standin.server import StandIn
+from ramet.llm import pipeline
+from ramet.llm.calls import calling
+from ramet.llm.jobs import Questions, submit_job
+from ramet.llm.pricing.prices import Price
+from ramet.llm.providers.base import Mode
+from ramet.llm.requests import Request, identity
+from ramet.llm.settings import JobSettings
+from ramet.llm.testing.script import Script
+from ramet.llm.testing.server import StandIn
 from ramet.testing import drain, fresh_client
 from tests.web.runs.clock import TickingClock
 
@@ -56,7 +56,7 @@ async def ask(folder: Path, clock: TickingClock, name: str, max_cost: int) -> st
     """Ask all questions in background mode until each has ended; the job's lineage."""
     script = Script(queued_polls=0, running_polls=1)
     # Who waits for a rate's minute in its handler does so in real time: here all of them come back at the next slot.
-    at_the_next_slot = patch("ramet.pipelines.llm.calling.WAIT_HERE_SECONDS", 0.0)
+    at_the_next_slot = patch("ramet.llm.calls.WAIT_HERE_SECONDS", 0.0)
     with StandIn(script) as server, patch.dict(os.environ, {"OPENAI_API_KEY": "none"}), at_the_next_slot:
         async with fresh_client(pipeline.app, clock=clock, folder=folder) as client:
             settings = JobSettings(

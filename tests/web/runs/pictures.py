@@ -14,8 +14,8 @@ from playwright.async_api import Page
 from ramet import Client
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from tests.web.browser.browsing import NARROW, browser, served, visit
-from tests.web.runs.making import Made, make, opened
+from tests.web.browser.chromium import NARROW, browser, served, visit
+from tests.web.runs.all_runs import Made, make, opened
 
 FOLDER = Path(__file__).parents[3] / "docs" / "pictures"
 BYTES_MAX = 150_000

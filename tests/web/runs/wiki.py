@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 from unittest.mock import patch
 
-from ramet.pipelines.wiki import leveling
-from ramet.pipelines.wiki.expanding import go_on, prepare, submit
-from ramet.pipelines.wiki.pipeline import app
-from ramet.pipelines.wiki.runs import RunSettings, find_run
-from ramet.pipelines.wiki.tasks import expansions
 from ramet.testing import drain, fresh_client
+from ramet.wiki.expansion import go_on, prepare, submit
+from ramet.wiki.pipeline import app
+from ramet.wiki.runs import RunSettings, find_run
+from ramet.wiki.tasks import level as leveling
+from ramet.wiki.tasks.article import expansions
 from tests.web.runs.clock import TickingClock
 
 CORPUS = Path(__file__).parents[3].parent / "shared" / "wiki-corpus" / "enwiki-a.jsonl"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ramet import AlertNotice
-from ramet.engine.alert_channels import NotDelivered
+from ramet.engine.alerts.channels import NotDelivered
 
 URLS = "RAMET_ALERT_APPRISE"
 """Addresses that alerts are told, as apprise writes them, with spaces between them. Read by workers."""

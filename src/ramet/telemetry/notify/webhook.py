@@ -19,7 +19,7 @@ from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from ramet import AlertNotice, __version__
-from ramet.engine.alert_channels import NotDelivered
+from ramet.engine.alerts.channels import NotDelivered
 
 URL = "RAMET_ALERT_WEBHOOK_URL"
 """Where notices of alerts are posted; unset: nowhere. Read by workers."""

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ramet import Alert, Client
-from ramet.web.acting import Action, Done, Fields, Person, done, found, require
+from ramet.web.actions.action import Action, Done, Fields, Person, done, found, require
 
 NUMBER_MAX = 2**53
 

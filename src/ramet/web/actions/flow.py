@@ -9,8 +9,8 @@ from pydantic import Field, field_validator
 
 from ramet import Client, Policy
 from ramet.commands.terminal import counted
-from ramet.model.resources import FAILURES_MAX, NAME_LENGTH_MAX
-from ramet.web.acting import Action, Done, Fields, Name, Person, done, found, require
+from ramet.model.flow.resources import FAILURES_MAX, NAME_LENGTH_MAX
+from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, found, require
 
 LARGEST = 1_000_000
 Concurrency = Annotated[

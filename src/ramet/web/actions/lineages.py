@@ -9,10 +9,10 @@ from pydantic import Field, field_validator
 from ramet import Client, Lineage, LineageState, TaskState, UniqueHeld
 from ramet.commands.terminal import counted
 from ramet.model.cost import dollars
-from ramet.model.guard import REOFFERABLE
-from ramet.model.limits import RAISABLE
+from ramet.model.lineage.guard import REOFFERABLE
+from ramet.model.lineage.limits import RAISABLE
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS
-from ramet.web.acting import Action, Done, Fields, Name, Person, done, found, require
+from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, found, require
 from ramet.web.actions.tasks import Extend
 
 RETRIED_MAX = 1_000

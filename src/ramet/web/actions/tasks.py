@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ramet import Client, Task, TaskState, shown_key
 from ramet.commands.terminal import counted
-from ramet.web.acting import Action, Done, Fields, Name, Person, done, found, require
+from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, found, require
 
 EXTEND_SECONDS_MAX = 366 * 86_400.0
 Extend = Annotated[

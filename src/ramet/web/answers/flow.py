@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ramet import Backlog, Client, Count, Policy, Queue, Resource, WorkerSeen
-from ramet.model.resources import policy_of, rate_of, refilled, room
+from ramet.model.flow.resources import policy_of, rate_of, refilled, room
 from ramet.web.answers.shared import Answer, CountAnswer
 
 QUEUES_MAX = 1_000

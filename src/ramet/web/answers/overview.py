@@ -7,9 +7,9 @@ from typing import Any
 
 from ramet import Client, Present
 from ramet.model.cost import Ceiling
-from ramet.model.lineage import OPEN
+from ramet.model.lineage.lineage import OPEN
 from ramet.model.tallies import BUCKETS_SECONDS, Histogram, Tallies, Tally
-from ramet.model.task import Wait
+from ramet.model.task.task import Wait
 from ramet.web.answers.lineages import LineageAnswer, answers
 from ramet.web.answers.shared import Answer, CountAnswer
 

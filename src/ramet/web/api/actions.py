@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Request
 from pydantic import BaseModel, Field, JsonValue, create_model
 
-from ramet.web.acting import REASON_CHARACTERS_MAX, Action, Fields, Person, Value, perform
 from ramet.web.actions import ACTIONS
+from ramet.web.actions.action import REASON_CHARACTERS_MAX, Action, Fields, Person, Value, perform
 from ramet.web.state import dashboard_of
 
 Reason = Annotated[Value | None, Field(max_length=REASON_CHARACTERS_MAX, description="Why, for the record.")]

@@ -8,7 +8,7 @@ from fastapi import APIRouter, HTTPException, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from ramet import BulkAct, BulkSelection, TaskFilter, TaskState
-from ramet.web.acting import Name, guarded
+from ramet.web.actions.action import Name, guarded
 from ramet.web.actions.tasks import Extend
 from ramet.web.api.actions import Reason
 from ramet.web.page import BadInput

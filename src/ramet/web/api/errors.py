@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse, Response
 
 from ramet import StoreError
 from ramet.commands.errors import one_line
+from ramet.web.errors import unavailable
 from ramet.web.page import BadInput, NotFound, NothingDone
-from ramet.web.pages.errors import unavailable
 from ramet.web.problems import problem
 
 SHOWN_MAX = 3

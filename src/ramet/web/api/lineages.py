@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
-from ramet.model.lineage import LineageState
-from ramet.model.lineage_outcome import OutcomeKind
+from ramet.model.lineage.lineage import LineageState
+from ramet.model.lineage.outcome import OutcomeKind
 from ramet.web.answers import lineages
 from ramet.web.answers.lineages import BlockList, LineageDetail, LineageList
 from ramet.web.api.parts import Asked, Cursor, Id, Limit, OptionalText, Text

@@ -1,0 +1,132 @@
+"""Output of the engine's own commands, on top of :mod:`ramet.commands.terminal`: states, times, numbers and tables."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from functools import partial
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ramet import LineageOutcome
+from ramet.commands import terminal
+from ramet.commands.terminal import plain
+from ramet.engine.base.clock import SystemClock
+
+PIPE_WIDTH = 10_000
+"""Nothing is cut where no terminal has to fit."""
+STATE_STYLES = {
+    "pending": "cyan",
+    "processing": "blue",
+    "running": "blue",
+    "success": "green",
+    "finished": "green",
+    "failed": "red",
+    "cancelled": "yellow",
+    "skipped": "yellow",
+    "filtered": "magenta",
+    "paused": "yellow",
+}
+
+
+def styled_state(state: str, *, clean: bool = True) -> Text:
+    """A state in its colour; a good one of a lineage that is not clean has none."""
+    style = STATE_STYLES.get(state, "")
+    return Text(plain(state), style=style if clean or style != "green" else "")
+
+
+def outcome_words(outcome: LineageOutcome) -> Text:
+    """Render the outcome of a lineage in its colour."""
+    return Text(str(outcome), style="green" if outcome.clean else "red" if outcome.failures else "yellow")
+
+
+def crop(text: object, cells: int) -> str:
+    """The text in at most so many terminal cells; an ellipsis stands for its middle: paths differ at their ends."""
+    string = plain(text)
+    if cell_len(string) <= cells:
+        return string
+    head = set_cell_size(string, max(0, cells - 1) // 3).rstrip()
+    room = cells - 1 - cell_len(head)
+    tail = string[-room:] if room > 0 else ""
+    while cell_len(tail) > room:
+        tail = tail[1:]
+    return f"{head}…{tail}"
+
+
+def at(moment: float) -> str:
+    """A moment in local time, without fractions; ``-`` for none."""
+    try:
+        return datetime.fromtimestamp(moment, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, OSError, ValueError):
+        return f"{moment:g}"
+
+
+database_clock = SystemClock()
+"""By the clock of the database that was asked last: all stored times are; this machine's may be wrong."""
+
+
+def relative(moment: float, now: float | None = None) -> str:
+    """How far away a moment is: ``in 12 s``, ``3 min ago``."""
+    seconds = moment - (database_clock.now() if now is None else now)
+    if abs(seconds) < 1:
+        return "now"
+    return f"in {span(seconds)}" if seconds > 0 else f"{span(-seconds)} ago"
+
+
+def span(seconds: float) -> str:
+    """A duration in its largest fitting unit."""
+    for size, unit, under in ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 259_200)):
+        if seconds < under:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:,.0f} d"
+
+
+def moment(when: float, now: float | None = None) -> str:
+    """A moment in both forms."""
+    return f"{at(when)} ({relative(when, now)})"
+
+
+def number(count: float) -> str:
+    """A count with thousands marked."""
+    return f"{count:,.0f}"
+
+
+def short(count: int) -> str:
+    """A limit in few characters: ``100k``; one that is not round stays as it is."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size and count % size == 0:
+            return f"{count // size}{unit}"
+    return number(count)
+
+
+console = partial(terminal.console, pipe_width=PIPE_WIDTH)
+"""A console that takes every string literally and, where there is no terminal, cuts nothing."""
+
+
+def table(*columns: str) -> Table:
+    """An unboxed table. ``>`` before a name sets it to the right; columns with ``*`` give way and wrap, no other."""
+    made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for name in columns:
+        gives_way = name.startswith("*")
+        made.add_column(
+            name.lstrip(">*"),
+            justify="right" if name.startswith(">") else "left",
+            no_wrap=not gives_way,
+            overflow="fold",
+        )
+    return made
+
+
+def prose(screen: Console, line: str | Text, indent: int = 0) -> None:
+    """Print text that wraps between words; strings are made harmless first."""
+    text = line if isinstance(line, Text) else Text(plain(line))
+    screen.print(Padding(text, (0, 0, 0, indent), expand=False) if indent else text)
+
+
+def unicode_out() -> bool:
+    """True when standard output can carry tree guides."""
+    return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf")

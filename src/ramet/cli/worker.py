@@ -1,0 +1,167 @@
+"""``ramet worker``: serve an app until told to drain."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import click
+
+from ramet import App, Client, Worker
+from ramet.cli.errors import CliError
+from ramet.cli.options import database_option, load
+from ramet.commands.terminal import counted, plain
+from ramet.engine.base import logs
+from ramet.engine.base.logs import own_logger
+
+log = own_logger("ramet.cli")
+
+SAME_SIGNAL_SECONDS = 0.5
+"""Launchers such as timeout(1) signal a process and then its group: that is one wish, told twice."""
+
+DRAIN_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class Drainable(Protocol):
+    """The part of a worker that signals reach."""
+
+    @property
+    def in_hand(self) -> int: ...
+    def drain(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Wanted(NamedTuple):
+    """What the command line asked for."""
+
+    target: str
+    database: str
+    queues: tuple[str, ...]
+    kinds: tuple[str, ...]
+    concurrency: int
+    lease_seconds: float | None
+    in_process: bool
+    until_idle: bool
+
+
+@click.command(short_help="Run the handlers of an app.")
+@click.argument("target", metavar="APP", envvar="RAMET_APP")
+@click.option(
+    "--queue", "queues", multiple=True, help="Serve only this queue (repeatable; default: those of the kinds)."
+)
+@click.option("--kind", "kinds", multiple=True, help="Serve only this kind (repeatable; default: all of the app).")
+@click.option("--concurrency", type=click.IntRange(1, 4_000), default=16, show_default=True, help="Handlers at once.")
+@click.option(
+    "--lease-seconds",
+    type=click.FloatRange(min=1),
+    help="How long a claim lives without a heartbeat (default: the setting worker.lease_seconds).",
+)
+@click.option("--in-process", is_flag=True, help="Run handlers in this process, not in a child: for debugging.")
+@click.option("--until-idle", is_flag=True, help="End when nothing that this worker serves is live.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="What to log; debug names every refused duplicate.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Log JSON lines to standard output.")
+@database_option
+def worker(log_level: str, as_json: bool, **options: Any) -> None:
+    """Run the handlers of APP (module:attribute; environment: RAMET_APP).
+
+    The first Ctrl-C, SIGTERM or SIGHUP drains: nothing more is claimed, running handlers end, the rest goes back. A
+    second Ctrl-C or SIGTERM stops at once; what ran goes back too and will run again.
+    """
+    logs.configure(logs.Format(log_level, as_json))
+    wanted = Wanted(**options)
+    code = asyncio.run(_serve(load(wanted.target), wanted))
+    click.get_current_context().exit(code)
+
+
+class Signals:
+    """What signals mean to a running worker."""
+
+    def __init__(self, worker: Drainable, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._worker = worker
+        self._monotonic = monotonic
+        self._asked_at = 0.0
+        self.asked: signal.Signals | None = None
+        """The signal that asked for the drain."""
+        self.stopped: signal.Signals | None = None
+        """The one that asked not to wait for it."""
+
+    def listen(self) -> None:
+        """Take the signals over, in the running loop."""
+        loop = asyncio.get_running_loop()
+        for number in DRAIN_SIGNALS:
+            loop.add_signal_handler(number, self.heard, number)
+
+    def heard(self, number: signal.Signals) -> None:
+        """The first drains, a later one stops; a closing terminal may hang up as often as it likes."""
+        in_hand = counted(self._worker.in_hand, "task")
+        if self.asked is None:
+            self.asked, self._asked_at = number, self._monotonic()
+            log.warning("%s: draining, %s in hand; once more stops at once", number.name, in_hand)
+            self._worker.drain()
+        elif number == getattr(signal, "SIGHUP", None) or self.stopped is not None:
+            return
+        elif self._monotonic() - self._asked_at >= SAME_SIGNAL_SECONDS:
+            self.stopped = number
+            log.warning("%s again: stopping, %s in hand go back", number.name, in_hand)
+            self._worker.stop()
+
+
+async def _serve(app: App, wanted: Wanted) -> int:
+    async with app.client(wanted.database) as client:
+        worker = _worker(app, client, wanted)
+        signals = Signals(worker)
+        signals.listen()
+        log.info(
+            "worker %s (pid %d) serves %s from %s, %d at once",
+            worker.name,
+            os.getpid(),
+            ", ".join(wanted.kinds or [kind.name for kind in app.registry.kinds]),
+            plain(client.place),
+            wanted.concurrency,
+        )
+        try:
+            await worker.run()
+        except RuntimeError as error:
+            # A terminal's Ctrl-C can reach the handler process before it is ready.
+            if signals.asked is None:
+                raise CliError(str(error)) from error
+        log.info("worker %s ended; %s settled", worker.name, counted(worker.settled, "task"))
+        return await _exit_code(app, client, wanted, signals)
+
+
+def _worker(app: App, client: Client, wanted: Wanted) -> Worker:
+    for name in wanted.kinds:
+        app.registry.get(name)
+    try:
+        return Worker(
+            app,
+            client,
+            target=None if wanted.in_process else wanted.target,
+            kinds=wanted.kinds or None,
+            queues=wanted.queues or None,
+            concurrency=wanted.concurrency,
+            lease_seconds=wanted.lease_seconds,
+            until_idle=wanted.until_idle,
+        )
+    except ValueError as error:
+        raise CliError(f"{wanted.target}: {error}") from error
+
+
+async def _exit_code(app: App, client: Client, wanted: Wanted, signals: Signals) -> int:
+    """0 for a drain or nothing left, 128 + the signal for a stop, 1 when the handlers' process could not go on."""
+    if signals.stopped is not None:
+        return 128 + signals.stopped
+    if signals.asked is not None:
+        return 0
+    kinds = wanted.kinds or [kind.name for kind in app.registry.kinds]
+    return 0 if wanted.until_idle and await client.store.idle(kinds) else 1

@@ -1,0 +1,1 @@
+"""Alerts: the monitor, notifications and their channels."""

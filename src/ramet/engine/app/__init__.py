@@ -1,0 +1,1 @@
+"""The app: a program's kinds, stages, limits and tables."""

@@ -1,0 +1,294 @@
+"""Staged kinds, in both patterns of DESIGN §4: one task that gathers state, or a task per stage.
+
+Either way the first stage whose product the gathered state lacks runs next, and a crash resumes after the last stage
+that was committed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic_core import from_json, to_jsonable_python
+
+from ramet.engine.base.work import state_json
+from ramet.engine.context.batch import results_of
+from ramet.engine.context.outcome import Outcome
+from ramet.engine.kinds.path_options import PLAIN
+from ramet.engine.kinds.registry import Handler, Kind, Registry, StageContext
+from ramet.engine.kinds.sharing import Sharing
+from ramet.engine.kinds.signatures import check_parentheses, check_same_fields, is_async, one_payload
+from ramet.model.task.task import NewTask
+
+Function = TypeVar("Function", bound=Handler)
+Register = Callable[..., Callable[[Handler], Handler]]
+"""Registers a handler under a kind with options: :meth:`ramet.App.task`."""
+
+OF_ONE_STAGE = frozenset(
+    "queue priority limits errors concurrency resource alert_over process memory_bytes_max batch batch_seconds "
+    "probation pulled".split()
+)
+"""Options of :meth:`ramet.App.task` that a stage with tasks of its own may have otherwise than its kind."""
+
+
+class Stage(NamedTuple):
+    """One step of a staged kind."""
+
+    name: str
+    """Of its function."""
+    product: str
+    """Where the state keeps what it returned."""
+    function: Handler
+    takes_payload: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StagedKind(Kind):
+    """The base kind of a task per stage: whoever wants it gets its first stage, with the places of all of them."""
+
+    pipeline: Pipeline | None = None
+
+    def new_task(self, payload: Any = None, **options: Any) -> NewTask:
+        assert self.pipeline is not None
+        first = self.pipeline.kinds()[0]
+        new = Kind.new_task(first, payload, **options)
+        return new._replace(base=self.name, places=len(self.pipeline.stages))
+
+    def check_claimable(self) -> None:
+        assert self.pipeline is not None
+        stages = ", ".join(kind.name for kind in self.pipeline.kinds())
+        raise ValueError(f"{self.name} has a task per stage: claim its stages, {stages}")
+
+    def end_task(self) -> NewTask:
+        raise ValueError(f"{self.name} is a task per stage and cannot be on_lineage_end: give a kind of one task")
+
+
+@dataclass(frozen=True, slots=True)
+class StageKind(Kind):
+    """The kind of one stage: only the stage before it, or the base kind, creates its tasks."""
+
+    base: str = ""
+    pipeline: Pipeline | None = None
+    position: int = 0
+
+    def next_stage(self, ctx: StageContext, value: Any) -> list[NewTask]:
+        assert self.pipeline is not None
+        return self.pipeline.next_tasks(ctx, self.position, value)
+
+    def new_task(self, payload: Any = None, **options: Any) -> NewTask:
+        raise ValueError(f"{self.name} is a stage of {self.base}: ask for {self.base}")
+
+    def end_task(self) -> NewTask:
+        raise ValueError(f"{self.name} is a stage of {self.base} and cannot be on_lineage_end: give a kind of one task")
+
+
+class Pipeline:
+    """The stages of a kind, in the order in which they are registered. Made by :meth:`ramet.App.pipeline`."""
+
+    def __init__(
+        self, registry: Registry, register: Register, kind: str, *, task_per_stage: bool, options: dict[str, Any]
+    ) -> None:
+        self._registry, self._register = registry, register
+        self.kind = kind
+        self.task_per_stage = task_per_stage
+        self._options = options
+        self.stages: list[Stage] = []
+        if task_per_stage:
+            registry.reserve_stages(kind)
+
+    def stage(self, product: str | None = None, **options: Any) -> Callable[[Function], Function]:
+        """Register the next stage: a function with the parameters of a handler.
+
+        What it returns is kept in the state under ``product``; what the last stage returns is the task's result. A
+        stage that returns an outcome (``ctx.filter``, ``ctx.skip``, ``ctx.fail``, ``ctx.snooze``) ends or puts off
+        the task there. ``ctx.state`` holds what the stages before it gathered.
+
+        Args:
+            product: name in the state; the function's own name when left out.
+            options: with a task per stage, those of :meth:`ramet.App.task` that this stage has otherwise than the
+                kind: ``queue``, ``priority``, ``limits``, ``errors``, ``concurrency``, ``resource``, ``alert_over``,
+                ``process``, ``memory_bytes_max``, ``batch``, ``batch_seconds``, ``probation``, ``pulled``.
+
+        Raises:
+            ValueError: the product or the function's name is there already, an option is not a stage's to choose, or
+                only some of the stages of one task are async.
+        """
+
+        check_parentheses("@pipeline.stage", product)
+
+        def register(function: Function) -> Function:
+            together = self.task_per_stage and int({**self._options, **options}.get("batch", 1)) > 1
+            called = one_payload(function, many=together)
+            self._check(called, product, options)
+            parameters = len(inspect.signature(called).parameters)
+            self.stages.append(Stage(called.__name__, product or called.__name__, called, parameters > 1))
+            if self.task_per_stage:
+                self._register_stage(self.stages[-1], options)
+            elif len(self.stages) == 1:
+                handler = _gathering_async(self) if is_async(called) else _gathering(self)
+                self._register(self.kind, **self._options)(_in_place_of(called, handler))
+            return function
+
+        return register
+
+    def _check(self, function: Handler, product: str | None, options: dict[str, Any]) -> None:
+        name = function.__name__
+        others = sorted(options.keys() - (OF_ONE_STAGE if self.task_per_stage else ()))
+        if others:
+            whose = "one of the whole kind" if self.task_per_stage else "for a task per stage"
+            raise ValueError(f"stage {name!r} of {self.kind!r}: {others[0]} is {whose}: give it to app.pipeline(...)")
+        if any(stage.name == name or stage.product == (product or name) for stage in self.stages):
+            raise ValueError(f"kind {self.kind!r} has a stage {name!r} or its product already: give another name")
+        if not self.task_per_stage and any(is_async(stage.function) != is_async(function) for stage in self.stages):
+            raise ValueError(f"kind {self.kind!r}: make all of its stages async, or none")
+        if self.stages and not self.stages[0].takes_payload and len(inspect.signature(function).parameters) > 1:
+            raise ValueError(f"kind {self.kind!r}: its first stage takes no payload, so stage {name!r} gets none")
+        if self.stages:
+            check_same_fields("stage", self.stages[0].function, function)
+
+    def _register_stage(self, stage: Stage, options: dict[str, Any]) -> None:
+        position, registry = len(self.stages) - 1, self._registry
+        options = {**self._options, **options}
+        together = int(options.get("batch", 1)) > 1
+        if is_async(stage.function):
+            handler = (_many_async if together else _one_async)(self, position)
+        else:
+            handler = (_many if together else _one)(self, position)
+        handler = _in_place_of(stage.function, handler)
+        registry.expect_stage(f"{self.kind}.{stage.name}")
+        self._register(f"{self.kind}.{stage.name}", **options)(handler)
+        made = registry.get(handler)
+        registry.put_stage(StageKind(**_fields(made), base=self.kind, pipeline=self, position=position))
+        if position == 0:
+            registry.put_stage(StagedKind(**_fields(made) | {"name": self.kind, "handler": None}, pipeline=self))
+
+    def kinds(self) -> list[Kind]:
+        """The kinds of the stages, in order."""
+        return [self._registry.get(f"{self.kind}.{stage.name}") for stage in self.stages]
+
+    def next_tasks(self, ctx: StageContext, position: int, value: Any) -> list[NewTask]:
+        """What a stage that ended like this hands on: the next stage's task, unless it is the last or chose an end."""
+        if isinstance(value, Outcome) or position == len(self.stages) - 1:
+            return []
+        return [self.next_task(ctx, position, value)]
+
+    def next_task(self, ctx: StageContext, position: int, value: Any) -> NewTask:
+        """The task of the stage after this one: same key and payload, with the state that was gathered."""
+        kind = self.kinds()[position + 1]
+        state = {**ctx.state, self.stages[position].product: to_jsonable_python(value)}
+        text = state_json(state, kind.limits.pipeline_state_bytes_max)
+        # The payload is the first stage's, word for word; its key and shape were judged with that one. A unique key is
+        # handed on, and so is the place on a path.
+        payload = from_json(ctx._work.payload)
+        typed = payload if kind.payload is None else kind.payload.validate_python(payload)
+        sharing = Sharing(kind.sharing.concurrency, kind.sharing.resource_of(kind.name, typed))
+        bare = replace(kind, payload=None, key=None, trap=False, url=None, paths=PLAIN, sharing=sharing)
+        new = Kind.new_task(bare, payload, key=ctx.key)
+        return new._replace(
+            base=self.kind, places=0, pipeline_state=text, payload=ctx._work.payload, path=ctx.path_rule
+        )
+
+
+def _in_place_of(function: Handler, handler: Handler) -> Handler:
+    """A handler of the engine's, with the name and the parameters of the stage that it calls."""
+    made: Handler = wraps(function)(handler)
+    return made
+
+
+def _fields(kind: Kind) -> dict[str, Any]:
+    return {name: getattr(kind, name) for name in Kind.__dataclass_fields__}
+
+
+def _arguments(stage: Stage, payload: tuple[Any, ...]) -> tuple[Any, ...]:
+    return payload[:1] if stage.takes_payload else ()
+
+
+def _missing(pipeline: Pipeline, ctx: StageContext) -> int:
+    """Position of the first stage whose product the state lacks; the last one's is its task's result."""
+    state = ctx.state
+    for position, stage in enumerate(pipeline.stages[:-1]):
+        if stage.product not in state:
+            return position
+    return len(pipeline.stages) - 1
+
+
+def _gathered(pipeline: Pipeline, ctx: StageContext, position: int, value: Any) -> tuple[str, dict[str, Any]]:
+    """The next stage's name and the state after a stage."""
+    product = pipeline.stages[position].product
+    return pipeline.stages[position + 1].name, {**ctx.state, product: to_jsonable_python(value)}
+
+
+def _gathering_async(pipeline: Pipeline) -> Handler:
+    async def run(ctx: Any, *payload: Any) -> Any:
+        while True:
+            position = _missing(pipeline, ctx)
+            stage = pipeline.stages[position]
+            value = await stage.function(ctx, *_arguments(stage, payload))
+            if isinstance(value, Outcome) or position == len(pipeline.stages) - 1:
+                return value
+            await ctx.checkpoint(*_gathered(pipeline, ctx, position, value))
+
+    return run
+
+
+def _gathering(pipeline: Pipeline) -> Handler:
+    def run(ctx: Any, *payload: Any) -> Any:
+        while True:
+            position = _missing(pipeline, ctx)
+            stage = pipeline.stages[position]
+            value = stage.function(ctx, *_arguments(stage, payload))
+            if isinstance(value, Outcome) or position == len(pipeline.stages) - 1:
+                return value
+            ctx.checkpoint(*_gathered(pipeline, ctx, position, value))
+
+    return run
+
+
+def _handed_on(pipeline: Pipeline, ctx: Any, position: int, value: Any) -> Any:
+    for new in pipeline.next_tasks(ctx, position, value):
+        ctx.spawn_next(new)
+    return value
+
+
+def _one_async(pipeline: Pipeline, position: int) -> Handler:
+    async def run(ctx: Any, *payload: Any) -> Any:
+        stage = pipeline.stages[position]
+        return _handed_on(pipeline, ctx, position, await stage.function(ctx, *_arguments(stage, payload)))
+
+    return run
+
+
+def _one(pipeline: Pipeline, position: int) -> Handler:
+    def run(ctx: Any, *payload: Any) -> Any:
+        stage = pipeline.stages[position]
+        return _handed_on(pipeline, ctx, position, stage.function(ctx, *_arguments(stage, payload)))
+
+    return run
+
+
+def _many_async(pipeline: Pipeline, position: int) -> Handler:
+    async def run(batch: Any, *payloads: Any) -> Any:
+        stage = pipeline.stages[position]
+        return _all_handed_on(pipeline, batch, position, await stage.function(batch, *_arguments(stage, payloads)))
+
+    return run
+
+
+def _many(pipeline: Pipeline, position: int) -> Handler:
+    def run(batch: Any, *payloads: Any) -> Any:
+        stage = pipeline.stages[position]
+        return _all_handed_on(pipeline, batch, position, stage.function(batch, *_arguments(stage, payloads)))
+
+    return run
+
+
+def _all_handed_on(pipeline: Pipeline, batch: Any, position: int, returned: Any) -> Any:
+    """What a batch stage returned; the tasks whose result is an error hand nothing on."""
+    values = results_of(returned, len(batch))
+    for ctx, value in zip(batch, values, strict=True):
+        if not isinstance(value, BaseException):
+            _handed_on(pipeline, ctx, position, value)
+    return values

@@ -1,0 +1,214 @@
+"""Telling an observer what runs: an entry point of ``ramet.observers``, loaded only where the environment asks for it.
+
+``RAMET_OBSERVERS`` lists names of entry points; ``RAMET_TRACES`` asks for the one named ``traces``. Where neither is
+set nothing is looked up, the store is the store itself, and a handler's call is the handler's call.
+An observer is told after the fact: what it hears of is durable, and what it raises is logged once and forgotten.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from ramet.engine.base.work import Work
+from ramet.model.task.task import Task
+from ramet.model.tracing import sampled
+from ramet.store.answers import Claimed, Settled, Submitted
+from ramet.store.loggers import own_logger
+from ramet.store.requests import NewLineage, Settlement
+
+log = own_logger("ramet.observing")
+
+GROUP = "ramet.observers"
+OBSERVERS = "RAMET_OBSERVERS"
+"""Names of entry points of ``ramet.observers``, with commas between them, that are told what happens."""
+TRACES = "RAMET_TRACES"
+"""Where traces go: ``otlp`` or ``console``; unset, ``0``, ``off``, ``none`` or ``false``: nowhere. Read by workers and
+whoever submits."""
+RATIO = "RAMET_TRACES_RATIO"
+"""The share of lineages that is traced, from 0 to 1; by default all."""
+OFF = frozenset({"", "0", "off", "none", "false"})
+
+
+class Running(Protocol):
+    """One call of a handler, for one task or a batch."""
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Entered where the handler runs, in its thread: what it starts belongs below the call."""
+        ...
+
+    def ended(self, settlements: Sequence[Settlement], *, lost: bool) -> None:
+        """It has ended and asks for this. ``lost``: a claim of it is another's by now, or the task was ended."""
+        ...
+
+
+class Observer(Protocol):
+    """Whom the engine tells. Every method returns at once: it neither waits nor writes to the database."""
+
+    def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[Submitted]) -> None:
+        """Roots were created, or were there."""
+        ...
+
+    def running(self, works: Sequence[Work]) -> Running:
+        """A handler is about to be called for these claims, in this process."""
+        ...
+
+    def cut_short(self, work: Work, seconds: float, outcome: str, reason: str) -> None:
+        """A handler ended with its process, so many seconds after it began: nobody there could tell."""
+        ...
+
+    def settled(self, claimed: Claimed, item: Settlement, answer: Settled) -> None:
+        """What a claim asked for was accepted, and is durable: spawn decisions, an end, another try."""
+        ...
+
+    def ended(self, task: Task) -> None:
+        """A task that no settlement of its own ended: a deadline or the end of its lineage did, a lost lease too many,
+        its settler, or a person. Told by the process that wrote the end."""
+        ...
+
+    def close(self) -> None:
+        """The process is about to end; takes two seconds at most."""
+        ...
+
+
+def asks_for_traces() -> bool:
+    """Whether the environment wants traces at all."""
+    return os.environ.get(TRACES, "").strip().lower() not in OFF
+
+
+@lru_cache(maxsize=1)
+def traces_ratio() -> float:
+    """The share of lineages that is traced, in [0, 1]: ``RAMET_TRACES_RATIO``, by default all.
+
+    Raises:
+        ValueError: it is no such number.
+    """
+    text = os.environ.get(RATIO, "").strip() or "1"
+    try:
+        ratio = float(text)
+    except ValueError:
+        ratio = -1.0
+    if not 0.0 <= ratio <= 1.0:
+        raise ValueError(f"{RATIO} is {text!r}: give a number from 0 to 1")
+    return ratio
+
+
+def traced(tracking_id: str) -> bool:
+    """Whether spans of this lineage are made: by this process, and by every other with the same environment."""
+    return observer() is not None and asks_for_traces() and sampled(tracking_id, traces_ratio())
+
+
+@lru_cache(maxsize=1)
+def observer() -> Observer | None:
+    """The observer of this process; None where the environment asks for none."""
+    wanted = {name.strip() for name in os.environ.get(OBSERVERS, "").split(",") if name.strip()}
+    if asks_for_traces():
+        wanted.add("traces")
+    if not wanted:
+        return None
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    made = []
+    for name in sorted(wanted):
+        if name not in found:
+            log.error("there is no observer %r: known are %s", name, ", ".join(sorted(found)) or "none")
+            continue
+        try:
+            one = found[name].load()()
+        except ImportError as error:
+            log.error("observer %s cannot be loaded (%s): install ramet[%s]", name, error, name)
+        except ValueError as error:
+            log.error("observer %s: %s", name, error)
+        else:
+            made.append(one)
+    return Several(made) if made else None
+
+
+class Several:
+    """Tells all of them; what one raises is logged once and stops nobody."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self._observers = observers
+        self._told = False
+
+    def failed(self) -> None:
+        """One of them raised, just now."""
+        if not self._told:
+            self._told = True
+            log.exception("an observer failed; further failures are not told")
+
+    def submitted(self, lineages: Sequence[NewLineage], answers: Sequence[Submitted]) -> None:
+        """See :class:`Observer`."""
+        for one in self._observers:
+            try:
+                one.submitted(lineages, answers)
+            except Exception:
+                self.failed()
+
+    def running(self, works: Sequence[Work]) -> Running:
+        """See :class:`Observer`."""
+        calls = []
+        for one in self._observers:
+            try:
+                calls.append(one.running(works))
+            except Exception:
+                self.failed()
+        return _SeveralRunning(calls, self.failed)
+
+    def cut_short(self, work: Work, seconds: float, outcome: str, reason: str) -> None:
+        """See :class:`Observer`."""
+        for one in self._observers:
+            try:
+                one.cut_short(work, seconds, outcome, reason)
+            except Exception:
+                self.failed()
+
+    def settled(self, claimed: Claimed, item: Settlement, answer: Settled) -> None:
+        """See :class:`Observer`."""
+        for one in self._observers:
+            try:
+                one.settled(claimed, item, answer)
+            except Exception:
+                self.failed()
+
+    def ended(self, task: Task) -> None:
+        """See :class:`Observer`."""
+        for one in self._observers:
+            try:
+                one.ended(task)
+            except Exception:
+                self.failed()
+
+    def close(self) -> None:
+        """See :class:`Observer`."""
+        for one in self._observers:
+            try:
+                one.close()
+            except Exception:
+                self.failed()
+
+
+class _SeveralRunning:
+    def __init__(self, calls: Sequence[Running], failed: Callable[[], None]) -> None:
+        self._calls = calls
+        self._failed = failed
+
+    def inside(self) -> AbstractContextManager[None]:
+        return self._calls[0].inside() if len(self._calls) == 1 else self._inside_all()
+
+    @contextmanager
+    def _inside_all(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for call in self._calls:
+                stack.enter_context(call.inside())
+            yield
+
+    def ended(self, settlements: Sequence[Settlement], *, lost: bool) -> None:
+        for call in self._calls:
+            try:
+                call.ended(settlements, lost=lost)
+            except Exception:
+                self._failed()

@@ -1,0 +1,81 @@
+"""The leaf of the contexts: what each part of a context uses, without the context that is made of these parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, Protocol
+
+from ramet.engine.base.clock import Clock
+from ramet.engine.base.work import Work
+from ramet.engine.kinds.registry import Kind, Registry
+from ramet.store.answers import Settled
+from ramet.store.base import Store
+from ramet.store.requests import Settlement
+
+
+class ClaimLost(Exception):
+    """Raised by what a handler asks for when its claim is lost: stop. Nothing it asks for is accepted any more."""
+
+
+class Desk(Protocol):
+    """The supervisor that answers a handler's calls, here or in another process."""
+
+    async def call(self, settlement: Settlement) -> Settled:
+        """Settle one thing now and wait until it is durable."""
+        ...
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        """Run an errand of :mod:`ramet.engine.context.supervisor_calls`; arguments and answer are JSON values."""
+        ...
+
+
+class Inside(NamedTuple):
+    """What a context is made of."""
+
+    work: Work
+    kind: Kind
+    registry: Registry
+    clock: Clock
+    lease_seconds: float
+    call: Callable[[Settlement], Coroutine[Any, Any, Settled]]
+    """Settles something of the task now; raises ClaimLost where the claim is not current."""
+
+
+class Invocation(NamedTuple):
+    """The result of :meth:`ramet.Context.invoke`."""
+
+    claimed: int
+    """Tasks that it took."""
+    changed: int
+    """Those of them that ended, moved to another stage, or settled tasks that are bound to them."""
+    left: bool
+    """True when tasks of these kinds are live, whether due or not."""
+
+
+class HasStore(Protocol):
+    """The part of a client that the parts of a context use."""
+
+    store: Store
+
+
+class HasClaim(Protocol):
+    """The part of a context that its other parts use: the claim in hand and the desk that answers for it."""
+
+    _work: Work
+    _kind: Kind
+    _desk: Desk
+    _lease_seconds: float
+
+    @property
+    def tracking_id(self) -> str:
+        """Return the lineage's id."""
+        ...
+
+    @property
+    def client(self) -> HasStore:
+        """Return a client of the same database."""
+        ...
+
+    def _accepted(self, settled: Settled) -> Settled:
+        """Return the answer, or raise ClaimLost where it says that the claim is not current."""
+        ...

@@ -1,0 +1,133 @@
+"""What a worker does while its database is away: tries again, less and less often, and says so once.
+
+Nothing of it decides who owns a task. A claim is kept for its lease and no longer (DESIGN §10), and whatever is sent
+again carries the fence of its claim, so what the database did the first time it does not do twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from typing import Any, TypeVar
+
+from ramet.engine.base.clock import Clock
+from ramet.store.backoff import Backoff
+from ramet.store.errors import StoreError, StoreLost, StoreUncertain, StoreUnreachable
+from ramet.store.loggers import own_logger
+
+log = own_logger("ramet.worker")
+
+Answer = TypeVar("Answer")
+
+AWAY = (StoreUnreachable, StoreUncertain)
+"""What says that the database is away; the second also that nobody knows what it did last."""
+PAUSE_SECONDS_MAX = 5.0
+"""So soon at the latest a worker notices that its database is back."""
+
+
+def loudness(error: StoreError) -> int:
+    """The level at which a loop tells that it could not run: that the database is away is told once, by the worker."""
+    return logging.DEBUG if isinstance(error, AWAY) else logging.WARNING
+
+
+class Reach:
+    """Whether a worker's database can be reached, as its loops find out. Belongs to one event loop."""
+
+    def __init__(self, clock: Clock, draw: Callable[[], float] = random.random) -> None:
+        self._clock = clock
+        self._draw = draw
+        self._away_since: float | None = None
+
+    def tries(self) -> Tries:
+        """For one loop, or one call, that tries again."""
+        return Tries(self, Backoff(seconds_max=PAUSE_SECONDS_MAX, draw=self._draw))
+
+    def missed(self, error: StoreError) -> None:
+        """A verb could not reach the database."""
+        if self._away_since is None:
+            self._away_since = self._clock.monotonic()
+            log.warning("the database is away, trying again until it is back: %s", error)
+
+    def answered(self) -> None:
+        """A verb reached it."""
+        if self._away_since is not None:
+            log.info("the database is back after %.0f s", self._clock.monotonic() - self._away_since)
+            self._away_since = None
+
+    async def insist(self, ask: Callable[[], Awaitable[Answer]], worth: Callable[[], bool]) -> Answer:
+        """Ask until the database answers, for as long as it is worth it.
+
+        What may have taken effect is not asked again.
+
+        Raises:
+            StoreError: it answered with one; it is away and trying is not worth it any more; or, as
+                :class:`~ramet.store.errors.StoreUncertain`, nobody knows whether this took effect.
+        """
+        tries = self.tries()
+        while True:
+            try:
+                answer = await ask()
+            except StoreUncertain:
+                raise
+            except StoreUnreachable as error:
+                await self._clock.sleep(tries.failed(error, "", 0.0))
+                if not worth():
+                    raise
+            else:
+                tries.succeeded()
+                return answer
+
+
+class Tries:
+    """The tries of one loop."""
+
+    def __init__(self, reach: Reach, backoff: Backoff) -> None:
+        self._reach = reach
+        self._backoff = backoff
+
+    def failed(self, error: StoreError, what: str, seconds: float) -> float:
+        """Note a failure and tell it; returns how long to pause. What no waiting mends is raised again.
+
+        Args:
+            error: a database that is away is told once for all loops; a busy or full one here, every time.
+            what: could not be done.
+            seconds: the pause after any other error than that the database is away.
+
+        Raises:
+            StoreLost: as it came; the worker ends with it.
+        """
+        if isinstance(error, StoreLost):
+            raise error
+        if isinstance(error, AWAY):
+            self._reach.missed(error)
+            return self._backoff.failed()
+        log.warning("%s: %s", what, error)
+        return seconds
+
+    def succeeded(self) -> None:
+        """The database answered."""
+        self._backoff.succeeded()
+        self._reach.answered()
+
+
+async def sleep_unless(clock: Clock, seconds: float, event: asyncio.Event) -> None:
+    """Sleep, but no longer than until the event is set."""
+    waiting = asyncio.create_task(event.wait())
+    sleeping = asyncio.create_task(clock.sleep(seconds))
+    try:
+        await asyncio.wait({waiting, sleeping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        sleeping.cancel()
+
+
+async def unless_ended(others: Collection[asyncio.Task[Any]], what: Coroutine[Any, Any, Answer]) -> Answer | None:
+    """Wait for this, but no longer than until one of the others has ended: then the answer is None."""
+    waiting = asyncio.create_task(what)
+    try:
+        await asyncio.wait({waiting, *others}, return_when=asyncio.FIRST_COMPLETED)
+        return waiting.result() if waiting.done() else None
+    finally:
+        waiting.cancel()

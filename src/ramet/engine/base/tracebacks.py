@@ -1,0 +1,189 @@
+"""The traceback of an attempt, as it is stored: chained causes and groups, bounded, and never an error itself.
+
+An exception may be anything: its attributes may raise, its chain may be a circle, its frames a million. So they are
+read past whatever a class overrides, and what cannot be read is left out. Formatting must never fail a settlement.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, cast
+
+from ramet.engine.base.raised import raised
+from ramet.engine.base.redaction import redacted
+from ramet.model.text import storable
+
+BYTES_MAX = 16_384
+CHAIN_MAX = 10
+"""Exceptions of one chain that are shown, the last raised and those before it."""
+FRAMES_MAX = 60
+"""Of one exception: a third of them from its beginning, the rest from its end."""
+GROUP_MAX = 10
+"""Members of a group that are shown."""
+NESTED_MAX = 3
+"""Groups within groups."""
+TEXT_CHARACTERS_MAX = 2_000
+"""Of the message of one exception."""
+_ENGINE = str(Path(__file__).parent) + os.sep
+_FRAME = 'File "'
+_CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
+_CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
+
+_cause = cast(Any, BaseException.__cause__).__get__
+_context = cast(Any, BaseException.__context__).__get__
+_suppressed = cast(Any, BaseException.__suppress_context__).__get__
+_frames = cast(Any, BaseException.__traceback__).__get__
+_members = cast(Any, BaseExceptionGroup.exceptions).__get__
+
+
+def traceback_of(error: BaseException, handler: Callable[..., Any] | None = None) -> str | None:
+    """Where an exception came from, as Python would print it, ready to be stored; None where nothing is known.
+
+    Never raises. At most `BYTES_MAX` bytes of UTF-8 without NUL and lone surrogates; of what is longer the middle is
+    left out. Paths below the app's folder are shown relative to it, known secrets not at all.
+
+    Args:
+        error: what was raised.
+        handler: whose app's folder is meant; without one the working directory.
+    """
+    return _stored(lambda: "".join(_chain(error, 0)), handler)
+
+
+def stack_of(thread: int | None, handler: Callable[..., Any] | None = None) -> str | None:
+    """Where a thread is now, in the same form; None when it is over. Never raises."""
+
+    def told() -> str:
+        frame = sys._current_frames().get(thread or 0)
+        steps = [] if frame is None else [*traceback.walk_stack(frame)]
+        return "".join(["Stack (most recent call last):\n", *_shown(steps[::-1])])
+
+    return _stored(told, handler)
+
+
+def _stored(make: Callable[[], str], handler: Callable[..., Any] | None) -> str | None:
+    try:
+        text = make()
+        if _FRAME not in text:
+            return None
+        return bounded(storable(redacted(text.replace(f"{_FRAME}{folder_of(handler)}/", _FRAME))))
+    except BaseException:
+        return "the traceback cannot be shown"
+
+
+def bounded(text: str, bytes_max: int = BYTES_MAX) -> str:
+    """The text in at most so many bytes of UTF-8: its first third and its end, with a note between."""
+    data = text.encode()
+    if len(data) <= bytes_max:
+        return text
+    note = f"\n... {len(data) - bytes_max:,} bytes and more left out ...\n"
+    room = bytes_max - len(note)
+    head, tail = data[: room // 3], data[len(data) - (room - room // 3) :]
+    return head.decode(errors="ignore") + note + tail.decode(errors="ignore")
+
+
+def folder_of(handler: Callable[..., Any] | None) -> str:
+    """The folder that the handler's top package or module is in: where the app is."""
+    name = getattr(handler, "__module__", None)
+    of_an_app = isinstance(name, str) and not name.startswith(__name__.rpartition(".")[0])
+    return _folder(name) if of_an_app else str(Path.cwd())
+
+
+@lru_cache(maxsize=1_000)
+def _folder(module: str) -> str:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if not isinstance(file, str):
+        return str(Path.cwd())
+    path = Path(file).absolute()
+    above = module.count(".") + (path.name == "__init__.py")
+    return str(path.parents[min(above, len(path.parents) - 1)])
+
+
+# --- parts of a traceback
+
+
+def _chain(error: BaseException, depth: int) -> Iterator[str]:
+    """An exception after those that it follows from, oldest first."""
+    links: list[tuple[BaseException, str]] = [(error, "")]
+    seen = {id(error)}
+    while len(links) < CHAIN_MAX:
+        last = links[-1][0]
+        cause, between = _cause(last), _CAUSE
+        if cause is None and not _suppressed(last):
+            cause, between = _context(last), _CONTEXT
+        if cause is None or id(cause) in seen:
+            break
+        seen.add(id(cause))
+        links.append((cause, between))
+    for one, between in reversed(links):
+        yield from _single(one, depth)
+        yield between
+
+
+def _single(error: BaseException, depth: int) -> Iterator[str]:
+    frames = _formatted(_frames(error))
+    if frames:
+        yield "Traceback (most recent call last):\n"
+        yield from frames
+    name, text = raised(error)
+    yield f"{name}: {_cut(text)}\n" if text else f"{name}\n"
+    for note in _notes(error):
+        yield f"{_cut(note)}\n"
+    if issubclass(type(error), BaseExceptionGroup) and depth < NESTED_MAX:
+        members = _members(error)
+        for number, member in enumerate(members[:GROUP_MAX], 1):
+            yield f"  +---------------- {number} ----------------\n"
+            text = "".join(_chain(member, depth + 1))
+            yield from (f"  | {line}\n" for line in text.splitlines())
+        if len(members) > GROUP_MAX:
+            yield f"  +---------------- and {len(members) - GROUP_MAX} more\n"
+
+
+def _cut(text: str) -> str:
+    """A message that is not too long. Secrets go first: half of one is one still."""
+    return redacted(text)[:TEXT_CHARACTERS_MAX]
+
+
+def _notes(error: BaseException) -> list[str]:
+    """What ``add_note`` added, read from the object itself: no attribute of its class comes between."""
+    try:
+        notes = object.__getattribute__(error, "__dict__").get("__notes__")
+    except BaseException:
+        notes = None
+    return [note for note in notes[:GROUP_MAX] if type(note) is str] if type(notes) is list else []
+
+
+def _formatted(trace: TracebackType | None) -> list[str]:
+    """Frames as Python prints them."""
+    steps: list[tuple[Any, int]] = []
+    while trace is not None:
+        steps.append((trace.tb_frame, trace.tb_lineno))
+        trace = trace.tb_next
+    return _shown(steps)
+
+
+def _shown(steps: list[tuple[Any, int]]) -> list[str]:
+    """Frames, the outermost first, without those of the engine (and its threads) that called the handler."""
+    begin = 0
+    while begin < len(steps) and _is_ours(steps[begin][0].f_code.co_filename):
+        begin += 1
+    steps = steps[begin:] or steps
+    head = FRAMES_MAX // 3
+    if len(steps) <= FRAMES_MAX:
+        return _lines(steps)
+    left_out = len(steps) - FRAMES_MAX
+    return [*_lines(steps[:head]), f"  ... {left_out:,} frames left out ...\n", *_lines(steps[head + left_out :])]
+
+
+def _lines(steps: list[tuple[Any, int]]) -> list[str]:
+    return traceback.StackSummary.extract(iter(steps)).format()
+
+
+def _is_ours(file: str) -> bool:
+    return file == threading.__file__ or file.startswith(_ENGINE)

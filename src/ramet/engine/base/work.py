@@ -1,0 +1,232 @@
+"""What travels between a supervisor and the process that runs handlers, and how it is written down.
+
+Frames are JSON with a length in front; nothing is pickled. Only the events listed here can be asked for by a handler
+process.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json, to_json
+
+from ramet.engine.base.raised import raised
+from ramet.model.cost import Charge
+from ramet.model.json_values import read_json
+from ramet.model.lineage.guard import BlockReason
+from ramet.model.task import events as ev
+from ramet.model.task.binding import ItemAnswer, ItemSettlement
+from ramet.model.task.retry import ErrorClass, fingerprint
+from ramet.model.task.task import NewTask, Standing
+from ramet.model.text import REASON_CHARACTERS_MAX, storable
+from ramet.store.answers import Claimed, Settled, SpawnAnswer
+from ramet.store.requests import Settlement, Write
+
+FRAME_HEAD = 4
+"""Bytes of the big-endian length in front of every frame."""
+
+
+class Work(NamedTuple):
+    """A claimed task as its handler's process sees it."""
+
+    seq: int
+    fence: int
+    id: str
+    tracking_id: str
+    kind: str
+    key: str
+    parent_id: str | None
+    payload: str
+    ancestry_chain: str
+    spawn_depth: int
+    max_spawn_depth: int
+    path: str | None
+    """Its rule about paths as JSON: path, scope, ``on_dependency_failure``."""
+    attempts: int
+    max_attempts: int | None
+    losses: int
+    snoozes: int
+    chain_depth: int
+    stage: str | None
+    pipeline_state: str | None
+    created_at: float
+    deadline_at: float | None
+    ending: str | None = None
+    ending_reason: str | None = None
+    unique_seconds: float | None = None
+    resource: str | None = None
+
+
+_GIVEN = (*Standing._fields, *Claimed._fields[1:])
+_OF_GIVEN = itemgetter(*map(_GIVEN.index, Work._fields))
+
+
+def work_of(claimed: Claimed) -> Work:
+    """The handler's view of a claim."""
+    # All of it in one step: this runs for every task.
+    return tuple.__new__(Work, _OF_GIVEN(claimed.standing + claimed[1:]))
+
+
+def works_out(works: Sequence[Work]) -> list[tuple[Any, ...]]:
+    """Claimed tasks as JSON values, field by field: a list of texts is written and read faster than many mixed rows."""
+    return list(zip(*works, strict=True))
+
+
+def works_in(columns: Iterable[Sequence[Any]]) -> list[Work]:
+    """Claimed tasks from JSON values."""
+    return [tuple.__new__(Work, row) for row in zip(*columns, strict=True)]
+
+
+_EVENTS: dict[str, type[Any]] = {
+    event.__name__: event
+    for event in (
+        ev.Complete,
+        ev.Filter,
+        ev.Skip,
+        ev.Fail,
+        ev.Error,
+        ev.Snooze,
+        ev.Continue,
+        ev.Checkpoint,
+        ev.Progress,
+        ev.HandBack,
+    )
+}
+
+
+_NOTHING_ELSE = Settlement(0, 0, ev.Complete(0))[4:]
+"""What a handler asks for that only returns."""
+
+
+@lru_cache(maxsize=1_000)
+def completed(fence: int) -> ev.Complete:
+    """A handler returned under this fence. Most tasks have the same low one, and the event never changes."""
+    return ev.Complete(fence)
+
+
+def settlement_out(item: Settlement) -> list[Any]:
+    """A settlement as JSON values; shorter for a task whose handler only returned, as most do."""
+    event = item.event
+    if type(event) is ev.Complete and event.reason is None and item.fence == event.fence and item[4:] == _NOTHING_ELSE:
+        return [item.seq, item.fence, item.result]
+    return _in_full(item)
+
+
+def _in_full(item: Settlement) -> list[Any]:
+    event = item.event
+    fields = [getattr(event, name) for name in type(event).__slots__]
+    writes = [(write.sql, [_value_out(value) for value in write.parameters]) for write in item.writes]
+    return [item.seq, item.fence, type(event).__name__, fields, item.result, item.spawns, writes, *item[6:]]
+
+
+def settlement_in(row: Sequence[Any]) -> Settlement:
+    """A settlement from JSON values."""
+    if len(row) == 3:
+        seq, fence, result = row
+        return Settlement(seq, fence, completed(fence), result)
+    seq, fence, name, fields, result, spawns, writes, pipeline_state, progress, lower, charge, items, *beyond = row
+    event = _EVENTS[name](*fields)
+    if name == ev.Error.__name__:
+        event = replace(event, waits=tuple(event.waits))
+    return Settlement(
+        seq,
+        fence,
+        event,
+        result,
+        [NewTask.listed(new) for new in spawns] if spawns else (),
+        [Write(sql, tuple(map(_value_in, parameters))) for sql, parameters in writes] if writes else (),
+        pipeline_state,
+        progress,
+        tuple((name, value) for name, value in lower) if lower else (),
+        None if charge is None else Charge(*charge),
+        [ItemSettlement(*item) for item in items] if items else (),
+        *beyond,
+    )
+
+
+def outcome_in(row: Sequence[Any]) -> Settlement:
+    """A task's outcome from JSON values; one that cannot be understood is that task's error."""
+    try:
+        return settlement_in(row)
+    except Exception as error:
+        seq, fence = row[:2]
+        return unsettled(Settlement(seq, fence, ev.HandBack(fence)), "what it asked for cannot be understood", error)
+
+
+def unsettled(item: Settlement, what: str, error: BaseException) -> Settlement:
+    """The settlement as the error that it turned out to be; nothing that it asked for is kept."""
+    text = str(raised(error))
+    event = ev.Error(
+        item.fence,
+        storable(f"{what}: {text}", REASON_CHARACTERS_MAX),
+        ErrorClass.UNCLASSIFIED.value,
+        fingerprint(what, text),
+        jitter=1.0,
+    )
+    return Settlement(item.seq, item.fence, event)
+
+
+def _value_out(value: Any) -> Any:
+    """A parameter of a write as a JSON value; bytes become a list of one, which no parameter is."""
+    return [base64.b64encode(value).decode()] if isinstance(value, bytes) else value
+
+
+def _value_in(value: Any) -> Any:
+    return base64.b64decode(value[0]) if isinstance(value, list) else value
+
+
+def settled_in(row: Sequence[Any]) -> Settled:
+    """An answer from JSON values."""
+    seq, state, refused, spawns, reason, items, error = row
+    told = [
+        SpawnAnswer(new_id, kind, key, None if why is None else BlockReason(why), detail, winner)
+        for new_id, kind, key, why, detail, winner in spawns
+    ]
+    return Settled(seq, state, refused, told, reason, [ItemAnswer(*item) for item in items], error)
+
+
+def frame(message: Any) -> bytes:
+    """One message, ready to be sent."""
+    body = to_json(message)
+    return len(body).to_bytes(FRAME_HEAD, "big") + body
+
+
+def unframe(body: bytes) -> Any:
+    """The message of a frame's body.
+
+    Raises:
+        ValueError: it is not a message at all.
+    """
+    try:
+        return from_json(body, cache_strings="keys")
+    except ValueError:
+        # One value of it may be beyond what that reader takes: the others must not be lost with it.
+        return read_json(body)
+
+
+def _reference(value: object) -> object:
+    """A blob in a state is its reference."""
+    reference = getattr(value, "reference", None)
+    if not isinstance(reference, dict):
+        raise TypeError(f"a pipeline_state holds a {type(value).__name__}: give JSON values")
+    return reference
+
+
+def state_json(state: object, bytes_max: int) -> str:
+    """A pipeline state as JSON text.
+
+    Raises:
+        ValueError: it is over the limit.
+    """
+    text = json.dumps(state, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_reference)
+    if len(text.encode()) > bytes_max:
+        raise ValueError(
+            f"pipeline_state has {len(text.encode())} bytes, over {bytes_max}: keep the large part in a blob"
+        )
+    return text

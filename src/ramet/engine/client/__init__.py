@@ -1,0 +1,1 @@
+"""The client: submit, ask, operate, claim; async and blocking."""

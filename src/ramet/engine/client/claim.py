@@ -1,0 +1,395 @@
+"""A claim in the hands of a program that is no worker: what :meth:`ramet.engine.client.client.Client.claim` gives.
+
+A claim has everything that a handler's context has, because it is one; only its ends are calls instead of returned
+values. Whatever it asks for goes through the same Store verbs as a worker's and carries the same fence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from ramet.engine.base import current_tasks as in_hand
+from ramet.engine.base.attempt_log import log_outcome
+from ramet.engine.base.observe import observer
+from ramet.engine.base.ports import ClaimLost
+from ramet.engine.base.raised import raised
+from ramet.engine.base.tracebacks import traceback_of
+from ramet.engine.base.work import Work, work_of
+from ramet.engine.client.lease_keeper import Keeper, Pair, heartbeat_seconds
+from ramet.engine.context.context import AsyncContext, BaseContext, HandlerDesk, settlement_of
+from ramet.engine.context.outcome import Outcome, error_event, told_error
+from ramet.engine.kinds.registry import Handler, Kind, Registry
+from ramet.model.task import events as ev
+from ramet.model.task.retry import ErrorClass
+from ramet.model.task.task import NewTask, TaskState
+from ramet.store.answers import Claimed, Settled, SpawnAnswer
+from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
+
+log = own_logger("ramet.pull")
+
+
+class Spawn(NamedTuple):
+    """A child that :meth:`Claim.complete` asks for; the fields are the parameters of ``ctx.spawn``."""
+
+    kind: str | Handler
+    payload: Any = None
+    key: str | None = None
+    queue: str | None = None
+    priority: int | None = None
+    delay_seconds: float = 0.0
+    keep_edge: bool = False
+    path: Sequence[str] | None = None
+    document_id: str | None = None
+    reserve_path: bool = False
+    path_scope: str | None = None
+    on_dependency_failure: str | None = None
+    task_seconds: float | None = None
+    required: bool = False
+
+
+_OPTIONS = Spawn._fields[2:]
+
+
+class Ended(NamedTuple):
+    """What became of a task whose claim ended."""
+
+    state: TaskState
+    """``pending`` when it will run again."""
+    reason: str | None
+    spawns: Sequence[SpawnAnswer] = ()
+    """The guard's answers, in the order asked."""
+
+
+class Hold(NamedTuple):
+    """What the claims of one client share."""
+
+    registry: Registry
+    desk: HandlerDesk
+    keeper: Keeper
+    jitter: Callable[[], float]
+    """Draws in [0, 1) for the back-off."""
+
+
+class BaseClaim(BaseContext):
+    """What claims of async and of plain programs have in common."""
+
+    def __init__(self, claimed: Claimed, kind: Kind, hold: Hold, lease_seconds: float, lapses_at: float) -> None:
+        super().__init__(work_of(claimed), kind, hold.registry, hold.desk, lease_seconds)
+        self._hold = hold
+        self._lapses_at, self._taken_at = lapses_at, hold.keeper.clock.monotonic()
+        self.begin(hold.keeper.clock, math.inf)
+        self._over: str | None = None
+        self._lost = False
+        self._payload: Any = None
+        self._parsed = False
+        watching = observer()
+        self._observed = None if watching is None else watching.running([self._work])
+
+    @property
+    def payload(self) -> Any:
+        """The payload: of the handler's type where this program registers the kind, else plain JSON values.
+
+        Raises:
+            pydantic.ValidationError: it does not fit the handler's type.
+        """
+        if not self._parsed:
+            adapter, text = self._kind.payload, self._work.payload
+            self._payload = json.loads(text) if adapter is None else adapter.validate_json(text)
+            self._parsed = True
+        return self._payload
+
+    @property
+    def fence(self) -> int:
+        """The number of this claim: grows with every claim of the task and never falls."""
+        return self._work.fence
+
+    @property
+    def lease_seconds(self) -> float:
+        """How long the claim lives without a heartbeat."""
+        return self._lease_seconds
+
+    @property
+    def lost(self) -> bool:
+        """True once a heartbeat or a verb learned that the claim is no longer this program's."""
+        return self._lost
+
+    @property
+    def over(self) -> bool:
+        """True once an outcome was accepted, or the claim is lost."""
+        return self._lost or self._over is not None
+
+    def unfinished(self) -> Work | None:
+        """What it is about, until it is over."""
+        return None if self.over else self._work
+
+    @property
+    def pair(self) -> Pair:
+        """What the store knows the claim by: the number of its task, and its fence."""
+        return self._work.seq, self._work.fence
+
+    # --- one settlement
+
+    def settlement_for(self, outcome: Any, spawns: Iterable[Spawn] = ()) -> Settlement:
+        """What a handler would settle that returned (or, for an exception, raised) this.
+
+        Raises:
+            ClaimLost: the claim is over.
+        """
+        self._check()
+        more = [self._wanted(spawn) for spawn in spawns]
+        if isinstance(outcome, BaseException):
+            draw, table, kind = self._hold.jitter(), self._kind.error_table(), self._kind
+            event = error_event(outcome, self.fence, draw, table, handler=kind.handler, waits=kind.retry.waits)
+            return Settlement(*self.pair, event)
+        more += self._kind.next_stage(self, outcome)
+        settlement = settlement_of(self, outcome)
+        return settlement._replace(spawns=[*settlement.spawns, *more]) if more else settlement
+
+    def settled(self, answer: Settled, settlement: Settlement) -> Ended:
+        """Take the store's answer to the claim's end, which was this settlement.
+
+        Raises:
+            ClaimLost: it was refused, or the database would not take what it asked for.
+        """
+        if self._observed is not None:
+            self._observed.ended([settlement], lost=answer.refused is not None)
+        if answer.refused is not None or answer.state is None:
+            self._lost = self._cancelled = True
+            raise ClaimLost(_refused(self.id, answer))
+        self._over = answer.state
+        log_outcome(self._work, settlement, answer, self._hold.keeper.clock.monotonic() - self._taken_at)
+        return Ended(TaskState(answer.state), answer.reason, answer.spawns)
+
+    def _check(self) -> None:
+        if self._lost:
+            raise ClaimLost(f"task {self.id}: this claim (fence {self.fence}) was lost before")
+        if self._over is not None:
+            raise ClaimLost(f"task {self.id}: this claim (fence {self.fence}) has ended already, as {self._over}")
+
+    def _wanted(self, spawn: Spawn) -> NewTask:
+        options: dict[str, Any] = dict(zip(_OPTIONS, spawn[2:], strict=True))
+        return self._registry.get(spawn.kind).new_task(spawn.payload, **options)
+
+    @contextmanager
+    def buffers_kept(self) -> Iterator[None]:
+        """What was buffered is there again when the block raises: the same call may be made once more."""
+        before = dict(vars(self))
+        try:
+            yield
+        except Exception:
+            vars(self).update(before)
+            raise
+
+    async def _end(self, make: Callable[[], Settlement]) -> Ended:
+        with self.buffers_kept():
+            settlement = make()
+            answer = await self._desk.call(settlement)
+        self.let_go()
+        ended = self.settled(answer, settlement)
+        kept = isinstance(settlement.event, ev.Complete | ev.Filter | ev.Skip | ev.Fail)
+        if kept and ended.state is TaskState.PENDING:
+            raise ClaimLost(f"task {self.id} is pending again, nothing of this was kept: {ended.reason}")
+        return ended
+
+    async def _call(self, settlement: Settlement) -> Settled:
+        self._check()
+        return await super()._call(settlement)
+
+    def _accepted(self, settled: Settled) -> Settled:
+        try:
+            return super()._accepted(settled)
+        except ClaimLost:
+            self._lost = self._cancelled = True
+            self.let_go()
+            raise
+
+    # --- the verbs
+
+    async def _heartbeat(self) -> None:
+        self._check()
+        client = self._desk.client()
+        sent_at = self._hold.keeper.clock.monotonic()
+        if not await client.store.heartbeat([self.pair], self._lease_seconds):
+            self._lapses_at = sent_at + self._lease_seconds
+            return
+        self._lost = self._cancelled = True
+        self.let_go()
+        task = await client.get(self.id)
+        now = "it was pruned" if task is None else f"it is {task.state}" + (f": {task.reason}" if task.reason else "")
+        raise ClaimLost(f"task {self.id}: the claim with fence {self.fence} is not current any more; {now}")
+
+    async def _complete(self, result: Any, spawns: Iterable[Spawn]) -> Ended:
+        return await self._end(lambda: self.settlement_for(result, spawns))
+
+    async def _fail(self, error: BaseException | str, retry: bool | None) -> Ended:
+        def make() -> Settlement:
+            if retry is None and isinstance(error, BaseException):
+                return self.settlement_for(error)
+            self._check()
+            name, text = ("Error", error) if isinstance(error, str) else raised(error)
+            trace = None if isinstance(error, str) else traceback_of(error, self._kind.handler)
+            classes = {None: ErrorClass.UNCLASSIFIED, True: ErrorClass.TRANSIENT, False: ErrorClass.PERMANENT}
+            draw, waits = self._hold.jitter(), self._kind.retry.waits
+            event = told_error(name, text, classes[retry], self.fence, draw, traceback=trace, waits=waits)
+            return Settlement(*self.pair, event)
+
+        return await self._end(make)
+
+    async def _chosen(self, outcome: Outcome) -> Ended:
+        return await self._end(lambda: self.settlement_for(outcome))
+
+    async def _hand_back(self) -> None:
+        def make() -> Settlement:
+            self._check()
+            return Settlement(*self.pair, ev.HandBack(self.fence))
+
+        await self._end(make)
+
+    # --- keeping
+
+    async def keep_alive(self, on_lost: Callable[[], None] = lambda: None) -> None:
+        """Start heartbeats; ``on_lost`` is called when one learns that the claim is not current any more."""
+        self._check()
+        now = self._hold.keeper.clock.monotonic()
+        if self._lapses_at - now <= self._lease_seconds - heartbeat_seconds(self._lease_seconds):
+            await self._heartbeat()
+
+        def lost() -> None:
+            self._lost = self._cancelled = True
+            on_lost()
+
+        self._hold.keeper.keep(self.pair, self._lapses_at, self._lease_seconds, lost)
+
+    def let_go(self) -> None:
+        """Stop the heartbeats."""
+        self._hold.keeper.drop(self.pair, self._lease_seconds)
+
+    async def _leave(self, error: BaseException | None) -> None:
+        """The block ended: an exception is the attempt's outcome; without any outcome the claim goes back."""
+        self.let_go()
+        if self._over is not None:
+            return
+        try:
+            if self._lost:
+                # Ended from outside, it still held its slot: nobody works on it any more.
+                await self._desk.client().store.acknowledge([self.pair])
+                return
+            if isinstance(error, Exception):
+                await self._fail(error, None)
+            else:
+                await self._hand_back()
+        except ClaimLost as lost:
+            log.info("%s", lost)
+        except StoreError as failure:
+            log.warning("task %s could not be settled (%s): it returns when its lease lapses", self.id, failure)
+
+
+def _refused(task_id: str, answer: Settled) -> str:
+    why = answer.refused or "refused"
+    if why == "stale":
+        why = "stale: the lease expired, the task was ended from outside, or another claim holds it"
+    return f"task {task_id}: {why}" + (f" ({answer.reason})" if answer.reason else "")
+
+
+class Claim(BaseClaim, AsyncContext):
+    """A task in this program's hands, under a lease and a fence.
+
+    Everything that it asks for is refused with :class:`ClaimLost` when the claim is not current any more. In
+    ``async with`` the lease is kept by heartbeats; a lost claim cancels the block and comes out as ``ClaimLost``.
+    A block that raises has failed its task, by the error's class; one without outcome hands it back.
+    """
+
+    async def heartbeat(self) -> None:
+        """Extend the lease to ``lease_seconds`` from now.
+
+        Raises:
+            ClaimLost: with what became of the task.
+        """
+        await self._heartbeat()
+
+    async def advance(self, stage: str | None = None, data: dict[str, Any] | None = None) -> Sequence[SpawnAnswer]:
+        """Commit a stage, its data (the new pipeline_state) and what was buffered; a crash resumes after it.
+
+        Raises:
+            ClaimLost: the claim is not current.
+        """
+        return await self._checkpoint(stage, data)
+
+    async def complete(self, result: Any = None, *, spawns: Iterable[Spawn] = ()) -> Ended:
+        """End as *success*, with the result, the buffered spawns and writes, and these spawns, in one transaction.
+
+        Returns:
+            The guard's answers, buffered spawns first.
+
+        Raises:
+            ClaimLost: the claim is not current, or the database refused a write; nothing was kept.
+            UnknownKind, PayloadTooLarge, pydantic.ValidationError: a spawn cannot be made; the claim goes on.
+        """
+        return await self._complete(result, spawns)
+
+    async def filter(self, reason: str) -> Ended:
+        """End as *filtered*: what the task is about was rejected. Keeps what was buffered."""
+        return await self._chosen(Outcome.filter(reason))
+
+    async def skip(self, reason: str) -> Ended:
+        """End as *skipped*: the work need not be done. Keeps what was buffered."""
+        return await self._chosen(Outcome.skip(reason))
+
+    async def fail(self, error: BaseException | str, *, retry: bool | None = None) -> Ended:
+        """The attempt failed. What was buffered since the last checkpoint is dropped.
+
+        Args:
+            error: an exception is judged as one that a handler raised (DESIGN §6), ``RetryAfter`` included.
+            retry: True tries again while attempts are left, False never; None leaves it to the error's class.
+
+        Returns:
+            ``pending`` when it will be tried again.
+        """
+        return await self._fail(error, retry)
+
+    async def snooze(self, seconds: float, reason: str | None = None) -> Ended:
+        """Back to pending for so many seconds (at least 1); the attempt is given back. Keeps what was buffered."""
+        return await self._chosen(Outcome.snooze(seconds, reason))
+
+    async def continue_later(self) -> Ended:
+        """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
+        return await self._chosen(Outcome.continue_later())
+
+    async def release(self) -> None:
+        """Hand the task back with its attempt, as if it had never been claimed. What was buffered is dropped."""
+        await self._hand_back()
+
+    async def __aenter__(self) -> Self:
+        working = asyncio.current_task()
+        assert working is not None
+        self._working = working
+        self._cancelling = working.cancelling()
+        await self.keep_alive(self._cancel_working)
+        in_hand.begin(self.unfinished)
+        self._below = ExitStack()
+        if self._observed is not None:
+            self._below.enter_context(self._observed.inside())
+        return self
+
+    def _cancel_working(self) -> None:
+        self._working.cancel()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._below.close()
+        in_hand.done(self.unfinished)
+        cancelled_by_us = self._lost and isinstance(error, asyncio.CancelledError)
+        await self._leave(error)
+        if cancelled_by_us and self._working.uncancel() <= self._cancelling:
+            raise ClaimLost(
+                f"task {self.id}: the claim with fence {self.fence} was lost while working on it"
+            ) from error

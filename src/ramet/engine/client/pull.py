@@ -1,0 +1,243 @@
+"""The pull API: claim tasks, work on them anywhere, settle them; by the same Store verbs as a worker."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
+from typing import Any, TypeVar, cast
+
+from ramet.engine.base import current_tasks as in_hand
+from ramet.engine.base.clock import Clock
+from ramet.engine.base.ids import new_id
+from ramet.engine.base.ports import ClaimLost
+from ramet.engine.client.claim import BaseClaim, Claim, Ended, Hold
+from ramet.engine.client.lease_keeper import Keeper, Pair
+from ramet.engine.context.context import HandlerDesk
+from ramet.engine.context.supervisor_calls import run_errand
+from ramet.engine.kinds.registry import Handler, Kind, Registry
+from ramet.model.lineage.limits import LEASE_SECONDS
+from ramet.model.task import events as ev
+from ramet.store.answers import Claimed, Settled
+from ramet.store.base import Store
+from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
+from ramet.store.requests import ClaimRequest, Settlement
+
+log = own_logger("ramet.pull")
+
+AnyClaim = TypeVar("AnyClaim")
+
+SETTLE_BATCH = 1_000
+LOOK_SECONDS = 1.0
+"""Longest pause between two looks of a claim that waits. Polling is the truth, waking a convenience."""
+_JITTER = random.SystemRandom()
+
+
+class _AnyKind(Registry):
+    """The app's kinds, and any other name with the app's defaults: a puller may spawn what others handle."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def get(self, kind: str | Handler) -> Kind:
+        return self._registry.known(kind)
+
+
+class _Directly:
+    """Settles without a supervisor in between."""
+
+    def __init__(self, verbs: PullVerbs) -> None:
+        self._verbs = verbs
+
+    async def call(self, settlement: Settlement) -> Settled:
+        [settled] = await self._verbs.store.settle([settlement])
+        return settled
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        return await run_errand(self._verbs.store, errand, arguments)
+
+    def client(self) -> Any:
+        return self._verbs
+
+
+class PullVerbs:
+    """The client's part for programs that take tasks themselves instead of registering handlers."""
+
+    registry: Registry
+    store: Store
+    clock: Clock
+    _hold: Hold | None = None
+    _puller: str | None = None
+
+    async def claim(
+        self,
+        kinds: str | Handler | Iterable[str | Handler],
+        n: int = 1,
+        *,
+        queues: Sequence[str] | None = None,
+        lease_seconds: float = LEASE_SECONDS,
+        wait_seconds: float = 0.0,
+    ) -> list[Claim]:
+        """Take up to ``n`` tasks of these kinds, in order of priority, then age; each under a new fence and lease.
+
+        Args:
+            kinds: registered or not; one or several.
+            n: at most 5,000 at once.
+            queues: where to look; by default where these kinds wait.
+            lease_seconds: how long each claim lives without a heartbeat.
+            wait_seconds: how long to wait for the first task when there is none; 0 answers at once.
+
+        Returns:
+            Fewer claims, or none, when there is no more to take.
+
+        Raises:
+            ValueError: no kind, a number that makes no sense, or a kind with a task per stage: its stages are claimed.
+        """
+        return await self.take(Claim, kinds, n, queues=queues, lease_seconds=lease_seconds, wait_seconds=wait_seconds)
+
+    async def take(
+        self,
+        make: Callable[[Claimed, Kind, Hold, float, float], AnyClaim],
+        kinds: str | Handler | Iterable[str | Handler],
+        n: int,
+        *,
+        queues: Sequence[str] | None,
+        lease_seconds: float,
+        wait_seconds: float,
+    ) -> list[AnyClaim]:
+        """:meth:`claim`, for any type of claim."""
+        wanted = [kinds] if isinstance(kinds, str) or callable(kinds) else list(kinds)
+        if not wanted or n < 1 or not lease_seconds > 0:
+            raise ValueError("claim needs at least one kind, n of at least 1 and lease_seconds over 0")
+        found = [self.registry.known(kind) for kind in wanted]
+        for kind in found:
+            kind.check_claimable()
+        places = sorted({kind.queue for kind in found}) if queues is None else list(queues)
+        request = ClaimRequest(self._name(), places, [kind.name for kind in found], n, lease_seconds, pulled=True)
+        give_up_at = self.clock.monotonic() + wait_seconds
+        while True:
+            # The lease counts from before the request was sent (DESIGN §10).
+            sent_at = self.clock.monotonic()
+            claimed = await self._claimed(request)
+            left = give_up_at - self.clock.monotonic()
+            if claimed or left <= 0:
+                return [self._in_hand(make, item, lease_seconds, sent_at + lease_seconds) for item in claimed]
+            await self.store.wait_for_work(min(left, LOOK_SECONDS))
+
+    async def _claimed(self, request: ClaimRequest) -> list[Claimed]:
+        """A caller that is cancelled while the database answers gets nothing, so what it would have got goes back."""
+        asking = asyncio.ensure_future(self.store.claim(request))
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            with suppress(StoreError):
+                await self._hand_back([(item.standing.seq, item.standing.fence) for item in await asking])
+            raise
+
+    async def _hand_back(self, pairs: Sequence[Pair]) -> None:
+        if pairs:
+            await self.store.settle([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in pairs])
+
+    def _in_hand(
+        self,
+        make: Callable[[Claimed, Kind, Hold, float, float], AnyClaim],
+        claimed: Claimed,
+        lease_seconds: float,
+        lapses_at: float,
+    ) -> AnyClaim:
+        if self._hold is None:
+            desk = cast(HandlerDesk, _Directly(self))
+            keeper = Keeper(self.store, self.clock)
+            self._hold = Hold(_AnyKind(self.registry), desk, keeper, _JITTER.random)
+        return make(claimed, self.registry.known(claimed.standing.kind), self._hold, lease_seconds, lapses_at)
+
+    def _name(self) -> str:
+        """By what name the rows say who holds a claim."""
+        if self._puller is None:
+            self._puller = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[-6:]}"
+            # So that its death can be proven; a worker that shares this client keeps its own name.
+            self.store.join(self._puller, unless_joined=True)
+        return self._puller
+
+    async def settle_many(self, outcomes: Iterable[tuple[BaseClaim, Any]]) -> list[Ended | ClaimLost]:
+        """End many claims in few transactions: several times faster than one by one.
+
+        Args:
+            outcomes: claims, each with what a handler would have returned or raised: a result, an
+                :class:`~ramet.engine.context.outcome.Outcome`, or an exception.
+
+        Returns:
+            In the order given, what became of each; a claim that is not current any more has its ``ClaimLost`` here,
+            and disturbs no other.
+
+        Raises:
+            StoreError: the database could not be reached; what is not ``over`` can be settled again.
+        """
+        answers: list[Ended | ClaimLost] = []
+        asked = list(outcomes)
+        for at in range(0, len(asked), SETTLE_BATCH):
+            answers += await self._settle_batch(asked[at : at + SETTLE_BATCH])
+        return answers
+
+    async def _settle_batch(self, batch: Sequence[tuple[BaseClaim, Any]]) -> list[Ended | ClaimLost]:
+        told: list[Ended | ClaimLost | None] = [None] * len(batch)
+        sent: list[tuple[int, BaseClaim, Settlement]] = []
+        with ExitStack() as kept:
+            for at, (claim, outcome) in enumerate(batch):
+                kept.enter_context(claim.buffers_kept())
+                try:
+                    sent.append((at, claim, claim.settlement_for(outcome)))
+                except ClaimLost as lost:
+                    told[at] = lost
+            answers = await self.store.settle([settlement for _, _, settlement in sent])
+        for (at, claim, settlement), answer in zip(sent, answers, strict=True):
+            claim.let_go()
+            try:
+                told[at] = claim.settled(answer, settlement)
+            except ClaimLost as lost:
+                told[at] = lost
+        return [answer for answer in told if answer is not None]
+
+    @asynccontextmanager
+    async def keep(self, claims: Iterable[BaseClaim]) -> AsyncIterator[None]:
+        """Keep these claims alive by heartbeats while the block runs; those without outcome go back at its end.
+
+        For batches that are worked on one after the other. A claim that is lost meanwhile says so at its next verb.
+        """
+        held = list(claims)
+        try:
+            for claim in held:
+                await claim.keep_alive()
+                in_hand.begin(claim.unfinished)
+            yield
+        finally:
+            for claim in held:
+                in_hand.done(claim.unfinished)
+                claim.let_go()
+            try:
+                await self._hand_back([claim.pair for claim in held if not claim.over])
+                lost = [claim.pair for claim in held if claim.lost]
+                if lost:
+                    await self.store.acknowledge(lost)
+            except StoreError as error:
+                log.warning("claims could not be handed back (%s): they return when their leases lapse", error)
+
+    async def reclaim(self) -> int:
+        """Make stale claims pending again, now instead of at a worker's next sweep; returns how many.
+
+        The attempt in hand is lost and does not count, except as one of the losses that make a task poison.
+        """
+        count = 0
+        while True:
+            swept = await self.store.sweep()
+            count += swept.reclaimed
+            if not swept.reclaimed and not swept.poisoned:
+                return count
+
+    async def _stop_keeping(self) -> None:
+        if self._hold is not None:
+            await self._hold.keeper.stop()

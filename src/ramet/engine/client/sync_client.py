@@ -1,0 +1,311 @@
+"""The client for programs without an event loop: scripts, notebooks, Django views.
+
+Every method is made from the async client's by :func:`blocking`, so that the two cannot differ in name, parameters or
+answer; type checkers see the same signatures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial, wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from ramet.engine.base import current_tasks as in_hand
+from ramet.engine.client.claim import BaseClaim
+from ramet.engine.client.client import Client
+from ramet.engine.client.sync_claim import SyncClaim
+from ramet.engine.client.sync_parts import SyncSchedules, SyncSettings
+from ramet.engine.kinds.registry import Handler
+from ramet.engine.settings.setting import SETTINGS_SECONDS
+from ramet.model.flow.resources import Policy
+from ramet.model.lineage.limits import LEASE_SECONDS
+from ramet.model.lineage.lineage import Lineage
+from ramet.model.task.task import Block, Task
+
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
+
+
+def blocking(
+    method: Callable[Concatenate[Client, Parameters], Coroutine[Any, Any, Answer]],
+) -> Callable[Concatenate[SyncClient, Parameters], Answer]:
+    """The method of :class:`SyncClient` that waits for the answer of this method of :class:`Client`."""
+
+    @wraps(method)
+    def call(self: SyncClient, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
+        if kwargs.get("connection") is None:
+            return self.wait_for(method(self.asynchronous, *args, **kwargs))
+        # Whatever the method reads first must be known by now: in this thread nothing can be waited for.
+        self.wait_for(self.asynchronous.settings.refresh(SETTINGS_SECONDS / 2))
+        return _in_this_thread(method(self.asynchronous, *args, **kwargs))
+
+    return call
+
+
+def _in_this_thread(coroutine: Coroutine[Any, Any, Answer]) -> Answer:
+    """Run what never waits: a verb on the caller's own connection, which belongs to the caller's thread."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        answer: Answer = stop.value
+        return answer
+    coroutine.close()
+    raise AssertionError("a verb on the caller's own connection waited for something")
+
+
+class SyncClient:
+    """:class:`~ramet.engine.client.client.Client` without ``await``. Safe to use from many threads at once.
+
+    It runs an event loop in a thread of its own, so it works inside a running loop's thread too (a notebook), where
+    it blocks that loop while it waits. Make one per process: after a fork, open another. Close it, or use it in
+    ``with``.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.asynchronous = client
+        """The client that does the work; its coroutines go to :meth:`wait_for`."""
+        self.schedules = SyncSchedules(self.wait_for, client.schedules)
+        """Periodic triggers: add, list, pause, resume, remove, run."""
+        self.settings = SyncSettings(self.wait_for, client.settings)
+        """Defaults that can be changed while the engine runs."""
+        self._process = os.getpid()
+        self._own_loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop | None = self._own_loop
+        self._thread = threading.Thread(target=self._serve, args=(self._own_loop,), name="ramet client", daemon=True)
+        self._thread.start()
+
+    @staticmethod
+    def _serve(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+            loop.run_until_complete(loop.shutdown_default_executor())
+        finally:
+            loop.close()
+
+    def wait_for(self, coroutine: Coroutine[Any, Any, Answer]) -> Answer:
+        """Run a coroutine in the client's loop and wait for its answer; Ctrl-C cancels it.
+
+        Raises:
+            RuntimeError: the client is closed, was opened before a fork, or is called from its own loop.
+        """
+        loop, why = self._loop, None
+        if loop is None:
+            why = "the client is closed: open another"
+        elif self._process != os.getpid():
+            why = "the client was opened before this process was forked: open one in each process"
+        elif threading.current_thread() is self._thread:
+            why = "called from the client's own event loop: await the method of client.asynchronous there"
+        if loop is None or why is not None:
+            coroutine.close()
+            raise RuntimeError(why)
+        waiting = asyncio.run_coroutine_threadsafe(coroutine, loop)
+        try:
+            return waiting.result()
+        except BaseException:
+            waiting.cancel()
+            raise
+
+    def close(self) -> None:
+        """Release the database and end the loop. Claims that are not settled return when their leases lapse."""
+        if self._loop is None or self._process != os.getpid():
+            return
+        self.wait_for(self.asynchronous.close())
+        loop, self._loop = self._loop, None
+        loop.call_soon_threadsafe(loop.stop)
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        self.ensure_tables()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def place(self) -> str:
+        """The database's address as it may be shown: without its password."""
+        return self.asynchronous.place
+
+    ensure_tables = blocking(Client.ensure_tables)
+
+    submit = blocking(Client.submit)
+    submit_many = blocking(Client.submit_many)
+
+    get = blocking(Client.get)
+    history = blocking(Client.history)
+    tasks = blocking(Client.tasks)
+    tallies = blocking(Client.tallies)
+    has_live = blocking(Client.has_live)
+    claimable = blocking(Client.claimable)
+    bound_counts = blocking(Client.bound_counts)
+    lineage = blocking(Client.lineage)
+    lineages = blocking(Client.lineages)
+    counts = blocking(Client.counts)
+    distribution = blocking(Client.distribution)
+    queue_size = blocking(Client.queue_size)
+    percent_complete = blocking(Client.percent_complete)
+    stale = blocking(Client.stale)
+    ends = blocking(Client.ends)
+    wait_lineage = blocking(Client.wait_lineage)
+    block_totals = blocking(Client.block_totals)
+    acts = blocking(Client.acts)
+    costs = blocking(Client.costs)
+    stage_counts = blocking(Client.stage_counts)
+    read = blocking(Client.read)
+    tree = blocking(Client.tree)
+    roots = blocking(Client.roots)
+    child_counts = blocking(Client.child_counts)
+    explain = blocking(Client.explain)
+    explain_key = blocking(Client.explain_key)
+    wait = blocking(Client.wait)
+    result = blocking(Client.result)
+    blob = blocking(Client.blob)
+
+    cancel = blocking(Client.cancel)
+    cancel_lineage = blocking(Client.cancel_lineage)
+    revive = blocking(Client.revive)
+    bulk_select = blocking(Client.bulk_select)
+    bulk_run = blocking(Client.bulk_run)
+
+    paths = blocking(Client.paths)
+    blocked_by = blocking(Client.blocked_by)
+    held_back = blocking(Client.held_back)
+
+    present = blocking(Client.present)
+    lineage_page = blocking(Client.lineage_page)
+    branches = blocking(Client.branches)
+    twigs = blocking(Client.twigs)
+    checkpoint = blocking(Client.checkpoint)
+    deepest = blocking(Client.deepest)
+    lineage_counts = blocking(Client.lineage_counts)
+    delays = blocking(Client.delays)
+    backlogs = blocking(Client.backlogs)
+    resource_backlogs = blocking(Client.resource_backlogs)
+    in_hand = blocking(Client.in_hand)
+    block_page = blocking(Client.block_page)
+    task_calls = blocking(Client.task_calls)
+    tasks_with_key = blocking(Client.tasks_with_key)
+
+    alert = blocking(Client.alert)
+    alerts = blocking(Client.alerts)
+    acknowledge_alert = blocking(Client.acknowledge_alert)
+    alert_channels = blocking(Client.alert_channels)
+    alert_notices = blocking(Client.alert_notices)
+    check_alerts = blocking(Client.check_alerts)
+    try_alert_channels = blocking(Client.try_alert_channels)
+    edges = blocking(Client.edges)
+    exclude = blocking(Client.exclude)
+    close_breaker = blocking(Client.close_breaker)
+    kind_limits = blocking(Client.kind_limits)
+    limit = blocking(Client.limit)
+    limit_resource = blocking(Client.limit_resource)
+    reset_limit = blocking(Client.reset_limit)
+
+    def change_resource(
+        self, pattern: str, *, by: str = "client", reason: str | None = None, **changes: float | None
+    ) -> Policy:
+        """See :meth:`ramet.engine.client.client.Client.change_resource`."""
+        return self.wait_for(self.asynchronous.change_resource(pattern, by=by, reason=reason, **changes))
+
+    open_breaker = blocking(Client.open_breaker)
+    policies = blocking(Client.policies)
+    resources = blocking(Client.resources)
+    unserved = blocking(Client.unserved)
+    usage = blocking(Client.usage)
+    workers = blocking(Client.workers)
+    commit_times = blocking(Client.commit_times)
+    pause_lineage = blocking(Client.pause_lineage)
+    pause_queue = blocking(Client.pause_queue)
+    queues = blocking(Client.queues)
+    reoffer = blocking(Client.reoffer)
+    resume_lineage = blocking(Client.resume_lineage)
+    resume_queue = blocking(Client.resume_queue)
+    stop = blocking(Client.stop)
+    stop_list = blocking(Client.stop_list)
+    unstop = blocking(Client.unstop)
+    settle_many = blocking(Client.settle_many)
+    reclaim = blocking(Client.reclaim)
+
+    def spellings(self, kind: str | Handler | None, key: str) -> list[str]:
+        """See :meth:`ramet.engine.client.client.Client.spellings`."""
+        return self.asynchronous.spellings(kind, key)
+
+    def blocks(self, tracking_id: str, *, limit: int = 1_000, **filters: str) -> list[Block]:
+        """See :meth:`ramet.engine.client.client.Client.blocks`."""
+        return self.wait_for(self.asynchronous.blocks(tracking_id, limit=limit, **filters))
+
+    def raise_limits(
+        self,
+        tracking_id: str,
+        *,
+        by: str = "client",
+        reason: str | None = None,
+        extend_seconds: float | None = None,
+        allow_shapes: Sequence[str] = (),
+        **limits: int,
+    ) -> Lineage:
+        """See :meth:`ramet.engine.client.client.Client.raise_limits`."""
+        raising = self.asynchronous.raise_limits(
+            tracking_id, by=by, reason=reason, extend_seconds=extend_seconds, allow_shapes=allow_shapes, **limits
+        )
+        return self.wait_for(raising)
+
+    def all_tasks(self, **filters: Any) -> Iterator[Task]:
+        """Every task that :meth:`tasks` would list, page after page."""
+        after: int | None = 0
+        while after is not None:
+            page = self.tasks(**filters, limit=1_000, after=after)
+            yield from page.tasks
+            after = page.next_after
+
+    def claim(
+        self,
+        kinds: str | Handler | Iterable[str | Handler],
+        n: int = 1,
+        *,
+        queues: Sequence[str] | None = None,
+        lease_seconds: float = LEASE_SECONDS,
+        wait_seconds: float = 0.0,
+    ) -> list[SyncClaim]:
+        """See :meth:`ramet.engine.client.client.Client.claim`."""
+        return self.wait_for(
+            self.asynchronous.take(
+                partial(SyncClaim, self.wait_for, self._own_loop),
+                kinds,
+                n,
+                queues=queues,
+                lease_seconds=lease_seconds,
+                wait_seconds=wait_seconds,
+            )
+        )
+
+    @contextmanager
+    def keep(self, claims: Iterable[BaseClaim]) -> Iterator[None]:
+        """See :meth:`ramet.engine.client.client.Client.keep`."""
+        held = list(claims)
+        keeping = self.asynchronous.keep(held)
+        self.wait_for(_entered(keeping))
+        try:
+            for claim in held:
+                in_hand.begin(claim.unfinished)
+            yield
+        finally:
+            for claim in held:
+                in_hand.done(claim.unfinished)
+            self.wait_for(_left(keeping))
+
+
+async def _entered(keeping: Any) -> None:
+    await keeping.__aenter__()
+
+
+async def _left(keeping: Any) -> None:
+    await keeping.__aexit__(None, None, None)

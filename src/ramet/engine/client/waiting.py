@@ -1,0 +1,169 @@
+"""The client's part that waits for what others do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from ramet.engine.base.current_tasks import in_hand
+from ramet.engine.base.work import Work
+from ramet.engine.client.lineage_over import over
+from ramet.model.lineage.lineage import Lineage
+from ramet.model.task.retry import Permanent
+from ramet.model.task.task import Task, TaskState
+from ramet.model.text import on_one_line
+from ramet.store.base import Store
+
+WAIT_SECONDS = (0.02, 0.5)
+"""Between two looks of one who waits for an end: at first, and at most."""
+
+
+class TaskFailed(Exception):
+    """Raised by :meth:`Client.result` for a task that did not end in success.
+
+    ``task`` has its state and error; the message ends with the first line of the error.
+    """
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(f"task {task.id} ({task.kind}) is {task.state}: {task.why or 'no reason'}")
+        self.task = task
+
+
+class WaitRefused(Permanent):
+    """Raised by waits of one who has a task in hand, for what cannot end before that task does.
+
+    A handler that lets it through fails at once: another try would ask the same.
+    """
+
+
+@asynccontextmanager
+async def _limited(seconds: float | None, what: Callable[[], str]) -> AsyncIterator[None]:
+    """So much time for the block.
+
+    Raises:
+        TimeoutError: it was not enough; ``what`` says for what.
+    """
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise TimeoutError(f"{what()} after {seconds:g} s") from error
+
+
+def _still(what: str, task: Task | None) -> str:
+    if task is None:
+        return f"{what} could not be looked at: the database did not answer"
+    waits = f", waits: {task.wait}" if task.wait else f", held by worker {task.worker}" if task.worker else ""
+    return f"{what} ({task.kind}) is still {task.state} (attempt {task.attempts}{waits})"
+
+
+def _still_live(tracking_id: str, lineage: Lineage | None) -> str:
+    what = f"lineage {on_one_line(tracking_id)}"
+    if lineage is None:
+        return f"{what} could not be looked at: the database did not answer"
+    return f"{what} is still {lineage.state} ({lineage.live} live tasks of {lineage.tasks})"
+
+
+_INSTEAD = "return, and let a task on the same path, spawned after the others, do the rest"
+
+
+class Waiting:
+    """See :class:`ramet.engine.client.client.Client`."""
+
+    store: Store
+
+    async def wait(self, task_id: str, *, timeout_seconds: float | None = None) -> Task:
+        """Wait until a task has ended.
+
+        Raises:
+            LookupError: there is no such task.
+            WaitRefused: a handler asks, or a program in the block of a claim, and the path of its own task holds that
+                one back, directly or in turn; or it is the task itself.
+            TimeoutError: it is still live after ``timeout_seconds``; the message says in which state, and why.
+        """
+        seen: Task | None = None
+        async with _limited(timeout_seconds, lambda: _still(f"task {on_one_line(task_id)}", seen)):
+            pause, longest = WAIT_SECONDS
+            while True:
+                seen = task = await self.store.get(task_id)
+                if task is None:
+                    raise LookupError(f"no task {on_one_line(task_id)}")
+                if task.state.terminal:
+                    return task
+                await self._refuse(task)
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.5, longest)
+
+    async def result(self, task_id: str, *, timeout_seconds: float | None = None) -> Any:
+        """Wait for a task and return what its handler returned.
+
+        Raises:
+            TaskFailed: it ended in another state than success.
+            WaitRefused, TimeoutError: as for :meth:`wait`.
+        """
+        task = await self.wait(task_id, timeout_seconds=timeout_seconds)
+        if task.state is not TaskState.SUCCESS:
+            raise TaskFailed(task)
+        return task.result
+
+    async def wait_lineage(self, tracking_id: str, *, timeout_seconds: float | None = None) -> Lineage:
+        """Wait until the last task of a lineage has ended, and the task of its end where one was asked for.
+
+        Raises:
+            LookupError: there is no such lineage.
+            WaitRefused: a handler asks, or a program in the block of a claim, and the task in hand belongs to the
+                lineage, or holds a task of it back by its path.
+            TimeoutError: something of it is still to come after ``timeout_seconds``; the message says how much.
+        """
+        seen: Lineage | None = None
+        async with _limited(timeout_seconds, lambda: _still_live(tracking_id, seen)):
+            pause, longest = WAIT_SECONDS
+            while True:
+                seen = lineage = await self.store.lineage(tracking_id)
+                if lineage is None:
+                    raise LookupError(f"no lineage {on_one_line(tracking_id)}")
+                if await over(self.store, tracking_id):
+                    return await self.store.lineage(tracking_id) or lineage
+                await self._refuse_lineage(lineage)
+                await asyncio.sleep(pause)
+                pause = min(pause * 1.5, longest)
+
+    async def _refuse(self, wanted: Task) -> None:
+        held = in_hand()
+        if not held:
+            return
+        if any((work.id, work.fence) == (wanted.id, wanted.fence) for work in held):
+            raise WaitRefused(f"task {wanted.id} must not wait for itself: return what it has")
+        placed = [work.seq for work in held if work.path is not None]
+        if not placed or not wanted.path or wanted.state is TaskState.PROCESSING:
+            return
+        why = await self.store.holds_back(placed, wanted.id)
+        if why is not None:
+            raise WaitRefused(f"{_named(held)} must not wait for task {wanted.id}: {why}; {_INSTEAD}")
+
+    async def _refuse_lineage(self, wanted: Lineage) -> None:
+        held = in_hand()
+        own = [work for work in held if work.tracking_id == wanted.tracking_id]
+        if own and await self._runs(own[0]):
+            raise WaitRefused(
+                f"{_named(held)} must not wait for lineage {wanted.tracking_id}, which ends after it: return, and "
+                "let a task that is given as on_lineage_end do the rest"
+            )
+        placed = [work.seq for work in held if work.path is not None]
+        why = await self.store.holds_back_lineage(placed, wanted.tracking_id) if placed else None
+        if why is not None:
+            raise WaitRefused(f"{_named(held)} must not wait for lineage {wanted.tracking_id}: {why}; {_INSTEAD}")
+
+    async def _runs(self, work: Work) -> bool:
+        """False for what a handler left running after its end."""
+        task = await self.store.get(work.id)
+        return task is not None and (task.state, task.fence) == (TaskState.PROCESSING, work.fence)
+
+
+def _named(held: Sequence[Work]) -> str:
+    return f"task {held[0].id}" if len(held) == 1 else f"one of {len(held)} tasks in hand, {held[0].id} first,"

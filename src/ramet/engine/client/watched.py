@@ -1,0 +1,136 @@
+"""The store with an observer beside it: what became durable through it is told, after it did.
+
+Only where there is an observer; otherwise the store is the store.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+from ramet.engine.base.observe import Observer, observer
+from ramet.model.bulk import BulkAct
+from ramet.model.task.task import TERMINAL, TaskState
+from ramet.store.answers import Claimed, Settled, Submitted, Swept
+from ramet.store.base import Store
+from ramet.store.errors import StoreError
+from ramet.store.requests import ClaimRequest, NewLineage, Settlement
+
+REMEMBERED_MAX = 100_000
+"""Claims that nobody settles (their leases lapsed) and ends that were not told are forgotten, the oldest first."""
+READ_MAX = 500
+"""Ended tasks that are read at once."""
+
+
+def watched(store: Store) -> Store:
+    """The store, watched where the environment asks for it."""
+    watching = observer()
+    if watching is None or isinstance(store, _Watched):
+        return store
+    return cast(Store, _Watched(store, watching))
+
+
+class _Watched:
+    """Everything of the store, and the verbs after which the observer is told.
+
+    The store itself names every task that one of its transactions ended. A settlement tells of its own; all others,
+    which no worker has a claim of, are read and told here.
+    """
+
+    def __init__(self, store: Store, watching: Observer) -> None:
+        self._store = store
+        self._watching = watching
+        self._claims: dict[tuple[int, int], Claimed] = {}
+        self._ended: deque[int] = deque(maxlen=REMEMBERED_MAX)
+        """Numbers of tasks whose end nobody was told of yet. The store's threads add to it."""
+        self._settling: list[frozenset[int]] = []
+        """Tasks of settlements under way: whether these tell of an end is not known yet."""
+        store.watch_ends(self._ended.extend)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def submit(self, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        answers = await self._store.submit(lineages)
+        self._watching.submitted(lineages, answers)
+        return answers
+
+    async def claim(self, request: ClaimRequest) -> list[Claimed]:
+        found = await self._store.claim(request)
+        for claimed in found:
+            self._claims[claimed.standing.seq, claimed.standing.fence] = claimed
+        while len(self._claims) > REMEMBERED_MAX:
+            del self._claims[next(iter(self._claims))]
+        await self._tell_ends()
+        return found
+
+    async def settle(self, batch: Sequence[Settlement]) -> list[Settled]:
+        seqs = frozenset([item.seq for item in batch])
+        self._settling.append(seqs)
+        told: set[int] = set()
+        try:
+            answers = await self._store.settle(batch)
+            for item, answer in zip(batch, answers, strict=True):
+                claim = (item.seq, item.fence)
+                claimed = self._claims.get(claim)
+                if claimed is not None and answer.refused is None:
+                    self._watching.settled(claimed, item, answer)
+                    if answer.state in TERMINAL:
+                        told.add(item.seq)
+                if answer.state != TaskState.PROCESSING:
+                    self._claims.pop(claim, None)
+        finally:
+            self._settling.remove(seqs)
+        await self._tell_ends(told)
+        return answers
+
+    async def sweep(self, *, limit: int = 500) -> Swept:
+        swept = await self._store.sweep(limit=limit)
+        await self._tell_ends()
+        return swept
+
+    async def cancel(self, task_id: str, *, tree: bool, by: str, reason: str | None = None) -> bool:
+        done = await self._store.cancel(task_id, tree=tree, by=by, reason=reason)
+        await self._tell_ends()
+        return done
+
+    async def cancel_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
+        done = await self._store.cancel_lineage(tracking_id, by=by, reason=reason)
+        await self._tell_ends()
+        return done
+
+    async def exclude(self, task_ids: Sequence[str], *, by: str, reason: str | None = None) -> list[str]:
+        done = await self._store.exclude(task_ids, by=by, reason=reason)
+        await self._tell_ends()
+        return done
+
+    async def act_on_tasks(self, act: BulkAct, task_ids: Sequence[str], **options: Any) -> list[str]:
+        done = await self._store.act_on_tasks(act, task_ids, **options)
+        await self._tell_ends()
+        return done
+
+    async def close(self) -> None:
+        await self._tell_ends()
+        await self._store.close()
+
+    async def _tell_ends(self, told: Collection[int] = ()) -> None:
+        """Tell of the ends that no settlement tells of; ``told`` it has."""
+        if not self._ended:
+            return
+        left = set(told)
+        others = []
+        for _ in range(len(self._ended)):
+            seq = self._ended.popleft()
+            if seq in left:
+                left.discard(seq)
+            elif any(seq in seqs for seqs in self._settling):
+                self._ended.append(seq)
+            else:
+                others.append(seq)
+        with suppress(StoreError):  # What ended has ended, whoever hears of it.
+            for at in range(0, len(others), READ_MAX):
+                for task in await self._store.tasks_of(others[at : at + READ_MAX]):
+                    if task.state.terminal:
+                        self._watching.ended(task)

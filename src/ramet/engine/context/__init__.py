@@ -1,0 +1,1 @@
+"""Contexts: what a handler holds and may ask for."""

@@ -1,0 +1,103 @@
+"""Money in a handler's hands: reserve before a call, settle after it (DESIGN §8).
+
+A reservation is an upper bound, so what is called must have its output capped. An actual cost above it is booked in
+full and told in the log; it is the only way past a ceiling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from ramet.engine.base.ids import new_id
+from ramet.engine.base.ports import Desk
+from ramet.engine.base.work import Work
+from ramet.model.cost import USED, Booked, Reserved, dollars
+from ramet.model.lineage.guard import BlockReason
+from ramet.model.money import amount_of
+from ramet.model.text import check_name
+from ramet.store.loggers import own_logger
+
+log = own_logger("ramet.cost")
+
+
+class CostRefused(Exception):
+    """Raised by ``ctx.reserve``: a ceiling leaves no room for what was to be reserved. Do not make the call.
+
+    A handler that lets it through is put off where asking again makes sense (its attempt is given back), and fails
+    with reason ``cost`` where it never will.
+    """
+
+    def __init__(self, detail: str, retry_seconds: float | None) -> None:
+        super().__init__(f"cost: {detail}")
+        self.retry_seconds = retry_seconds
+        """When there may be room; None when there never will be."""
+
+
+class Reservation:
+    """Money kept for one call. Settle it when the price is known; until then its whole amount counts."""
+
+    def __init__(self, desk: Desk, reservation_id: str, amount: int, task_id: str, actual: int | None = None) -> None:
+        self._desk = desk
+        self.id = reservation_id
+        self.amount = amount
+        """Nano-dollars."""
+        self.actual = actual
+        """What the call cost, when a reservation of this name was settled before: the call was made, make no other."""
+        self._task_id = task_id
+
+    async def settle(self, actual: int) -> None:
+        """Book what the call cost, nano-dollars; 0 when it was not made. Never refused, and twice is once.
+
+        Raises:
+            ValueError: not a whole number of nano-dollars.
+            StoreError: the database could not be written; settle again.
+        """
+        amount = amount_of(actual, "the actual cost is")
+        booked = Booked(*await self._desk.ask("settle_reserved", self.id, amount))
+        if booked.actual is None:
+            log.warning("reservation %s of task %s was pruned: %s are not booked", self.id, self._task_id,
+                        dollars(amount))  # fmt: skip
+        elif booked.actual != amount:
+            log.warning("a call of task %s was settled before at %s: %s are not booked", self._task_id,
+                        dollars(booked.actual), dollars(amount))  # fmt: skip
+        elif booked.over:
+            log.warning("a call of task %s cost %s, %s more than reserved: cap its output or reserve more",
+                        self._task_id, dollars(amount), dollars(booked.over))  # fmt: skip
+
+
+class SyncReservation:
+    """See :class:`Reservation`; for plain handlers, which run in a thread."""
+
+    def __init__(self, reservation: Reservation, wait_for: Callable[[Coroutine[Any, Any, None]], Any]) -> None:
+        self._reservation = reservation
+        self._wait_for = wait_for
+        self.id = reservation.id
+        self.amount = reservation.amount
+        self.actual = reservation.actual
+
+    def settle(self, actual: int) -> None:
+        """See :meth:`Reservation.settle`."""
+        self._wait_for(self._reservation.settle(actual))
+
+
+async def reserve(desk: Desk, work: Work, nano_dollars: int, name: str | None = None) -> Reservation | str:
+    """Reserve for a claim; the reason when the claim is not current any more.
+
+    Args:
+        name: of the call, if it has one; it is the reservation's id together with the task's.
+
+    Raises:
+        CostRefused: a ceiling has no room.
+        ValueError: not a whole number of nano-dollars.
+    """
+    amount = amount_of(nano_dollars, "to be reserved are")
+    reservation_id = new_id() if name is None else f"{work.id}.{check_name('the name of a call', name)}"
+    answer = Reserved(*await desk.ask("reserve", reservation_id, work.seq, work.fence, amount))
+    if answer.refused == BlockReason.COST:
+        raise CostRefused(answer.detail, answer.retry_seconds)
+    if answer.refused == USED:
+        raise ValueError(f"task {work.id} had a call named {name!r} when it ended: give the next one another name")
+    if answer.refused is not None:
+        return answer.refused
+    return Reservation(desk, reservation_id, amount, work.id, answer.actual)

@@ -1,0 +1,210 @@
+"""How work under a claim ends: values made by the context, and the one place that turns an end into an event.
+
+``return ctx.snooze(60)`` reads as what it is, and type checkers see that nothing runs after it. Workers and the pull
+API both come here with what a handler returned or raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from ramet.engine.base.json_text import PayloadTooLarge
+from ramet.engine.base.raised import raised
+from ramet.engine.base.redaction import redacted
+from ramet.engine.base.tracebacks import traceback_of
+from ramet.engine.context.money import CostRefused
+from ramet.engine.kinds.registry import UnknownKind
+from ramet.model.flow.resources import NAME_LENGTH_MAX
+from ramet.model.keys import InvalidKey
+from ramet.model.numbers import InvalidNumber, seconds_from_now
+from ramet.model.paths import InvalidPath
+from ramet.model.task import events as ev
+from ramet.model.task.retry import (
+    DEFAULT_WAITS,
+    ERRORS,
+    ErrorClass,
+    ErrorTable,
+    RetryAfter,
+    Waits,
+    classify,
+    fingerprint,
+)
+from ramet.model.text import REASON_CHARACTERS_MAX, InvalidText, storable
+from ramet.store.errors import StoreUncertain, StoreUnreachable
+
+ERROR_CHARACTERS_MAX = REASON_CHARACTERS_MAX
+NEVER_FITS = (ValidationError, PayloadTooLarge, InvalidNumber, InvalidText, InvalidKey, InvalidPath)
+"""What was asked for cannot be taken, now or later: invalid input (DESIGN §6), unless an app's table says otherwise."""
+
+_EVENTS = frozenset({"filter", "skip", "fail", "snooze", "continue"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An end other than a result. Handlers make it with their context's methods, pullers with the ones here."""
+
+    event: str
+    """``filter``, ``skip``, ``fail``, ``snooze`` or ``continue``."""
+    reason: str | None = None
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        # Here it is the handler's error; later it would be one of the worker.
+        if self.reason is not None and not isinstance(self.reason, str):
+            raise TypeError(f"the reason is a {type(self.reason).__name__}: give text")
+        if self.event not in _EVENTS:
+            raise ValueError(f"there is no outcome {self.event!r}: use the methods of this class")
+        object.__setattr__(self, "seconds", seconds_from_now("the seconds of a snooze", self.seconds))
+
+    @classmethod
+    def filter(cls, reason: str) -> Outcome:
+        """End as *filtered*: what the task is about was rejected."""
+        return cls("filter", reason)
+
+    @classmethod
+    def skip(cls, reason: str) -> Outcome:
+        """End as *skipped*: the work need not be done."""
+        return cls("skip", reason)
+
+    @classmethod
+    def fail(cls, reason: str) -> Outcome:
+        """End as *failed* at once, keeping what was buffered."""
+        return cls("fail", reason)
+
+    @classmethod
+    def snooze(cls, seconds: float, reason: str | None = None) -> Outcome:
+        """Come back in so many seconds (at least 1); the attempt is given back."""
+        return cls("snooze", reason, seconds)
+
+    @classmethod
+    def continue_later(cls) -> Outcome:
+        """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
+        return cls("continue")
+
+
+class Endings:
+    """The ways in which a handler can end other than by returning its result."""
+
+    def filter(self, reason: str) -> Outcome:
+        """End as *filtered*: what this task is about was rejected."""
+        return Outcome.filter(reason)
+
+    def skip(self, reason: str) -> Outcome:
+        """End as *skipped*: the work need not be done."""
+        return Outcome.skip(reason)
+
+    def fail(self, reason: str) -> Outcome:
+        """End as *failed* at once, keeping what was buffered."""
+        return Outcome.fail(reason)
+
+    def snooze(self, seconds: float, reason: str | None = None) -> Outcome:
+        """Come back in so many seconds (at least 1); the attempt is given back."""
+        return Outcome.snooze(seconds, reason)
+
+    def continue_later(self) -> Outcome:
+        """Run again with fresh attempts: only after progress, and at most ``max_chain_depth`` times."""
+        return Outcome.continue_later()
+
+
+def outcome_event(outcome: Outcome, fence: int) -> ev.Event:
+    """The event of an end that was chosen."""
+    reason = None if outcome.reason is None else storable(outcome.reason, REASON_CHARACTERS_MAX)
+    match outcome.event:
+        case "filter":
+            return ev.Filter(fence, reason or "filtered")
+        case "skip":
+            return ev.Skip(fence, reason or "skipped")
+        case "fail":
+            return ev.Fail(fence, reason or "failed")
+        case "snooze":
+            return ev.Snooze(fence, outcome.seconds, reason)
+        case _:
+            return ev.Continue(fence, progressed=False)
+
+
+def error_event(
+    error: BaseException,
+    fence: int,
+    jitter: float,
+    table: ErrorTable = ERRORS,
+    *,
+    handler: Callable[..., Any] | None = None,
+    waits: Waits = DEFAULT_WAITS,
+) -> ev.Event:
+    """The event of anything that was raised: a snooze where a server named its time, else an error of its class.
+
+    Guarantee: raises nothing, whatever the object's own code does when it is asked (DESIGN §6). What cannot be asked
+    is an unclassified error.
+
+    Args:
+        error: what was raised.
+        fence: of the claim.
+        jitter: in [0, 1): the caller's draw for the back-off.
+        table: classes of errors, by type.
+        handler: which handler raised it: paths in its traceback are relative to its app's folder.
+        waits: the back-off of its kind.
+    """
+    try:
+        event = _event_of(error, fence, jitter, table)
+    except BaseException as failure:
+        name, text = raised(error)
+        why = f"{text} (what it says about itself cannot be read: {raised(failure)})"
+        event = told_error(name, why.lstrip(), ErrorClass.UNCLASSIFIED, fence, jitter)
+    if not isinstance(event, ev.Error):
+        return event
+    return replace(event, traceback=traceback_of(error, handler), waits=waits)
+
+
+def _event_of(error: BaseException, fence: int, jitter: float, table: ErrorTable) -> ev.Event:
+    name, text = raised(error)
+    if isinstance(error, RetryAfter):
+        resource = storable(str(error.resource), NAME_LENGTH_MAX)
+        return ev.Snooze(fence, seconds_from_now("RetryAfter.seconds", error.seconds), _reason(text), resource)
+    if isinstance(error, CostRefused):
+        if error.retry_seconds is None:
+            return ev.Fail(fence, _reason(text))
+        return ev.Snooze(fence, error.retry_seconds, _reason(text))
+    error_class = classify(error, table)
+    if isinstance(error, NEVER_FITS) and error_class is ErrorClass.UNCLASSIFIED:
+        error_class = ErrorClass.PERMANENT
+    if isinstance(error, UnknownKind):  # A bug of the program, whatever a table says of its base classes.
+        error_class = ErrorClass.PERMANENT
+    if isinstance(error, (StoreUnreachable, StoreUncertain)) and error_class is ErrorClass.UNCLASSIFIED:
+        error_class = ErrorClass.TRANSIENT
+    return told_error(name, text, error_class, fence, jitter)
+
+
+def _reason(text: str) -> str:
+    return storable(redacted(text), REASON_CHARACTERS_MAX)
+
+
+def told_error(
+    name: str,
+    text: str,
+    error_class: ErrorClass,
+    fence: int,
+    jitter: float,
+    *,
+    traceback: str | None = None,
+    waits: Waits = DEFAULT_WAITS,
+) -> ev.Error:
+    """The event of an error that is known by name and text.
+
+    Args:
+        name: type of the error; part of its fingerprint.
+        text: its message; cut at ``ERROR_CHARACTERS_MAX``, without known secrets.
+        error_class: what it says about another try.
+        fence: of the claim.
+        jitter: in [0, 1): the caller's draw for the back-off.
+        traceback: where it came from, as :func:`ramet.engine.base.tracebacks.traceback_of` tells it.
+        waits: the back-off of the kind.
+    """
+    text = redacted(text)
+    message = f"{name}: {text}" if text else name
+    print_ = fingerprint(name, text)
+    message = storable(message, ERROR_CHARACTERS_MAX)
+    return ev.Error(fence, message, error_class.value, print_, jitter, traceback=traceback, waits=waits)

@@ -1,0 +1,148 @@
+"""Why is this task where it is? Answered from stored rows only (promise I8)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ramet.engine.explain.blocks import TOLD_MAX, refusals
+from ramet.engine.explain.ends import ended, why_ended
+from ramet.engine.explain.paths import PathExplanation, explain_path, place_cause
+from ramet.engine.explain.pending import hindrances, nobody_but_a_worker, spent
+from ramet.model.causes import About, Cause, Fact, Sentence
+from ramet.model.lineage.lineage import Lineage
+from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
+from ramet.store.base import Store
+
+WANTED_MAX = 20
+"""Of the existing tasks that one asked for, so many are looked up."""
+
+
+class Wanted(NamedTuple):
+    """A task that another one asked for, and that existed already."""
+
+    id: str
+    tracking_id: str
+    kind: str
+    key: str
+    state: TaskState
+    reasons: tuple[str, ...]
+    """Why spawns of it were refused in the asking task's lineage."""
+
+
+class Explanation(NamedTuple):
+    """One sentence that answers, and the rows behind it."""
+
+    headline: str
+    history: TaskHistory
+    lineage: Lineage
+    path: PathExplanation = PathExplanation()
+    """Its place in line, what is before it, and what that does."""
+    wanted: tuple[Wanted, ...] = ()
+    """The first of the tasks that it asked for with ``keep_edge`` and that existed already."""
+    why: tuple[Cause, ...] = ()
+    """All that keeps it where it is, what holds it now first: that one is the headline. Of an ended task how it ended,
+    then why; of a failed one that is why no retry was made."""
+    refused: tuple[Cause, ...] = ()
+    """Of the first of its refused spawns (``history.blocks``) why, with limit, value, winner and what would help."""
+
+
+async def explain(store: Store, task_id: str) -> Explanation | None:
+    """The explanation of a task; None when there is no such task."""
+    history = await store.history(task_id)
+    if history is None:
+        return None
+    lineage = await store.lineage(history.task.tracking_id)
+    if lineage is None:
+        return None  # Pruned since it was looked at.
+    path = await explain_path(store, history)
+    why = tuple(await _why(store, history, lineage, path))
+    wanted = await _wanted(store, history)
+    refused = await refusals(store, history.blocks[:TOLD_MAX], {lineage.tracking_id: lineage})
+    return Explanation(why[0].said(), history, lineage, path, wanted, why, refused)
+
+
+async def _wanted(store: Store, history: TaskHistory) -> tuple[Wanted, ...]:
+    found = []
+    for link in history.links[:WANTED_MAX]:
+        task = await store.get(link)
+        if task is not None:  # A task of another lineage may be pruned.
+            blocks = await store.blocks(history.task.tracking_id, kind=task.kind, key=task.key)
+            reasons = tuple(block.reason for block in blocks if block.winner == link)
+            found.append(Wanted(link, task.tracking_id, task.kind, task.key, task.state, reasons))
+    return tuple(found)
+
+
+async def _why(store: Store, history: TaskHistory, lineage: Lineage, path: PathExplanation) -> list[Cause]:
+    task = history.task
+    if task.state.terminal:
+        return [ended(task), *await why_ended(store, history)]
+    if task.state is TaskState.PROCESSING:
+        return await _running(store, task)
+    if task.reason is not None:  # Of a live task only an end that has begun has a reason.
+        return [_ending(task)]
+    held = [cause async for cause in hindrances(store, task, lineage)]
+    own = place_cause(task, path) or _own_wait(history)
+    # What ends or stops its whole lineage comes before its own wait, and that before what it shares with others.
+    first = [cause for cause in held if cause.about is not None and cause.code in _OF_LINEAGE]
+    later = [cause for cause in held if cause not in first]
+    found = [*first, *([own] if own is not None else []), *later]
+    if not found and task.wait == Wait.LINEAGE:
+        found.append(Cause("looked_at_soon", ("its lineage goes on: it is looked at again in a moment",), {}))
+    if not found:
+        found.append(await nobody_but_a_worker(store, task))
+    money = spent(lineage)
+    return found if money is None else [*found, money]
+
+
+_OF_LINEAGE = frozenset({"lineage_paused", "lineage_over", "tombstone", "lineage_deadline_passed"})
+
+
+async def _running(store: Store, task: Task) -> list[Cause]:
+    until = task.lease_until or 0.0
+    facts: dict[str, Fact] = {"worker": task.worker, "fence": task.fence, "lease_until": until}
+    about = None if task.worker is None else About("worker", task.worker)
+    words: Sentence = (f"worker {task.worker} holds it (claim {task.fence}) under a lease until ", until)
+    running = Cause("running", words, facts, about)
+    if until > await store.now():
+        return [running]
+    words = ("the claim is stale: its lease expired ", until, ", and the next sweep of a worker reclaims the task")
+    return [running, Cause("stale", words, facts, about, f"ramet reclaim {task.id}")]
+
+
+def _ending(task: Task) -> Cause:
+    words = f"it is ending ({task.reason}): a worker with the on_end handler of {task.kind!r} takes it once more"
+    facts: dict[str, Fact] = {"reason": task.reason, "kind": task.kind, "deadline_at": task.deadline_at}
+    return Cause("ending", (words,), facts, About("kind", task.kind))
+
+
+def _own_wait(history: TaskHistory) -> Cause | None:
+    """What the task itself waits for: its time, or whoever settles it."""
+    task = history.task
+    if task.bound_to is not None:
+        words = (f"it is bound to task {task.bound_to}, which settles it",)
+        return Cause("bound", words, {"task": task.bound_to, "binding": task.fence}, About("task", task.bound_to))
+    if task.wait in (Wait.DUE, Wait.TICKET):
+        return _scheduled(history)
+    return None
+
+
+def _scheduled(history: TaskHistory) -> Cause:
+    task, last = history.task, history.attempts[-1] if history.attempts else None
+    at = task.available_at or 0.0
+    facts: dict[str, Fact] = {"available_at": at}
+    if last is None:
+        return Cause("scheduled", ("it is scheduled for ", at), facts)
+    reason = last.reason or ""
+    facts |= {"outcome": last.outcome, "reason": last.reason, "error": last.error, "attempts": task.attempts}
+    facts |= {"max_attempts": task.max_attempts, "snoozes": task.snoozes, "losses": task.losses}
+    code = _AFTER.get(last.outcome, "scheduled")
+    words: Sentence = ("it is scheduled for ", at, f" after {last.outcome} ({reason})")
+    if reason != "retry_storm":
+        return Cause(code, words, facts)
+    words = (*words, ": its lineage's retries of the minute were used up")
+    remedy = f"ramet lineage raise {task.tracking_id} --retries-per-minute N"
+    facts["limit_name"] = "retries_per_minute"
+    return Cause("put_off", words, facts, About("lineage", task.tracking_id), remedy)
+
+
+_AFTER = {"error": "retry", "snooze": "snoozed", "returned": "returned"}

@@ -1,0 +1,1 @@
+"""Kinds: which handler runs a task, and with which options."""

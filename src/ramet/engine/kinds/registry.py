@@ -1,0 +1,434 @@
+"""Kinds: which handler runs which task, and what a task of that kind is made with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Unpack
+
+from pydantic import TypeAdapter
+from pydantic_core import from_json
+
+from ramet.engine.base.ids import new_id
+from ramet.engine.base.json_text import json_text
+from ramet.engine.base.work import Work
+from ramet.engine.kinds.execution import IN_COMPANY, Execution
+from ramet.engine.kinds.path_options import PLAIN, PathArguments, PathOptions
+from ramet.engine.kinds.sharing import ALONE, Sharing
+from ramet.engine.kinds.signatures import check_same_fields, is_async, name_of, one_payload, payload_type
+from ramet.engine.settings.declared import DeclaredSettings
+from ramet.engine.settings.live import LiveSettings
+from ramet.engine.settings.setting import RETRY_SETTING
+from ramet.model.keys import InvalidKey, PlaceKey, json_key, text_key, title_key, url_key
+from ramet.model.lineage.limits import Limits
+from ramet.model.lineage.uniqueness import FOR_GOOD_SECONDS
+from ramet.model.numbers import RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, seconds
+from ramet.model.numbers import priority as checked_priority
+from ramet.model.paths import PathRule
+from ramet.model.shapes import shape_of
+from ramet.model.task.ordering import BY_DUE
+from ramet.model.task.retry import DEFAULT_RETRY, ERRORS, ErrorTable, Retry
+from ramet.model.task.task import NewTask
+from ramet.model.text import check_name
+
+Handler = Callable[..., Any]
+KeyOf = Callable[[Any], str]
+UrlOf = Callable[[Any], str | None]
+LimitsOf = Callable[[Mapping[str, Any]], Limits]
+
+QUEUE = "default"
+SECONDS_LEAST = 0.001
+"""Shortest deadline of a task."""
+
+
+class UnknownKind(LookupError):
+    """Raised by submits, spawns and workers: nobody registered this kind. Import the module that declares it."""
+
+
+class StageContext(Protocol):
+    """The part of a stage's context from which the task of the next stage is made."""
+
+    _work: Work
+
+    @property
+    def key(self) -> str:
+        """Return the task's canonical key."""
+        ...
+
+    @property
+    def path_rule(self) -> PathRule | None:
+        """Return the place in line that the next stage takes over."""
+        ...
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Return the pipeline_state of the last checkpoint."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A registered kind."""
+
+    name: str
+    handler: Handler | None
+    """None for a kind that this program only submits."""
+    payload: TypeAdapter[Any] | None
+    """None when the handler takes no payload."""
+    is_async: bool
+    key: KeyOf | None
+    queue: str
+    priority: int
+    declared: Limits
+    """As code gave them."""
+    cycle_on: str | None
+    """``key`` or ``kind+key``; None: as the key of each task says (:meth:`cycle_rule`)."""
+    errors: ErrorTable = field(default_factory=dict)
+    declared_retry: Retry = DEFAULT_RETRY
+    """As code gave it; its attempts are among the limits."""
+    breadth: frozenset[str] = frozenset()
+    """Queues of the app in which a smaller depth goes before priority and age."""
+    unique_seconds: float | None = None
+    """For ``unique="global"``: how long a key stays held after a good end."""
+    trap: bool = False
+    url: UrlOf | None = None
+    how: Execution = IN_COMPANY
+    sharing: Sharing = ALONE
+    paths: PathOptions = PLAIN
+    on_end: Handler | None = None
+    """Runs once when a limit or a person ends a task of this kind."""
+    live: LiveSettings = field(default_factory=LiveSettings)
+    lineage: LimitsOf | None = None
+    """From the stored settings, what lineages may do whose root is of this kind; None: as declared."""
+
+    @property
+    def root_limits(self) -> Limits:
+        """What code says about lineages whose root is of this kind, before the settings of limits."""
+        return self.declared if self.lineage is None else self.lineage(self.live.stored)
+
+    def end_task(self) -> NewTask:
+        """The task of this kind that a lineage's end will make; its payload and key come with the end.
+
+        Raises:
+            ValueError: it has a task per stage.
+        """
+        bare = replace(self, payload=None, key=None, trap=False, unique_seconds=None, url=None, paths=PLAIN)
+        return Kind.new_task(bare, {}, key="end")
+
+    def check_claimable(self) -> None:
+        """Whether tasks of this very kind can be there.
+
+        Raises:
+            ValueError: it has a task per stage, so only its stages have tasks.
+        """
+
+    def next_stage(self, ctx: StageContext, value: Any) -> list[NewTask]:
+        """The task that follows when a task of this kind ends with this value: of stages that are tasks, the next."""
+        return []
+
+    def at_end(self) -> Kind | None:
+        """This kind as its ``on_end`` handler runs it, one call limit long; None when there is no such handler."""
+        if self.on_end is None:
+            return None
+        payload = payload_type(self.on_end)
+        limits = replace(self.limits, invocation_seconds=self.limits.call_seconds)
+        live = LiveSettings()  # what follows from the settings is in these limits already
+        return replace(self, handler=self.on_end, is_async=is_async(self.on_end), payload=payload,
+                       declared=limits, live=live)  # fmt: skip
+
+    @property
+    def limits(self) -> Limits:
+        """The limits in force: those declared, under the stored settings as last read."""
+        return self.live.limits(self.declared)
+
+    @property
+    def retry(self) -> Retry:
+        """The policy in force: the one declared, with what the setting ``retry.kinds`` says of all kinds and this."""
+        stored = self.live.stored.get(RETRY_SETTING)
+        if not stored:
+            return self.declared_retry
+        return replace(self.declared_retry, **{**stored.get("*", {}), **stored.get(self.name, {})})
+
+    def error_table(self) -> ErrorTable:
+        """The engine's error classes with this kind's own on top."""
+        return {**ERRORS, **self.errors} if self.errors else ERRORS
+
+    def _json(self, typed: Any) -> str:
+        if typed is None and self.payload is None:
+            return "null"
+        return json_text(f"the payload of {self.name}", typed, self.limits.payload_bytes_max, self.payload)
+
+    def _key(self, typed: Any, text: str) -> str:
+        """What a task is about whose submit does not say."""
+        if self.key is not None:
+            return text_key(self.key(typed))
+        value = from_json(text)
+        return self.name if value is None else json_key(value if isinstance(value, dict) else {"payload": value})
+
+    def cycle_rule(self, key: str) -> str:
+        """Which ancestors a task with this key may not have (promise I3): ``key`` where the key names a place."""
+        if self.cycle_on is not None:
+            return self.cycle_on
+        return "key" if isinstance(key, PlaceKey) or self.key in (url_key, title_key) else "kind+key"
+
+    def key_of(self, payload: Any) -> str:
+        """The key of a task with this payload that is submitted or spawned without one.
+
+        Raises:
+            pydantic.ValidationError, PayloadTooLarge, InvalidKey: there is no such task.
+        """
+        typed = payload if self.payload is None else self.payload.validate_python(payload)
+        return self._key(typed, self._json(typed))
+
+    def _url_of(self, typed: Any) -> str | None:
+        """What the stop list looks at; None where the payload has no URL that one could visit."""
+        given = self.url(typed) if self.url is not None else None
+        try:
+            return url_key(given) if given else None
+        except InvalidKey:
+            return None
+
+    def new_task(
+        self,
+        payload: Any = None,
+        *,
+        key: str | None = None,
+        queue: str | None = None,
+        priority: int | None = None,
+        delay_seconds: float = 0.0,
+        keep_edge: bool = False,
+        task_seconds: float | None = None,
+        required: bool = False,
+        **path: Unpack[PathArguments],
+    ) -> NewTask:
+        """A task of this kind, ready to be submitted or spawned. The options are those of :meth:`ramet.Context.spawn`.
+
+        Raises:
+            pydantic.ValidationError: the payload does not fit the handler's type.
+            PayloadTooLarge: it is over ``payload_bytes_max``.
+            InvalidText: it is no JSON, or the queue's name cannot be one.
+            InvalidNumber: priority or a number of seconds is not one, or out of range.
+        """
+        typed = payload if self.payload is None else self.payload.validate_python(payload)
+        text = self._json(typed)
+        key = self._key(typed, text) if key is None else text_key(key)
+        limits = self.limits
+        queue = check_name("the queue", queue) if queue else self.queue
+        return NewTask(
+            new_id(),
+            self.name,
+            str(key),
+            text,
+            queue,
+            self.priority if priority is None else checked_priority("priority", priority),
+            seconds("delay_seconds", delay_seconds, most=_delay_max(path)),
+            self.retry.attempts or limits.max_attempts,
+            _stricter(limits.task_seconds, task_seconds),
+            limits.max_chain_depth,
+            self.cycle_rule(key),
+            on_end=int(self.on_end is not None),
+            breadth=BY_DUE if self.how.pulled else int(queue in self.breadth),
+            resource=self.sharing.resource_of(self.name, typed),
+            unique_seconds=self.unique_seconds,
+            shape=shape_of(key) if self.trap else None,
+            url=self._url_of(typed),
+            keep_edge=int(keep_edge),
+            path=self.paths.rule(typed, **path) if path or self.paths.path is not None else None,
+            required=int(required),
+        )
+
+
+def _delay_max(path: PathArguments) -> float:
+    """A place that is reserved holds others back for as long as its task waits."""
+    return RESERVED_DELAY_SECONDS_MAX if path.get("reserve_path") else SECONDS_MAX
+
+
+def _stricter(declared: float | None, given: float | None) -> float | None:
+    if given is None:
+        return declared
+    wanted = seconds("task_seconds", given, least=SECONDS_LEAST)
+    return wanted if declared is None else min(declared, wanted)
+
+
+class Registry:
+    """The kinds of an app."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        breadth: frozenset[str] = frozenset(),
+        settings: DeclaredSettings | None = None,
+        retry: Retry = DEFAULT_RETRY,
+    ) -> None:
+        self._limits, self._retry = with_attempts(limits, retry)
+        self._breadth = breadth
+        self.live = LiveSettings(settings)
+        """The stored settings as last read. An app works on one database at a time."""
+        self._kinds: dict[str, Kind] = {}
+        self._by_handler: dict[Handler, Kind] = {}
+        self._staged: set[str] = set()
+        """Base kinds of a task per stage; ``base.name`` belongs to their stages."""
+        self._stages: set[str] = set()
+
+    def add(
+        self,
+        name: str,
+        handler: Handler,
+        *,
+        key: KeyOf | None,
+        queue: str,
+        priority: int,
+        limits: Limits | None,
+        cycle_on: str | None,
+        errors: ErrorTable | None,
+        retry: Retry | None = None,
+        unique: str = "lineage",
+        unique_seconds: float | None = None,
+        trap: bool = False,
+        url: UrlOf | None = None,
+        how: Execution = IN_COMPANY,
+        sharing: Sharing = ALONE,
+        paths: PathOptions = PLAIN,
+        lineage: LimitsOf | None = None,
+    ) -> Kind:
+        """Register a handler.
+
+        Raises:
+            ValueError: the name or an option is not possible, or the function cannot be a handler.
+        """
+        self._check_name(name)
+        if cycle_on not in (None, "key", "kind+key"):
+            raise ValueError(f"kind {name!r}: cycle_on is {cycle_on!r}, give 'key', 'kind+key' or nothing")
+        checked_priority(f"the priority of kind {name!r}", priority)
+        declared = limits or self._limits
+        declared, policy = (declared, self._retry) if retry is None else with_attempts(declared, retry)
+        called = one_payload(handler, many=how.batch > 1)
+        kind = Kind(
+            name,
+            called,
+            payload_type(called, many=how.batch > 1),
+            is_async(handler),
+            key, queue, priority,
+            declared, cycle_on, errors or {}, policy,
+            self._breadth,
+            _unique_seconds(name, unique, unique_seconds),
+            trap, url,
+            live=self.live,
+            how=how.checked(name),
+            sharing=sharing.checked(name),
+            paths=paths.checked(name), lineage=lineage,
+        )  # fmt: skip
+        self._kinds[name] = self._by_handler[handler] = self._by_handler[called] = kind
+        return kind
+
+    def _check_name(self, name: str) -> None:
+        check_name("the kind", name)
+        if name in self._kinds:
+            raise ValueError(f"kind {name!r} is registered twice: give one of the handlers another name")
+        base = name.rpartition(".")[0]
+        if name in self._staged or (base in self._staged and name not in self._stages):
+            raise ValueError(f"kind {name!r} reads like a stage of {base or name!r}: give it another name")
+
+    def reserve_stages(self, base: str) -> None:
+        """From now on ``base.name`` is the kind of a stage, and of nothing else.
+
+        Raises:
+            ValueError: a kind has such a name, or the base kind's, already.
+        """
+        taken = [name for name in self._kinds if name == base or name.startswith(f"{base}.")]
+        if taken or base in self._staged:
+            raise ValueError(f"kind {(taken or [base])[0]!r} is registered: give the pipeline another name")
+        self._staged.add(base)
+
+    def expect_stage(self, name: str) -> None:
+        """A pipeline is about to register this kind."""
+        self._stages.add(name)
+
+    def put_stage(self, kind: Kind) -> None:
+        """Put a kind that a pipeline made in the place of the ordinary one of its name."""
+        self._kinds[kind.name] = kind
+        if kind.handler is not None:
+            self._by_handler[kind.handler] = kind
+
+    def set_on_end(self, kind: str | Handler, handler: Handler) -> None:
+        """Give a registered kind its ``on_end`` handler; tasks created from now on have it.
+
+        Raises:
+            UnknownKind: nobody registered that kind.
+            ValueError: it has one already.
+        """
+        found = self.get(kind)
+        if found.on_end is not None:
+            raise ValueError(f"kind {found.name!r} has two on_end handlers: leave one of them out")
+        called = one_payload(handler)
+        payload_type(called)
+        if found.handler is not None:
+            check_same_fields("the on_end handler", found.handler, called)
+        self._kinds[found.name] = changed = replace(found, on_end=called)
+        for function in [function for function, kind in self._by_handler.items() if kind is found]:
+            self._by_handler[function] = changed
+
+    def __contains__(self, kind: str | Handler) -> bool:
+        return kind in (self._kinds if isinstance(kind, str) else self._by_handler)
+
+    def get(self, kind: str | Handler) -> Kind:
+        """The kind of this name or handler.
+
+        Raises:
+            UnknownKind: with the names that exist.
+        """
+        found = self._kinds.get(kind) if isinstance(kind, str) else self._by_handler.get(kind)
+        if found is None:
+            name = kind if isinstance(kind, str) else name_of(kind)
+            known = ", ".join(sorted(self._kinds)) or "none"
+            raise UnknownKind(f"no kind {name!r} is registered (registered: {known})")
+        return found
+
+    def known(self, kind: str | Handler) -> Kind:
+        """Like :meth:`get`, but a name nobody registered gets the app's defaults: for submitting from elsewhere.
+
+        Raises:
+            InvalidText: it cannot be the name of a kind.
+        """
+        if isinstance(kind, str) and kind not in self._kinds:
+            return Kind(
+                check_name("the kind", kind), None, None, False, None, QUEUE, 0, self._limits, None,
+                declared_retry=self._retry, breadth=self._breadth, live=self.live,
+            )  # fmt: skip
+        return self.get(kind)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """All kinds, by name."""
+        return tuple(self._kinds[name] for name in sorted(self._kinds))
+
+    def served(self, names: Sequence[str] | None) -> Sequence[Kind]:
+        """These kinds, or all.
+
+        Raises:
+            ValueError: there are none.
+        """
+        served = self.kinds if names is None else [self.get(name) for name in names]
+        if not served:
+            raise ValueError("the app has no kinds: register a handler with @app.task(...)")
+        return served
+
+
+def with_attempts(limits: Limits, retry: Retry) -> tuple[Limits, Retry]:
+    """The attempts of a policy are a limit like any other: settings and presets may make it stricter."""
+    if retry.attempts is None:
+        return limits, retry
+    return replace(limits, max_attempts=retry.attempts), replace(retry, attempts=None)
+
+
+def _unique_seconds(name: str, unique: str, seconds: float | None) -> float | None:
+    """The freshness window of a kind; None for one whose keys are a lineage's own matter."""
+    if unique not in ("lineage", "global"):
+        raise ValueError(f"kind {name!r}: unique is {unique!r}, give 'lineage' or 'global'")
+    if seconds is None:
+        return FOR_GOOD_SECONDS if unique == "global" else None
+    if unique != "global":
+        raise ValueError(f"kind {name!r}: unique_seconds goes with unique='global'")
+    if not 0 <= seconds <= FOR_GOOD_SECONDS:
+        raise ValueError(f"kind {name!r}: unique_seconds is {seconds}, give 0 or more, or leave it out for good")
+    return float(seconds)

@@ -1,0 +1,1 @@
+"""Running handlers: slots, calls, invocations."""

@@ -1,0 +1,181 @@
+"""One call of a handler, for one task or a batch of them, and what becomes of what it returns or raises."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections.abc import Awaitable, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from ramet.engine.base.clock import Clock
+from ramet.engine.base.ports import ClaimLost
+from ramet.engine.base.raised import raised
+from ramet.engine.base.threads import Threads
+from ramet.engine.base.work import Work
+from ramet.engine.context.batch import batch_of, results_of
+from ramet.engine.context.context import BaseContext, Context, HandlerDesk, SyncContext, settlement_of
+from ramet.engine.context.outcome import error_event
+from ramet.engine.kinds.registry import Kind, Registry, UnknownKind
+from ramet.engine.running.call import call_in_thread, limited, observed
+from ramet.engine.running.call_ends import CallEnds
+from ramet.engine.running.slot import HandlerThread, Slot
+from ramet.model.lineage.limits import ENDING_RETRY_SECONDS
+from ramet.model.task import events as ev
+from ramet.store.requests import Settlement
+
+
+class Port(HandlerDesk, Protocol):
+    """Where a runner's results go."""
+
+    def deliver(self, settlement: Settlement) -> None:
+        """A task's outcome."""
+        ...
+
+    def stopped(self, claim: tuple[int, int]) -> None:
+        """A cancelled claim has no handler that runs, any more or at all."""
+        ...
+
+
+class HandlerCalls:
+    """Makes the calls of one runner.
+
+    Args:
+        alone: limits of memory hold.
+        until: monotonic seconds: handlers are told that their time is over then, whatever their own limit.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        port: Port,
+        clock: Clock,
+        rng: random.Random,
+        *,
+        lease_seconds: float,
+        alone: bool,
+        until: float = math.inf,
+    ) -> None:
+        self._registry, self._port, self._clock, self._rng = registry, port, clock, rng
+        self._lease_seconds, self._alone, self._until = lease_seconds, alone, until
+        self._threads = Threads()
+        self.ends = CallEnds(registry, rng)
+        """Outcomes of calls that do not end by themselves."""
+
+    def stop(self) -> None:
+        """Let the threads that have nothing to do end."""
+        self._threads.stop()
+
+    async def run(self, works: Sequence[Work], slot: Slot) -> list[Settlement]:
+        """The outcomes of one call, one for each task; whatever the handler raises is one.
+
+        Raises:
+            CancelledError: the call was cut short.
+        """
+        work = works[0]
+        try:
+            kind = self._registry.get(work.kind)
+        except UnknownKind as error:
+            # The app that this process loaded is not the one that its supervisor has.
+            return [self.ends.error(work, *raised(error)) for work in works]
+        if work.ending is not None:
+            last = kind.at_end()
+            if last is None:
+                return [Settlement(work.seq, work.fence, ev.HandBack(work.fence, ENDING_RETRY_SECONDS))]
+            kind = last
+        slot.overdue_at = self._clock.monotonic() + kind.limits.invocation_seconds
+        if kind.how.batch > 1 and work.ending is None:
+            return await self._run_batch(works, kind, slot)
+        return [await self._run_one(work, kind, slot)]
+
+    async def _run_one(self, work: Work, kind: Kind, slot: Slot) -> Settlement:
+        try:
+            arguments: tuple[Any, ...] = ()
+            if kind.payload is not None:
+                arguments = (kind.payload.validator.validate_json(work.payload),)
+            context = self._context(work, kind, slot)
+            return settlement_of(context, await self._call(kind, context, arguments, slot))
+        except asyncio.CancelledError:
+            raise
+        except ClaimLost:
+            slot.lost |= {(work.seq, work.fence)}
+            return Settlement(work.seq, work.fence, ev.HandBack(work.fence))
+        except BaseException as error:
+            # Also what is no Exception: leaving it to the loop would lose the neighbours' work.
+            if slot.abandoned:
+                raise
+            return self._failed(work, kind, error)
+
+    async def _run_batch(self, works: Sequence[Work], kind: Kind, slot: Slot) -> list[Settlement]:
+        """One call for several tasks. Each has its own outcome; what the call raises is the outcome of all."""
+        settlements, payloads, called = list[Settlement](), list[Any](), list[Work]()
+        for work in works:
+            try:
+                payloads.append(None if kind.payload is None else kind.payload.validate_json(work.payload))
+                called.append(work)
+            except BaseException as error:  # A type of the app's has checks of its own.
+                settlements.append(self._failed(work, kind, error))
+        contexts = [self._context(work, kind, slot) for work in called]
+        arguments = () if kind.payload is None else (payloads,)
+        try:
+            returned = await self._call(kind, batch_of(contexts), arguments, slot) if called else None
+            results = results_of(returned, len(called))
+        except asyncio.CancelledError:
+            raise
+        except ClaimLost:
+            # Whose it was is not known: the others run again, with their attempts.
+            return settlements + [Settlement(work.seq, work.fence, ev.HandBack(work.fence)) for work in called]
+        except BaseException as error:
+            if slot.abandoned:
+                raise
+            return settlements + [self._failed(work, kind, error) for work in called]
+        for work, context, result in zip(called, contexts, results, strict=True):
+            settlements.append(self._member(work, kind, context, result))
+        return settlements
+
+    def _member(self, work: Work, kind: Kind, context: BaseContext, result: Any) -> Settlement:
+        """The outcome of one task of a batch; an exception among the results is that task's error."""
+        if issubclass(type(result), BaseException):
+            return self._failed(work, kind, result)
+        try:
+            return settlement_of(context, result)
+        except BaseException as error:  # A result that is no JSON value, or whose own code raises.
+            return self._failed(work, kind, error)
+
+    def _context(self, work: Work, kind: Kind, slot: Slot) -> BaseContext:
+        context: BaseContext
+        if kind.is_async:
+            context = Context(work, kind, self._registry, self._port, self._lease_seconds)
+        else:
+            loop = asyncio.get_running_loop()
+            context = SyncContext(work, kind, self._registry, self._port, self._lease_seconds, loop=loop)
+        context.begin(self._clock, min(slot.overdue_at, self._until))
+        slot.contexts[work.seq, work.fence] = context
+        return context
+
+    def _call(self, kind: Kind, context: Any, arguments: tuple[Any, ...], slot: Slot) -> Awaitable[Any]:
+        """The call, to be awaited: no coroutine more than the handler's own."""
+        assert kind.handler is not None
+        more_bytes = kind.how.memory_bytes_max if self._alone else None
+        if kind.is_async:
+            called: Awaitable[Any] = kind.handler(context, *arguments)
+            if slot.observed is not None:
+                called = observed(called, slot.observed)
+            return called if more_bytes is None else limited(called, more_bytes)
+        slot.thread = thread = HandlerThread()
+        call = partial(
+            call_in_thread, kind, context, arguments, slot.works, thread, more_bytes=more_bytes, running=slot.observed
+        )
+        return self._threads.run(call, partial(self._thread_ended, thread))
+
+    def _thread_ended(self, thread: HandlerThread) -> None:
+        thread.ended = True
+        for claim in sorted(thread.abandoned):
+            self._port.stopped(claim)
+
+    def _failed(self, work: Work, kind: Kind, error: BaseException) -> Settlement:
+        """An exception drops what the handler buffered since its last checkpoint."""
+        draw, table = self._rng.random(), kind.error_table()
+        event = error_event(error, work.fence, draw, table, handler=kind.handler, waits=kind.retry.waits)
+        return Settlement(work.seq, work.fence, event)

@@ -1,0 +1,338 @@
+"""The supervisor of one invocation: claims pulled tasks, keeps their leases and settles them, over slots of its own.
+
+What a worker is to all handlers, in small and inside of one of them: the same slots, heartbeats and settlements.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol
+
+from ramet.engine.base.attempt_log import log_outcomes
+from ramet.engine.base.block_log import RefusalLog
+from ramet.engine.base.claims import ClaimsInHand
+from ramet.engine.base.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
+from ramet.engine.base.ports import ClaimLost, Inside, Invocation
+from ramet.engine.base.retrying import Reach
+from ramet.engine.base.work import Work, work_of
+from ramet.engine.client.client import Client
+from ramet.engine.client.lease_keeper import Pair, heartbeat_seconds
+from ramet.engine.context.context import Context
+from ramet.engine.kinds.registry import Handler
+from ramet.engine.running.runner import Runner
+from ramet.engine.worker.handler_requests import Calls
+from ramet.engine.worker.settle_batch import settled_or_error, settled_together
+from ramet.model.task import events as ev
+from ramet.model.task.task import TERMINAL, TaskState
+from ramet.store.answers import Settled
+from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
+
+log = own_logger("ramet.invocation")
+
+LOOK_SECONDS = 1.0
+"""Longest pause between two looks for tasks that have come due."""
+AGAIN_SECONDS = 1.0
+"""After a statement that a busy or full database refused."""
+LAST_SECONDS = 2.0
+"""How long what runs may go on when the invoking task itself was told to stop, and what was done may be settled."""
+
+
+class Times(NamedTuple):
+    """When things end, in monotonic seconds."""
+
+    claim_until: float
+    run_until: float
+    """What still runs then is handed back."""
+    end: float
+
+
+class Allowed(Protocol):
+    """How many tasks may still be claimed."""
+
+    @property
+    def left(self) -> int:
+        """So many."""
+        ...
+
+    async def take(self, wanted: int) -> int:
+        """How many of these may be claimed now."""
+        ...
+
+    def taken(self, claimed: int) -> None:
+        """So many may have been, whatever comes of it; a negative number is known not to have been."""
+        ...
+
+
+Invoke = Callable[
+    [Context, Sequence[str | Handler], int | None, Sequence[str] | None, bool], Coroutine[Any, Any, Invocation]
+]
+"""Begins an invocation: given, because what begins one imports this module."""
+
+
+class Invoking:
+    """One invocation, from its first claim to its last settlement; the port of its own slots."""
+
+    def __init__(
+        self,
+        inside: Inside,
+        client: Client,
+        kinds: Sequence[str],
+        queues: Sequence[str] | None,
+        *,
+        allowed: Allowed,
+        times: Times,
+        concurrency: int,
+        wait: bool,
+        invoke: Invoke,
+    ) -> None:
+        self._client, self._store, self._kinds, self._queues = client, client.store, kinds, queues
+        self._allowed, self._times, self._concurrency, self._wait = allowed, times, concurrency, wait
+        self._clock, self._lease_seconds = inside.clock, inside.lease_seconds
+        self._claims, self._reach = ClaimsInHand(), Reach(self._clock)
+        self._calls = Calls(self._store, self._claims, self._clock, self._reach)
+        self._tries, self._refusals = self._reach.tries(), RefusalLog(self._clock)
+        self._runner = Runner(
+            inside.registry,
+            self,
+            concurrency=concurrency,
+            lease_seconds=self._lease_seconds,
+            rng=random.Random(),
+            clock=self._clock,
+            until=times.run_until,
+        )
+        self.invoke = invoke
+        """Tasks that are run here may invoke others in turn."""
+        self._works: dict[int, Work] = {}
+        self._outcomes: list[Settlement] = []
+        self._arrived, self._hurry = asyncio.Event(), asyncio.Event()
+        self._changed: set[Pair] = set()
+        self._draining = False
+        self.claimed = 0
+        """Tasks that were taken."""
+
+    @property
+    def changed(self) -> int:
+        """How many of them ended, moved on, or settled others."""
+        return len(self._changed)
+
+    def drain(self) -> None:
+        """Claim nothing more: what runs may end."""
+        self._draining = True
+        self._arrived.set()
+
+    async def run(self) -> None:
+        """Until nothing is left to do, or may be done.
+
+        Raises:
+            ClaimLost: the invoking task is not its handler's any more.
+        """
+        self._runner.start()
+        beating = keep_alive(
+            self._store,
+            self._claims,
+            self._clock,
+            lease_seconds=self._lease_seconds,
+            heartbeat_seconds=heartbeat_seconds(self._lease_seconds),
+            on_lost=self._give_up,
+            hurry=self._hurry,
+            reach=self._reach,
+        )
+        ends = watch_ends(self._store, self._claims, self._clock, ENDS_SECONDS, self._hurry)
+        watching = [asyncio.create_task(beating), asyncio.create_task(ends)]
+        try:
+            await self._take_and_run()
+        except (asyncio.CancelledError, ClaimLost):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_SECONDS):
+                    await self._see_off(self._times.run_until)
+            raise
+        finally:
+            await self._runner.stop()
+            for task in watching:
+                task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
+            await self._hand_all_back()
+
+    async def _take_and_run(self) -> None:
+        while True:
+            self._arrived.clear()
+            await self._settle()
+            if self._clock.monotonic() >= self._times.run_until:
+                break
+            try:
+                if await self._claim():
+                    continue
+                if not self._claims and not await self._worth_waiting():
+                    return
+                await self._rest()
+            except StoreError as error:
+                await self._pause(error, "could not look for tasks")
+        if self._claims:
+            log.info("%d tasks still run at the end of the invocation: they go back", len(self._claims))
+            self._runner.cancel(self._claims.pairs())
+            await self._see_off(self._times.end)
+
+    async def _see_off(self, until: float) -> None:
+        """Settle what ends, until nothing is in hand."""
+        while self._claims and self._clock.monotonic() < until:
+            self._arrived.clear()
+            await self._settle()
+            if self._claims:
+                await self._rest_until(until)
+
+    # --- claiming
+
+    @property
+    def _may_claim(self) -> bool:
+        now = self._clock.monotonic()
+        return now < self._times.claim_until and self._allowed.left > 0 and not self._draining
+
+    @property
+    def _room(self) -> int:
+        return self._concurrency - len(self._claims)
+
+    async def _claim(self) -> bool:
+        if self._room <= 0 or not self._may_claim:
+            return False
+        wanted = await self._allowed.take(self._room)
+        # The lease counts from before the request was sent (DESIGN §10).
+        sent_at = self._clock.monotonic()
+        self._allowed.taken(wanted)
+        works = await self._client.take(
+            lambda claimed, *_: work_of(claimed), self._kinds, wanted, queues=self._queues,
+            lease_seconds=self._lease_seconds, wait_seconds=0.0,
+        )  # fmt: skip
+        self._tries.succeeded()
+        self._allowed.taken(len(works) - wanted)
+        self.claimed += len(works)
+        older = frozenset(work.seq for work in works if work.seq in self._claims)
+        if older:  # Ended from outside and claimed for its end.
+            self._give_up(older)
+        self._claims.take(((work.seq, work.fence) for work in works), sent_at + self._lease_seconds, sent_at)
+        self._works.update((work.seq, work) for work in works)
+        self._runner.add(works)
+        return bool(works)
+
+    async def _worth_waiting(self) -> bool:
+        """Whether a task may come due that could still be claimed."""
+        return self._wait and self._may_claim and await self._store.any_live(self._kinds)
+
+    async def _rest(self) -> None:
+        """Until something ended, there may be work, or it is time for something else."""
+        if self._room <= 0 or not self._may_claim:
+            await self._rest_until(self._times.run_until)
+            return
+        due_at = await self._store.next_due_at()
+        pause = min(LOOK_SECONDS, self._times.claim_until - self._clock.monotonic())
+        if due_at is not None:
+            pause = min(pause, max(0.001, due_at - self._clock.now()))
+        waiting = asyncio.create_task(self._store.wait_for_work(pause))
+        try:
+            await self._rest_until(self._clock.monotonic() + pause, waiting)
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+
+    async def _rest_until(self, until: float, *others: asyncio.Task[Any]) -> None:
+        seconds = max(0.0, until - self._clock.monotonic())
+        own = [asyncio.create_task(self._arrived.wait()), asyncio.create_task(self._clock.sleep(seconds))]
+        try:
+            await asyncio.wait([*own, *others], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in own:
+                task.cancel()
+
+    async def _pause(self, error: StoreError, what: str) -> None:
+        """Before what failed is tried again."""
+        left = self._times.end - self._clock.monotonic()
+        await self._clock.sleep(max(0.0, min(left, self._tries.failed(error, what, AGAIN_SECONDS))))
+
+    # --- settling
+
+    async def _settle(self) -> None:
+        while self._outcomes:
+            batch = settled_together(self._outcomes, self._works)
+            try:
+                answers = await settled_or_error(self._store, batch)
+            except StoreError as error:
+                # Whether or not something of it was written: by its fence each takes effect once.
+                await self._pause(error, "could not settle")
+                if self._clock.monotonic() >= self._times.end:
+                    return
+                continue
+            self._tries.succeeded()
+            del self._outcomes[: len(batch)]
+            log_outcomes(batch, answers, self._works, self._claims, self._clock.monotonic())
+            for item, answer in zip(batch, answers, strict=True):
+                self._note(item, answer)
+            self._let_go([(item.seq, item.fence) for item in batch])
+
+    def _note(self, item: Settlement, answer: Settled) -> None:
+        if answer.state is not None and TaskState(answer.state) in TERMINAL:
+            self._changed.add((item.seq, item.fence))
+        if any(told.state for told in answer.items):
+            self._changed.add((item.seq, item.fence))
+        if isinstance(item.event, ev.Checkpoint) and answer.refused is None:
+            self._moved(item.seq, item.fence, item.event.stage)
+        if (work := self._works.get(item.seq)) is not None and (answer.spawns or answer.items):
+            self._refusals.note(work.tracking_id, work.id, work.spawn_depth, answer.spawns, answer.items)
+
+    def _moved(self, seq: int, fence: int, stage: str | None) -> None:
+        work = self._works.get(seq)
+        if work is not None and stage is not None and stage != work.stage:
+            self._works[seq] = work._replace(stage=stage)
+            self._changed.add((seq, fence))
+
+    def _let_go(self, claims: Sequence[Pair]) -> None:
+        for seq in self._claims.drop(claims):
+            self._works.pop(seq, None)
+
+    def _give_up(self, seqs: frozenset[int]) -> None:
+        """These claims are not this invocation's any more."""
+        claims = self._claims.pairs(sorted(seqs))
+        self._let_go(claims)
+        self._runner.cancel(claims)
+
+    async def _hand_all_back(self) -> None:
+        self._outcomes += [Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in self._claims.pairs()
+                           if not any((seq, fence) == (done.seq, done.fence) for done in self._outcomes)]  # fmt: skip
+        if not self._outcomes:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SECONDS):
+                await self._settle()
+        if self._claims:
+            log.warning("%d claims could not be handed back: they return when their leases lapse", len(self._claims))
+
+    # --- the port of the slots
+
+    def deliver(self, settlement: Settlement) -> None:
+        if self._claims.current(settlement.seq, settlement.fence, self._clock.monotonic()):
+            self._outcomes.append(settlement)
+        self._arrived.set()
+
+    def stopped(self, claim: Pair) -> None:
+        # Refused where the task was ended from outside, which frees the slot that was held on for it (DESIGN §4).
+        self._outcomes.append(Settlement(*claim, ev.HandBack(claim[1])))
+        self._arrived.set()
+
+    async def call(self, settlement: Settlement) -> Settled:
+        if not self._claims.current(settlement.seq, settlement.fence, self._clock.monotonic()):
+            return Settled(settlement.seq, None, "stale")
+        settled = await self._calls.call(settlement)
+        self._note(settlement, settled)
+        if settled.state != "processing":
+            self._let_go([(settlement.seq, settlement.fence)])
+            self._arrived.set()
+        return settled
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        return await self._calls.ask(self._lease_seconds, errand, *arguments)
+
+    def client(self) -> Client:
+        return self._client

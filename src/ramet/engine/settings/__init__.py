@@ -1,0 +1,1 @@
+"""Settings: declared, stored, in force."""

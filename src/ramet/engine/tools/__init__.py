@@ -1,0 +1,1 @@
+"""Tools of an operator: doctor and import."""

@@ -1,0 +1,1 @@
+"""The worker: claims, leases and settlements over handler processes."""

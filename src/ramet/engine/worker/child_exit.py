@@ -1,0 +1,97 @@
+"""What becomes of the claims of a handler process that ended, by itself or by its supervisor's hand."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ramet.engine.base.observe import observer
+from ramet.engine.kinds.registry import Registry
+from ramet.engine.running.call_ends import limit_seconds, timed_out
+from ramet.engine.worker.handlers import Claim, Supervisor
+from ramet.store.processes.running_notes import Running
+
+
+class Told(NamedTuple):
+    """What is known of the end of a handler process."""
+
+    how: str | None = None
+    """It died, in words; None where its supervisor ended it."""
+    where: Mapping[Claim, str | None] = MappingProxyType({})
+    """Where plain handlers were when their time was over, as it told itself."""
+
+
+NOTHING = Told()
+
+
+def overdue(
+    supervisor: Supervisor, registry: Registry, running: Iterable[Running], now: float, grace_seconds: float
+) -> set[Claim]:
+    """Claims whose handlers run although their invocation limit passed so long ago."""
+    found = set()
+    for seq, fence, started_at in running:
+        work = supervisor.work((seq, fence))
+        if work is not None and now > started_at + limit_seconds(registry.known(work.kind), work) + grace_seconds:
+            found.add((seq, fence))
+    return found.intersection(supervisor.unsettled()) if found else found
+
+
+def conclude(
+    supervisor: Supervisor,
+    registry: Registry,
+    rng: random.Random,
+    *,
+    ran: Collection[Running],
+    given: Collection[Claim],
+    late: Collection[Claim],
+    stopped: Collection[Claim],
+    crashed: bool,
+    alone: bool = False,
+    told: Told = NOTHING,
+) -> list[Claim]:
+    """Tell the supervisor what became of the claims that a process was given; returns those that it never began.
+
+    Args:
+        ran: what was in its slots.
+        given: all claims that it was given and that may still be in hand.
+        late: those whose invocation limit has passed: their attempt ends as that error.
+        stopped: those that were cancelled: nothing is asked about them but whether they still run.
+        crashed: it ended by itself, so what ran is lost; else its supervisor ended it because of ``late`` or
+            ``stopped``, and what else ran goes back with its attempt.
+        alone: it ran nothing but these (DESIGN §10).
+        told: what is known of its end and of its handlers: kept with the attempts.
+    """
+    began = {(run.seq, run.fence) for run in ran}
+    open_claims = (began | set(given)).difference(stopped).intersection(supervisor.unsettled())
+    errors = []
+    for claim in sorted(open_claims & set(late)):
+        work = supervisor.work(claim)
+        assert work is not None
+        errors.append(timed_out(registry.known(work.kind), work, rng.random(), told.where.get(claim)))
+    if errors:
+        supervisor.outcomes(errors)
+    _tell(supervisor, [run for run in ran if (run.seq, run.fence) in open_claims], late, crashed=crashed)
+    cut_short = sorted((open_claims & began) - set(late))
+    if cut_short and crashed:
+        supervisor.lost(cut_short, alone=alone, how=told.how)
+    elif cut_short:
+        supervisor.hand_back(cut_short)
+    if stopped:
+        supervisor.stopped(sorted(stopped))
+    return sorted(open_claims - began)
+
+
+def _tell(supervisor: Supervisor, ran: Iterable[Running], late: Collection[Claim], *, crashed: bool) -> None:
+    """What the process itself would have told of these calls, had it not ended."""
+    watching = observer()
+    if watching is None:
+        return
+    for run in ran:
+        work, is_late = supervisor.work((run.seq, run.fence)), (run.seq, run.fence) in late
+        if work is not None:
+            outcome = "error" if is_late else "lost" if crashed else "returned"
+            reason = "the handler ran past its limit, and its process was ended" if is_late else "its process ended"
+            watching.cut_short(work, max(0.0, time.monotonic() - run.started_at), outcome, reason)

@@ -1,0 +1,68 @@
+"""How much a worker settles in one transaction, and what becomes of what cannot be settled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ramet.engine.base.work import Work, unsettled
+from ramet.model.task import events as ev
+from ramet.store.answers import Settled
+from ramet.store.base import Store
+from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
+from ramet.store.requests import Settlement
+
+log = own_logger("ramet.worker")
+
+SETTLE_BATCH = 1_000
+SETTLE_BATCH_ON_PATHS = 500
+"""So many ends let as many others in at once, of those that one transaction may look at; more would leave the rest to
+transactions of their own."""
+
+
+def settled_together(outcomes: Sequence[Settlement], works: Mapping[int, Work]) -> Sequence[Settlement]:
+    """What comes first of these outcomes.
+
+    Args:
+        works: what is in hand, by number.
+    """
+    batch = outcomes[:SETTLE_BATCH]
+    on_paths = 0
+    for at, item in enumerate(batch):
+        work = works.get(item.seq)
+        if work is not None and work.path is not None:
+            on_paths += 1
+            if on_paths > SETTLE_BATCH_ON_PATHS:
+                return batch[:at]
+    return batch
+
+
+async def settled_or_error(store: Store, batch: Sequence[Settlement]) -> list[Settled]:
+    """Settle a batch; what the store cannot settle for a fault of its own or of one of them becomes that one's error.
+
+    Guarantee: nothing but a `StoreError` comes out, after which all of it may be settled again: by its fence each
+    takes effect once. One that cannot even become an error is answered as ``unsettled``: its lease lapses.
+
+    Raises:
+        StoreError: the database is away, busy or full.
+    """
+    try:
+        return await store.settle(batch)
+    except StoreError:
+        raise
+    except Exception as error:
+        log.exception("%d tasks could not be settled together", len(batch))
+        return [await _alone(store, item, error) for item in batch]
+
+
+async def _alone(store: Store, item: Settlement, error: Exception) -> Settled:
+    wanted = [unsettled(item, "it could not be settled", error)] if type(item.event) is not ev.Error else []
+    for one in (item, *wanted):
+        try:
+            [answer] = await store.settle([one])
+            return answer
+        except StoreError:
+            raise
+        except Exception:
+            log.exception("task %d could not be settled", item.seq)
+    return Settled(item.seq, None, "unsettled")

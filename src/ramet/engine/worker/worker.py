@@ -1,0 +1,404 @@
+"""The worker: a supervisor that claims, keeps leases and settles, over a place where handlers run.
+
+Claims come in batches and are prefetched; outcomes are settled in batches, and a claim leaves the hand only when its
+settlement is durable, which is what holds claiming back when the database is slow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import socket
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from ramet.engine.app.app import App
+from ramet.engine.base.attempt_log import log_outcomes
+from ramet.engine.base.block_log import RefusalLog
+from ramet.engine.base.claims import ClaimsInHand
+from ramet.engine.base.clock import Clock, SystemClock
+from ramet.engine.base.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
+from ramet.engine.base.ids import new_id
+from ramet.engine.base.retrying import Reach, sleep_unless, unless_ended
+from ramet.engine.base.work import Work, work_of
+from ramet.engine.client.client import Client
+from ramet.engine.client.lineage_over import over
+from ramet.engine.settings.live import Tuning
+from ramet.engine.worker.handler_requests import Calls
+from ramet.engine.worker.handlers import Claim
+from ramet.engine.worker.housekeeping import housekeeping, started
+from ramet.engine.worker.places import place
+from ramet.engine.worker.prefetch import BatchLanes, Pace
+from ramet.engine.worker.presence import be_seen, declare_first, serving
+from ramet.engine.worker.settle_batch import settled_or_error, settled_together
+from ramet.model.task import events as ev
+from ramet.store.answers import Settled
+from ramet.store.errors import StoreError
+from ramet.store.loggers import own_logger
+from ramet.store.requests import ClaimRequest, Settlement
+
+log = own_logger("ramet.worker")
+
+POLL_SECONDS = 1.0
+SET_ASIDE_MAX = 1_000
+"""So many claims that wait for a probation child do not keep the worker from claiming others."""
+END_SECONDS_MAX = 10.0
+"""So long a worker that ends waits for each of the database's last answers: one that is away must not keep it."""
+
+
+class Worker:
+    """Runs an app's handlers on a database.
+
+    Args:
+        app: whose kinds to serve.
+        client: of the database; the worker does not close it.
+        target: ``module:attribute`` of the app, to run handlers in a child process; None runs them in this one.
+        kinds: serve only these.
+        queues: serve only these; by default the queues of the kinds served.
+        concurrency: handlers that run at once.
+        until_idle: return when nothing that this worker serves is live.
+        until_ended: return when the lineage with this tracking_id has ended, and the task of its end too.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        client: Client,
+        *,
+        target: str | None = None,
+        kinds: Sequence[str] | None = None,
+        queues: Sequence[str] | None = None,
+        concurrency: int = 16,
+        lease_seconds: float | None = None,
+        heartbeat_seconds: float | None = None,
+        sweep_seconds: float | None = None,
+        poll_seconds: float | None = None,
+        ends_seconds: float = ENDS_SECONDS,
+        until_idle: bool = False,
+        until_ended: str | None = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        served = app.registry.served(kinds)
+        self.name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[-6:]}"
+        self._app, self._client, self._store = app, client, client.store
+        self._clock = clock or SystemClock(client.store.ahead_seconds)
+        self._kinds = [kind.name for kind in served]
+        self._queues = list(queues) if queues is not None else sorted({kind.queue for kind in served})
+        self._tuning = Tuning(app.registry.live, lease_seconds=lease_seconds, heartbeat_seconds=heartbeat_seconds,
+                              sweep_seconds=sweep_seconds, poll_seconds=poll_seconds)  # fmt: skip
+        self._ends_seconds = ends_seconds
+        self._until_idle, self._until_ended = until_idle, until_ended
+        self._claims = ClaimsInHand()
+        self._works: dict[int, Work] = {}
+        self._serving = serving(self.name, self._kinds, self._queues, concurrency)
+        self._pace, self._lanes = Pace(self._clock, concurrency), BatchLanes(self._clock, served, concurrency)
+        self._outcomes: list[Settlement] = []
+        self._arrived, self._room, self._nudged = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._draining, self._stopped = asyncio.Event(), asyncio.Event()
+        self._asking, self._settling = asyncio.Lock(), asyncio.Lock()
+        """Held while the database claims or settles for this worker."""
+        self._refusals, self._reach = RefusalLog(self._clock), Reach(self._clock)
+        self._calls = Calls(self._store, self._claims, self._clock, self._reach)
+        self._hurry, self._lease_seconds = asyncio.Event(), self._tuning.lease_seconds()
+        """Hurry asks for heartbeats at once: a task was ended from outside, or leases are shorter than the last was."""
+        self._broken: RuntimeError | None = None
+        self.settled = 0
+        """Tasks that this worker has settled so far."""
+        self._handlers = place(app, client, self.name, target, concurrency=concurrency, clock=self._clock,
+                               lease_seconds=self._tuning.lease_seconds(), rng=rng or random.Random())  # fmt: skip
+
+    # --- the supervisor's life
+
+    async def run(self) -> None:
+        """Work until drained or stopped, or until there is nothing left where that was asked for.
+
+        Raises:
+            StoreError: the database failed in a way that waiting does not mend.
+            RuntimeError: the handlers' process cannot load the app (any more).
+        """
+        await self._client.settings.refresh(0.0)
+        await declare_first(self._app, self._store, reach=self._reach, clock=self._clock,
+                            pause_seconds=self._tuning.poll_seconds(), unless=self._draining)  # fmt: skip
+        self._store.join(self.name)
+        await self._handlers.start(self)
+        loops = started([
+            ("claim", self._claim_loop),
+            ("settle", self._settle_loop),
+            ("heartbeat", self._heartbeat_loop),
+            ("ends", partial(watch_ends, self._store, self._claims, self._clock, self._ends_seconds, self._hurry)),
+            *housekeeping(self._app, self._client, self._clock, self._tuning),
+            ("seen", partial(be_seen, self._store, self._clock, self._serving, self._app)),
+            ("stop", self._stopped.wait),
+        ], self._clock)  # fmt: skip
+        try:
+            done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
+            if loops[0] in done and loops[0].exception() is None:
+                await self._finish(loops[1:])
+            for task in loops:
+                if task.done():
+                    task.result()
+        finally:
+            await self._shut_down(loops)
+        if self._broken is not None:
+            raise self._broken
+
+    @property
+    def in_hand(self) -> int:
+        """Claims that this worker holds: running, waiting for a slot, or on their way to be settled."""
+        return len(self._claims)
+
+    def drain(self) -> None:
+        """Claim nothing more, let running handlers end, hand the rest back. Returns at once."""
+        self._draining.set()
+        self._room.set()
+        self._nudged.set()
+
+    def stop(self) -> None:
+        """End now. Claims go back with their attempts; nothing is lost."""
+        self.drain()
+        self._stopped.set()
+
+    async def _finish(self, others: Sequence[asyncio.Task[Any]]) -> None:
+        """After the last claim: give back what did not begin, wait for what runs."""
+        if self._draining.is_set():
+            # Not longer than until the second signal: a process that stands still never says what it did not begin.
+            unstarted = await unless_ended(others, self._handlers.drain())
+            if unstarted is None:
+                return
+            log.info("draining: %d tasks run on, %d go back", len(self._claims) - len(unstarted), len(unstarted))
+            self.hand_back(unstarted)
+        while self._claims and not any(task.done() for task in others):
+            self._room.clear()
+            await unless_ended(others, self._room.wait())
+
+    async def _shut_down(self, loops: Sequence[asyncio.Task[Any]]) -> None:
+        try:
+            await self._handlers.stop()
+        finally:
+            try:
+                # What the database gives or takes just now must be known first, or it would be lost or sent twice.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(END_SECONDS_MAX), self._asking, self._settling:
+                        pass
+            finally:
+                for task in loops:
+                    task.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
+            await self._hand_all_back()
+
+    async def _hand_all_back(self) -> None:
+        self.hand_back(self._claims.pairs())
+        try:
+            async with asyncio.timeout(END_SECONDS_MAX):
+                while self._outcomes:
+                    await self._settle_batch()
+        except (StoreError, TimeoutError) as error:
+            log.warning("%d claims could not be handed back (%s): they return when their leases lapse",
+                        len(self._claims), str(error) or "no answer")  # fmt: skip
+
+    # --- claiming
+
+    async def _claim_loop(self) -> None:
+        tries = self._reach.tries()
+        while not self._draining.is_set():
+            wanted = self._wanted()
+            if not wanted:
+                self._room.clear()
+                await self._room.wait()
+                continue
+            try:
+                found = any([await self._claim(kinds, count) for kinds, count in wanted])
+                tries.succeeded()
+                if found or await self._store.tend_paths():
+                    continue
+                if await self._nothing_left():
+                    return
+                seconds = await self._idle_seconds()
+            except StoreError as error:
+                pause = tries.failed(error, "could not claim", self._tuning.poll_seconds())
+                await sleep_unless(self._clock, pause, self._draining)
+            else:
+                await self._rest(seconds)
+
+    async def _rest(self, seconds: float) -> None:
+        """Until there may be work, or the hand is empty, or it is time to drain."""
+        waiting = [asyncio.create_task(self._store.wait_for_work(seconds)), asyncio.create_task(self._nudged.wait())]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+        if not self._draining.is_set():
+            self._nudged.clear()
+
+    def _wanted(self) -> list[tuple[Sequence[str], int]]:
+        """Which kinds to claim now, and how many tasks of them."""
+        beside = self._lanes.held + min(self._handlers.set_aside, SET_ASIDE_MAX)
+        single = [kind for kind in self._kinds if kind not in self._lanes]
+        count = self._pace.wanted(max(0, len(self._claims) - beside)) if single else 0
+        return [*([(single, count)] if count else []), *self._lanes.wanted()]
+
+    async def _claim(self, kinds: Sequence[str], wanted: int) -> bool:
+        # The lease counts from before the request was sent (DESIGN §10).
+        sent_at = self._clock.monotonic()
+        lease_seconds = self._tuning.lease_seconds()
+        if lease_seconds < self._lease_seconds:
+            self._hurry.set()  # The next heartbeat was planned for longer leases: it could come too late for these.
+        self._lease_seconds = lease_seconds
+        request = ClaimRequest(self.name, self._queues, kinds, wanted, lease_seconds)
+        async with self._asking:
+            works = [work_of(item) for item in await self._store.claim(request)]
+            older = frozenset(work.seq for work in works if work.seq in self._claims)
+            if older:  # Ended from outside and claimed for its end: no heartbeat will ask for the older claim any more.
+                self._give_up(older)
+            self._claims.take(((work.seq, work.fence) for work in works), sent_at + lease_seconds, sent_at)
+        if not works:
+            return False
+        if self._clock.monotonic() >= sent_at + lease_seconds:  # The answer took so long that they are lost again.
+            self._give_up(frozenset(work.seq for work in works))
+            return True
+        self._works.update((work.seq, work) for work in works)
+        self._lanes.took(works)
+        self._handlers.run(works)
+        return True
+
+    async def _nothing_left(self) -> bool:
+        if self._claims:
+            return False
+        if self._until_ended is not None:
+            return await over(self._store, self._until_ended)
+        return self._until_idle and await self._store.idle(self._kinds)
+
+    async def _idle_seconds(self) -> float:
+        """Until the next delayed task is due, at most the poll interval. Polling is the truth, waking a convenience."""
+        due_at = await self._store.next_due_at()
+        if due_at is None:
+            return self._tuning.poll_seconds()
+        return min(self._tuning.poll_seconds(), max(0.001, due_at - self._clock.now()))
+
+    # --- settling
+
+    def outcomes(self, settlements: Sequence[Settlement]) -> None:
+        """Handlers ended (called by the place where they run)."""
+        now = self._clock.monotonic()
+        self._queue_outcomes([item for item in settlements if self._claims.current(item.seq, item.fence, now)])
+
+    def _queue_outcomes(self, settlements: Sequence[Settlement]) -> None:
+        self._outcomes += settlements
+        self._arrived.set()
+
+    async def call(self, settlement: Settlement) -> Settled:
+        """A running handler wants a checkpoint, progress or a spawn committed now."""
+        if not self._claims.current(settlement.seq, settlement.fence, self._clock.monotonic()):
+            return Settled(settlement.seq, None, "stale")
+        settled = await self._calls.call(settlement)
+        self._note(settled)
+        if settled.state != "processing":
+            self._let_go([(settlement.seq, settlement.fence)])
+        return settled
+
+    async def ask(self, errand: str, *arguments: Any) -> Any:
+        """A handler wants something of the database beside its settlements (see
+        :mod:`ramet.engine.context.supervisor_calls`)."""
+        return await self._calls.ask(self._tuning.lease_seconds(), errand, *arguments)
+
+    async def _settle_loop(self) -> None:
+        tries = self._reach.tries()
+        while True:
+            await self._arrived.wait()
+            while self._outcomes:
+                try:
+                    await self._settle_batch()
+                    tries.succeeded()
+                except StoreError as error:
+                    # Whether or not something of the batch was written: by its fence each takes effect once.
+                    await self._clock.sleep(tries.failed(error, "could not settle", self._tuning.poll_seconds()))
+            self._arrived.clear()
+
+    async def _settle_batch(self) -> None:
+        async with self._settling:
+            batch = settled_together(self._outcomes, self._works)
+            answers = await settled_or_error(self._store, batch)
+            del self._outcomes[: len(batch)]
+        log_outcomes(batch, answers, self._works, self._claims, self._clock.monotonic())
+        for settled in answers:
+            if settled.spawns or settled.items:
+                self._note(settled)
+        beside = self._let_go([(item.seq, item.fence) for item in batch])
+        self.settled += len(batch)
+        self._pace.settled(len(batch) - beside)
+
+    def _note(self, settled: Settled) -> None:
+        if (work := self._works.get(settled.seq)) is not None and (settled.spawns or settled.items):
+            self._refusals.note(work.tracking_id, work.id, work.spawn_depth, settled.spawns, settled.items)
+
+    def _let_go(self, claims: Sequence[tuple[int, int]]) -> int:
+        """These are in hand no more; returns how many of them were of batch kinds."""
+        gone = [self._works.pop(seq, None) for seq in self._claims.drop(claims)]
+        beside = self._lanes.left(work for work in gone if work is not None)
+        self._room.set()
+        if not self._claims:
+            self._nudged.set()
+        return beside
+
+    # --- losing claims, losing the child
+
+    def _heartbeat_loop(self) -> Coroutine[Any, Any, None]:
+        return keep_alive(
+            self._store,
+            self._claims,
+            self._clock,
+            lease_seconds=self._tuning.lease_seconds,
+            heartbeat_seconds=self._tuning.heartbeat_seconds,
+            on_lost=self._give_up,
+            hurry=self._hurry,
+            reach=self._reach,
+        )
+
+    def _give_up(self, seqs: frozenset[int]) -> None:
+        """These claims are not this worker's any more."""
+        claims = self._claims.pairs(sorted(seqs))
+        self._let_go(claims)
+        self._handlers.cancel(claims)
+
+    # --- what the place where handlers run tells and asks
+
+    def work(self, claim: Claim) -> Work | None:
+        """What a claim in hand is about; None when it is not in hand."""
+        work = self._works.get(claim[0])
+        return work if work is not None and work.fence == claim[1] else None
+
+    def unsettled(self) -> list[Claim]:
+        """The claims in hand whose outcome is not known."""
+        settling = {(item.seq, item.fence) for item in self._outcomes}
+        return [claim for claim in self._claims.pairs() if claim not in settling]
+
+    def lost(self, claims: Sequence[Claim], *, alone: bool, how: str | None = None) -> None:
+        """The process that ran these is gone."""
+        event = ev.LeaseExpired(alone=alone, worker_dead=True, error=how)
+        self._queue_outcomes([Settlement(seq, fence, event) for seq, fence in claims if self._claims.holds(seq, fence)])
+
+    def hand_back(self, claims: Sequence[Claim]) -> None:
+        """These go back with their attempts."""
+        held = [(seq, fence) for seq, fence in claims if self._claims.holds(seq, fence)]
+        self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in held])
+
+    def stopped(self, claims: Sequence[Claim]) -> None:
+        """The handlers of these claims run no more: what they held goes back.
+
+        Where the task was ended from outside that is refused, and frees the slot that was held on for it (DESIGN §4).
+        """
+        self._queue_outcomes([Settlement(seq, fence, ev.HandBack(fence)) for seq, fence in claims])
+
+    def broken(self, error: RuntimeError) -> None:
+        """No handler can be run any more: this worker ends with the reason."""
+        self._broken = error
+        self.stop()
+
+
+App._worker = Worker

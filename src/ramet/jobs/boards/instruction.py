@@ -1,0 +1,266 @@
+"""How a board is read: one declarative shape for every vendor, feed and page.
+
+An instruction says what to ask (``url``, ``method``, ``body``), where in the answer the openings are
+(``response_path``, or ``selectors`` of a page), where each field of an opening is (``fields``), how to come to the next
+page (``paging``) and to the rest of an opening (``detail``), and how the board tells its own name (``name``). There is
+no class for any vendor.
+
+How to add a board
+    1. Write a row in ``vendors.yaml``: copy one that is like it. ``url`` and the other addresses may name ``{token}``,
+       ``{host}`` and whatever detection found (``ids``). Nothing else is needed for reading it.
+    2. Save an answer of it and give it to ``read_list`` in a test, as ``tests/pipelines/jobs/boards`` does for the
+       others: how many openings there are, and each one's address, title, place and date.
+    3. Teach detection its addresses (a row of the table in ``detecting``).
+
+Paths
+    ``a.b`` goes into objects, ``a.0`` into a list, ``a[]`` takes each element of a list, ``a[key=value]`` those whose
+    ``key`` is that, ``a.*`` every value of an object. An XML element is an object of its children, its text and
+    attributes are ``#text`` and ``@name``; a leaf is its text. A child that stands once may be taken by ``[]`` too.
+
+Rules of a field
+    A field has a rule, or a list of rules of which the first that gives something wins. A rule is a path, or one of
+    ``{all: [paths]}``, ``{join: [paths], by: ", ", each: path}``, ``{template: "https://…/{path}"}``,
+    ``{parts: [...]}`` for texts under headings and ``{amounts: {...}}`` for a salary in numbers; ``match`` takes a part
+    of it, ``map`` puts another word for it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from ramet.jobs.boards.paths import parsed_path
+
+PLACES_BY = "; "
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def stored(self) -> dict[str, Any]:
+        """As JSON, without what is as usual."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+def _checked_path(path: str) -> str:
+    parsed_path(path)
+    return path
+
+
+def _checked_pattern(pattern: str) -> str:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from error
+    if groups < 1:
+        raise ValueError("a match needs a group: it is what is taken")
+    return pattern
+
+
+@lru_cache(maxsize=1024)
+def _checked_selector(selector: str) -> str:
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+    css = selector.partition("@")[0].strip()
+    try:
+        if css not in ("", "."):
+            LexborHTMLParser("<p>").css(css)
+    except SelectolaxError as error:
+        raise ValueError(f"no CSS selector: {selector[:100]!r}") from error
+    return selector
+
+
+Path = Annotated[str, AfterValidator(_checked_path)]
+Pattern = Annotated[str, AfterValidator(_checked_pattern)]
+Selector = Annotated[str, AfterValidator(_checked_selector)]
+"""CSS; ``@name`` behind it takes an attribute, nothing before it the entry itself."""
+Markup = Literal["html", "escaped", "text"]
+
+
+def _part(value: Any) -> Any:
+    return {"text": value} if isinstance(value, str) else value
+
+
+class Part(_Shape):
+    """A piece of a longer text, under its heading where it has one."""
+
+    text: Path
+    title: Path | None = None
+    heading: str = ""
+    """What stands above it on the vendor's own pages, where the answer has no title for it."""
+    each: Path = ""
+    """Of every object there; empty: of the opening itself."""
+    markup: Markup = "html"
+    """``escaped``: markup whose tags are written as character references; ``text``: no markup at all."""
+
+
+class Amounts(_Shape):
+    """A salary in numbers."""
+
+    minimum: Path
+    maximum: Path
+    currency: Path | None = None
+    period: Path | None = None
+    divide: int = Field(default=1, ge=1)
+    """By what the numbers are divided (100 where they are in cents)."""
+
+
+class Rule(_Shape):
+    """One way to find a field."""
+
+    path: Path | None = None
+    all: tuple[Path, ...] = ()
+    join: tuple[Path, ...] = ()
+    each: Path = ""
+    by: str = ", "
+    template: str | None = None
+    parts: tuple[Annotated[Part, BeforeValidator(_part)], ...] = ()
+    amounts: Amounts | None = None
+    match: Pattern | None = None
+    map: dict[str, str] = Field(default_factory=dict)
+    """By what was found, in lower case; what is not in it is not there."""
+    markup: Markup = "html"
+    """What a description that is found by a path is written in."""
+
+
+def _rules(value: Any) -> Any:
+    rules = value if isinstance(value, list | tuple) else [value]
+    return tuple({"path": rule} if isinstance(rule, str) else rule for rule in rules)
+
+
+Rules = Annotated[tuple[Rule, ...], BeforeValidator(_rules)]
+
+
+class Skip(_Shape):
+    """Openings that are not to be seen, though the board tells of them."""
+
+    path: Path
+    values: tuple[str, ...]
+    """Lower case; ``true`` and ``false`` of a flag."""
+
+
+class Paging(_Shape):
+    """How to come to the next page."""
+
+    by: Literal["offset", "page", "token", "link"]
+    parameter: str = ""
+    """Of the address or, of a POST, of its body. Empty: the address has ``{offset}`` or ``{page}`` in it."""
+    size: int = Field(default=100, ge=1)
+    """Openings of a page, as asked for. A page that has fewer is the last one, where no total is told."""
+    first: int = Field(default=1, ge=0)
+    """Number of the first page."""
+    path: Path | None = None
+    """Where the token or the address of the next page is."""
+    selector: Selector | None = None
+    """Of the link to the next page, in a page."""
+    total_on_first: bool = False
+    """The total is right on the first page only."""
+    most: int | None = None
+    """The board shows no more than this, whatever its total says."""
+
+
+class Detail(_Shape):
+    """How to come by the rest of an opening."""
+
+    url: Rules
+    """Where: a path or a template."""
+    shorter: int = Field(default=1, ge=1)
+    """A description with fewer characters than these is a teaser: the rest has to be fetched."""
+    type: Literal["json", "html"] = "html"
+    """``html``: the page of the posting, read as any page of a posting."""
+    response_path: Path = ""
+    fields: dict[str, Rules] = Field(default_factory=dict)
+    headers: dict[str, str] = Field(default_factory=dict)
+
+
+class Name(_Shape):
+    """How the board tells its own name."""
+
+    url: str | None = None
+    """None: with the list."""
+    path: Path | None = None
+    selector: Selector = "title"
+    """Of a page, where there is no path."""
+    match: Pattern | None = None
+
+
+def _list(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+class Selectors(_Shape):
+    """Where the openings of a page are."""
+
+    item: Annotated[Selector, Field(min_length=1)]
+    fields: dict[str, Annotated[tuple[Selector, ...], BeforeValidator(_list)]]
+    """By the field, the selectors of which the first that fits is taken. A name with ``_`` before it is for rules."""
+
+
+class Instruction(_Shape):
+    """How one board is read. All addresses are whole: nothing is left to fill in but pages and openings."""
+
+    type: Literal["json", "rss", "xml", "html", "jsonld"]
+    vendor: str
+    url: str
+    token: str | None = None
+    ids: dict[str, str] = Field(default_factory=dict)
+    """What templates of an opening's addresses may name, beside the opening's own fields."""
+    method: Literal["GET", "POST"] = "GET"
+    body: dict[str, Any] | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    embedded: str | None = None
+    """JSON in a page: the CSS selector of its script (``script#id``), or the text right before the value."""
+    response_path: Path = ""
+    total_path: Path | None = None
+    fields: dict[str, Rules] = Field(default_factory=dict)
+    selectors: Selectors | None = None
+    skip: tuple[Skip, ...] = ()
+    paging: Paging | None = None
+    detail: Detail | None = None
+    base_url: str | None = None
+    """What relative addresses are relative to; None: the page they stand on."""
+    name: Name | None = None
+    company_path: Path | None = None
+    """Where the list names the company once, for all of its openings."""
+    company_name: str | None = None
+    """Whose board it is, for openings that do not say."""
+    company_from: Literal["title"] | None = None
+    """``title``: what stands before the first colon of a title is the company."""
+    newest_first: bool = False
+    """The list begins with what was posted last, so that pages without anything new end a run."""
+    conditional: bool = True
+    """The board may be asked whether anything changed (ETag, Last-Modified)."""
+    allow_empty: bool = False
+    """A page without any opening is right. An answer with an empty list always is."""
+    empty_is_unknown: bool = False
+    """The vendor answers an empty list for a board that it does not have."""
+
+    @classmethod
+    def of(cls, stored: Any) -> Self:
+        """What :meth:`stored` gave.
+
+        Raises:
+            pydantic.ValidationError: it is no instruction.
+        """
+        return cls.model_validate(stored)
+
+
+def is_valid(instruction: Instruction) -> list[str]:
+    """What is missing for reading it: nothing where it has an address, and a token, a base address or selectors."""
+    missing = []
+    if not instruction.url.lower().startswith(("http://", "https://")):
+        missing.append("a url that begins with http:// or https://")
+    if instruction.type == "html" and (instruction.selectors is None or not instruction.selectors.item):
+        missing.append("selectors of the openings on the page")
+    if instruction.type == "html" and instruction.selectors is not None:
+        missing += [
+            f"a selector of the {name}" for name in ("title", "url") if name not in instruction.selectors.fields
+        ]
+    if instruction.type in ("json", "xml") and not (instruction.token or instruction.base_url or instruction.ids):
+        missing.append("a token or a base_url")
+    if instruction.type in ("json", "xml"):
+        missing += [f"where the {name} is (fields)" for name in ("title", "url") if name not in instruction.fields]
+    return missing

@@ -1,0 +1,188 @@
+"""The boards that are known: rows of ``vendors.yaml``, and the instruction for one board."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from pydantic import Field, ValidationError
+
+from ramet.jobs.boards.instruction import Instruction, is_valid
+from ramet.jobs.detection.findings import Found
+from ramet.jobs.errors import InputError
+
+_EMBEDDED = frozenset({"embedded", "response_path", "fields", "base_url"})
+"""What detection says of openings in a page's script."""
+_PLACEHOLDER = re.compile(r"\{([a-z_]{1,40})\}")
+_WHEN_READ = frozenset({"offset", "page"})
+"""What an address may still have in it: it is filled in for each page."""
+_HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-9](?:[a-z0-9-]{0,62})){1,10}(?::[0-9]{1,5})?")
+_VALUE = re.compile(r"(?!\.{1,2}\Z)[^\x00-\x1f\x7f/\\?#{}]{1,200}")
+
+
+class Vendor(Instruction):
+    """What is the same for all boards of a vendor: an instruction with things left to fill in."""
+
+    vendor: str = ""
+    kind: str = ""
+    """What detection calls it, where that is not the row's name."""
+    hosts: tuple[str, ...] = ()
+    """Its hosts, with ``*``. Of several rows of one kind, the one that has the board's host is taken."""
+    paths: tuple[str, ...] = ()
+    """Its addresses on these hosts, with ``*``: path and query. None: all of them."""
+    region: str | None = None
+    """What detection found as ``region``, for this row to be taken."""
+    host: str | None = None
+    """The board's host, where it was found on another one."""
+    own_domains: bool = False
+    """A board may stand on a host of the company's own."""
+    variables: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """More things to fill in, each the first of these that is known."""
+    needs: tuple[str, ...] = ()
+    """What has to be known of a board."""
+    roots: dict[str, str] = Field(default_factory=dict)
+    """Of XML: the response path by the root element's name, for feeds that turn out to be such a list."""
+
+
+@cache
+def vendors() -> Mapping[str, Vendor]:
+    """Every row by its name."""
+    import yaml
+
+    text = (resources.files("ramet.jobs.boards") / "vendors.yaml").read_text(encoding="utf-8")
+    rows: dict[str, Any] = yaml.safe_load(text)
+    made = {name: Vendor.model_validate({"vendor": name, "kind": name, **row}) for name, row in rows.items()}
+    return MappingProxyType(made)
+
+
+def vendor_of_root(root: str) -> Vendor | None:
+    """The row whose lists have such a root element, with the path to its openings."""
+    for vendor in vendors().values():
+        if root in vendor.roots:
+            return vendor.model_copy(update={"response_path": vendor.roots[root]})
+    return None
+
+
+def instruction_for(found: Found, *, company_name: str | None = None) -> Instruction:
+    """How to read a board that detection found.
+
+    Args:
+        found: of a page that no vendor made, its ``ids`` have ``selectors`` or ``embedded``: as JSON, what detection
+            discovered.
+        company_name: whose board it is, for openings that do not say.
+
+    Raises:
+        InputError: something that the vendor needs is not known of this board.
+    """
+    vendor = _vendor_of(found)
+    known = _known(vendor, found)
+    discovered = _discovered(found) if "selectors" in vendor.needs else {}
+    missing = [name for name in vendor.needs if name not in known and (name != "selectors" or not discovered)]
+    if missing:
+        raise InputError(
+            f"{found.kind}: the {' and the '.join(missing)} cannot be told from {found.url[:200]}: "
+            "give the address of the board itself"
+        )
+    own: dict[str, Any] = {name: getattr(vendor, name) for name in Instruction.model_fields}
+    own |= {
+        "url": _filled(vendor.url, known),
+        "base_url": None if vendor.base_url is None else _filled(vendor.base_url, known),
+        "token": found.token,
+        "ids": {name: value for name, value in known.items() if name not in ("token", "url", "label")},
+        "company_name": company_name,
+    }
+    if vendor.name is not None and vendor.name.url is not None:
+        own["name"] = vendor.name.model_copy(update={"url": _filled(vendor.name.url, known)})
+    try:
+        made = Instruction.model_validate(own | discovered)
+    except ValidationError as error:
+        raise InputError(f"{found.kind}: {error.errors()[0]['msg']}: {found.url[:200]}") from None
+    if wanting := is_valid(made):
+        raise InputError(f"{found.kind}: {wanting[0]} is missing for {found.url[:200]}")
+    return made
+
+
+def _discovered(found: Found) -> dict[str, Any]:
+    """Of a page that no vendor made, what says where its openings are: in its elements, or in one of its scripts."""
+    if selectors := found.ids.get("selectors"):
+        return {"selectors": _object(selectors)}
+    embedded = _object(found.ids.get("embedded", "{}"))
+    if not embedded:
+        return {}
+    detail = {"url": (embedded.get("fields") or {}).get("url", "url")}
+    return {**embedded, "type": "json", "detail": detail} if set(embedded) <= _EMBEDDED else {}
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _vendor_of(found: Found) -> Vendor:
+    rows = [vendor for vendor in vendors().values() if vendor.kind == found.kind]
+    if found.kind in vendors() and not rows:
+        rows = [vendors()[found.kind]]
+    if not rows:
+        raise InputError(f"{found.kind} is no board that is known: {', '.join(sorted(vendors()))}")
+    host, region = _host_of(found.url), found.ids.get("region")
+    path = found.url.partition("://")[2].removeprefix(host)
+    for row in rows:
+        if _is_of(host, row) and (not row.paths or any(fnmatchcase(path, pattern) for pattern in row.paths)):
+            return row
+        if region is not None and row.region == region:
+            return row
+    return next((row for row in rows if row.vendor == found.kind), rows[0])
+
+
+def _known(vendor: Vendor, found: Found) -> dict[str, str]:
+    """What may be filled in: the token, the host, and whatever else names the board."""
+    known = {name: value for name, value in found.ids.items() if _VALUE.fullmatch(value)}
+    known["url"] = found.url
+    if found.token and _VALUE.fullmatch(found.token):
+        known["token"] = found.token
+    host, own = known.pop("host", "").lower(), _host_of(found.url)
+    if not host and _is_of(own, vendor):
+        host = own
+    if not host and vendor.host is not None:
+        host = _filled(vendor.host, known).lower()
+    if not _HOST.fullmatch(host):
+        host = own if vendor.own_domains else ""
+    if host:
+        known |= {"host": host, "label": host.partition(".")[0]}
+    for name, templates in vendor.variables.items():
+        filled = (_filled(template, known) for template in templates)
+        value = next((value for value in filled if _VALUE.fullmatch(value)), None)
+        if value is not None:
+            known[name] = value
+    return known
+
+
+def _filled(template: str, known: Mapping[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in known or name in _WHEN_READ:
+            return match[0]
+        return known[name] if name in ("url", "host") else quote(known[name], safe="")
+
+    return _PLACEHOLDER.sub(value, template)
+
+
+def _host_of(url: str) -> str:
+    try:
+        return (urlsplit(url).netloc.rpartition("@")[2]).lower()
+    except ValueError:
+        return ""
+
+
+def _is_of(host: str, vendor: Vendor) -> bool:
+    return any(fnmatchcase(host, pattern) for pattern in vendor.hosts)

@@ -1,0 +1,125 @@
+"""The commands that only look at sources, companies and what was rejected."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from ramet import Client
+from ramet.commands.options import ask, json_option
+from ramet.commands.terminal import console, counted, emit, plain
+from ramet.jobs import queries as questions
+from ramet.jobs.app import app
+from ramet.jobs.choosing import switched_off
+from ramet.jobs.commands import terminal as showing
+from ramet.jobs.commands.options import database_option
+from ramet.jobs.queries import REJECTED, Listing
+
+LISTED_MAX = 1_000
+STATUSES = ("active", "pending_validation", "disabled", "failed", "suspect", "switched off")
+
+
+@click.command("list", short_help="Show sources and how they do.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only these.")
+@database_option
+@json_option
+def list_sources(status: str | None, database: str, as_json: bool) -> None:
+    """Show boards and feeds: whether they are scraped, what the last run said, and what a person has to do."""
+
+    async def show(client: Client) -> None:
+        off = await switched_off(client)
+        counts = await questions.listings_of_sources(client)
+        found = [
+            one for one in await questions.sources(client) if status in (None, one.status, showing.status_of(one, off))
+        ]
+        if as_json:
+            emit(
+                [
+                    dataclasses.asdict(one)
+                    | {
+                        "status": showing.status_of(one, off),
+                        "switched_off": off.get(one.source_id),
+                        "listings": counts.get(one.source_id, {}),
+                    }
+                    for one in found
+                ]
+            )
+            return
+        if not found:
+            click.echo("there are no such sources" if status else _no_sources(client))
+            return
+        out = console()
+        out.print(showing.source_table(found, counts, off, time.time()))
+        for line in showing.remarks(found, off):
+            out.print(Text(f"\n{line}" if not line.startswith(" ") else line), soft_wrap=True)
+
+    ask(app, database, show)
+
+
+def _no_sources(client: Client) -> str:
+    return (
+        f"there are no sources in {client.place}: `ramet jobs company add` looks for some, "
+        "`ramet jobs sources add` takes the address of a list of openings"
+    )
+
+
+@click.command("list", short_help="Show companies.")
+@database_option
+@json_option
+def list_companies(database: str, as_json: bool) -> None:
+    """Show companies, those of the highest priority first, and what is known of them."""
+
+    async def show(client: Client) -> None:
+        found = await questions.companies(client)
+        if as_json:
+            emit([dataclasses.asdict(one) for one in found])
+        elif found:
+            console().print(showing.company_table(found, time.time()))
+        else:
+            click.echo(f"there are no companies in {client.place}: `ramet jobs company add acme.com` adds one")
+
+    ask(app, database, show)
+
+
+@click.command("rejected", short_help="What did not fit, and why in a few words.")
+@click.option("--search", metavar="WORDS", default="", help="All in title, company, place, reason or address.")
+@click.option(
+    "--status", "statuses", multiple=True, type=click.Choice(REJECTED),
+    help="filtered: by rules. skipped: score too low, or a duplicate. refused: by title or stop list. "
+    "unscored: there was no profile. unknown: could not be read.",
+)  # fmt: skip
+@click.option("--limit", type=click.IntRange(1, LISTED_MAX), default=20, show_default=True, help="Lines, at most.")
+@database_option
+@json_option
+def rejected_command(*, search: str, statuses: tuple[str, ...], limit: int, database: str, as_json: bool) -> None:
+    """Show listings that are no matches, the ones last seen first; `ramet jobs why` tells all about one."""
+
+    async def show(client: Client) -> None:
+        words = search.split()
+        found, counts = await questions.rejected(client, words, statuses or REJECTED, limit)
+        if as_json:
+            emit({"counts": counts, "listings": [one.as_json() for one in found]})
+            return
+        total = sum(counts.values())
+        if not total:
+            click.echo("nothing was rejected" + (f" that has {plain(search)!r} in it" if words else ""))
+            return
+        out = console()
+        for one in found:
+            _print(out, one)
+        told = ", ".join(f"{counts[status]:,} {status}" for status in REJECTED if status in counts)
+        shown = f"; {len(found):,} of them shown" if total > len(found) else ""
+        out.print(Text(f"{counted(total, 'listing')}: {told}{shown}", style="dim"))
+
+    ask(app, database, show)
+
+
+def _print(out: Console, one: Listing) -> None:
+    out.print(showing.listing_line(one), soft_wrap=True)
+    why = Text.assemble("  ", showing.styled(one.status), ": ", plain(one.reason or "no reason was stored"))
+    out.print(why, soft_wrap=True)
+    out.print(Text(f"  {plain(one.url)}", style="dim"), soft_wrap=True)

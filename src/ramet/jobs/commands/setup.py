@@ -1,0 +1,99 @@
+"""The command `init`: a database, and who looks for work, from a file or the sample."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.text import Text
+
+from ramet import Client
+from ramet.commands.options import check_folder, json_option, person
+from ramet.commands.terminal import columns, console, counted, emit, plain
+from ramet.jobs.app import app
+from ramet.jobs.commands.options import NO_PROFILE, database_option
+from ramet.jobs.config.config import read_config, sample, sample_text
+from ramet.jobs.errors import InputError
+from ramet.jobs.jobs_settings import PREFIX
+from ramet.jobs.live import settings_in_force
+
+NAMED_MAX = 5
+"""Settings that a refusal names."""
+
+
+@click.command("init", short_help="Say who looks for work, and what for.")
+@click.option(
+    "--from", "file", type=click.Path(path_type=Path), metavar="FILE",
+    help="Take settings in from YAML or JSON: sections as `--show-sample` has them, or a config.yaml with "
+    "filters.stopList.",
+)  # fmt: skip
+@click.option("--sample", "take_sample", is_flag=True, help="Take the sample profile in that ships with the package.")
+@click.option("--show-sample", is_flag=True, help="Write the sample profile to standard output, and do nothing.")
+@click.option("--force", is_flag=True, help="Replace settings that have another value here already.")
+@database_option
+@json_option
+def init(*, file: Path | None, take_sample: bool, show_sample: bool, force: bool, database: str, as_json: bool) -> None:
+    """Create the database, and take a profile, stop lists and numbers in.
+
+    Nothing is stored unless all of it can be; what has another value already stays, unless --force is given. Single
+    settings are changed by `ramet settings set`.
+    """
+    if sum((file is not None, take_sample, show_sample)) > 1:
+        raise click.UsageError("give one of --from, --sample and --show-sample")
+    if show_sample:
+        click.echo(sample_text(), nl=False)
+        return
+    wanted = read_config(file) if file is not None else sample() if take_sample else {}
+    check_folder(database)
+    asyncio.run(_init(wanted, "the sample" if file is None else str(file), database, force=force, as_json=as_json))
+
+
+async def _init(wanted: dict[str, Any], origin: str, database: str, *, force: bool, as_json: bool) -> None:
+    async with app.client(database) as client:
+        before = {one.name: one.value for one in await client.settings.all() if one.stored}
+        other = sorted(name for name, value in wanted.items() if before.get(name, value) != value)
+        if other and not force:
+            named = ", ".join(other[:NAMED_MAX]) + (f" and {len(other) - NAMED_MAX} more" if other[NAMED_MAX:] else "")
+            raise InputError(f"{named} have other values here already: --force replaces them, nothing was stored")
+        if wanted:
+            try:
+                await client.settings.set_many(wanted, by=person(), reason=f"ramet jobs init, from {origin}")
+            except ValueError as error:
+                raise InputError(str(error)) from error
+        await client.settings.refresh(0.0)
+        profile = (await settings_in_force(client)).profile
+        if as_json:
+            emit({"database": client.place, "stored": wanted, "profile": profile.name if profile.given else None})
+            return
+        _tell(client, wanted)
+        if not profile.given:
+            click.echo(NO_PROFILE)
+        elif not wanted:
+            click.echo(f"the profile is {plain(profile.name)}; `ramet settings list --prefix {PREFIX}` shows all of it")
+
+
+def _tell(client: Client, wanted: dict[str, Any]) -> None:
+    if not wanted:
+        click.echo(f"{client.place} is ready")
+        return
+    click.echo(f"stored {counted(len(wanted), 'setting')} in {client.place}:")
+    table = columns(header=None)
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for name, value in sorted(wanted.items()):
+        table.add_row(Text(name), Text(shown(value)))
+    console().print(table)
+
+
+def shown(value: Any) -> str:
+    """A setting's value as a person reads it."""
+    if isinstance(value, dict):
+        return plain(", ".join(f"{name}: {shown(one)}" for name, one in value.items()) or "none")
+    if isinstance(value, list):
+        return plain(", ".join(shown(one) for one in value) or "none")
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    return plain(value)

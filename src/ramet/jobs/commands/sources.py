@@ -1,0 +1,250 @@
+"""The commands by which a person adds companies and sources, and says what becomes of a source."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from ramet import Client, InvalidKey, Task, url_key
+from ramet.commands.options import ask, check_folder, json_option
+from ramet.commands.terminal import emit, plain
+from ramet.jobs import queries as questions
+from ramet.jobs.commands.checking import work_until_ended
+from ramet.jobs.commands.options import database_option
+from ramet.jobs.companies.identity import company_id_of, website_of
+from ramet.jobs.errors import InputError, JobsError, NotFound
+from ramet.jobs.kinds import COMPANY, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
+from ramet.jobs.pipeline import app
+from ramet.jobs.queries import Source
+from ramet.jobs.tasks.source_switch import disable_source, enable_source
+
+EXIT_FAILED = 2
+"""What was typed leads to nothing that can be taken."""
+NAME_MAX = 200
+"""Characters of a company's name."""
+work_option = click.option("--no-work", is_flag=True, help="Only put it into the queue; `ramet jobs work` does it.")
+
+
+@click.command("add", short_help="Look at companies.")
+@click.argument("companies", nargs=-1, required=True, metavar="NAME|URL...")
+@click.option("--name", help="Of the company, where one address is given.")
+@work_option
+@database_option
+@json_option
+def add_company(*, companies: tuple[str, ...], name: str | None, no_work: bool, database: str, as_json: bool) -> None:
+    """Look at companies: what they do, where they are, and where their openings are listed.
+
+    An address (acme.com, https://acme.com) is looked at. A name alone is only noted, until its address is known.
+    """
+    if name is not None and len(companies) != 1:
+        raise click.UsageError("--name is for one company")
+    # All are looked at before any is written.
+    payloads = [company_payload(text, name) for text in companies]
+    check_folder(database)
+    click.get_current_context().exit(asyncio.run(_add(payloads, database, work=not no_work, as_json=as_json)))
+
+
+def company_payload(text: str, name: str | None = None) -> CompanyPayload:
+    """What a person typed, as the company that is meant.
+
+    Raises:
+        InputError: an address that is no company's, or nothing.
+    """
+    if is_address(text):
+        website = website_of(text)
+        return CompanyPayload(company_id=company_id_of(website, name), name=name, website=website)
+    if len(text) > NAME_MAX:
+        raise InputError(f"{plain(text)[:60]}… is longer than any company's name: give at most {NAME_MAX} characters")
+    return CompanyPayload(company_id=company_id_of(None, text), name=" ".join(text.split()))
+
+
+def is_address(text: str) -> bool:
+    """Whether it is meant as an address: one word with a dot inside, or a scheme."""
+    word = text.strip()
+    return "://" in word or (not any(map(str.isspace, word)) and "." in word.strip("."))
+
+
+async def _add(payloads: Sequence[CompanyPayload], database: str, *, work: bool, as_json: bool) -> int:
+    async with app.client(database) as client:
+        asked = [await client.submit(COMPANY, payload) for payload in payloads]
+        tasks = [one.id for one in asked if one.created]
+        ended = {task.id: task for task in await work_until_ended(client, tasks, [COMPANY])} if work and tasks else {}
+        told = []
+        for payload, one in zip(payloads, asked, strict=True):
+            row = await questions.company_by_id(client, payload.company_id)
+            task = ended.get(one.id)
+            told.append(
+                {
+                    "company": payload.company_id, "task": one.id, "created": one.created,
+                    "state": None if task is None else task.state.value, "reason": _why(task),
+                    "tier": row and row.tier, "job_board": row and row.job_board_url, "name": row and row.name,
+                }
+            )  # fmt: skip
+        if as_json:
+            emit(told)
+        else:
+            for line in told:
+                click.echo(_company_line(line, worked=work))
+        return EXIT_FAILED if any(line["state"] == "failed" for line in told) else 0
+
+
+def _why(task: Task | None) -> str | None:
+    return None if task is None else task.why
+
+
+def _company_line(told: dict[str, Any], *, worked: bool) -> str:
+    name = plain(told["name"] or told["company"])
+    if not told["created"]:
+        return f"{name}: looked at already; `ramet explain {told['task']}` tells when and how it ended"
+    if told["state"] is None:
+        return f"{name}: in the queue" + ("" if not worked else ", and not done yet: `ramet jobs work` goes on")
+    if told["state"] != "success":
+        return f"{name}: {told['state']}: {plain(told['reason'] or 'no reason was given')}"
+    tier = f"tier {told['tier']}" if told["tier"] else "no tier without a profile"
+    board = f"its openings are at {plain(told['job_board'])}" if told["job_board"] else "no list of openings was found"
+    return f"{name}: {tier}; {board}"
+
+
+# --- sources --------------------------------------------------------------------------------------------------------
+
+
+async def source_of(client: Client, text: str) -> Source:
+    """The source that a person means: by its id or its address.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = await questions.source_by_id(client, text)
+    if found is None:
+        rows = await client.read(questions.SOURCES_BY_URL, (text,))
+        found = Source.of(rows[0]) if len(rows) == 1 else None
+    if found is None:
+        raise NotFound(f"there is no source {plain(text)}: `ramet jobs sources list` shows them")
+    return found
+
+
+@click.command("add", short_help="Add the address of a list of openings.")
+@click.argument("url")
+@click.option("--company", metavar="NAME", help="Whose openings they are, where the board does not tell.")
+@work_option
+@database_option
+@json_option
+def add_source(*, url: str, company: str | None, no_work: bool, database: str, as_json: bool) -> None:
+    """Find out what list of openings is at an address, test it, and enable it where it answers as it should."""
+    try:
+        url_key(url)
+    except InvalidKey as error:
+        raise InputError(f"{plain(url)[:80]} is no address of a list of openings: {error}") from None
+    check_folder(database)
+    wanted = DiscoveryPayload(url=url, company_name=company, approved=True)
+    click.get_current_context().exit(
+        asyncio.run(_discover([wanted], database, create=True, work=not no_work, as_json=as_json))
+    )
+
+
+@click.command(short_help="Test sources that wait for a person, and enable them.")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@work_option
+@database_option
+@json_option
+def approve(*, sources: tuple[str, ...], no_work: bool, database: str, as_json: bool) -> None:
+    """Test sources that were found with less than high confidence; those that answer as they should are enabled."""
+
+    async def wanted(client: Client) -> list[DiscoveryPayload]:
+        found = [await source_of(client, text) for text in sources]
+        return [
+            DiscoveryPayload(
+                url=one.url, type_hint=one.source_type, company_id=one.company_id, company_name=one.company_name,
+                confidence=one.confidence, approved=True,
+            )
+            for one in found
+        ]  # fmt: skip
+
+    payloads = ask(app, database, wanted)
+    click.get_current_context().exit(
+        asyncio.run(_discover(payloads, database, create=False, work=not no_work, as_json=as_json))
+    )
+
+
+async def _discover(
+    payloads: Sequence[DiscoveryPayload], database: str, *, create: bool, work: bool, as_json: bool
+) -> int:
+    async with app.client(database, create=create) as client:
+        asked = [await client.submit(SOURCE_DISCOVERY, payload) for payload in payloads]
+        ids = [one.id for one in asked]
+        ended = {task.id: task for task in await work_until_ended(client, ids, [SOURCE_DISCOVERY])} if work else {}
+        told = []
+        for payload, one in zip(payloads, asked, strict=True):
+            task = ended.get(one.id)
+            result = task.result if task is not None and isinstance(task.result, dict) else {}
+            told.append(
+                {
+                    "url": payload.url, "task": one.id, "state": None if task is None else task.state.value,
+                    "reason": _why(task), "source": result.get("source"), "enabled": result.get("enabled"),
+                    "listings": result.get("listings"),
+                }
+            )  # fmt: skip
+        failed = [line for line in told if line["state"] == "failed"]
+        if as_json:
+            emit(told)
+        else:
+            for line in told:
+                click.echo(_source_line(line, worked=work), err=line in failed)
+        return EXIT_FAILED if failed else 0
+
+
+def _source_line(told: dict[str, Any], *, worked: bool) -> str:
+    url = plain(told["url"])
+    if told["state"] is None or told["state"] in ("pending", "processing"):
+        return f"{url}: in the queue" + (", and not done yet: `ramet jobs work` goes on" if worked else "")
+    if told["state"] != "success":
+        return f"{url}: {told['state']}: {plain(told['reason'] or 'no reason was given')}"
+    word = "enabled" if told["enabled"] else "tested, and waits for a person"
+    return f"{plain(told['source'])}: {word}; it shows {told['listings']} openings"
+
+
+@click.command(short_help="Scrape a source again that was switched off.")
+@click.argument("source")
+@click.option("--allow-empty", is_flag=True, help="From now on believe it when it shows no openings.")
+@click.option("--reason", metavar="TEXT", help="Why, for the record.")
+@database_option
+@json_option
+def enable(*, source: str, allow_empty: bool, reason: str | None, database: str, as_json: bool) -> None:
+    """Scrape a source again, whoever switched it off: a person, or five failed runs one after the other."""
+
+    async def act(client: Client) -> None:
+        found = await source_of(client, source)
+        if not found.is_readable:
+            raise JobsError(
+                f"{plain(found.source_id)} was never tested: `ramet jobs sources approve {plain(found.source_id)}` "
+                "tests it and enables it"
+            )
+        await enable_source(client, found.source_id, allow_empty=allow_empty, reason=reason)
+        if as_json:
+            emit({"source": found.source_id, "enabled": True})
+        else:
+            click.echo(f"{plain(found.source_id)} is enabled")
+
+    ask(app, database, act)
+
+
+@click.command(short_help="Let a source be.")
+@click.argument("source")
+@click.option("--reason", metavar="TEXT", help="Why, for the record.")
+@database_option
+@json_option
+def disable(*, source: str, reason: str | None, database: str, as_json: bool) -> None:
+    """Scrape a source no more, until it is enabled again. Its listings and matches stay."""
+
+    async def act(client: Client) -> None:
+        found = await source_of(client, source)
+        await disable_source(client, found.source_id, reason=reason)
+        if as_json:
+            emit({"source": found.source_id, "enabled": False})
+        else:
+            click.echo(f"{plain(found.source_id)} is disabled")
+
+    ask(app, database, act)

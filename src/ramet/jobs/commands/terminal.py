@@ -1,0 +1,111 @@
+"""How listings, matches, sources and companies look in a table, and their salaries, ages and places in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from ramet.commands.terminal import columns, plain, span
+from ramet.jobs.queries import Company, Listing, Source
+
+DAY = 86_400.0
+STATUS_STYLES = {
+    "matched": "green", "active": "green", "analyzing": "blue", "pending_validation": "yellow", "pending": "yellow",
+    "skipped": "yellow", "unscored": "yellow", "filtered": "magenta", "refused": "magenta", "unknown": "red",
+    "failed": "red", "disabled": "red", "switched off": "red", "suspect": "yellow",
+}  # fmt: skip
+WORDS = {"pending_validation": "to approve"}
+"""Of a status that is named differently in the database."""
+
+
+def ago(moment: float | None, now: float) -> str:
+    """`3 d ago`; `-` for never."""
+    if moment is None:
+        return "-"
+    return f"{span(max(0.0, now - moment))} ago" if now - moment >= 1 else "now"
+
+
+def age(moment: float | None, now: float) -> str:
+    """How old it is, in days or less; `-` where nobody knows."""
+    return "-" if moment is None else span(max(0.0, now - moment))
+
+
+def salary(low: int | None, high: int | None, currency: str | None) -> str:
+    """`120,000 to 150,000 USD`; empty where none is known."""
+    known = [f"{amount:,}" for amount in (low, high) if amount is not None]
+    if not known:
+        return ""
+    amounts = known[0] if len(set(known)) == 1 else " to ".join(known)
+    edge = "up to " if low is None else "from " if high is None else ""
+    return f"{edge}{amounts} {plain(currency or 'USD')}"
+
+
+def points(value: float) -> str:
+    """`+15`, `-5`, `+0.5`."""
+    return f"{value:+g}"
+
+
+def status_of(source: Source, switched_off: Mapping[str, str]) -> str:
+    """What a source is in fact: its breaker counts, whatever its row says."""
+    if source.source_id in switched_off:
+        return "switched off"
+    return "suspect" if source.suspect and source.status == "active" else source.status
+
+
+def styled(status: str) -> Text:
+    """A status in its colour, and in words."""
+    return Text(plain(WORDS.get(status, status)), style=STATUS_STYLES.get(status, ""))
+
+
+def source_table(
+    found: Sequence[Source], counts: Mapping[str, Mapping[str, int]], switched_off: Mapping[str, str], now: float
+) -> Table:
+    """Sources, a line each, and below those that need a person why."""
+    table = columns()
+    for name in ("source", "status", "conf.", "last run", "openings", "matches"):
+        right = name in ("openings", "matches")
+        table.add_column(name, justify="right" if right else "left", overflow="fold", no_wrap=name != "source")
+    for one in found:
+        of_source = counts.get(one.source_id, {})
+        run = f"{plain(one.last_status or '-')}, {ago(one.last_scraped_at, now)}" if one.last_scraped_at else "-"
+        table.add_row(
+            Text(plain(one.source_id)), styled(status_of(one, switched_off)),
+            plain(one.confidence or "-"), run, "-" if one.last_count is None else f"{one.last_count:,}",
+            f"{of_source.get('matched', 0):,}",
+        )  # fmt: skip
+    return table
+
+
+def remarks(found: Sequence[Source], switched_off: Mapping[str, str]) -> list[str]:
+    """What a person should know of sources that are not simply at work, a line each."""
+    told = []
+    for one in found:
+        why = switched_off.get(one.source_id) or one.note
+        status = status_of(one, switched_off)
+        if why and (status != "active" or one.note):
+            told.append(f"{plain(one.source_id)}: {plain(why)}")
+        if status == "switched off":
+            told.append(f"  to switch it on: ramet jobs sources enable {plain(one.source_id)}")
+    return told
+
+
+def company_table(found: Sequence[Company], now: float) -> Table:
+    """Companies, a line each."""
+    table = columns()
+    for name in ("company", "tier", "points", "status", "record", "looked at", "openings at"):
+        table.add_column(name, justify="right" if name == "points" else "left", overflow="fold")
+    for one in found:
+        table.add_row(
+            Text(plain(one.name)), one.tier or "-",
+            "-" if one.priority_score is None else f"{one.priority_score:g}", styled(one.status),
+            plain(one.completeness or "-"), ago(one.updated_at, now), Text(plain(one.job_board_url or "-")),
+        )  # fmt: skip
+    return table
+
+
+def listing_line(one: Listing) -> Text:
+    """A listing in a line: title, company, place."""
+    parts = [plain(part) for part in (one.company, one.location) if part]
+    return Text.assemble((plain(one.title or one.url), "bold"), *(f" · {part}" for part in parts))

@@ -1,0 +1,287 @@
+"""The command `why`: on one screen, what became of a listing and by which rules."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+from rich.console import RenderableType
+from rich.text import Text
+
+from ramet import Block, Client, shown_key
+from ramet.commands.options import ask, json_option
+from ramet.commands.terminal import columns, console, counted, emit, plain
+from ramet.jobs.app import app
+from ramet.jobs.commands import terminal as showing
+from ramet.jobs.commands.options import database_option
+from ramet.jobs.commands.reasons import Why, find_listings, refused_spawns, why_of
+from ramet.jobs.errors import NotFound
+
+EXIT_WHICH = 1
+SKILLS_SHOWN = 12
+DETAIL_MAX = 160
+
+STAGES = {
+    "refused": "before its page was fetched, by its title, place or the stop list",
+    "unknown": "when it was scraped: it could not be read, and what is known is kept",
+    "filtered": "at the filter",
+    "skipped": "when it was scored",
+    "unscored": "before it was judged, and the next run judges it",
+    "matched": "with the match saved",
+    "analyzing": "nowhere yet",
+}
+
+
+@click.command("why", short_help="Why a listing was dropped, or is a match.")
+@click.argument("listing", nargs=-1, required=True, metavar="URL|ID|WORDS...")
+@database_option
+@json_option
+def why(listing: tuple[str, ...], database: str, as_json: bool) -> None:
+    """Tell on one screen what became of a listing: named by its address, its id, its task, or words of title and
+    company.
+    """
+    text = " ".join(listing)
+
+    async def show(client: Client) -> int:
+        found = await find_listings(client, text)
+        if not found:
+            return await _tell_refused(client, text, as_json=as_json)
+        if len(found) > 1:
+            _tell_which(found, as_json=as_json)
+            return EXIT_WHICH
+        told = await why_of(client, found[0])
+        if as_json:
+            emit(told.as_json())
+            return 0
+        out = console()
+        for part in screen(told, time.time()):
+            out.print(part, soft_wrap=isinstance(part, Text) and "://" in part.plain)
+        return 0
+
+    click.get_current_context().exit(ask(app, database, show))
+
+
+async def _tell_refused(client: Client, text: str, *, as_json: bool) -> int:
+    blocks = await refused_spawns(client, text)
+    if not blocks:
+        raise NotFound(
+            f"no listing is known by {plain(text)!r}: give its address or id, or words of its title and company"
+        )
+    if as_json:
+        emit({"listing": None, "blocks": [block_of(block) for block in blocks]})
+        return 0
+    click.echo("no task was ever created for it:")
+    for block in blocks:
+        click.echo(f"  {_block_line(block)}")
+        click.echo(f"  in lineage {plain(block.tracking_id)}; `ramet blocks {plain(block.tracking_id)}` shows all")
+    return 0
+
+
+def block_of(block: Block) -> dict[str, Any]:
+    """A refused spawn, for machines."""
+    return {
+        "kind": block.kind, "key": block.key, "reason": block.reason, "detail": block.detail, "count": block.count,
+        "winner": block.winner, "tracking_id": block.tracking_id,
+    }  # fmt: skip
+
+
+def _tell_which(found: list[Any], *, as_json: bool) -> None:
+    if as_json:
+        emit({"which": [one.as_json() for one in found]})
+        return
+    click.echo("several are meant; give the id of one:")
+    out = console()
+    for one in found:
+        out.print(Text.assemble(showing.listing_line(one), "  ", showing.styled(one.status)), soft_wrap=True)
+        out.print(Text(f"  {plain(one.listing_id)}", style="dim"), soft_wrap=True)
+
+
+# --- the screen -----------------------------------------------------------------------------------------------------
+
+
+def screen(told: Why, now: float) -> Iterator[RenderableType]:
+    """What `why` tells of one listing, from the verdict to who else was asked for."""
+    one = told.listing
+    yield Text.assemble(showing.listing_line(one), "  ", showing.styled(one.status))
+    yield Text(plain(one.url), style="dim")
+    yield Text(" · ".join(_times(told, now)), style="dim")
+    yield Text()
+    yield Text(verdict(told), style="bold")
+    if one.filter_result is not None:
+        yield from _filter(one.filter_result)
+    if told.match is not None:
+        yield from _score(one.score or {}, told.match.adjustments, told.match.match_score)
+    elif one.score is not None:
+        yield from _score(one.score, one.score.get("adjustments", []), one.score.get("final"))
+    yield Text()
+    facts = columns(header=None)
+    facts.add_column(no_wrap=True, style="dim")
+    facts.add_column(overflow="fold")
+    for name, value in _facts(told, now):
+        facts.add_row(name, Text(value))
+    yield facts
+
+
+def _times(told: Why, now: float) -> Iterator[str]:
+    one = told.listing
+    yield f"posted {showing.ago(one.posted_at, now)}" if one.posted_at is not None else "no date"
+    yield f"first seen {showing.ago(one.first_seen_at, now)}, last {showing.ago(one.last_seen_at, now)}"
+    if one.closed_at is not None:
+        yield f"closed {showing.ago(one.closed_at, now)}"
+    if one.quality:
+        yield f"record {plain(one.quality)}"
+
+
+def verdict(told: Why) -> str:
+    """Where it ended, and why, in a sentence."""
+    one = told.listing
+    if one.status == "analyzing":
+        headline = plain(told.task.headline) if told.task else "its task is gone"
+        return f"It has not ended yet: {headline}"
+    if told.match is not None:
+        match = told.match
+        threshold = (one.score or {}).get("threshold")
+        needed = f", where {threshold:g} are needed" if isinstance(threshold, int | float) else ""
+        today = "" if told.today in (None, match.match_score) else f"; by its age of today {told.today:g}"
+        return (
+            f"It is a match: {match.match_score:g} points{needed}; {plain(match.application_priority)} priority{today}."
+        )
+    reason = plain(one.reason or "no reason was stored")
+    if one.same_as:
+        return f"It is a duplicate: {reason.removeprefix('duplicate: ')}."
+    return f"It ended {STAGES.get(one.status, 'somewhere')}: {reason}."
+
+
+def _filter(result: Mapping[str, Any]) -> Iterator[RenderableType]:
+    hard, strikes = (_dicts(result.get(name)) for name in ("hard_rejections", "strikes"))
+    if not hard and not strikes:
+        yield Text("\nfilter: nothing against it", style="dim")
+        return
+    total, threshold = result.get("total_strikes", 0), result.get("strike_threshold", 0)
+    if hard:
+        head = "a hard rejection, which ends it at once"
+    else:
+        head = f"{total:g} of {threshold:g} strikes" + (", too many" if total >= threshold else "")
+    yield Text(f"\nfilter: {head}")
+    table = columns(header=None)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for mark, found in [("hard", one) for one in hard] + [("", one) for one in strikes]:
+        table.add_row(mark or showing.points(_number(found.get("points"))), _name(found), Text(_said(found)))
+    yield table
+
+
+def _name(found: Mapping[str, Any]) -> str:
+    return plain(found.get("filter_name") or found.get("filter_category") or found.get("category") or "")
+
+
+def _said(found: Mapping[str, Any]) -> str:
+    reason, detail = plain(found.get("reason") or ""), plain(found.get("detail") or "")
+    told = reason if not detail or detail == reason else f"{reason}: {detail}" if reason else detail
+    return told if len(told) <= DETAIL_MAX else told[: DETAIL_MAX - 1] + "…"
+
+
+def _score(score: Mapping[str, Any], adjustments: Any, final: Any) -> Iterator[RenderableType]:
+    threshold = score.get("threshold")
+    needed = f" of {threshold:g} needed" if isinstance(threshold, int | float) else ""
+    where = " (the preferred office is found)" if score.get("preferred_office") else ""
+    yield Text(f"\nscore: {_number(final):g}{needed}{where}")
+    table = columns(header=None)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    if "base" in score:
+        table.add_row(f"{_number(score['base']):g}", "base", "")
+    for found in _dicts(adjustments):
+        table.add_row(showing.points(_number(found.get("points"))), _name(found), Text(_said(found)))
+    yield table
+
+
+def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
+    one = told.listing
+    yield "read as", _reading(told)
+    skills = {
+        "matched": told.match.matched_skills if told.match else (one.score or {}).get("matched_skills"),
+        "missing": told.match.missing_skills if told.match else (one.score or {}).get("missing_skills"),
+    }
+    for word, names in skills.items():
+        if isinstance(names, list) and names:
+            yield f"skills {word}", _some([plain(name) for name in names])
+    if told.twin is not None or one.same_as:
+        yield (
+            "duplicate of",
+            f"{plain(told.twin.title or '') if told.twin else 'a listing that is gone'}  {plain(one.same_as)}",
+        )
+    for other in told.near:
+        yield "nearly same text", f"{showing.listing_line(other).plain}  {plain(other.listing_id)}"
+    if told.near_count > len(told.near):
+        yield "nearly same text", f"and {told.near_count - len(told.near):,} more"
+    if told.source is not None:
+        yield "source", _source(told, now)
+    if told.company is not None:
+        tier = f", tier {told.company.tier}" if told.company.tier else ""
+        yield "company", f"{plain(told.company.name)}{tier}, {plain(told.company.status)}"
+    for block in told.blocks:
+        yield "not created", _block_line(block)
+    if told.task is not None and one.status in ("analyzing", "unknown"):
+        for attempt in told.task.history.attempts[-2:]:
+            yield "attempt", plain(f"{attempt.outcome}: {attempt.error or attempt.reason or '-'}")
+    yield "id", plain(one.listing_id)
+    yield "more", f"ramet explain {plain(one.task_id)}"
+
+
+def _reading(told: Why) -> str:
+    one, facts = told.listing, told.listing.facts
+    parts = [
+        f"{facts['seniority']}" if facts.get("seniority") not in (None, "unknown") else "level not said",
+        _arrangement(facts),
+        showing.salary(one.salary_min, one.salary_max, one.salary_currency) or "no salary",
+    ]
+    years = [str(facts[name]) for name in ("years_min", "years_max") if facts.get(name) is not None]
+    parts += [f"{' to '.join(dict.fromkeys(years))} years"] if years else []
+    technologies = facts.get("technologies")
+    if isinstance(technologies, list) and technologies:
+        parts.append(_some([str(name) for name in technologies]))
+    made_by = sorted({str(how) for how in one.methods.values()} - {"rules"})
+    return plain(" · ".join(parts) + (f" · with {', '.join(made_by)}" if made_by else ""))
+
+
+def _arrangement(facts: Mapping[str, Any]) -> str:
+    found, rule = facts.get("arrangement"), facts.get("arrangement_rule")
+    if found in (None, "unknown"):
+        return "remote or not is not said"
+    return f"{found} ({rule})" if rule else str(found)
+
+
+def _source(told: Why, now: float) -> str:
+    source = told.source
+    assert source is not None
+    off = {source.source_id: told.source_off} if told.source_off else {}
+    run = f", last run {plain(source.last_status or '-')} {showing.ago(source.last_scraped_at, now)}"
+    why_off = f" ({plain(told.source_off)})" if told.source_off else ""
+    return (
+        f"{plain(source.source_id)}, {showing.status_of(source, off)}{why_off}{run if source.last_scraped_at else ''}"
+    )
+
+
+def _block_line(block: Block) -> str:
+    winner = f", in its way task {block.winner}" if block.winner else ""
+    return plain(
+        f"{block.kind} {shown_key(block.key)}: {block.reason} ({block.detail}), {counted(block.count, 'time')}{winner}"
+    )
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - SKILLS_SHOWN
+    return ", ".join(names[:SKILLS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

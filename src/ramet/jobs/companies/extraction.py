@@ -1,0 +1,255 @@
+"""Where each field of a company may be taken from, the plainest first.
+
+Every function here yields (method, text) of one field over all pages, in the order in which they are believed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from ramet.jobs.companies.facts import GIVEN, HEADINGS, JSON_LD, META, PARAGRAPHS, PATTERN, WebPage
+from ramet.jobs.companies.headcount import headcount_in, headcount_of
+from ramet.jobs.companies.outline import Section, outline, page_text
+from ramet.jobs.companies.page_content import Meta, Organization, meta_of, organizations
+from ramet.jobs.companies.sections import below, first_prose, lines_below
+from ramet.jobs.companies.statements import (
+    LABELS,
+    founded_in,
+    headquarters_in,
+    industry_in,
+    labelled,
+    mission_in,
+    year_in,
+)
+from ramet.jobs.text.company_names import company_name_key
+from ramet.jobs.text.places import Place, places_of
+
+TEXT_MAX = 200_000
+"""Characters of one page that are read. What is behind them is no page about a company."""
+SECTIONS_MAX = 500
+"""Sections of one page that are read."""
+
+Candidate = tuple[str, str]
+"""What made a text, and the text."""
+
+_ABOUT_PATHS = frozenset(
+    "about about-us aboutus company who-we-are our-story ueber-uns uber-uns a-propos sobre".split()
+)
+_CAREER_PATHS = frozenset("careers career jobs join join-us work-with-us working-here karriere carrieres".split())
+_LINE_MAX = 150
+_PARAGRAPHS = 3
+_OFFICES_IN = re.compile(r"\b[Oo]ffices? (?:located )?in ([A-ZÀ-Ö][^.;:!?\n]{2,200})")
+_TITLE_PARTS = re.compile(r"\s[|\u2013\u2014·:-]\s|\s?[|•]\s?|: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, taken apart once."""
+
+    role: str
+    """``home``, ``about`` or ``careers``; empty for another one."""
+    url: str
+    organizations: list[Organization]
+    meta: Meta
+    sections: list[Section]
+    text: str
+
+
+def taken_apart(pages: Iterable[WebPage]) -> Iterator[Page]:
+    """The pages with something on them, each once: /about and /about-us are often one."""
+    seen: set[int] = set()
+    for page in pages:
+        if not page.html.strip() or hash(page.html) in seen:
+            continue
+        seen.add(hash(page.html))
+        yield Page(
+            role_of(page.url),
+            page.url,
+            organizations(page.html),
+            meta_of(page.html),
+            _bounded(outline(page.html)),
+            page_text(page.html)[:TEXT_MAX],
+        )
+
+
+def role_of(url: str) -> str:
+    """What a page is, by the last part of its address."""
+    parts = [part for part in _split(url).path.lower().split("/") if part]
+    if not parts:
+        return "home"
+    last = parts[-1].partition(".")[0]
+    if last in _ABOUT_PATHS:
+        return "about"
+    return "careers" if last in _CAREER_PATHS else ""
+
+
+def names(pages: Sequence[Page], given: str | None) -> Iterator[Candidate]:
+    """The company's name."""
+    if given and given.strip():
+        yield GIVEN, " ".join(given.split())
+    yield from _of_organizations(pages, lambda organization: organization.name)
+    for page in pages:
+        if page.meta.site_name:
+            yield META, page.meta.site_name
+    for page in pages:
+        if title := _name_in_title(page):
+            yield META, title
+
+
+def abouts(pages: Sequence[Page], length_max: int) -> Iterator[Candidate]:
+    """Texts on what the company is."""
+    yield from _of_organizations(pages, lambda organization: organization.description)
+    for page in _ordered(pages, "about", "home"):
+        if page.meta.description:
+            yield META, page.meta.description
+    for page in _ordered(pages, "about"):
+        if text := first_prose(page.sections, _PARAGRAPHS, length_max):
+            yield PARAGRAPHS, text
+    yield from _below(pages, "about", length_max, "about", "home", "", "careers")
+    for page in _ordered(pages, "home", ""):
+        if text := first_prose(page.sections, _PARAGRAPHS, length_max):
+            yield PARAGRAPHS, text
+
+
+def cultures(pages: Sequence[Page], length_max: int) -> Iterator[Candidate]:
+    """Texts on how people work there."""
+    yield from _below(pages, "culture", length_max, "careers", "about", "", "home")
+    # A product has benefits too, so these headings count only where a company speaks of itself.
+    yield from _below(pages, "work", length_max, "careers", "about")
+
+
+def missions(pages: Sequence[Page], length_max: int) -> Iterator[Candidate]:
+    """Texts on what the company is for."""
+    yield from _below(pages, "mission", length_max, "about", "home", "", "careers")
+    for page in _ordered(pages, "about", "home", "", "careers"):
+        if text := mission_in(page.text):
+            yield PATTERN, text
+
+
+def foundings(pages: Sequence[Page]) -> Iterator[Candidate]:
+    """Years of the founding."""
+    yield from _of_organizations(pages, lambda organization: organization.founded)
+    for line in _labelled(pages, "founded"):
+        if year := year_in(line):
+            yield HEADINGS, year
+    yield from _statements(pages, founded_in)
+
+
+def head_offices(pages: Sequence[Page]) -> Iterator[Candidate]:
+    """Places of the head office."""
+    yield from _of_organizations(pages, lambda organization: organization.address)
+    for line in _labelled(pages, "headquarters"):
+        if len(line) <= _LINE_MAX and not line[:1].isdigit():
+            yield HEADINGS, line
+    yield from _statements(pages, headquarters_in)
+
+
+def industries(pages: Sequence[Page], about: str) -> Iterator[Candidate]:
+    """Lines of business."""
+    yield from _of_organizations(pages, lambda organization: organization.industry)
+    for line in _labelled(pages, "industry"):
+        if len(line) <= _LINE_MAX:
+            yield HEADINGS, line
+    for text in (about, *(page.meta.description for page in _ordered(pages, "home", "about"))):
+        if what := industry_in(text):
+            yield PATTERN, what
+
+
+def sizes(pages: Sequence[Page]) -> Iterator[tuple[str, str, int]]:
+    """Method, text and number of employees."""
+    for method, text in _of_organizations(pages, lambda organization: organization.employees):
+        if headcount := headcount_in(text):
+            yield method, headcount.text, headcount.employees
+    for line in _labelled(pages, "size"):
+        if headcount := headcount_in(line):
+            yield HEADINGS, headcount.text, headcount.employees
+    for page in _ordered(pages, "about", "careers", "", "home"):
+        if headcount := headcount_of(page.text):
+            yield PATTERN, headcount.text, headcount.employees
+
+
+def offices(pages: Sequence[Page], head_office: Candidate | None) -> tuple[tuple[Place, ...], str]:
+    """All places with an office and what made them; a place of no known country is none."""
+    sources: list[tuple[str, Iterable[str]]] = [
+        (JSON_LD, [text for page in pages for one in page.organizations for text in one.places]),
+        (head_office[0] if head_office else PATTERN, [head_office[1]] if head_office else []),
+        (HEADINGS, [line for page in pages for line in _office_lines(page)]),
+        (PATTERN, [found[1] for page in pages for found in _OFFICES_IN.finditer(page.text)]),
+    ]
+    places: dict[Place, str] = {}
+    for method, lines in sources:
+        for line in lines:
+            for place in places_of(line[:_LINE_MAX]):
+                if place.country and place.city:
+                    places.setdefault(place, method)
+    return tuple(places), next(iter(places.values()), PATTERN)
+
+
+def _office_lines(page: Page) -> Iterator[str]:
+    for text in below(page.sections, "offices", TEXT_MAX):
+        for line in re.split(r"\n|; ", text)[:SECTIONS_MAX]:
+            if len(line) <= _LINE_MAX:
+                yield line
+
+
+def _bounded(sections: Sequence[Section]) -> list[Section]:
+    kept: list[Section] = []
+    length = 0
+    for section in sections[:SECTIONS_MAX]:
+        length += sum(map(len, section.lines))
+        if length > TEXT_MAX:
+            break
+        kept.append(section)
+    return kept
+
+
+def _ordered(pages: Sequence[Page], *roles: str) -> list[Page]:
+    return [page for role in roles for page in pages if page.role == role]
+
+
+def _of_organizations(pages: Sequence[Page], read: Callable[[Organization], str | None]) -> Iterator[Candidate]:
+    for page in pages:
+        for organization in page.organizations:
+            if text := read(organization):
+                yield JSON_LD, text
+
+
+def _below(pages: Sequence[Page], field: str, length_max: int, *roles: str) -> Iterator[Candidate]:
+    for page in _ordered(pages, *roles):
+        for text in below(page.sections, field, length_max):
+            yield HEADINGS, text
+
+
+def _labelled(pages: Sequence[Page], label: str) -> Iterator[str]:
+    """Lines behind a label, then those below a heading of that name."""
+    for page in _ordered(pages, "about", "home", "", "careers"):
+        value = labelled(page.text.split("\n")).get(label)
+        if value:
+            yield value
+        yield from lines_below(page.sections, LABELS[label])
+
+
+def _statements(pages: Sequence[Page], read: Callable[[str], str | None]) -> Iterator[Candidate]:
+    for page in _ordered(pages, "about", "", "home", "careers"):
+        if text := read(page.text):
+            yield PATTERN, text
+
+
+def _name_in_title(page: Page) -> str | None:
+    """The part of the title that is the host's name."""
+    host = (_split(page.url).hostname or "").removeprefix("www.")
+    label = company_name_key(host.partition(".")[0]).replace(" ", "")
+    for part in _TITLE_PARTS.split(page.meta.title[:500]):
+        if label and company_name_key(part).replace(" ", "") == label:
+            return part.strip()
+    return None
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")

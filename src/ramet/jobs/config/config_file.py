@@ -1,0 +1,203 @@
+"""A YAML or JSON file as plain values, with the line of every value.
+
+The file may come from anywhere: its size, its nesting and the tags it may use are bounded, and what YAML would silently
+multiply (aliases) or overwrite (keys given twice) is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ramet.jobs.errors import InputError
+
+BYTES_MAX = 262_144
+"""Of a file with settings."""
+DEPTH_MAX = 20
+"""Levels of lists and mappings in it."""
+
+_PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+
+KeyPath = tuple[str, ...]
+
+
+class ConfigError(InputError):
+    """A file with settings cannot be taken. The message names the file, the place, and what to give."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a file says."""
+
+    name: str
+    """As it was given, for people."""
+    value: Mapping[str, Any]
+    lines: Mapping[KeyPath, int]
+    """Line by path of keys and list positions, from 1; empty for JSON, whose reader tells no lines."""
+
+    def error(self, path: KeyPath, message: str) -> ConfigError:
+        """An error about one value of the file."""
+        line = self.lines.get(path)
+        while line is None and path:
+            path = path[:-1]
+            line = self.lines.get(path)
+        return ConfigError(f"{self.name}{f', line {line}' if line else ''}: {message}")
+
+
+def read_document(path: Path) -> Document:
+    """Read a file: JSON where it starts as such and its name does not say YAML, else YAML.
+
+    Raises:
+        ConfigError: it is absent, too large, no text, or nothing that its format allows.
+    """
+    text = _text_of(path)
+    is_yaml = path.suffix.lower() in (".yaml", ".yml")
+    value, lines = (
+        _from_yaml(text, path) if is_yaml or not text.lstrip().startswith("{") else (_from_json(text, path), {})
+    )
+    if value is None:
+        raise ConfigError(f"{path}: is empty: give at least one section, such as `profile:`")
+    if not isinstance(value, dict):
+        raise ConfigError(f"{path}: is {shown(value)}: give sections with settings, such as `profile:`")
+    return Document(str(path), value, lines)
+
+
+def shown(value: object) -> str:
+    """A value in a message: short, on one line, as JSON where it can be."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = str(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(BYTES_MAX + 1)
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: there is no such file: give the path of a YAML or JSON file") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror or error}): give a file that can") from error
+    if len(content) > BYTES_MAX:
+        raise ConfigError(f"{path}: is larger than {BYTES_MAX:,} bytes: give a file with settings only")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is no UTF-8 at byte {error.start:,}: save it as UTF-8") from error
+
+
+def _from_json(text: str, path: Path) -> Any:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ConfigError(f"{path}: {shown(twice)} is given twice in one place: give it once")
+        return value
+
+    def refused(constant: str) -> Any:
+        raise ConfigError(f"{path}: has {constant}: give a number")
+
+    try:
+        value = json.loads(text, object_pairs_hook=unique, parse_constant=refused)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{path}, line {error.lineno}: is no JSON there ({error.msg}): put that right") from error
+    except (RecursionError, ValueError) as error:
+        raise ConfigError(f"{path}: is nested too deep, or has a number too long: give plain settings") from error
+    if _depth(value) > DEPTH_MAX:
+        raise ConfigError(f"{path}: is nested deeper than {DEPTH_MAX} levels: give plain settings")
+    return value
+
+
+def _depth(value: Any) -> int:
+    """Levels of lists and mappings; the JSON reader has bounded them by the interpreter's own limit."""
+    level, deepest = [value], 0
+    while level := [item for item in level if isinstance(item, dict | list)]:
+        deepest += 1
+        level = [child for item in level for child in (item.values() if isinstance(item, dict) else item)]
+    return deepest
+
+
+class _Refused(yaml.MarkedYAMLError):
+    """YAML that is right as YAML, but not taken here."""
+
+    def __init__(self, problem: str, mark: yaml.Mark | None) -> None:
+        super().__init__(None, None, problem, mark)
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe tags only, without aliases, to a bounded depth."""
+
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        if self.check_event(yaml.AliasEvent):
+            raise _Refused("aliases are not taken: write the value out", mark)
+        if self.depth >= DEPTH_MAX:
+            raise _Refused(f"is nested deeper than {DEPTH_MAX} levels: give plain settings", mark)
+        self.depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
+
+def _from_yaml(text: str, path: Path) -> tuple[Any, dict[KeyPath, int]]:
+    lines: dict[KeyPath, int] = {}
+    try:
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            return (None if node is None else _built(loader, node, (), lines)), lines
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f", line {mark.line + 1}" if mark else ""
+        problem = " ".join((error.problem or error.context or "").split())[:120]
+        told = problem if isinstance(error, _Refused) else f"is no YAML there ({problem}): put that right"
+        raise ConfigError(f"{path}{place}: {told}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: is no YAML ({' '.join(str(error).split())[:120]}): put that right") from error
+
+
+def _built(loader: _Loader, node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> Any:
+    """The value of a node. Only plain values, lists and mappings with text as keys."""
+    lines[path] = node.start_mark.line + 1
+    if not isinstance(node, yaml.ScalarNode) and node.tag not in _PLAIN_TAGS:
+        raise _Refused("tags are not taken: write plain lists and mappings", node.start_mark)
+    if isinstance(node, yaml.MappingNode):
+        value: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = _name(loader, key_node)
+            if key in value:
+                raise _Refused(f"{shown(key)} is given twice: give it once", key_node.start_mark)
+            value[key] = _built(loader, value_node, (*path, key), lines)
+            lines[*path, key] = key_node.start_mark.line + 1
+        return value
+    if isinstance(node, yaml.SequenceNode):
+        return [_built(loader, item, (*path, str(number)), lines) for number, item in enumerate(node.value)]
+    return _plain(loader, node)
+
+
+def _name(loader: _Loader, node: yaml.Node) -> str:
+    merges = node.tag == "tag:yaml.org,2002:merge"
+    key = _plain(loader, node) if isinstance(node, yaml.ScalarNode) and not merges else None
+    if key is None or isinstance(key, bool):
+        raise _Refused("this cannot be a name here: put it in quotes", node.start_mark)
+    return str(key)
+
+
+def _plain(loader: _Loader, node: yaml.Node) -> Any:
+    try:
+        return loader.construct_object(node, deep=True)
+    except (ValueError, OverflowError) as error:
+        raise _Refused("is no number or date that there can be: give another, or quotes", node.start_mark) from error

@@ -1,0 +1,71 @@
+"""The pipeline's settings as the engine knows them: the entry point ``ramet.settings`` of the package.
+
+Only names and types: this module is imported by every `ramet settings` command.
+"""
+
+from __future__ import annotations
+
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from ramet import Setting
+from ramet.commands.errors import one_line
+from ramet.jobs.jobs_settings import PREFIX, JobsSettings
+from ramet.jobs.section import Section
+
+
+def _declared(section: str, model: type[Section]) -> list[Setting]:
+    return [_setting(f"{PREFIX}{section}.{name}", field) for name, field in model.model_fields.items()]
+
+
+def _setting(name: str, field: FieldInfo) -> Setting:
+    kind, optional = _type_of(field.annotation)
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    checker: TypeAdapter[Any] = TypeAdapter(_annotated(field))
+
+    def check(value: Any) -> Any:
+        try:
+            checker.validate_python(value)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"]) or "it"
+            raise ValueError(f"{place} is {first['input']!r:.80}: {one_line(first['msg'])}") from None
+        return value
+
+    least = max((bound for bound in _bounds(field, "ge", "gt")), default=-float("inf"))
+    most = min((bound for bound in _bounds(field, "le", "lt")), default=float("inf"))
+    return Setting(
+        name, kind, field.get_default(call_default_factory=True), str(extra.get("unit", "")), field.description or "",
+        "jobs pipeline", least, most, optional=optional, check_value=check,
+    )  # fmt: skip
+
+
+def _bounds(field: FieldInfo, *names: str) -> list[float]:
+    return [float(getattr(one, name)) for one in field.metadata for name in names if hasattr(one, name)]
+
+
+def _annotated(field: FieldInfo) -> Any:
+    return Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+
+
+def _type_of(annotation: Any) -> tuple[str, bool]:
+    """The engine's word for a type, and whether none is a value."""
+    optional = False
+    if get_origin(annotation) in (Union, UnionType):
+        parts = [part for part in get_args(annotation) if part is not NoneType]
+        optional = len(parts) < len(get_args(annotation))
+        annotation = parts[0]
+    words = {int: "int", float: "float", str: "string"}
+    return words.get(annotation, "json"), optional
+
+
+SETTINGS: tuple[Setting, ...] = tuple(
+    setting
+    for section, field in JobsSettings.model_fields.items()
+    if isinstance(field.annotation, type) and issubclass(field.annotation, Section)
+    for setting in _declared(section, field.annotation)
+)
+"""Every number of the pipeline."""

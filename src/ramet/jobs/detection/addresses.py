@@ -1,0 +1,224 @@
+"""Which board an address belongs to, from the address alone. Pure; nothing here ever raises."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote, unquote, urljoin, urlsplit
+
+from ramet.jobs.companies.hosts import DIRECTORY_DOMAINS
+from ramet.jobs.detection.findings import GENERIC, GUESSED, RSS, Confidence, Found, confidence_of
+from ramet.jobs.detection.patterns import (
+    FEED_PATH,
+    FEED_QUERY,
+    HABITS,
+    OWN_SITES,
+    PARAMETERS,
+    PATTERNS,
+    RESERVED,
+    RESERVED_SITES,
+    Habit,
+    OwnSite,
+    Pattern,
+)
+
+LENGTH_MAX = 4_000
+"""Characters of an address that is looked at."""
+
+_HOST = re.compile(r"[^\W_](?:[\w-]{0,62})(?:\.[\w-]{1,63}){1,20}\.?")
+_TOKEN = re.compile(r"[^\W_][\w .,&+'~-]{0,99}")
+_FILE = re.compile(r".{1,100}\.(?:js|css|png|jpe?g|gif|svg|ico|xml|txt|json|map|php|html?|woff2?)", re.IGNORECASE)
+_ALIKE_LOCALE = re.compile(r"[a-z]{2}[-_][a-z]{2}", re.IGNORECASE)
+_UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0\u200b\u2028\u2029\ufeff]+")
+
+
+class Address(NamedTuple):
+    """An address of the web in its parts; host in lower case, without port and credentials."""
+
+    url: str
+    host: str
+    path: str
+    query: str
+
+
+def address_of(url: str, base: str | None = None) -> Address | None:
+    """The address that a text is, or None: no http(s), no host name, too long, malformed.
+
+    Args:
+        base: what a relative one is relative to.
+    """
+    if len(url) > LENGTH_MAX:
+        return None
+    url = url.strip()
+    if not url.isascii():
+        url = url.encode("utf-8", "replace").decode("utf-8")
+    if _UNSEEN.search(url):
+        url = quote(_UNSEEN.sub(" ", url), safe="%/:=&?~#+!$,;'@()*[] ").replace(" ", "%20")
+    try:
+        parts = urlsplit(urljoin(base, url) if base else url)
+        host = (parts.hostname or "").lower().rstrip(".")
+        port = f":{parts.port}" if parts.port is not None else ""
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(host):
+        return None
+    query = f"?{parts.query}" if parts.query else ""
+    return Address(f"{parts.scheme}://{host}{port}{parts.path or '/'}{query}", host, parts.path, parts.query)
+
+
+def board_of_url(url: str) -> Found | None:
+    """The board that an address belongs to: of the board itself, of one of its openings, of its programs' interface.
+
+    Returns:
+        Kind ``generic`` for what may be a careers page of a company's own; None where no board can be: no http(s),
+        a vendor's own pages, networks of people.
+    """
+    address = address_of(url)
+    if address is None:
+        return None
+    found = vendor_board(address)
+    if found is not None:
+        return found
+    if domain_of(address.host) in _BY_DOMAIN or is_of(address.host, DIRECTORY_DOMAINS):
+        return None
+    return _habit(address) or Found(GENERIC, address.url, None, {}, Confidence.LOW, "url")
+
+
+def vendor_board(address: Address, via: str = "url") -> Found | None:
+    """The board of a vendor, or the feed, that an address says it belongs to; None: it says nothing of the kind."""
+    patterns = _BY_DOMAIN.get(domain_of(address.host))
+    if patterns is not None:
+        found = next(filter(None, (_matched(pattern, address, via) for pattern in patterns)), None)
+        return found or (_feed(address, via) if via == "url" else None)
+    if address.query:
+        for name, _ in _parameters(address.query):
+            if kind := PARAMETERS.get(name.lower()):
+                return Found(kind, address.url, None, {}, confidence_of(kind, whole=False), via)
+    return _feed(address, via) or _own_site(address, via)
+
+
+def domain_of(host: str) -> str:
+    """The last two labels of a host, which is enough to look vendors up."""
+    return ".".join(host.rsplit(".", 2)[-2:])
+
+
+def is_of(host: str, domains: frozenset[str]) -> bool:
+    """Whether a host is one of the domains, or below one."""
+    labels = host.split(".")
+    return any(".".join(labels[first:]) in domains for first in range(max(0, len(labels) - 3), len(labels)))
+
+
+def token_of(text: str | None) -> str | None:
+    """What can be a board's name at a vendor, as it was meant; None: it cannot be one (reserved, file, template)."""
+    if not text:
+        return None
+    token = unquote(text).strip()
+    if not _TOKEN.fullmatch(token) or token.lower() in RESERVED or _FILE.fullmatch(token):
+        return None
+    return token
+
+
+class _Compiled(NamedTuple):
+    pattern: Pattern
+    labels: re.Pattern[str]
+    path: re.Pattern[str]
+
+
+def _compiled() -> dict[str, tuple[_Compiled, ...]]:
+    by_domain: dict[str, list[_Compiled]] = {}
+    for pattern in PATTERNS:
+        row = _Compiled(pattern, re.compile(pattern.labels), re.compile(pattern.path, re.IGNORECASE))
+        by_domain.setdefault(pattern.domain, []).append(row)
+    return {domain: tuple(rows) for domain, rows in by_domain.items()}
+
+
+_BY_DOMAIN = _compiled()
+
+
+def _matched(row: _Compiled, address: Address, via: str) -> Found | None:
+    """What a row makes of an address of its domain."""
+    pattern = row.pattern
+    labels = row.labels.fullmatch(address.host[: -len(pattern.domain)].rstrip("."))
+    path = row.path.match(address.path) if labels else None
+    if labels is None or path is None:
+        return None
+    groups = {**labels.groupdict(), **{name: text for name, text in path.groupdict().items() if text}}
+    parameters = dict(_parameters(address.query)) if pattern.parameter else {}
+    token = token_of(parameters.get(pattern.parameter) or groups.get("token"))
+    site = _site_of(groups.get("site"))
+    if "site" in row.path.groupindex:
+        token = token_of(groups.get("tenant")) if site else None
+    if token is None and "token" in row.labels.groupindex:
+        return None
+    ids = {
+        "host": address.host,
+        "site": site or "",
+        "tenant": groups.get("tenant") or "",
+        "instance": groups.get("instance") or "",
+        "region": (groups.get("region") or "").lstrip("."),
+    }
+    kept = {name: ids[name] for name in pattern.keeps if ids[name]}
+    confidence = confidence_of(pattern.kind, whole=token is not None)
+    if token is None:
+        return Found(pattern.kind, address.url, None, kept, confidence, via)
+    spelled = {
+        "host": address.host,
+        "token": quote(token),
+        "tenant": groups.get("tenant", ""),
+        "site": quote(site or ""),
+    }
+    board = pattern.board.format(region=groups.get("region") or "", **spelled)
+    return Found(pattern.kind, board, token, kept, confidence, via)
+
+
+def _site_of(text: str | None) -> str | None:
+    site = unquote(text).strip() if text else ""
+    if not _TOKEN.fullmatch(site) or site.lower() in RESERVED_SITES or _ALIKE_LOCALE.fullmatch(site):
+        return None
+    return site
+
+
+def _parameters(query: str) -> Iterator[tuple[str, str]]:
+    try:
+        yield from parse_qsl(query, keep_blank_values=True, max_num_fields=200)
+    except ValueError:
+        return
+
+
+def _feed(address: Address, via: str) -> Found | None:
+    if FEED_PATH.search(address.path[-200:]) or (address.query and FEED_QUERY.search(address.query)):
+        return Found(RSS, address.url, None, {}, Confidence.HIGH, via)
+    return None
+
+
+@cache
+def _expression(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+def _own_site(address: Address, via: str) -> Found | None:
+    """A vendor's site on a domain of the company's own, by the layout of its addresses."""
+    for site in OWN_SITES:
+        path = _lies_at(site, address)
+        if path is not None:
+            ids = {"host": address.host, "site": _site_of(path.groupdict().get("site")) or ""}
+            kept = {name: ids[name] for name in site.keeps if ids[name]}
+            return Found(site.kind, address.url, None, kept, confidence_of(site.kind, whole=False), via)
+    return None
+
+
+def _lies_at(site: OwnSite | Habit, address: Address) -> re.Match[str] | None:
+    if site.host and not _expression(site.host).match(address.host):
+        return None
+    return _expression(site.path).match(address.path)
+
+
+def _habit(address: Address) -> Found | None:
+    for habit in HABITS:
+        if _lies_at(habit, address) and _expression(habit.query).match(address.query):
+            feed = address_of(habit.feed, address.url)
+            if feed is not None:
+                return Found(RSS, feed.url, None, {"page": address.url}, Confidence.LOW, GUESSED)
+    return None

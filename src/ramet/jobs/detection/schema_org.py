@@ -1,0 +1,174 @@
+"""A JobPosting of schema.org as a posting. What is written in another way than the schema says is taken where it is
+clear what is meant; the rest stays open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ramet.jobs.boards.dates import parse_posted
+from ramet.jobs.boards.salary_text import salary_text
+from ramet.jobs.detection.addresses import address_of
+from ramet.jobs.posting import Posting
+from ramet.jobs.text.markup import text_of
+
+TEXT_MAX = 200_000
+"""Characters of a description."""
+LINE_MAX = 500
+PLACES_MAX = 50
+
+_ESCAPED = re.compile(r"</?(?:p|br|ul|ol|li|div|span|strong|b|em|h[1-6])\b[^<>]{0,300}>", re.IGNORECASE)
+_SECTIONS = (
+    ("responsibilities", "Responsibilities"),
+    ("qualifications", "Qualifications"),
+    ("skills", "Skills"),
+    ("experienceRequirements", "Experience"),
+    ("educationRequirements", "Education"),
+    ("jobBenefits", "Benefits"),
+    ("incentiveCompensation", "Compensation"),
+)
+"""Properties that some pages keep out of the description."""
+
+
+def posting_of(item: dict[str, Any], url: str, now: float) -> Posting:
+    """The posting that an object describes.
+
+    Args:
+        url: of the page that it stands on, for what has no address of its own.
+        now: Unix seconds.
+    """
+    address = _first(item.get("url"))
+    own = address_of(_line(address), url) if isinstance(address, str) and address.strip() else None
+    organization = _first(item.get("hiringOrganization"))
+    places = _places(item)
+    remote = any("telecommute" in text.lower() for text in _lines(item.get("jobLocationType")))
+    valid_through = parse_posted(_scalar(item.get("validThrough")), now)
+    extra = {} if valid_through is None else {"valid_through": valid_through}
+    return Posting(
+        url=own.url if own else url,
+        title=_line(item.get("title")) or _line(item.get("name")),
+        external_id=_identifier(item.get("identifier")),
+        company=_line(organization) or None,
+        company_website=_website(organization),
+        location="; ".join(places) or None,
+        description=_description(item),
+        posted_at=parse_posted(_scalar(item.get("datePosted")), now),
+        salary=_salary(item.get("baseSalary")) or _salary(item.get("estimatedSalary")),
+        workplace="remote" if remote else None,
+        employment_type=_employment(item.get("employmentType")),
+        extra=extra,
+    )
+
+
+def plain(markup: str) -> str:
+    """The text of markup, of which the tags may be written as character references."""
+    text = text_of(markup[:TEXT_MAX])
+    return text_of(text) if _ESCAPED.search(text) else text
+
+
+def _first(value: Any) -> Any:
+    return next(iter(value), None) if isinstance(value, list) else value
+
+
+def _scalar(value: Any) -> str | int | float | None:
+    value = _first(value)
+    return value if isinstance(value, str | int | float) else None
+
+
+def _line(value: Any) -> str:
+    """One line of text: of a text, a number, or the name of an object."""
+    value = _first(value)
+    if isinstance(value, dict):
+        value = next((value[name] for name in ("name", "value", "@value", "legalName") if value.get(name)), None)
+        value = _first(value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return " ".join(plain(str(value)[: 20 * LINE_MAX]).split())[:LINE_MAX]
+
+
+def _lines(value: Any) -> Iterator[str]:
+    for one in (value if isinstance(value, list) else [value])[:PLACES_MAX]:
+        if line := _line(one):
+            yield line
+
+
+def _identifier(value: Any) -> str | None:
+    value = _first(value)
+    if isinstance(value, dict):
+        value = _first(value.get("value") or value.get("@value") or value.get("propertyID"))
+    return _line(value) or None
+
+
+def _website(organization: Any) -> str | None:
+    if not isinstance(organization, dict):
+        return None
+    for name in ("sameAs", "url"):
+        address = address_of(_line(organization.get(name)))
+        if address is not None:
+            return address.url
+    return None
+
+
+def _places(item: dict[str, Any]) -> list[str]:
+    """Where it is; of one that is done from anywhere, from where it may be done."""
+    described = item.get("jobLocation") or item.get("applicantLocationRequirements")
+    places = [place for place in (described if isinstance(described, list) else [described])[:PLACES_MAX] if place]
+    addresses = [_address(place) for place in places]
+    names = [_line(place.get("name")) if isinstance(place, dict) else "" for place in places]
+    # Some pages fill all places with the address of the first one; their names are right.
+    if len(places) > 1 and len(set(addresses)) == 1 and len(set(names)) == len(names):
+        addresses = names
+    lines = [address or name for address, name in zip(addresses, names, strict=True)]
+    return list(dict.fromkeys(line for line in lines if line))
+
+
+def _address(place: Any) -> str:
+    if not isinstance(place, dict):
+        return _line(place)
+    address = _first(place.get("address")) or place
+    if not isinstance(address, dict):
+        return _line(address)
+    parts = [_line(address.get(name)) for name in ("addressLocality", "addressRegion", "addressCountry")]
+    known = [part for part in dict.fromkeys(parts) if part]
+    return ", ".join(known) or (_line(address) if not address.get("streetAddress") else "")
+
+
+def _description(item: dict[str, Any]) -> str:
+    text = "\n".join(plain(part) for part in _texts(item.get("description")))
+    told = " ".join(text.split())
+    for name, heading in _SECTIONS:
+        section = "\n".join(plain(part) for part in _texts(item.get(name)))
+        if section and " ".join(section.split()) not in told:
+            text = f"{text}\n{heading}\n{section}" if text else f"{heading}\n{section}"
+    return text[:TEXT_MAX]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    for one in (value if isinstance(value, list) else [value])[:PLACES_MAX]:
+        text = one.get("description") or one.get("name") or one.get("@value") if isinstance(one, dict) else one
+        if isinstance(text, str):
+            yield text
+
+
+def _salary(value: Any) -> str | None:
+    value = _first(value)
+    if isinstance(value, str):
+        return _line(value) or None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return salary_text(str(value), str(value))
+    if not isinstance(value, dict):
+        return None
+    amount = _first(value.get("value"))
+    within = amount if isinstance(amount, dict) else value
+    one = _line(within.get("value")) or (_line(amount) if not isinstance(amount, dict) else "")
+    minimum, maximum = _line(within.get("minValue")), _line(within.get("maxValue"))
+    if not minimum and not maximum:
+        minimum = maximum = one
+    currency = _line(value.get("currency")) or _line(within.get("currency"))
+    period = _line(within.get("unitText")) or _line(value.get("unitText")) or _line(value.get("duration"))
+    return salary_text(minimum, maximum, currency, period)
+
+
+def _employment(value: Any) -> str | None:
+    return ", ".join(line.lower().replace("_", "-") for line in _lines(value)) or None

@@ -1,0 +1,112 @@
+"""The kinds of the pipeline's tasks, their keys and payloads.
+
+Payloads take the words of other systems too (``url``, ``company_name``), so that their rows can be imported.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from ramet.jobs.posting import Posting, without_login
+
+COMPANY = "COMPANY"
+SOURCE_DISCOVERY = "SOURCE_DISCOVERY"
+SCRAPE_SOURCE = "SCRAPE_SOURCE"
+SCRAPE = "SCRAPE"
+LISTING = "LISTING"
+
+QUEUE = "jobs"
+
+SOURCE_RESOURCE = "jobs:source:"
+"""What the resource of a source begins with; its breaker is the source's health."""
+HOST_RESOURCE = "jobs:host:"
+"""What the resource of a host begins with; its rate is how often we ask it, over all workers."""
+
+
+THEIR_OBJECTS = ("input", "source_discovery_config")
+"""Columns of other systems that are objects, or their JSON text."""
+THEIR_WORDS = ("url", "company_name", "type_hint", "auto_enable", "validation_required", "source_discovery_config")
+"""What is read of these objects. Their ids are not: they name records that are not here."""
+
+
+class _Payload(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", validate_by_name=True, validate_by_alias=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_another_system(cls, given: Any) -> Any:
+        """Take what an imported row does not say itself from the objects that it has."""
+        for column in THEIR_OBJECTS:
+            inside = given.get(column) if isinstance(given, dict) else None
+            if isinstance(inside, str) and inside[:1] == "{":
+                inside = json.loads(inside)
+            if isinstance(inside, dict):
+                found = {word: inside[word] for word in THEIR_WORDS if word in inside}
+                given = found | {name: value for name, value in given.items() if value not in (None, "")}
+        return given
+
+
+class CompanyPayload(_Payload):
+    """A company to look at; at least a website or a name that a record has a website for."""
+
+    company_id: str | None = None
+    """Its key; None: follows from the website, or from the name."""
+    name: str | None = Field(default=None, validation_alias=AliasChoices("name", "company_name", "company"))
+    website: str | None = Field(default=None, validation_alias=AliasChoices("website", "url", "company_website"))
+    again: bool = False
+    """Look again although it was looked at a short time ago."""
+
+
+class DiscoveryPayload(_Payload):
+    """An address on which there may be a board, from a company's pages or from a person."""
+
+    url: str
+    type_hint: str | None = None
+    """A vendor, where it is known."""
+    company_id: str | None = None
+    company_name: str | None = Field(default=None, validation_alias=AliasChoices("company_name", "company"))
+    confidence: str | None = None
+    """What detection said: ``high``, ``medium``, ``low``."""
+    auto_enable: bool = True
+    validation_required: bool = False
+    """A person wants to approve it whatever its confidence."""
+    approved: bool = False
+    """A person has approved it: enable it when the live check passes."""
+
+
+class SourcePayload(_Payload):
+    """One scrape run of a source."""
+
+    source_id: str
+    trigger: str = ""
+    """What asked for it, for people."""
+
+
+class ScrapePayload(_Payload):
+    """A batch over sources, until there are enough matches."""
+
+    target_matches: int | None = 5
+    """None: do not stop early."""
+    max_sources: int | None = 20
+    """None: as many as there are."""
+    source_ids: list[str] | None = None
+    min_match_score: float | None = None
+    """Instead of the setting, for what counts as a match here."""
+    trigger: str = ""
+
+
+class ListingPayload(_Payload):
+    """One opening. ``posting`` has what its board's list told; what is imported has only the address."""
+
+    url: str
+    source_id: str | None = None
+    company_id: str | None = None
+    posting: Posting | None = None
+
+    @field_validator("url")
+    @classmethod
+    def _without_login(cls, url: str) -> str:
+        return without_login(url)

@@ -1,0 +1,253 @@
+"""Rows of the domain tables, and the statements that write them.
+
+Every statement can be repeated without effect, and none overwrites what is known with nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ramet import Client, Context
+from ramet.jobs.boards.instruction import Instruction
+
+AT_ONCE = 400
+"""Parameters of one statement; SQLite takes 32,766, older ones 999."""
+
+
+def json_of(value: Any) -> str:
+    """A value as it is kept in a column."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def members(count: int) -> str:
+    """`(?, ?, ?)`."""
+    return "(" + ", ".join("?" * count) + ")"
+
+
+def lineage_fields(ctx: Context) -> tuple[str, str, str | None, int]:
+    """What every record has of the task that made it: tracking_id, task_id, parent_item_id, spawn_depth."""
+    return ctx.tracking_id, ctx.id, ctx.parent_id, ctx.spawn_depth
+
+
+def _columns(row: type[Any]) -> str:
+    return ", ".join(field.name for field in fields(row))
+
+
+def _named(row: type[Any], values: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip((field.name for field in fields(row)), values, strict=True))
+
+
+# --- companies ------------------------------------------------------------------------------------------------------
+
+BEGIN_COMPANY = """
+    INSERT INTO jobs_companies (company_id, name, name_key, website, status, note, tracking_id, task_id, parent_item_id,
+                                spawn_depth, created_at, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (company_id) DO UPDATE SET status = excluded.status, note = excluded.note,
+        website = COALESCE(excluded.website, jobs_companies.website), tracking_id = excluded.tracking_id,
+        task_id = excluded.task_id, parent_item_id = excluded.parent_item_id, spawn_depth = excluded.spawn_depth"""
+"""The record from the start: identifiers, status and tracking fields."""
+NOTE_COMPANY = """
+    INSERT INTO jobs_companies (company_id, name, name_key, website, status, note, tracking_id, task_id, parent_item_id,
+                                spawn_depth, created_at, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (company_id) DO NOTHING"""
+"""A company that is known by its name alone."""
+SAVE_COMPANY = """
+    UPDATE jobs_companies SET name = ?, name_key = ?, status = ?, analysis_status = ?, about = ?, culture = ?,
+        mission = ?, size = ?, company_size_category = ?, headquarters_location = ?, industry = ?, founded = ?,
+        tech_stack = ?, remote_first = ?, tier = ?, priority_score = ?, score_reasons = ?, completeness = ?,
+        methods = ?, job_board_url = ?, job_board_kind = ?, board_confidence = ?, note = ?, updated_at = ?
+    WHERE company_id = ?"""
+END_COMPANY = "UPDATE jobs_companies SET status = ?, analysis_status = ?, note = ? WHERE company_id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyRow:
+    """A company, as far as tasks need it: each field is a column."""
+
+    company_id: str
+    name: str
+    website: str | None
+    about: str | None
+    culture: str | None
+    mission: str | None
+    size: str | None
+    company_size_category: str | None
+    headquarters_location: str | None
+    industry: str | None
+    founded: str | None
+    tech_stack: tuple[str, ...]
+    tier: str | None
+    completeness: str | None
+    methods: dict[str, str]
+    updated_at: float
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> CompanyRow:
+        """What was read of the table."""
+        told = _named(cls, row)
+        told["tech_stack"] = tuple(json.loads(told["tech_stack"] or "[]"))
+        told["methods"] = json.loads(told["methods"] or "{}")
+        return cls(**told)
+
+
+COMPANY_BY_ID = f"SELECT {_columns(CompanyRow)} FROM jobs_companies WHERE company_id = ?"  # noqa: S608
+COMPANY_BY_NAME = f"""
+    SELECT {_columns(CompanyRow)} FROM jobs_companies WHERE name_key = ?
+    ORDER BY website IS NULL, company_id LIMIT 1"""  # noqa: S608
+
+
+async def company_by_id(client: Client, company_id: str) -> CompanyRow | None:
+    """The company of this id, or None."""
+    rows = await client.read(COMPANY_BY_ID, (company_id,))
+    return CompanyRow.of(rows[0]) if rows else None
+
+
+async def company_by_name(client: Client, name_key: str) -> CompanyRow | None:
+    """A company of this name, one with a website before others; None when there is none."""
+    rows = await client.read(COMPANY_BY_NAME, (name_key,)) if name_key else []
+    return CompanyRow.of(rows[0]) if rows else None
+
+
+# --- sources --------------------------------------------------------------------------------------------------------
+
+PENDING, ACTIVE, DISABLED, FAILED = "pending_validation", "active", "disabled", "failed"
+"""Status of a source. One whose breaker is open is disabled too, whatever its row says."""
+
+BEGIN_SOURCE = """
+    INSERT INTO jobs_sources (source_id, name, source_type, url, company_id, company_name, status, confidence,
+                              discovered_via, discovered_at, allow_empty, most_listings, suspect, note, tracking_id,
+                              task_id, parent_item_id, spawn_depth, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (source_id) DO UPDATE SET
+        company_id = COALESCE(jobs_sources.company_id, excluded.company_id),
+        company_name = COALESCE(jobs_sources.company_name, excluded.company_name)"""
+SAVE_SOURCE = """
+    UPDATE jobs_sources SET name = ?, source_type = ?, url = ?, instruction = ?, status = ?, confidence = ?,
+        tested_at = ?, last_status = ?, last_count = ?, note = ?, updated_at = ?
+    WHERE source_id = ?"""
+END_SOURCE = "UPDATE jobs_sources SET status = ?, last_status = ?, note = ?, updated_at = ? WHERE source_id = ?"
+FORGET_SOURCE = "DELETE FROM jobs_sources WHERE source_id = ? AND tested_at IS NULL AND last_scraped_at IS NULL"
+"""One that a person named, and that turned out to be none."""
+SCRAPED = """
+    UPDATE jobs_sources SET last_scraped_at = ?, last_status = ?, last_count = ?, validators = ?, suspect = 0, note = ?,
+        most_listings = CASE WHEN ? > most_listings THEN ? ELSE most_listings END, updated_at = ?
+    WHERE source_id = ?"""
+SUSPECTED = """
+    UPDATE jobs_sources SET last_scraped_at = ?, last_status = 'suspect', last_count = 0, suspect = suspect + 1,
+        note = ?, updated_at = ? WHERE source_id = ?"""
+NOTED = "UPDATE jobs_sources SET last_scraped_at = ?, last_status = ?, note = ?, updated_at = ? WHERE source_id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A source, as far as tasks need it: each field is a column."""
+
+    source_id: str
+    instruction: Instruction | None
+    """None: it was never tested."""
+    company_id: str | None
+    company_name: str | None
+    status: str
+    allow_empty: bool
+    validators: dict[str, str]
+    last_scraped_at: float | None
+    last_count: int | None
+    most_listings: int
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> SourceRow:
+        """What was read of the table."""
+        told = _named(cls, row)
+        instruction = told["instruction"]
+        told["instruction"] = None if instruction is None else Instruction.of(json.loads(instruction))
+        told["allow_empty"] = bool(told["allow_empty"])
+        told["validators"] = json.loads(told["validators"] or "{}")
+        return cls(**told)
+
+
+SOURCE_BY_ID = f"SELECT {_columns(SourceRow)} FROM jobs_sources WHERE source_id = ?"  # noqa: S608
+
+
+async def source_by_id(client: Client, source_id: str) -> SourceRow | None:
+    """The source of this id, or None."""
+    rows = await client.read(SOURCE_BY_ID, (source_id,))
+    return SourceRow.of(rows[0]) if rows else None
+
+
+# --- listings -------------------------------------------------------------------------------------------------------
+
+BEGIN_LISTING = """
+    INSERT INTO jobs_listings (listing_id, url, source_id, external_id, company_id, company, title, status,
+                               first_seen_at, last_seen_at, tracking_id, task_id, parent_item_id, spawn_depth)
+    VALUES (?, ?, ?, ?, ?, ?, ?, 'analyzing', ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (listing_id) DO UPDATE SET status = 'analyzing', reason = NULL, source_id = excluded.source_id,
+        external_id = excluded.external_id, tracking_id = excluded.tracking_id, task_id = excluded.task_id,
+        parent_item_id = excluded.parent_item_id, spawn_depth = excluded.spawn_depth,
+        last_seen_at = excluded.last_seen_at
+    WHERE jobs_listings.task_id = excluded.task_id
+        OR jobs_listings.status IN ('refused', 'unscored', 'unknown', 'analyzing')"""
+REFUSE_LISTING = """
+    INSERT INTO jobs_listings (listing_id, url, source_id, company_id, company, title, location, posted_at, status,
+                               reason, first_seen_at, last_seen_at, tracking_id, task_id, parent_item_id, spawn_depth)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'refused', ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (listing_id) DO UPDATE SET reason = excluded.reason, last_seen_at = excluded.last_seen_at
+    WHERE jobs_listings.status = 'refused'"""
+"""What was refused before a task was made for it; it is judged anew whenever its board shows it."""
+END_LISTING = """
+    UPDATE jobs_listings SET company_id = ?, company = ?, title = ?, location = ?, description = ?, requirements = ?,
+        posted_at = ?, salary_min = ?, salary_max = ?, salary_currency = ?, facts = ?, methods = ?, status = ?,
+        quality = ?, filter_result = ?, reason = ?, same_as = ?, score = ?, fingerprint = ?, text_hash = ?
+    WHERE listing_id = ? AND task_id = ?"""
+DUPLICATE_LISTING = """
+    INSERT INTO jobs_listings (listing_id, url, company_id, company, title, status, reason, same_as, first_seen_at,
+                               last_seen_at, tracking_id, task_id, parent_item_id, spawn_depth)
+    VALUES (?, ?, ?, ?, ?, 'skipped', ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (listing_id) DO UPDATE SET status = 'skipped', reason = excluded.reason, same_as = excluded.same_as"""
+ADD_MATCH = """
+    INSERT INTO jobs_matches (listing_id, tracking_id, source_id, match_score, static_score, application_priority,
+                              adjustments, matched_skills, missing_skills, intake, explanation, method, posted_at,
+                              saved_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (listing_id) DO UPDATE SET match_score = excluded.match_score, static_score = excluded.static_score,
+        application_priority = excluded.application_priority, adjustments = excluded.adjustments,
+        matched_skills = excluded.matched_skills, missing_skills = excluded.missing_skills, intake = excluded.intake,
+        explanation = excluded.explanation, method = excluded.method, saved_at = excluded.saved_at"""
+SAME_IN_SOURCE = "SELECT listing_id FROM jobs_listings WHERE source_id = ? AND external_id = ?"
+SAME_ELSEWHERE = """
+    SELECT listing_id FROM jobs_listings
+    WHERE fingerprint = ? AND listing_id <> ? AND status IN ('matched', 'skipped', 'filtered') AND same_as IS NULL
+        AND closed_at IS NULL AND (source_id IS NULL OR source_id <> ?)
+    ORDER BY first_seen_at, listing_id LIMIT 1"""
+CLOSE_UNSEEN = """
+    UPDATE jobs_listings SET closed_at = ?
+    WHERE source_id = ? AND last_seen_at < ? AND closed_at IS NULL AND status <> 'refused'"""
+SEEN_UNCHANGED = "UPDATE jobs_listings SET last_seen_at = ?, closed_at = NULL WHERE source_id = ? AND last_seen_at >= ?"
+MATCHES = "SELECT COUNT(*) FROM jobs_matches WHERE tracking_id = ? AND match_score >= ?"
+HAD_A_TASK = "status NOT IN ('refused', 'unscored')"
+"""What need not be offered again."""
+
+
+UNFINISHED = frozenset({"analyzing", "unknown"})
+"""Status of listings that nobody has judged: their tasks are live, have failed, or ended with their lineage."""
+
+
+def known_by_id(count: int) -> str:
+    """(listing ids): which of them have or had a task, with their status."""
+    among = members(count)
+    return f"SELECT listing_id, status FROM jobs_listings WHERE listing_id IN {among} AND {HAD_A_TASK}"  # noqa: S608
+
+
+def known_by_number(count: int) -> str:
+    """(source, external ids): which of them have or had a task, with the listing and its status."""
+    among = f"external_id IN {members(count)} AND {HAD_A_TASK}"
+    return f"SELECT external_id, listing_id, status FROM jobs_listings WHERE source_id = ? AND {among}"  # noqa: S608
+
+
+def seen_again(count: int) -> str:
+    """(now, listing ids): their board still shows them."""
+    among = members(count)
+    return f"UPDATE jobs_listings SET last_seen_at = ?, closed_at = NULL WHERE listing_id IN {among}"  # noqa: S608

@@ -1,0 +1,242 @@
+"""COMPANY: a company's own pages, in one pass: fetch, extract, analyze, save."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ramet import Context, Outcome, RetryAfter
+from ramet.jobs import records
+from ramet.jobs.ai.companies import filled
+from ramet.jobs.app import app
+from ramet.jobs.bounds import bounds_of
+from ramet.jobs.companies.extracting import read_company
+from ramet.jobs.companies.facts import CompanyFacts, Completeness, WebPage, completeness
+from ramet.jobs.companies.identity import company_urls, website_of
+from ramet.jobs.companies.merging import merged
+from ramet.jobs.companies.priority import Priority, priority_of
+from ramet.jobs.detection.boards import best_board, boards_in_page
+from ramet.jobs.detection.findings import Confidence, Found
+from ramet.jobs.errors import Fetched, Refused, Trouble
+from ramet.jobs.jobs_settings import JobsSettings
+from ramet.jobs.kinds import COMPANY, QUEUE, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
+from ramet.jobs.live import settings_in_force
+from ramet.jobs.matching.stop_list import stopped
+from ramet.jobs.records import CompanyRow, json_of, lineage_fields
+from ramet.jobs.tasks.keys import key_of_company, source_id_of
+from ramet.jobs.tasks.shared import page
+from ramet.jobs.tasks.tiers import task_priority
+from ramet.jobs.text.company_names import company_name_key
+from ramet.jobs.text.markup import text_of
+
+DAY = 86_400.0
+HELD_SECONDS_MAX = 366 * DAY
+"""Longest time for which a company that was looked at stays looked at; how long it really is, the setting says."""
+PAGE_CHARACTERS_MIN = 200
+"""A page with less text than this says nothing."""
+NO_PROFILE = "there is no profile, so companies get no priority: make one with `ramet jobs init`"
+
+
+@app.task(
+    COMPANY,
+    key=key_of_company,
+    queue=QUEUE,
+    cycle_on="kind+key",
+    lineage_limits=bounds_of,
+    unique="global",
+    unique_seconds=HELD_SECONDS_MAX,
+)
+async def company(ctx: Context, payload: CompanyPayload) -> Any:
+    """Look at a company and keep what its pages say."""
+    settings = await settings_in_force(ctx.client)
+    now = ctx.now
+    before = await records.company_by_id(ctx.client, ctx.key)
+    if before is None and payload.name:
+        before = await records.company_by_name(ctx.client, company_name_key(payload.name))
+    website = website_of(payload.website) if payload.website else (before.website if before else None)
+    name = payload.name or (before.name if before else None)
+    alone = _left_alone(ctx, payload, before, name=name or _name_of(ctx.key), website=website, settings=settings)
+    if alone is not None:
+        return alone
+    await _begin(ctx, name, website, now)
+    if website is None:
+        return _ended(ctx, ctx.skip("insufficient data: no website is known"), "pending")
+    pages = await _fetch(ctx, website, settings)
+    if isinstance(pages, Outcome):
+        return pages
+    telling = await asyncio.to_thread(_telling, pages)
+    facts = await asyncio.to_thread(read_company, telling, name, settings.company)
+    if before is not None and before.completeness is not None:
+        facts = merged(before, facts, settings.company)
+    if not facts.name:
+        # Nobody said it, and no page has it.
+        facts = replace(facts, name=_name_of(ctx.key), methods={**facts.methods, "name": "address"})
+    facts = await filled(ctx, facts, telling, settings)
+    level = completeness(facts.name, website, facts.about, facts.culture, settings.company)
+    if level is Completeness.NONE:
+        return _ended(ctx, ctx.skip("insufficient data: " + _lacks(facts)), "failed")
+    board = await _board(pages, facts.name)
+    priority = priority_of(facts, settings.company, settings.profile)
+    _save(ctx, Looked(facts, level, board, priority), now)
+    if board is not None:
+        await _follow(ctx, board, facts.name, priority, now)
+    ctx.hold_key(settings.company.fresh_days * DAY if level is Completeness.GOOD else 0.0)
+    return {
+        "company": facts.name,
+        "completeness": level.value,
+        "tier": priority.tier if priority else None,
+        "job_board": board.url if board else None,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What was found out about a company."""
+
+    facts: CompanyFacts
+    level: Completeness
+    board: Found | None
+    priority: Priority | None
+
+
+def _name_of(company_id: str) -> str:
+    """How people call a company by its address: what stands before the dot."""
+    return company_id.removeprefix("name:").partition(".")[0].capitalize()
+
+
+def _left_alone(
+    ctx: Context,
+    payload: CompanyPayload,
+    before: CompanyRow | None,
+    *,
+    name: str,
+    website: str | None,
+    settings: JobsSettings,
+) -> Outcome | None:
+    """An end without a look: a stop list names it, or its record is good and young; None when it is to be looked at."""
+    stop = stopped("", website or "", name, settings.stop)
+    if stop is not None:
+        ctx.hold_key(0.0)  # It may be taken off the list.
+        return ctx.skip(stop)
+    if before is not None and before.company_id != ctx.key and not payload.website:
+        ctx.hold_key(0.0)
+        return ctx.skip(f"known: it is the company {before.company_id}")
+    left = _fresh_seconds(before, settings, ctx.now)
+    if left > 0 and not payload.again:
+        ctx.hold_key(left)
+        return ctx.skip(f"fresh: looked at {(ctx.now - _at(before)) / DAY:.0f} days ago, and the record is good")
+    return None
+
+
+def _at(row: CompanyRow | None) -> float:
+    return row.updated_at if row is not None else 0.0
+
+
+def _fresh_seconds(row: CompanyRow | None, settings: JobsSettings, now: float) -> float:
+    """For how long a good record still need not be made again."""
+    if row is None or row.completeness != Completeness.GOOD:
+        return 0.0
+    return row.updated_at + settings.company.fresh_days * DAY - now
+
+
+def _lacks(facts: CompanyFacts) -> str:
+    about, culture = len(facts.about or ""), len(facts.culture or "")
+    return f"{about} characters about the company and {culture} about its culture were found"
+
+
+async def _begin(ctx: Context, name: str | None, website: str | None, now: float) -> None:
+    """The record, before anything was looked at: others see that somebody is at it."""
+    known_as = name or website or ctx.key
+    row = (ctx.key, known_as, company_name_key(known_as), website, "analyzing", None, *lineage_fields(ctx), now, now)
+    ctx.write(records.BEGIN_COMPANY, row)
+    await ctx.checkpoint("fetch")
+
+
+def _ended(ctx: Context, end: Outcome, status: str) -> Outcome:
+    """An end without a record that is good for something; the key is free, so that it can be tried again."""
+    ctx.write(records.END_COMPANY, (status, "incomplete", end.reason, ctx.key))
+    ctx.hold_key(0.0)
+    return end
+
+
+async def _fetch(ctx: Context, website: str, settings: JobsSettings) -> list[WebPage] | Outcome:
+    """The pages that say something. That some are missing is usual; that all are is an end."""
+    pages: list[WebPage] = []
+    refusals: list[Fetched] = []
+    for url in company_urls(website):
+        try:
+            answer = await page(ctx, url, settings)
+        except Refused as refused:
+            refusals.append(refused)
+            continue
+        except Trouble as trouble:
+            if not pages and not refusals:
+                # An exception drops what was buffered; somebody may look before the next attempt, or after the last.
+                status = (records.END_COMPANY, ("failed", "incomplete", str(trouble), ctx.key))
+                await ctx.transaction([status])
+                raise
+            refusals.append(trouble)
+            continue
+        except RetryAfter:
+            # Coming back would begin with the first page again, and perhaps meet the same answer.
+            if not pages:
+                raise
+            break
+        pages.append(WebPage(answer.url, answer.text))
+    if not pages:
+        return _ended(ctx, ctx.fail(f"{website} shows none of the pages of a company: {refusals[0]}"), "failed")
+    return pages
+
+
+def _telling(pages: Sequence[WebPage]) -> list[WebPage]:
+    """Those with more than a few words. A careers page without any may still lead to a board."""
+    return [page for page in pages if len(text_of(page.html)) > PAGE_CHARACTERS_MIN]
+
+
+async def _board(pages: Sequence[WebPage], name: str | None) -> Found | None:
+    """The surest board that the pages lead to; None when there is none."""
+    found: list[Found] = []
+    for one in pages:
+        found += await asyncio.to_thread(boards_in_page, one.html, one.url)
+    return best_board(found, name)
+
+
+def _save(ctx: Context, looked: Looked, now: float) -> None:
+    facts, board, priority = looked.facts, looked.board, looked.priority
+    name = facts.name or ctx.key
+    ctx.write(
+        records.SAVE_COMPANY,
+        (
+            name, company_name_key(name), "active", "complete", facts.about, facts.culture, facts.mission, facts.size,
+            facts.company_size_category, facts.headquarters_location, facts.industry, facts.founded,
+            json_of(list(facts.tech_stack)), int(facts.remote_first), priority.tier if priority else None,
+            priority.score if priority else None, json_of(priority.reasons) if priority else None, looked.level.value,
+            json_of(facts.methods), board.url if board else None, board.kind if board else None,
+            board.confidence.value if board else None, None if priority else NO_PROFILE, now, ctx.key,
+        ),
+    )  # fmt: skip
+
+
+async def _follow(ctx: Context, board: Found, name: str | None, priority: Priority | None, now: float) -> None:
+    """What becomes of a board: a sure one is looked at, another waits for a person, a known one is left alone."""
+    source_id = source_id_of(board)
+    if await records.source_by_id(ctx.client, source_id) is not None:
+        return
+    if board.confidence is Confidence.HIGH:
+        payload = DiscoveryPayload(
+            url=board.url, type_hint=board.kind, company_id=ctx.key, company_name=name,
+            confidence=board.confidence.value,
+        )  # fmt: skip
+        tier = priority.tier if priority else None
+        ctx.spawn(SOURCE_DISCOVERY, payload, priority=task_priority(tier), keep_edge=True)
+        return
+    note = f"found with {board.confidence.value} confidence: `ramet jobs sources approve {source_id}` tests it"
+    ctx.write(
+        records.BEGIN_SOURCE,
+        (
+            source_id, name or ctx.key, board.kind, board.url, ctx.key, name, records.PENDING, board.confidence.value,
+            "company", now, note, *lineage_fields(ctx), now,
+        ),
+    )  # fmt: skip

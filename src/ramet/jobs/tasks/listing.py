@@ -1,0 +1,226 @@
+"""LISTING: one opening, by what its state has gathered: scrape, filter, analyze, save. Each stage is durable.
+
+A listing is about its address, once and for good: whatever run meets it again is told that it is done elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from ramet import Context, Outcome, TransactionRefused
+from ramet.jobs import records
+from ramet.jobs.ai.listings import analysed
+from ramet.jobs.ai.steps import extracted
+from ramet.jobs.app import LIMITS, app
+from ramet.jobs.boards.details import detail_request, is_page, read_detail
+from ramet.jobs.boards.instruction import Instruction
+from ramet.jobs.bounds import bounds_of
+from ramet.jobs.detection.postings import posting_of_page
+from ramet.jobs.errors import Refused, Trouble, WrongShape
+from ramet.jobs.jobs_settings import JobsSettings
+from ramet.jobs.kinds import LISTING, QUEUE, ListingPayload
+from ramet.jobs.live import settings_in_force
+from ramet.jobs.matching.judging import judge
+from ramet.jobs.matching.score import Score, score_of
+from ramet.jobs.matching.stop_list import stopped
+from ramet.jobs.posting import Posting
+from ramet.jobs.records import lineage_fields
+from ramet.jobs.tasks.employer import employer_of, look_for_employer
+from ramet.jobs.tasks.fitting import fitting
+from ramet.jobs.tasks.keys import key_of_listing
+from ramet.jobs.tasks.saving import Gathered, save_listing, save_match
+from ramet.jobs.tasks.shared import board, content_type, page
+from ramet.jobs.text.posting_text import Reading, read_posting
+
+LAST_ATTEMPT = LIMITS.max_attempts or 1
+NO_PROFILE = "unscored: there is no profile to compare it with, make one with `ramet jobs init`"
+
+listing = app.pipeline(
+    LISTING, key=key_of_listing, queue=QUEUE, cycle_on="kind+key", unique="global", lineage_limits=bounds_of
+)
+
+
+@listing.stage("job_data")
+async def scrape(ctx: Context, payload: ListingPayload) -> Any:
+    """Have the whole posting and read it; the record exists from here on."""
+    settings = await settings_in_force(ctx.client)
+    known = payload.posting or _read_there(ctx, payload, settings)
+    posting = known or Posting(url=payload.url)
+    same = await _begin(ctx, payload, posting)
+    if same is not None:
+        return same
+    stop = stopped(posting.title, posting.url, posting.company, settings.stop)
+    if stop is not None:
+        return _unread(ctx, payload, posting, "filtered", end=ctx.filter(stop), settings=settings)
+    if known is None or not known.whole:
+        try:
+            posting = fitting(await _fetched(ctx, payload, posting, settings), settings.listing.text_max)
+        except (Refused, WrongShape) as refused:
+            return _unread(ctx, payload, posting, "unknown", end=ctx.fail(str(refused)), settings=settings)
+        except Trouble as trouble:
+            if ctx.attempt < LAST_ATTEMPT:
+                raise
+            return _unread(ctx, payload, posting, "unknown", end=ctx.fail(str(trouble)), settings=settings)
+        if not posting.title:
+            return _unread(
+                ctx,
+                payload,
+                posting,
+                "unknown",
+                end=ctx.fail("the page has no title: it is no posting"),
+                settings=settings,
+            )
+    reading, methods = await extracted(ctx, posting, read_posting(posting), settings)
+    return {
+        "reading": reading.as_json(),
+        "methods": methods,
+        # What the payload has need not be kept twice.
+        "posting": None if posting is payload.posting else posting.model_dump(mode="json", exclude_defaults=True),
+    }
+
+
+@listing.stage("filter_result")
+async def filter_(ctx: Context, payload: ListingPayload) -> Any:
+    """Drop what a person refuses, with every reason."""
+    settings = await settings_in_force(ctx.client)
+    gathered = _gathered(ctx, payload)
+    result = judge(gathered.posting, gathered.reading, settings, ctx.now)
+    found = result.as_json()
+    if not result.passed:
+        reason = result.rejection_summary
+        save_listing(ctx, payload, gathered, "filtered", settings, filter_result=found, reason=reason)
+        return ctx.filter(reason)
+    return found
+
+
+@listing.stage("match_result")
+async def analyze(ctx: Context, payload: ListingPayload) -> Any:
+    """Say how well it fits; a company that nobody knows is asked for."""
+    settings = await settings_in_force(ctx.client)
+    gathered = _gathered(ctx, payload)
+    twin = await _same_elsewhere(ctx, gathered, payload.source_id)
+    if twin is not None:
+        reason = f"duplicate: same company, title and place as {twin}"
+        save_listing(ctx, payload, gathered, "skipped", settings, filter_result=ctx.state["filter_result"],
+                     reason=reason, same_as=twin)  # fmt: skip
+        return ctx.skip(reason)
+    employer = await employer_of(ctx.client, payload, gathered.posting)
+    if employer.unknown:
+        look_for_employer(ctx, employer)
+    score = score_of(gathered.posting, gathered.reading, employer.signals, settings, ctx.now)
+    return {
+        "company_id": employer.company_id,
+        "score": score.as_json(),
+        "analysis": await analysed(ctx, gathered.posting, gathered.reading, score, settings),
+    }
+
+
+@listing.stage()
+async def save(ctx: Context, payload: ListingPayload) -> Any:
+    """Keep the listing, and the match when it is one."""
+    settings = await settings_in_force(ctx.client)
+    gathered = _gathered(ctx, payload)
+    match = ctx.state["match_result"]
+    score = Score.from_json(match["score"])
+    kept = {"filter_result": ctx.state["filter_result"], "company_id": match["company_id"]}
+    if not settings.profile.given:
+        # Nobody has said what fits: the next run meets it again.
+        ctx.hold_key(0.0)
+        save_listing(ctx, payload, gathered, "unscored", settings, reason=NO_PROFILE, match=match, **kept)
+        return ctx.skip(NO_PROFILE)
+    points, threshold = _final(score, match["analysis"]), score.threshold
+    if points < threshold:
+        reason = f"score {points:g} is below {threshold:g}"
+        save_listing(ctx, payload, gathered, "skipped", settings, reason=reason, match=match, **kept)
+        return ctx.skip(reason)
+    save_listing(ctx, payload, gathered, "matched", settings, match=match, **kept)
+    save_match(ctx, payload, gathered, score, points=points, analysis=match["analysis"], settings=settings)
+    return {"listing": ctx.key, "match_score": points}
+
+
+async def _begin(ctx: Context, payload: ListingPayload, posting: Posting) -> Outcome | None:
+    """The record, before anything was read; an end when the board's own number says that we have this one."""
+    now, number = ctx.now, posting.external_id
+    same = await _same_in_source(ctx, payload, number)
+    if same is None:
+        row = (ctx.key, payload.url, payload.source_id, number, payload.company_id, posting.company,
+               posting.title or None, now, now, *lineage_fields(ctx))  # fmt: skip
+        try:
+            await ctx.transaction([(records.BEGIN_LISTING, row)])
+            return None
+        except TransactionRefused:
+            # Another task began the same number at this very moment: the table's constraint let one of them in.
+            same = await _same_in_source(ctx, payload, number)
+            if same is None:
+                raise
+    reason = f"duplicate: its board shows it as {same} too"
+    ctx.write(
+        records.DUPLICATE_LISTING,
+        (ctx.key, payload.url, payload.company_id, posting.company, posting.title or None, reason, same, now, now,
+         *lineage_fields(ctx)),
+    )  # fmt: skip
+    return ctx.skip(reason)
+
+
+async def _same_in_source(ctx: Context, payload: ListingPayload, number: str | None) -> str | None:
+    if number is None or payload.source_id is None:
+        return None
+    rows = await ctx.read(records.SAME_IN_SOURCE, (payload.source_id, number))
+    return next((str(listing_id) for (listing_id,) in rows if listing_id != ctx.key), None)
+
+
+async def _same_elsewhere(ctx: Context, gathered: Gathered, source_id: str | None) -> str | None:
+    """The same opening on another board, which came first. Within one board its own numbers tell openings apart."""
+    if not gathered.fingerprint:
+        return None
+    rows = await ctx.read(records.SAME_ELSEWHERE, (gathered.fingerprint, ctx.key, source_id or ""))
+    return str(rows[0][0]) if rows else None
+
+
+def _read_there(ctx: Context, payload: ListingPayload, settings: JobsSettings) -> Posting | None:
+    """What the job finder that the task was imported from had read (``import_states`` of the app)."""
+    told = ctx.state.get("posting")
+    return None if told is None else fitting(Posting(**told, url=payload.url), settings.listing.text_max)
+
+
+def _unread(
+    ctx: Context, payload: ListingPayload, posting: Posting, status: str, *, end: Outcome, settings: JobsSettings
+) -> Outcome:
+    """An end before the posting was read: what is known of it is kept, for somebody to look at."""
+    save_listing(ctx, payload, Gathered(posting, read_posting(posting)), status, settings, reason=end.reason)
+    return end
+
+
+async def _fetched(ctx: Context, payload: ListingPayload, posting: Posting, settings: JobsSettings) -> Posting:
+    """The posting with what its own page or its board's detail call tells."""
+    instruction = await _instruction(ctx, payload) if payload.source_id and payload.posting is not None else None
+    request = detail_request(instruction, posting) if instruction is not None else None
+    if instruction is not None and request is not None:
+        answer = await board(ctx, request, settings, html=is_page(instruction))
+        return await asyncio.to_thread(
+            read_detail, instruction, posting, answer.body, url=answer.url, now=ctx.now, media_type=content_type(answer)
+        )
+    answer = await page(ctx, payload.url, settings)
+    found = await asyncio.to_thread(posting_of_page, answer.text, answer.url, ctx.now)
+    # What the list told stays where the page tells nothing.
+    told = posting.model_dump(exclude_defaults=True) | found.model_dump(exclude_defaults=True)
+    return Posting.model_validate(told | {"url": payload.url})
+
+
+async def _instruction(ctx: Context, payload: ListingPayload) -> Instruction | None:
+    source = await records.source_by_id(ctx.client, payload.source_id or "")
+    return None if source is None else source.instruction
+
+
+def _gathered(ctx: Context, payload: ListingPayload) -> Gathered:
+    """What the stages before have gathered."""
+    kept = ctx.state["job_data"]
+    posting = payload.posting if kept["posting"] is None else Posting.model_validate(kept["posting"])
+    assert posting is not None, "a posting that was not fetched came with the task"
+    return Gathered(posting, Reading.from_json(kept["reading"]), kept["methods"])
+
+
+def _final(score: Score, analysis: dict[str, Any] | None) -> float:
+    """The score with what a model added or took."""
+    return max(0.0, min(100.0, score.final + (analysis["points"] if analysis else 0.0)))

@@ -1,0 +1,371 @@
+"""SCRAPE_SOURCE: one run over a source: page after page, what is new becomes listings, in bulk.
+
+The run is resumed where its last checkpoint was. What a limit leaves out is not marked as seen, so the next run offers
+it again. The breaker of the source counts failed runs; a time to come back that the server names is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from ramet import Context, Outcome, PayloadTooLarge
+from ramet.fetch.request import Request
+from ramet.jobs import records
+from ramet.jobs.app import app
+from ramet.jobs.boards.instruction import Instruction
+from ramet.jobs.boards.paging import first_request
+from ramet.jobs.boards.reader import Page, read_list
+from ramet.jobs.bounds import bounds_of
+from ramet.jobs.errors import Gone, Refused, Trouble, WrongShape
+from ramet.jobs.jobs_settings import JobsSettings
+from ramet.jobs.kinds import (
+    LISTING,
+    QUEUE,
+    SCRAPE_SOURCE,
+    SOURCE_RESOURCE,
+    ListingPayload,
+    SourcePayload,
+)
+from ramet.jobs.live import settings_in_force
+from ramet.jobs.matching.duplicates import listing_key
+from ramet.jobs.matching.stop_list import stopped, title_refusal
+from ramet.jobs.posting import Posting
+from ramet.jobs.records import ACTIVE, AT_ONCE, DISABLED, SourceRow, json_of, lineage_fields
+from ramet.jobs.tasks.fitting import fitting
+from ramet.jobs.tasks.keys import key_of_source
+from ramet.jobs.tasks.limits import FULL
+from ramet.jobs.tasks.shared import board, content_type, reads_html
+from ramet.jobs.tasks.tiers import task_priority
+from ramet.jobs.text.company_names import same_company
+
+DAY = 86_400.0
+BYTES_AT_ONCE = 4 * 1024 * 1024
+"""Of postings that wait for a checkpoint; more would only cost memory."""
+JUDGED_BY = "judged_by"
+"""Beside the validators of a list: the mark of the settings by which it was judged."""
+
+
+class Progress(BaseModel):
+    """Where a run stands: its pipeline_state."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    request: dict[str, Any] | None = None
+    """The next page; None: the first."""
+    page: int = 0
+    """Pages that were read."""
+    began_at: float
+    seen: int = 0
+    """Postings that the board showed."""
+    known: int = 0
+    """Of these, listings of earlier runs."""
+    refused: int = 0
+    """Of these, refused by title or stop list."""
+    spawned: int = 0
+    left_out: int = 0
+    """Refused by a limit; the next run offers them again."""
+    blocked: dict[str, int] = {}
+    """Refused spawns by reason."""
+    known_pages: int = 0
+    """In a row."""
+    validators: dict[str, str] = {}
+    digests: list[str] = []
+    """Of the pages so far: boards repeat themselves."""
+    capped: bool = False
+    """The board has more openings than it shows."""
+    ended: str | None = None
+    """Why there are no more pages; None: there are."""
+
+
+@app.task(
+    SCRAPE_SOURCE,
+    key=key_of_source,
+    queue=QUEUE,
+    cycle_on="kind+key",
+    lineage_limits=bounds_of,
+    resource=lambda payload: SOURCE_RESOURCE + payload.source_id,
+)
+async def scrape_source(ctx: Context, payload: SourcePayload) -> Any:
+    """Scrape a source once."""
+    settings = await settings_in_force(ctx.client)
+    source = await records.source_by_id(ctx.client, payload.source_id)
+    if source is None or source.instruction is None:
+        return ctx.fail(f"there is no tested source {payload.source_id}: `ramet jobs sources list` shows them")
+    if source.status != ACTIVE:
+        return ctx.skip(f"the source is {source.status}: `ramet jobs sources enable {source.source_id}` enables it")
+    run = Run(ctx, settings, source, source.instruction)
+    await run.prepare()
+    try:
+        return await run.through()
+    except Gone as gone:
+        reason = f"the board is gone: {gone}"
+        ctx.switch_off(reason)
+        ctx.write(records.END_SOURCE, (DISABLED, "gone", reason, ctx.now, source.source_id))
+        return ctx.fail(reason)
+    except (WrongShape, Refused) as wrong:
+        ctx.write(records.NOTED, (ctx.now, "error", str(wrong), ctx.now, source.source_id))
+        return ctx.fail(str(wrong))
+    except Trouble as trouble:
+        # An exception drops what was buffered, and people want to read what came of the run.
+        await ctx.transaction([(records.NOTED, (ctx.now, "error", str(trouble), ctx.now, source.source_id))])
+        raise
+
+
+def judged_by(settings: JobsSettings) -> str:
+    """A mark of the settings by which openings are refused or left unscored.
+
+    What an unchanged list shows is judged anew when they have changed, so then it is read although it is unchanged.
+    """
+    told = settings.model_dump_json(include={"profile", "stop", "filter"})
+    return blake2b(told.encode(), digest_size=8).hexdigest()
+
+
+class Run:
+    """One run over a source."""
+
+    def __init__(self, ctx: Context, settings: JobsSettings, source: SourceRow, instruction: Instruction) -> None:
+        self._ctx = ctx
+        self._settings = settings
+        self._source = source
+        self._instruction = instruction
+        self._at = Progress.model_validate({"began_at": ctx.now} | ctx.state)
+        self._priority = 0
+        self._bytes = 0
+        self._waiting = 0
+        self._ids: set[str] = set()
+        """Of this run, in this process: boards repeat themselves."""
+
+    async def prepare(self) -> None:
+        """Look up what the whole run needs."""
+        if self._source.company_id:
+            company = await records.company_by_id(self._ctx.client, self._source.company_id)
+            self._priority = task_priority(company.tier if company else None)
+
+    async def through(self) -> Any:
+        """Page after page, then the end."""
+        while self._at.ended is None:
+            request = self._request()
+            answer = await board(
+                self._ctx, request, self._settings, self._validators(), html=reads_html(self._instruction)
+            )
+            if answer.unchanged:
+                return self._unchanged()
+            page = await asyncio.to_thread(
+                read_list, self._instruction, answer.body, request=request, page=self._at.page + 1, now=self._ctx.now,
+                media_type=content_type(answer), before=self._at.digests,
+            )  # fmt: skip
+            if self._at.page == 0:
+                if not page.postings and not page.skipped and self._was_fuller():
+                    return self._suspect()
+                told = answer.validators if page.next is None else {}
+                self._at.validators = {**told, JUDGED_BY: judged_by(self._settings)} if told else {}
+            await self._take(page)
+        await self._checkpoint()
+        return self._end()
+
+    def _request(self) -> Request:
+        kept = self._at.request
+        if kept is None:
+            return first_request(self._instruction)
+        body = kept.get("body")
+        return Request(kept["url"], kept["method"], None if body is None else body.encode(), kept["headers"])
+
+    def _validators(self) -> dict[str, str] | None:
+        # Kept only of boards of one page: no other can say as a whole that nothing changed.
+        kept = self._source.validators
+        if self._at.page or not self._instruction.conditional or kept.get(JUDGED_BY) != judged_by(self._settings):
+            return None
+        return {name: value for name, value in kept.items() if name != JUDGED_BY}
+
+    def _was_fuller(self) -> bool:
+        return self._source.most_listings > 0 and not (self._source.allow_empty or self._instruction.allow_empty)
+
+    # --- a page
+
+    async def _take(self, page: Page) -> None:
+        at = self._at
+        fresh = [posting for posting in page.postings if self._first(posting)]
+        keyed = [(listing_key(posting.url), posting) for posting in fresh]
+        known = await self._known(dict(keyed))
+        for key, posting in keyed:
+            if key in known:
+                continue
+            refusal = self._refusal(posting) or self._spawn(posting)
+            if refusal is not None:
+                at.refused += 1
+                self._ctx.write(records.REFUSE_LISTING, self._refused_row(key, posting, refusal))
+            if self._waiting >= self._settings.source.spawn_batch or self._bytes >= BYTES_AT_ONCE:
+                # The page is read again after a crash: what was created is refused as a duplicate then.
+                await self._checkpoint()
+                if at.left_out:
+                    break
+        at.page += 1
+        at.digests.append(page.digest)
+        at.capped = at.capped or page.capped
+        at.seen += len(fresh)
+        at.known += len(known)
+        self._after(page, len(known), len(fresh))
+
+    def _first(self, posting: Posting) -> bool:
+        mark = posting.external_id or posting.url
+        if mark in self._ids:
+            return False
+        self._ids.add(mark)
+        return True
+
+    async def _known(self, keys: Mapping[str, Posting]) -> set[str]:
+        """Keys of those that are done with; rows of all that had a task are told that they were seen.
+
+        One that is unfinished is offered again: where its task lives, or failed a short time ago, the guard refuses.
+        """
+        numbers = {posting.external_id: key for key, posting in keys.items() if posting.external_id}
+        known: set[str] = set()
+        rows_of = self._ctx.client.read
+        listed: list[str] = []
+        for some in _portions(list(keys)):
+            for listing_id, status in await rows_of(records.known_by_id(len(some)), some):
+                listed.append(listing_id)
+                if status not in records.UNFINISHED:
+                    known.add(listing_id)
+        for some in _portions(list(numbers)):
+            for number, listing_id, status in await rows_of(
+                records.known_by_number(len(some)), (self._source.source_id, *some)
+            ):
+                listed.append(listing_id)
+                # Under another address it was moved by its board.
+                if status not in records.UNFINISHED or listing_id != numbers[number]:
+                    known.add(numbers[number])
+        for some in _portions(sorted(set(listed))):
+            self._ctx.write(records.seen_again(len(some)), (self._ctx.now, *some))
+        return known
+
+    def _refusal(self, posting: Posting) -> str | None:
+        company = posting.company or self._source.company_name
+        return stopped(posting.title, posting.url, company, self._settings.stop) or title_refusal(
+            posting, self._settings
+        )
+
+    def _refused_row(self, key: str, posting: Posting, reason: str) -> tuple[Any, ...]:
+        now = self._ctx.now
+        return (
+            key, posting.url, self._source.source_id, self._source.company_id,
+            posting.company or self._source.company_name, posting.title, posting.location, posting.posted_at, reason,
+            now, now, *lineage_fields(self._ctx),
+        )  # fmt: skip
+
+    def _spawn(self, posting: Posting) -> str | None:
+        """Ask for a listing's task; why there can be none."""
+        source = self._source
+        posting = fitting(posting, self._settings.listing.text_max)
+        if not posting.company and source.company_name:
+            posting = posting.model_copy(update={"company": source.company_name})
+        # A company's feed can have openings of others.
+        own = not posting.company or not source.company_name or same_company(posting.company, source.company_name)
+        payload = ListingPayload(
+            url=posting.url, source_id=source.source_id, company_id=source.company_id if own else None, posting=posting
+        )
+        try:
+            self._ctx.spawn(LISTING, payload, priority=self._priority)
+        except PayloadTooLarge:
+            return "its board says more of it than can be kept"
+        self._waiting += 1
+        self._bytes += len(posting.description)
+        return None
+
+    async def _checkpoint(self) -> None:
+        """Create what was gathered, and keep where the run stands, in one transaction."""
+        answers = await self._ctx.checkpoint("scrape", self._at.model_dump())
+        self._waiting = self._bytes = 0
+        at = self._at
+        refused = Counter(answer.reason for answer in answers if answer.reason is not None)
+        at.spawned += len(answers) - refused.total()
+        at.left_out += sum(count for reason, count in refused.items() if reason in FULL)
+        for reason, count in refused.items():
+            at.blocked[reason.value] = at.blocked.get(reason.value, 0) + count
+        await self._ctx.progress(at.seen, None, f"page {at.page}: {at.spawned} new listings")
+
+    def _after(self, page: Page, known: int, shown: int) -> None:
+        """Whether there is another page, and which."""
+        at = self._at
+        at.known_pages = at.known_pages + 1 if shown and known >= self._settings.source.known_share * shown else 0
+        at.request = None
+        if at.left_out:
+            at.ended = "full"
+        elif page.next is None:
+            at.ended = "last page"
+        elif at.page >= self._settings.source.pages_max:
+            at.ended = f"{at.page} pages"
+        elif self._instruction.newest_first and at.known_pages >= self._settings.source.known_pages:
+            at.ended = "nothing newer"
+        else:
+            body = page.next.body
+            at.request = {
+                "url": page.next.url,
+                "method": page.next.method,
+                "body": None if body is None else body.decode(),
+                "headers": dict(page.next.headers),
+            }
+
+    # --- ends
+
+    def _end(self) -> dict[str, Any]:
+        at, now, source_id = self._at, self._ctx.now, self._source.source_id
+        if at.left_out:
+            at.ended = "full"
+        note = f"{at.left_out} listings were left out by a limit and come with the next run" if at.left_out else None
+        if at.capped:
+            note = "; ".join(filter(None, (note, "the board has more openings than it shows")))
+        validators = json_of(at.validators) if at.validators and not at.left_out else None
+        # What was left out has to be offered again even when the board has not changed.
+        self._ctx.write(
+            records.SCRAPED, (at.began_at, "success", at.seen, validators, note, at.seen, at.seen, now, source_id)
+        )
+        if at.ended == "last page" and not at.capped:
+            self._close_unseen()
+        return at.model_dump(include={"page", "seen", "known", "refused", "spawned", "left_out", "blocked", "ended"})
+
+    def _close_unseen(self) -> None:
+        """What the board has not shown for some days is over."""
+        before = self._at.began_at - self._settings.source.closed_after_days * DAY
+        self._ctx.write(records.CLOSE_UNSEEN, (self._ctx.now, self._source.source_id, before))
+
+    def _unchanged(self) -> dict[str, Any]:
+        """Nothing changed since the last run: all that it showed is still there."""
+        now, source = self._ctx.now, self._source
+        self._ctx.write(records.SEEN_UNCHANGED, (now, source.source_id, source.last_scraped_at or now))
+        self._close_unseen()
+        self._ctx.write(
+            records.SCRAPED,
+            (
+                self._at.began_at,
+                "unchanged",
+                source.last_count,
+                json_of(source.validators),
+                None,
+                0,
+                0,
+                now,
+                source.source_id,
+            ),
+        )
+        return {"ended": "unchanged", "seen": source.last_count or 0, "spawned": 0}
+
+    def _suspect(self) -> Outcome:
+        """A list that is valid and empty where there were listings: perhaps it moved, so nothing is concluded."""
+        now = self._ctx.now
+        reason = (
+            f"suspect: the board shows no openings and had {self._source.most_listings} before; "
+            f"if that is right, `ramet jobs sources enable {self._source.source_id} --allow-empty`"
+        )
+        self._ctx.write(records.SUSPECTED, (now, reason, now, self._source.source_id))
+        return self._ctx.skip(reason)
+
+
+def _portions(values: list[str]) -> list[list[str]]:
+    return [values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE)]

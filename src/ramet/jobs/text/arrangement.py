@@ -1,0 +1,187 @@
+"""Whether work is remote, hybrid or on site, and which rule said so.
+
+What says more counts before what says less: a field of the board, the title, the place, the tags of recruiters
+(``#LI-Remote``), a labelled line, a sentence on this position, phrases anywhere, a board that has only remote work, and
+last the place: nothing but a country is how boards write "remote within", one city is most often where the office is.
+That last rule is the weakest (``city``): nothing says it outright, and nobody should be refused by it alone.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from ramet.jobs.posting import Posting
+from ramet.jobs.text.places import is_wide, places_of
+from ramet.jobs.text.windows import around
+
+
+class Arrangement(StrEnum):
+    """Where the work is done."""
+
+    REMOTE = "remote"
+    HYBRID = "hybrid"
+    ONSITE = "onsite"
+    UNKNOWN = "unknown"
+
+
+_FIELD = {
+    "remote": Arrangement.REMOTE, "telecommute": Arrangement.REMOTE, "fully remote": Arrangement.REMOTE,
+    "hybrid": Arrangement.HYBRID,
+    "onsite": Arrangement.ONSITE, "on site": Arrangement.ONSITE, "in office": Arrangement.ONSITE,
+    "office": Arrangement.ONSITE,
+}  # fmt: skip
+REMOTE_BOARDS = frozenset(
+    "weworkremotely.com remoteok.com remoteok.io remotive.com remotive.io himalayas.app workingnomads.com remote.co"
+    " jobspresso.co justremote.co dynamitejobs.com europeremotely.com nodesk.co remoteleaf.com 4dayweek.io"
+    " skipthedrive.com pangian.com".split()
+)
+"""Hosts of boards that list remote work only."""
+
+_HYBRID = re.compile(r"\bhybrid|h[ií]brid", re.IGNORECASE)
+_REMOTE = re.compile(
+    r"\bremot[eo]\b|\bremote(?:ly|-)|\bfully distributed\b|^\s*distributed\b|work from (?:home|anywhere)|\bwfh\b"
+    r"|telecommut|\btelework|home[- ]?based"
+    r"|\bhome[- ]?office\b|\bvirtual\b|\banywhere\b|\bworldwide\b|teletrabajo|t[ée]l[ée]travail|100% remote",
+    re.IGNORECASE,
+)
+_ONSITE = re.compile(
+    r"\bon-?\s?site\b|\bin[- ]office\b|\bin[- ]person\b|\boffice[- ]based\b|\bpresencial\b|\bvor ort\b", re.IGNORECASE
+)
+_NOT_REMOTE = re.compile(
+    r"\b(?:not?|non|isn'?t|cannot be)[- ](?:a |an |currently |eligible for |open to |fully |available for "
+    r"|able to offer )*remote"
+    r"|remote (?:work )?(?:is |are )?not|\bno remote",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"li-(?:(?P<remote>remote)|(?P<hybrid>hybrid)|(?P<onsite>on-?site|in-?office))")
+
+_POSITION = r"(?:this|the|our|your) (?:\w+ ){0,3}?(?:role|position|job|opportunity|opening)"
+_LABEL = (
+    r"\b(?:(?:work(?:ing|place)?|job|office|position|role)[ -])?(?:location|workplace|type|model|mode|arrangement"
+    r"|setting|style|schedule|environment"
+    r"|telecommuting options?|workplace policy|work policy)s?(?: type"
+    r"| policy)?\s?:[\s*]{0,4}(?:\w[\w, .]{0,40}? ?[/(\u2013-] ?)?"
+)
+_DAYS = (
+    r"(?:\d|one|two|three|four)(?:\s?\(\d\))?\s?(?:\+|(?:-|\u2013|to|or)\s?(?:\d|two|three|four|five"
+    r"|more))?\s?(?:full |or more )?days?"
+)
+_FULL_WEEK = r"(?:5|five)(?:\s?\(5\))? days"
+_IN_OFFICE = (
+    r"(?:in|at|from|on|working)?[- ]?(?:the |our |an |one of our |your )?(?:\w+ ){0,2}?(?:offices?|on-?site"
+    r"|in[- ]person|hq)"
+)
+_SAYINGS: tuple[tuple[str, Arrangement, str], ...] = (
+    ("position", Arrangement.ONSITE, rf"{_POSITION} (?:is|will be|requires|must be)[^.\n]{{0,40}}?\b(?:on-?site\b"
+     rf"|in[- ]office\b|in[- ]person\b)"),
+    ("position", Arrangement.ONSITE, rf"{_FULL_WEEK}[^.\n]{{0,20}}\b(?:office|on-?site|in[- ]person)|(?:office"
+     rf"|on-?site|in[- ]person)[^.\n]{{0,25}}{_FULL_WEEK}"),
+    ("label", Arrangement.HYBRID, rf"{_LABEL}hybrid"),
+    ("label", Arrangement.REMOTE, rf"{_LABEL}(?:fully |100% |us )?remote\b(?! (?:or|and|/) (?:hybrid|on-?site))"),
+    ("label", Arrangement.ONSITE, rf"{_LABEL}(?:on-?site|in[- ]office)"),
+    ("position", Arrangement.HYBRID, rf"{_POSITION} (?:is|will be|follows|offers|requires|has)[^.\n]{{0,40}}?\bhybrid"),
+    ("position", Arrangement.HYBRID, rf"\b{_DAYS}[^.\n]{{0,30}}?(?:per|a|each|/"
+     rf"|every)\s?week[^.\n]{{0,30}}?{_IN_OFFICE}\b|\b{_DAYS} {_IN_OFFICE}"
+     rf"|{_IN_OFFICE}[^.\n]{{0,40}}?\b{_DAYS} (?:per|a|each|/|every|out of)\s?(?:the )?week"),
+    ("position", Arrangement.REMOTE, rf"{_POSITION} (?:is|can be|will be|may be)[^.\n]{{0,40}}?\bremote\b"),
+    ("position", Arrangement.REMOTE, r"\b(?:100 ?%|fully|completely|entirely)[- ]remote(?:ly)?\b|\bremote forever\b"
+     r"|\b100% remotely\b"),
+    ("phrase", Arrangement.HYBRID, r"\bhybrid (?:role|position|schedule|work|working|model\b|workplace"
+     r"|setting|policy|arrangement|basis"
+     r"|opportunity|job|team|from|in|out of|remote|office|flex)|work from home or (?:from )?(?:one of )?(?:our|the"
+     r"|an)[^.\n]{0,20}\boffice|(?:mix|combination|blend|balance) of (?:remote|home|in-?office|in-person|on-?site"
+     r"|office)[^.\n]{0,25} (?:and|with) (?:remote|home|in-?office|in-person|on-?site|office)|(?:work|working|is|are"
+     r"|based|operate) (?:in )?(?:an? )?hybrid\b(?! (?:cloud|and|it|infra))|\ba hybrid environment\b"
+     r"|hybrides?\b.{0,12}travail|modelo h[ií]brido|regime h[ií]brido"),
+    ("phrase", Arrangement.ONSITE, r"\b(?:on-?site|in[- ]person|in[- ]office) (?:role|position|job|only|required"
+     r"|requirement|work required)|fully on-?site|100% on-?site"
+     r"|must (?:be able to )?(?:work|be) on-?site"),
+    ("phrase", Arrangement.REMOTE, r"\bremote[- ](?:first|friendly|eligible|native|work|working|role|position|job"
+     r"|opportunity|team|company|culture|flexib|within)"
+     r"|(?:work|working|working fully|based|hire|hiring|collaborate) remotely|work from (?:home|anywhere"
+     r"|wherever)\b(?! (?:stipend|support|allowance|set|budget|equip|reimb|up to|day))"
+     r"|flexible[/ ]remote"
+     r"|home[- ]based (?:role|position)|(?:fully|globally) distributed (?:team|workforce|company)|we(?:'re|\u2019re"
+     r"| are) a (?:\w+,? ){0,2}distributed (?:team|company)|(?:remoto|teletrabajo|home office"
+     r"|t[ée]l[ée]travail)\b|working from home"),
+)  # fmt: skip
+_WORDS = (
+    "remot", "hybrid", "híbrid", "onsite", "on-site", "on site", "office", "in-person", "in person", "presencial",
+    "from home", "from anywhere", "distributed", "home based", "home-based", "telecommut", "teletrab", "télétrav",
+)  # fmt: skip
+"""One of these is in every sentence that tells an arrangement."""
+_SAID = [(rule, arrangement, re.compile(pattern)) for rule, arrangement, pattern in _SAYINGS]
+_NOT_SO = re.compile(
+    r"(?:\bnot?\b|n't|n\u2019t|\bwithout|\bmany (?:of our )?(?:roles|positions)|\bsome (?:roles|positions)|\bboth\b"
+    r"|\bfor (?:fully )?(?:all )?$|\ballowance for|\bstipends? for"
+    r"|\bemployees in|\bfrom in-office|\bother|\bunlike|\bexperience (?:with|in|of|working)|\bsupport(?:s|ing)?"
+    r"|\bmanag\w*|\bwhether)[^.\n:]{0,45}$",
+)
+_AROUND = 160
+
+
+def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
+    """How the work of a posting is arranged, and the rule that decided.
+
+    Args:
+        text: the description, plain, in lower case.
+
+    Returns:
+        The rule is one of ``field``, ``title``, ``place``, ``tag``, ``label``, ``position``, ``phrase``, ``board``,
+        ``country``, ``city`` and ``none``.
+    """
+    field = _FIELD.get(" ".join((posting.workplace or "").lower().replace("-", " ").replace("_", " ").split()))
+    if field is not None:
+        return field, "field"
+    for rule, written in (("title", posting.title[:300]), ("place", (posting.location or "")[:4_000])):
+        found = _in_a_few_words(written)
+        if found is not Arrangement.UNKNOWN:
+            return found, rule
+    tags = {kind for tag in _TAG.finditer(text) for kind in tag.groupdict() if tag[kind]} if "li-" in text else set()
+    if len(tags) == 1:
+        return Arrangement(tags.pop()), "tag"
+    found, rule = _said(text)
+    if found is not Arrangement.UNKNOWN:
+        return found, rule
+    if _host(posting.url) in REMOTE_BOARDS:
+        return Arrangement.REMOTE, "board"
+    places = places_of(posting.location or "")
+    if is_wide(posting.location or ""):
+        return Arrangement.REMOTE, "country"
+    if len(places) == 1 and places[0].city is not None and places[0].country is not None:
+        return Arrangement.ONSITE, "city"
+    return Arrangement.UNKNOWN, "none"
+
+
+def _in_a_few_words(written: str) -> Arrangement:
+    """What a title or a place says."""
+    if not written:
+        return Arrangement.UNKNOWN
+    if _NOT_REMOTE.search(written):
+        return Arrangement.ONSITE
+    if _HYBRID.search(written):
+        # "Remote; Hybrid - London" leaves the choice to the person.
+        apart = [part for part in re.split(r"[;|\n]", written) if _REMOTE.search(part) and not _HYBRID.search(part)]
+        return Arrangement.REMOTE if apart else Arrangement.HYBRID
+    if _REMOTE.search(written):
+        return Arrangement.REMOTE
+    return Arrangement.ONSITE if _ONSITE.search(written) else Arrangement.UNKNOWN
+
+
+def _said(text: str) -> tuple[Arrangement, str]:
+    """What the lines of the text say that speak of it at all."""
+    told = around(text, _WORDS, _AROUND, _AROUND)
+    for rule, arrangement, pattern in _SAID if told else ():
+        for match in pattern.finditer(told):
+            if not _NOT_SO.search(told, max(0, match.start() - 60), match.start()):
+                return arrangement, rule
+    return Arrangement.UNKNOWN, "none"
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""

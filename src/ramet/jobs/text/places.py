@@ -1,0 +1,213 @@
+"""Where work is done, from a board's field of places. "or" is a word, and "OR" is Oregon only where a state stands."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ramet.jobs.text.place_names import AREAS, CITIES, COUNTRIES, REGIONS
+
+PLACES_MAX = 60
+"""Of one listing."""
+_CHARACTERS_MAX = 4_000
+_NAME_CHARACTERS_MAX = 60
+
+_HOW = re.compile(
+    r"\b(?:(?:fully|100 ?%|partly|mostly|flexible|temporarily)[ -])?(?:remote(?:ly)?(?:[ -](?:first|eligible|friendly"
+    r"|ok|based|only|work|job|position|within|in))?"
+    r"|hybrid(?:[ -]remote)?|on[- ]?site|in[- ]office|in[- ]person|distributed|wfh|work from home|home[- ]?(?:office"
+    r"|based)|telecommute|virtual"
+    r"|job locations?|locations?|select locations|based|only|multiple|flexible|or surrounding area"
+    r"|metro(?:politan)? area|(?<!bay )area|greater|headquarters|hq|field[- ]based"
+    r"|office)\b",
+    re.IGNORECASE,
+)
+_BETWEEN_PLACES = re.compile(r";|\|+|\n|•|\s/\s|\s(?:or|and|&)\s")
+_PARENTHESIS = re.compile(r"\(([^()]{0,200})\)")
+_PIECES = re.compile(r",|\s[-\u2013—:]\s|\s?[:>]\s?|\s-|-\s")
+_PUNCTUATION = " .-\u2013—,()[]*#/"
+_CODE_OF_POST = re.compile(r"\s+\d{1,6}(?:-\d{4})?$")
+_CAPITAL = re.compile(r"\bWashington,?\s*D\.?\s?C\b\.?", re.IGNORECASE)
+_CODED = re.compile(r"(US|USA|CA|CAN|AU|AUS)[-_ ]([A-Z]{2,3})[-_ ](.{2,40})")
+"""``US-OR-Portland``, ``USA OR Portland``."""
+_WITH_CODE = re.compile(r"(.{2,40}) ([A-Z]{2})")
+"""``Portland OR``."""
+_GLUED = re.compile(r"(?<=[a-z])(?=US-|USA-)")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place, as far as it is told."""
+
+    city: str | None
+    region: str | None
+    """Of a state or province its code (``OR``), else as written."""
+    country: str | None
+    """ISO 3166 code of two letters."""
+    utc_offset: float | None
+    """Hours, in winter."""
+
+
+class _Known(NamedTuple):
+    country: str
+    region: str | None
+    utc_offset: float | None
+
+
+def places_of(text: str) -> tuple[Place, ...]:
+    """The places that a field of a board names, in its order, each once.
+
+    Words on how work is done ("Remote - US", "Portland, OR (Hybrid)") and parts of the world are no place.
+    """
+    text = _CAPITAL.sub("Washington DC", _GLUED.sub(" ", text[:_CHARACTERS_MAX]))
+    text = _PARENTHESIS.sub(
+        lambda found: f", {found[1]}" if _PIECES.search(found[1]) is None else f"; {found[1]}", text
+    )
+    found: dict[Place, None] = {}
+    for part in _BETWEEN_PLACES.split(text):
+        place = _place(part)
+        if place is not None:
+            found[place] = None
+        if len(found) >= PLACES_MAX:
+            break
+    return tuple(found)
+
+
+def is_wide(text: str) -> bool:
+    """Whether a field of places names nothing smaller than a country: "United States", "Americas", "Europe; Canada"."""
+    parts = [piece for part in _BETWEEN_PLACES.split(text[:_CHARACTERS_MAX]) for piece in _pieces(part)]
+    return bool(parts) and all(_key(piece) in AREAS or _is_country(piece) for piece in parts)
+
+
+def _is_country(piece: str) -> bool:
+    places = places_of(piece)
+    return len(places) == 1 and places[0].city is None and places[0].region is None
+
+
+def is_at(place: Place, city: str, region: str) -> bool:
+    """Whether a place is this city of this state or country.
+
+    A place that tells no state or country is not taken for it: there is a Portland in Oregon, Maine and Texas.
+
+    Args:
+        region: code or name of a state or country; empty: any.
+    """
+    if place.city is None or _key(place.city) != _key(city):
+        return False
+    if not region.strip():
+        return True
+    key = _key(region)
+    if len(key) <= 3 and place.region is not None:
+        return key == _key(place.region)
+    known = _REGIONS.get(key)
+    if known is not None and known.region is not None:
+        return place.region == known.region and place.country in {known.country, None}
+    country = _COUNTRIES.get(key)
+    if country is not None:
+        return place.country == country.country
+    return place.region is not None and _key(place.region) == key
+
+
+def _place(part: str) -> Place | None:
+    """One place of "City, State, Country", in either order."""
+    coded = _CODED.fullmatch(part.strip())
+    if coded is not None:
+        part = f"{coded[3]}, {coded[2]}, {coded[1]}"
+    pieces = [piece for piece in _pieces(part) if _key(piece) not in AREAS and len(piece) <= _NAME_CHARACTERS_MAX]
+    cities = [known for piece in pieces if (known := _CITIES.get(_key(piece))) is not None]
+    country, region, offset, rest = _larger(pieces, cities)
+    is_placed = country is not None
+    city = next((piece for piece in rest if _may_be_city(piece, is_placed)), None)
+    for piece in rest:
+        known = _CITIES.get(_key(piece))
+        if known is not None and country in {None, known.country} and region in {None, known.region}:
+            return Place(piece, known.region, known.country, known.utc_offset)
+    if city is None and region is None and country is None:
+        return None
+    return Place(city, region, country, offset)
+
+
+def _pieces(part: str) -> list[str]:
+    """What commas and dashes divide, without words on how work is done."""
+    pieces: list[str] = []
+    for piece in _PIECES.split(_HOW.sub(" , ", part)):
+        name = _CODE_OF_POST.sub("", piece.strip(_PUNCTUATION))
+        coded = _WITH_CODE.fullmatch(name)
+        pieces += [coded[1], coded[2]] if coded and coded[2] in _CODES and _key(name) not in _CITIES else [name]
+    return [piece for piece in pieces if piece]
+
+
+def _larger(pieces: list[str], cities: list[_Known]) -> tuple[str | None, str | None, float | None, list[str]]:
+    """The country and the state among the pieces, the offset of the smaller, and the pieces that are neither.
+
+    They stand at the end more often than not. What may be both is a state, unless a city stands there that lies in the
+    country (``Munich, DE``) or a state stands before it (``Toronto, ON, CA``).
+    """
+    country = region = None
+    offset: float | None = None
+    rest: list[str] = []
+    for place, piece in reversed(list(enumerate(pieces))):
+        key = _key(piece)
+        state = _state(piece, key, country, is_alone=len(pieces) == 1)
+        nation = _COUNTRIES.get(key)
+        if nation is not None and state is not None and country is None:
+            is_nation = any(city.country == nation.country != state.country for city in cities) or (
+                len(key) <= 3 and place >= 2 and pieces[place - 1] in _CODES
+            )
+            state, nation = (None, nation) if is_nation else (state, None)
+        if nation is not None and (state is None or country is None):
+            if country is None:
+                country, offset = nation.country, nation.utc_offset
+        elif state is not None and not (place == 0 and len(pieces) > 1 and key in _CITIES):
+            if region is None:
+                region, country, offset = state.region, state.country, state.utc_offset
+        else:
+            rest.insert(0, piece)
+    return country, region, offset, rest
+
+
+def _may_be_city(piece: str, is_placed: bool) -> bool:
+    """Whether a name that is not known may be a city's: no code, no number, no sentence."""
+    if (len(piece) <= 3 and piece.isupper()) or piece.count(" ") > 4 or not (is_placed or piece[0].isupper()):
+        return _key(piece) in _CITIES
+    return not any(character.isdigit() for character in piece)
+
+
+def _state(piece: str, key: str, country: str | None, *, is_alone: bool) -> _Known | None:
+    """The state or province that a piece names, where it can be one: a code in capitals and not alone."""
+    if len(key) <= 3:
+        if not piece.isupper() or is_alone:
+            return None
+        candidates = _CODES.get(piece, ())
+        return next((known for known in candidates if country in {None, known.country}), None)
+    known = _REGIONS.get(key)
+    return known if known is not None and country in {None, known.country} else None
+
+
+def _key(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def _read(table: str) -> dict[str, _Known]:
+    """A table of this package: ``COUNTRY [REGION] [OFFSET]: name|name``."""
+    known: dict[str, _Known] = {}
+    for line in table.strip().splitlines():
+        head, _, names = line.partition(": ")
+        country, *rest = head.split()
+        offset = float(rest.pop()) if rest and rest[-1][-1].isdigit() else None
+        region = rest[0] if rest and rest[0] != "-" else None
+        for name in names.split("|"):
+            known[name] = _Known(country, region, offset)
+    return known
+
+
+_COUNTRIES = _read(COUNTRIES)
+_REGIONS = _read(REGIONS)
+_CITIES = _read(CITIES)
+_COUNTRIES.update({known.country.lower(): known for known in list(_COUNTRIES.values()) if known.country != "IN"})
+_CODES: dict[str, list[_Known]] = {}
+for _known in dict.fromkeys(_REGIONS.values()):
+    if _known.region is not None:
+        _CODES.setdefault(_known.region, []).append(_known)

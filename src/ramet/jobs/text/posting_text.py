@@ -1,0 +1,128 @@
+"""All that the text of a posting says, in one value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ramet.jobs.posting import Posting
+from ramet.jobs.text.arrangement import Arrangement, arrangement_of
+from ramet.jobs.text.employment import employment_of, is_commission_only
+from ramet.jobs.text.experience import Seniority, is_management, seniority_of
+from ramet.jobs.text.markup import text_of
+from ramet.jobs.text.places import Place, places_of
+from ramet.jobs.text.salaries import Salary, salary_of
+from ramet.jobs.text.sections import Part, Section, joined, sections_of
+from ramet.jobs.text.technologies import canonical_technology, find_technologies
+from ramet.jobs.text.technology_names import FIELDS
+from ramet.jobs.text.years import years_of
+from ramet.jobs.values import shallow
+
+MARKUP_CHARACTERS_MAX = 500_000
+TEXT_CHARACTERS_MAX = 100_000
+"""Of a description, with and without markup; what is longer is no description, and its rest is not read."""
+_NOT_OF_THE_WORK = frozenset({Part.ABOUT, Part.OFFERED, Part.REQUIRED})
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|&(?:#\w{1,6}|[a-zA-Z]{2,8});")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a posting says; what it does not tell is None, unknown or empty.
+
+    Two values may be inferred, and say so: a seniority without a word, an arrangement by the rule ``city``.
+    """
+
+    seniority: Seniority
+    seniority_word: str | None
+    """The word that tells it; None: the years do, or nothing does and it is taken for the middle."""
+    arrangement: Arrangement
+    arrangement_rule: str
+    places: tuple[Place, ...]
+    utc_offset: float | None
+    """Of the first place that has one, in hours."""
+    salary: Salary | None
+    years_min: int | None
+    years_max: int | None
+    technologies: tuple[str, ...]
+    """Canonical names; of the title and the text, without what the company tells of itself."""
+    required_technologies: tuple[str, ...]
+    """Those that stand where the requirements are listed."""
+    fields_of_work: tuple[str, ...]
+    """Fields of work and ways to work that are named: ``machine learning``, ``microservices``."""
+    employment_type: str | None
+    """``full-time``, ``part-time``, ``contract``, ``temporary`` or ``internship``."""
+    is_management: bool
+    requirements: str
+    """The text where the requirements are listed."""
+    commission_only: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """A value for JSON, from which :meth:`from_json` makes the same reading."""
+        return shallow(self) | {
+            "places": [shallow(place) for place in self.places],
+            "salary": None if self.salary is None else shallow(self.salary),
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Reading:
+        """The reading that :meth:`as_json` told of.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            told = {field.name: value[field.name] for field in fields(cls)}
+            told["seniority"] = Seniority(told["seniority"])
+            told["arrangement"] = Arrangement(told["arrangement"])
+            told["places"] = tuple(Place(**place) for place in told["places"])
+            told["salary"] = None if told["salary"] is None else Salary(**told["salary"])
+            for name in ("technologies", "required_technologies", "fields_of_work"):
+                told[name] = tuple(told[name])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no reading of a posting: {error!r}") from error
+        return cls(**told)
+
+
+def read_posting(posting: Posting) -> Reading:
+    """Read a posting by rules. Any text gives a reading; markup left in the description is taken out first."""
+    text = posting.description[:MARKUP_CHARACTERS_MAX]
+    if _MARKUP.search(text):
+        text = text_of(text)
+    text = text[:TEXT_CHARACTERS_MAX].replace("\u2011", "-").replace("\u2010", "-")
+    lower = text.lower()
+    places = places_of(posting.location or "")
+    sections = sections_of(text, posting.company)
+    years_min, years_max = years_of(sections)
+    seniority, word = seniority_of(posting.title, lower, years_min)
+    arrangement, rule = arrangement_of(posting, lower)
+    requirements = joined(sections, Part.REQUIRED)
+    required = find_technologies(requirements)
+    named = _named(posting, sections, required)
+    return Reading(
+        seniority=seniority,
+        seniority_word=word,
+        arrangement=arrangement,
+        arrangement_rule=rule,
+        places=places,
+        utc_offset=next((place.utc_offset for place in places if place.utc_offset is not None), None),
+        salary=salary_of(posting.salary, text, places[0].country if places else None),
+        years_min=years_min,
+        years_max=years_max,
+        technologies=tuple(name for name in named if name not in FIELDS),
+        required_technologies=tuple(name for name in named if name in required and name not in FIELDS),
+        fields_of_work=tuple(name for name in named if name in FIELDS),
+        employment_type=employment_of(posting, lower),
+        is_management=is_management(posting.title, lower),
+        requirements=requirements,
+        commission_only=is_commission_only(lower),
+    )
+
+
+def _named(posting: Posting, sections: list[Section], required: Iterable[str]) -> list[str]:
+    """What the work has to do with: not what the company says in praise of itself, nor its own name."""
+    told = [section.text for section in sections if section.part not in _NOT_OF_THE_WORK]
+    found = dict.fromkeys([*find_technologies("\n".join([posting.title[:300], *told])), *required])
+    found.pop(canonical_technology(posting.company or ""), None)
+    return list(found)

@@ -1,0 +1,192 @@
+"""The parts of a listing's text: who asks, what is done, what is required, what is offered."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Part(StrEnum):
+    """What a part of the text tells."""
+
+    OTHER = "other"
+    ABOUT = "about"
+    DUTIES = "duties"
+    REQUIRED = "required"
+    PREFERRED = "preferred"
+    OFFERED = "offered"
+
+
+class Section(NamedTuple):
+    """Lines under one heading, and the heading itself."""
+
+    part: Part
+    text: str
+
+
+_HEADING_CHARACTERS_MAX = 90
+_HEADING_WORDS_MAX = 9
+_ABOUT_CHARACTERS_MAX = 3_000
+"""A company tells less of itself; a longer part has headings that were not known."""
+
+# In order: the first that is found in a heading tells its part.
+_KINDS: tuple[tuple[Part, str], ...] = (
+    (
+        Part.PREFERRED,
+        r"preferred|nice[- ]to[- ]haves?|bonus (?:points?|qualifications|skills|if)|(?:a|big|huge|major) plus\b"
+        r"|pluses|desir(?:ed|able)"
+        r"|good to have|extra credit|stand out|ideally|great to have|even better|bring an edge|diferenciais|deseable"
+        r"|desej[aá]ve|von vorteil|w[uü]nschenswert|souhait|un plus|se valora|plus points",
+    ),
+    (
+        Part.OFFERED,
+        r"benefits?\b|perks|compensation|salary|pay (?:range|transparency|rate)|what (?:we|you'?ll|you will|you can)"
+        r" (?:offer|get|expect from us|receive)|we offer|what'?s in it|why (?:you'?ll|join|work|us\b)|rewards"
+        r"|equal (?:opportunit|employ)"
+        r"|\beeo\b|our commitment|diversity|inclusion|accommodation|disclaimer|privacy|how to apply|(?:hiring"
+        r"|interview|application|selection)"
+        r" process|life at|is your place|legal|background check|compliance|wir bieten|das bieten|was wir"
+        r"|dich erwartet bei"
+        r"|oferecemos|ofrecemos|nous offrons|avantages|vorteile|beneficios|benef[ií]cios",
+    ),
+    (
+        Part.REQUIRED,
+        r"requirements?\b|required|qualifications?|qualified|what you(?:'?ll| will| should)? (?:need|bring|have|know)"
+        r"|you (?:have|bring|need|offer)"
+        r"|you'?(?:ll|ve) (?:have|need|got|bring)|who you are|who (?:we'?re|we are|are we|we) look(?:ing)?"
+        r"|look(?:ing)? for|expect from you|we (?:expect|need|want)\b|you should have"
+        r"|must[- ]haves?|minimum|skills|your (?:profile|background|experience|skills|qualifications)|about you\b"
+        r"|ideal candidate"
+        r"|successful candidate|sounds? like you|you might|good fit|great fit|right fit|what it takes|to succeed"
+        r"|competenc|knowledge"
+        r"|experience|expertise|education|technolog(?:y|ies) (?:we|you)|tech(?:nical)? stack|candidate profile"
+        r"|what makes you"
+        r"|requisit|anforderung|dein profil|ihr profil|das bringst|was du mitbringst|profil recherch|perfil"
+        r"|conocimiento|vereisten",
+    ),
+    (
+        Part.DUTIES,
+        r"responsibilit|what you(?:'?ll| will)? (?:do|be|work|own|build)|you'?ll (?:do|be|work)|the role\b"
+        r"|about (?:the|this) (?:role|job|team"
+        r"|position|opportunity|department)|your (?:role|impact|mission|opportunity|work|day)|job (?:description"
+        r"|summary|overview|purpose)"
+        r"|(?:role|position) (?:description|summary|overview|purpose)|day[- ]to[- ]day|overview|duties|tasks"
+        r"|opportunity|the team\b|in this role"
+        r"|you will|impact you|key areas|aufgaben|responsabilidad|missions?\b|funciones|atividades|miss[aã]o",
+    ),
+    (
+        Part.ABOUT,
+        r"about\b|who (?:we are|is)\b|our (?:company|mission|story|values|culture|vision)|company|who are we"
+        r"|what we do|headquarters|meet \w"
+        r"|[uü]ber uns|wer wir|quem somos|qui sommes|qui[eé]nes somos|sobre",
+    ),
+)
+_HEADING = re.compile("|".join(f"(?P<{part}>{pattern})" for part, pattern in _KINDS), re.IGNORECASE)
+# A heading that a colon ends inside a line: texts whose line breaks were lost. Every branch begins with a capital
+# letter of its own, which is how the pattern is fast.
+_GLUED = re.compile(
+    r"(?:Requirements|Qualifications|Responsibilities|Skills|Opportunity|Role|Ideally|Benefits|Duties|Who You Are"
+    r"|What (?:You|We)(?:['\u2019](?:ll|re)|) ?(?:Need|Do|Bring|Have|Offer|Will Do|Be Doing|Looking For|Look For)"
+    r"|About (?:You|Us)):"
+)
+_QUALIFIER = re.compile(r"(?:Minimum|Basic|Required|Preferred|Key|Job|Your|The|Additional|And) $")
+_ENDS = frozenset(".!?;)]")
+_CONTENT = re.compile(
+    r"(?:strong |solid |deep |proven |prior |previous |hands-on |good |excellent |working |professional |relevant )*"
+    r"(?:experienced?|knowledge|understanding|ability|able|familiarity|familiar|proficien\w+|expertise|skills"
+    r"|bachelor\S*|degree|background)\b"
+    r" (?!requirements|required|and (?:skills|qualifications|expertise|education)|& )\w",
+    re.IGNORECASE,
+)
+"""How a line of a list begins that has a heading's word in it."""
+_TRIGGERS = frozenset(
+    "about accommodation accommodations anforderung anforderungen application atividades aufgaben avantages"
+    " background basic beneficios benefit benefits benefícios bonus bring candidate company compensation"
+    " competencies compliance conocimientos das day dein deseable desejável desirable desired dich diferenciais"
+    " disclaimer diversity duties education eeo equal even experience expertise extra funciones good great"
+    " headquarters hiring how ideal ideally ihr impact in inclusion interview is job key knowledge legal life look"
+    " looking meet minimum mission missions missão must nice nous oferecemos ofrecemos opportunity our overview pay"
+    " perfil perks plus pluses position preferred privacy profil qualification qualifications qualified quem qui"
+    " quiénes required requirement requirements requisitos responsabilidad responsabilidades responsibilities"
+    " responsibility rewards right role salary se selection skills sobre souhaité sound sounds stand successful"
+    " tasks tech technical technologies technology the to un vereisten von vorteile was we wer what who why wir"
+    " wünschenswert you your über".split()
+)
+"""Words of which every heading has one."""
+_TOKENS = re.compile(r"[^\W\d_]+")
+
+
+def sections_of(text: str, company: str | None = None) -> list[Section]:
+    """The text by its headings, in order, all of it. What stands before the first heading is ``other``.
+
+    Args:
+        text: plain, with its line breaks (:func:`~ramet.jobs.text.markup.text_of`).
+        company: who offers the work; what follows "About" and this name is about the company.
+    """
+    if company:
+        text = text.replace(f"About {company}", f"\nAbout {company}\n")
+    text = _unglued(text)
+    sections: list[Section] = []
+    part, lines = Part.OTHER, list[str]()
+    for line in text.split("\n"):
+        found = _heading(line)
+        if found is not None and lines:
+            sections.append(_section(part, lines))
+            lines = []
+        part = found or part
+        lines.append(line)
+    if lines:
+        sections.append(_section(part, lines))
+    return [section for section in sections if section.text]
+
+
+def _unglued(text: str) -> str:
+    """The text with headings on lines of their own where a sentence or a word ends right before them."""
+    lines: list[str] = []
+    last = 0
+    for heading in _GLUED.finditer(text):
+        start = heading.start()
+        qualifier = _QUALIFIER.search(text, max(last, start - 12), start)
+        if qualifier is not None:
+            start = qualifier.start()
+        before = text[max(last, start - 2) : start]
+        if before[-1:].islower() or before.rstrip(" ")[-1:] in _ENDS:
+            lines.append(text[last:start])
+            last = start
+    lines.append(text[last:])
+    return "\n".join(lines)
+
+
+def joined(sections: list[Section], *parts: Part) -> str:
+    """The text of these parts, in order."""
+    return "\n".join(section.text for section in sections if section.part in parts)
+
+
+def _section(part: Part, lines: list[str]) -> Section:
+    text = "\n".join(lines).strip()
+    return Section(Part.OTHER if part is Part.ABOUT and len(text) > _ABOUT_CHARACTERS_MAX else part, text)
+
+
+def _heading(line: str) -> Part | None:
+    """What part begins with this line; None where it is no heading."""
+    if line.startswith(("#", "**", "__")):
+        line = line.strip("#*_ ")
+    head, colon, rest = line[:_HEADING_CHARACTERS_MAX].partition(":")
+    if not head or (not colon and (len(line) > _HEADING_CHARACTERS_MAX or line.rstrip()[-1:] in ".,;")):
+        return None
+    # What is said in a list is no heading, unless nothing follows it.
+    if line[0] in "-*•·●\u20130123456789" and (not colon or rest.strip() or line[0].isdigit()):
+        return None
+    if head.count(" ") >= _HEADING_WORDS_MAX:
+        return None
+    words = _TOKENS.findall(head.lower())
+    if not words:
+        return None
+    if not _TRIGGERS.isdisjoint(words) and not _CONTENT.match(head):
+        found = _HEADING.search(head.replace("\u2019", "'"))
+        if found is not None and found.lastgroup is not None and (not rest.strip() or found.start() < 20):
+            return Part(found.lastgroup)
+    if rest.strip() or not 1 < len(words) <= 6 or not all(word[0].isupper() or len(word) <= 3 for word in head.split()):
+        return None
+    return Part.OTHER

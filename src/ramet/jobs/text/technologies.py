@@ -1,0 +1,208 @@
+"""Which technologies a text names: whole words, by a dictionary, in one pass.
+
+A word is looked up whole, so ``ai`` is not found in ``email``; ``C#``, ``C++``, ``.NET`` and ``Node.js`` are words. A
+word of every day (``Go``, ``C``, ``Spring``) counts only beside another technology in a list, or beside a word that
+tells that it is one (``in Go``, ``Go services``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ramet.jobs.text.industry_names import ENTERPRISE, MODELS, TESTS
+from ramet.jobs.text.technology_names import DATA, FRAMEWORKS, LANGUAGES
+from ramet.jobs.text.tool_names import CLOUD, PRODUCTS
+from ramet.jobs.text.trade_names import DATA_TOOLS, PLATFORMS, WEB
+
+_WORDS = re.compile(r"(\w+(?:\.\w+)*(?:\+\+|[#♯](?!\w))?)")
+_NET = re.compile(r"\.(?<![\w.]\.)(?=[Nn][Ee][Tt]\b)")
+"""The dot of ``.NET``, which is a letter of its name."""
+_ADDRESS = re.compile(r"https?://\S+|www\.\S+")
+_TOP_LEVEL = frozenset("com org net io co dev ai app de eu uk".split())
+_INNER = frozenset({" ", "-", "\xa0", "\u2010", "\u2011", "  "})
+"""What may stand between the words of one name."""
+_JOINED = frozenset("-&'\u2019$@_\u2010\u2011")
+"""What makes a part of another word of the word beside it: ``R&D``, ``C-level``, ``Go-to``."""
+_LIST = re.compile(r"[\s,/()|•·*+:;\[\]\u2013—-]{1,6}")
+_CONJUNCTIONS = frozenset("and or e y o u und oder et ou & plus like as with".split())
+_BEFORE = frozenset(
+    "in using language languages knowledge programming modern proficient fluent idiomatic advanced strong write writing"
+    " wrote coding code scripting expert senior junior know learn with em en".split()
+)
+_AFTER = frozenset(
+    "developer developers engineer engineers programmer programming language code codebase codebases microservices"
+    " microservice services service backend backends framework applications application apps app scripting scripts"
+    " functions api apis skills knowledge sdk library libraries stack clusters cluster jobs pipelines".split()
+)
+
+
+class _Name(NamedTuple):
+    tail: list[str]
+    """The words after the first, in lower case."""
+    joints: tuple[str, ...]
+    """What stands between the words: ``/``, or a space for any of the usual."""
+    canonical: str
+    mark: str
+    written: list[str]
+    """The words as the table writes them."""
+
+
+class _Hit(NamedTuple):
+    first: int
+    last: int
+    canonical: str
+    weak: bool
+
+
+def find_technologies(text: str) -> dict[str, int]:
+    """The technologies that a text names, in the order of their first mention.
+
+    Returns:
+        Canonical name (lower case: ``c#``, ``node.js``, ``google cloud``) to the number of mentions.
+    """
+    parts = _parts(text)
+    hits = list(_hits(parts))
+    meant = [not hit.weak or _is_meant(parts, hit) for hit in hits]
+    if not all(meant):
+        _spread(parts, hits, meant)
+    found: dict[str, int] = {}
+    for hit, is_meant in zip(hits, meant, strict=True):
+        if is_meant:
+            found[hit.canonical] = found.get(hit.canonical, 0) + 1
+    return found
+
+
+def canonical_technology(name: str) -> str:
+    """The one name of a technology: ``NodeJS`` is ``node.js``. An unknown name stays, in lower case, spaces folded."""
+    folded = " ".join(name.lower().split())
+    return _SPELLINGS.get(folded, folded)
+
+
+def _parts(text: str) -> list[str]:
+    """What is between words, then a word, and so on in turn; begins and ends with what is between."""
+    if "://" in text or "www." in text:
+        text = _ADDRESS.sub(" ", text)
+    parts = _split(text)
+    dotted = [place for place in range(1, len(parts), 2) if "." in parts[place]]
+    whole: list[str] = []
+    last = 0
+    for place in dotted:
+        word = parts[place]
+        pieces = word.split(".")
+        if word.lower() not in _NAMES and pieces[-1].lower() not in _TOP_LEVEL:
+            # Sentences without a space between them.
+            whole += parts[last:place]
+            whole += [part for piece in pieces for part in (piece, ".")][:-1]
+            last = place + 1
+    return whole + parts[last:] if last else parts
+
+
+def _split(text: str) -> list[str]:
+    return _WORDS.split(_NET.sub("dot", text) if "." in text else text)
+
+
+def _hits(parts: list[str]) -> Iterator[_Hit]:
+    """Every name in the text, the longest at each word."""
+    names = _NAMES
+    lower = [word.lower() for word in parts[1::2]]
+    last = -1
+    for word in [place for place, word in enumerate(lower) if word in names]:
+        place = 2 * word + 1
+        if place <= last:
+            continue
+        for name in names[lower[word]]:
+            if _stands_at(parts, lower, word, name):
+                last = place + 2 * len(name.tail)
+                yield _Hit(place, last, name.canonical, name.mark == "?")
+                break
+
+
+def _stands_at(parts: list[str], lower: list[str], word: int, name: _Name) -> bool:
+    """Whether a name stands at a word, in the way that its mark asks for."""
+    words = len(name.tail)
+    place = 2 * word + 1
+    if words:
+        if lower[word + 1 : word + 1 + words] != name.tail:
+            return False
+        for step, joint in enumerate(name.joints):
+            between = parts[place + 2 * step + 1]
+            if between != "/" if joint == "/" else between not in _INNER:
+                return False
+    if not name.mark:
+        return True
+    if name.mark == "=":
+        return parts[place][0].isupper()
+    return parts[place : place + 2 * words + 1 : 2] == name.written
+
+
+def _is_meant(parts: list[str], hit: _Hit) -> bool:
+    """Whether the words beside it tell that a word of every day is meant as a technology here."""
+    if _is_part(parts, hit):
+        return False
+    if parts[hit.first - 1] == " " and hit.first > 1 and parts[hit.first - 2].lower() in _BEFORE:
+        return True
+    return parts[hit.last + 1] == " " and hit.last + 2 < len(parts) and parts[hit.last + 2].lower() in _AFTER
+
+
+def _is_part(parts: list[str], hit: _Hit) -> bool:
+    """Whether it is part of another word."""
+    before, after = parts[hit.first - 1], parts[hit.last + 1]
+    return (before != "" and before[-1] in _JOINED) or (after != "" and after[0] in _JOINED and after[1:2] != " ")
+
+
+def _spread(parts: list[str], hits: list[_Hit], meant: list[bool]) -> None:
+    """What stands in a list beside something meant is meant as well: from the left, then from the right."""
+    for places in (range(1, len(hits)), range(len(hits) - 2, -1, -1)):
+        for place in places:
+            beside = place - places.step
+            one, other = hits[min(place, beside)], hits[max(place, beside)]
+            if not meant[place] and meant[beside] and _is_list(parts, one, other):
+                meant[place] = not _is_part(parts, hits[place])
+
+
+def _is_list(parts: list[str], one: _Hit, other: _Hit) -> bool:
+    """Whether two names stand side by side in a list, with at most a conjunction between them."""
+    between = parts[one.last + 1 : other.first]
+    if len(between) == 1:
+        return between[0] != " " and _LIST.fullmatch(between[0]) is not None
+    if len(between) != 3 or between[1].lower() not in _CONJUNCTIONS:
+        return False
+    return all(_LIST.fullmatch(gap) is not None for gap in (between[0], between[2]))
+
+
+_TABLES = (LANGUAGES, FRAMEWORKS, DATA, CLOUD, PRODUCTS, WEB, PLATFORMS, DATA_TOOLS, MODELS, TESTS, ENTERPRISE)
+
+
+def _table() -> tuple[dict[str, list[_Name]], dict[str, str]]:
+    """Names by their first word, longest first; and canonical names by spelling."""
+    names: dict[str, list[_Name]] = {}
+    spellings: dict[str, str] = {}
+    for line in "\n".join(_TABLES).splitlines():
+        if not line:
+            continue
+        canonical, _, others = line.partition(":")
+        written = [spelling for spelling in others.strip().split("|") if spelling]
+        if canonical not in [spelling.lstrip("=^?").lower() for spelling in written]:
+            written.append(canonical)
+        spellings[canonical] = canonical
+        for spelling in written:
+            mark = spelling[0] if spelling[0] in "=^?" else ""
+            plain = spelling.removeprefix(mark)
+            spellings.setdefault(plain.lower(), canonical)
+            name = _name(plain, mark, canonical)
+            names.setdefault(_split(plain)[1].lower(), []).append(name)
+    for candidates in names.values():
+        candidates.sort(key=lambda name: (-len(name.tail), name.mark == "?"))
+    return names, spellings
+
+
+def _name(plain: str, mark: str, canonical: str) -> _Name:
+    parts = _split(plain)
+    words = parts[1::2]
+    joints = tuple("/" if between == "/" else " " for between in parts[2:-1:2])
+    return _Name([word.lower() for word in words[1:]], joints, canonical, mark, words)
+
+
+_NAMES, _SPELLINGS = _table()

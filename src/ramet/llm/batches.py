@@ -1,0 +1,267 @@
+"""A lane: binds items of its model, sends them as one batch, settles each by its answer, and goes on with the next.
+
+A batch is sent like a single question (:mod:`ramet.llm.items`): its cost is reserved and its name written
+down first. A claim that finds it written down and not answered for looks for that name at the provider before anything
+else is sent. A batch that the provider refuses as a whole is sent again by halves, until what it objects to is alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ramet import Context, CostRefused, Outcome, Permanent, RetryAfter, Transient
+from ramet.engine.base.logs import own_logger
+from ramet.llm import tables
+from ramet.llm.app import BATCH_ITEM_LIMITS, LANE_LIMITS, app
+from ramet.llm.batch_results import Settling
+from ramet.llm.calls import Job, calling, take_turn
+from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
+from ramet.llm.filling import Asked, BatchState, Chosen, fill, refuse, release
+from ramet.llm.items import BUSY_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
+from ramet.llm.providers.base import PollState
+from ramet.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
+from ramet.llm.submits import reset, save, settle
+
+log = own_logger("ramet.llm")
+
+LOOKS_MAX = 3
+"""How often an uncertain batch is looked for before it counts as never taken on."""
+LOOK_SECONDS = 60.0
+"""Between two of these."""
+SETTLED_SECONDS = 120.0
+"""Between a submit and the first look for it: a list of batches may be behind."""
+NEXT_SECONDS = 1.0
+"""Between two batches of a lane: the next is a claim, and counts as one, of its own."""
+IDLE_SECONDS = 60.0
+"""How often a lane without work looks whether items of its model came back."""
+BYTES_PER_SECOND = 1_000_000
+"""An upload may take as much longer than another call."""
+
+
+@app.task(BATCH, queue=BATCHES, limits=LANE_LIMITS, pulled=True)
+async def batch(ctx: Context, payload: LanePayload) -> Outcome | dict[str, Any]:
+    job = await calling.job(ctx.client, ctx.tracking_id)
+    state = BatchState.model_validate(ctx.state)
+    try:
+        if ctx.stage == PROCESSING:
+            return await _poll(ctx, job, state)
+        if ctx.stage == SUBMITTING:
+            return await _look_for(ctx, job, state)
+        return await _send_next(ctx, job, payload, state)
+    except NotAllowed as error:
+        return await hold_job(ctx, error)
+
+
+@app.task(BATCH_ITEM, limits=BATCH_ITEM_LIMITS, pulled=True)
+async def batch_item(ctx: Context, payload: ItemPayload) -> None:
+    """One question of a batch. Lanes bind it and settle it: nothing claims it, and the poller does not invoke it."""
+    raise Permanent(f"question {ctx.key} is for a lane to settle")
+
+
+# --- sending
+
+
+async def _send_next(ctx: Context, job: Job, lane: LanePayload, state: BatchState) -> Outcome | dict[str, Any]:
+    queue = lane_queue(ctx.tracking_id, lane.model)
+    chosen = await fill(ctx, job, queue, state)
+    if not chosen:
+        if await _live(ctx):
+            return Outcome.snooze(IDLE_SECONDS, "no items now")
+        # Not a success: a person who revives items revives the lane that sends them too.
+        return Outcome.skip("no items are left")
+    seconds = await take_turn(ctx, job, lane.model, {"batches": 1})
+    if seconds > 0.0:
+        return Outcome.snooze(seconds, "rate")
+    state.submits += 1
+    try:
+        reservation = await ctx.reserve(sum(one.amount for one in chosen), name=f"submit{state.submits}")
+    except CostRefused as error:
+        return await _no_room(ctx, job, queue, chosen, error)
+    state.reservation, state.amount, state.items = reservation.id, reservation.amount, len(chosen)
+    state.remote_id, state.submitted_at, state.looks = None, ctx.now, 0
+    await save(ctx, SUBMITTING, state)
+    return await _send(ctx, job, lane, state, chosen)
+
+
+async def _send(
+    ctx: Context, job: Job, lane: LanePayload, state: BatchState, chosen: Sequence[Chosen]
+) -> Outcome | dict[str, Any]:
+    size = sum(len(one.told.payload) for one in chosen)
+    seconds = min(ctx.remaining_seconds, ctx.call_seconds + size / BYTES_PER_SECOND)
+    try:
+        sent = await job.provider.submit(Asked(chosen), submit_key=state.submit_key(ctx.id), seconds=seconds)
+    except Ambiguous as error:
+        _note(ctx, state, str(error), "open")
+        await save(ctx, SUBMITTING, state)
+        return Outcome.snooze(poll_seconds(0.0), f"ambiguous: {error}")
+    except ProviderError as error:
+        await settle(ctx, state, 0)
+        await save(ctx, QUEUED, state)
+        if isinstance(error, Refused):
+            return await _by_halves(ctx, state, f"refused: {error.code}: {error}")
+        if isinstance(error, TooBusy):
+            pause = BUSY_SECONDS if error.seconds is None else error.seconds
+            await ctx.adapt(job.settings.resource(lane.model, "batches"), remaining=0, reset_seconds=pause)
+            raise RetryAfter(pause, job.settings.place) from error
+        if isinstance(error, NotSent):
+            raise Transient(str(error)) from error
+        raise
+    state.remote_id = sent.remote_id
+    await save(ctx, PROCESSING, state)
+    return Outcome.snooze(poll_seconds(0.0))
+
+
+async def _no_room(ctx: Context, job: Job, queue: str, chosen: Sequence[Chosen], error: CostRefused) -> Outcome:
+    """A ceiling refuses the batch. Where asking again makes sense the lane waits; else it tries less, and then none."""
+    if error.retry_seconds is not None:
+        raise error
+    if len(chosen) > 1:
+        await release(ctx, [one.told for one in chosen[len(chosen) // 2 :]])
+        return Outcome.snooze(NEXT_SECONDS, "less: no room")
+    await refuse(ctx, job, queue, chosen[0].amount, str(error))
+    return Outcome.snooze(NEXT_SECONDS, "no room")
+
+
+async def _by_halves(ctx: Context, state: BatchState, why: str) -> Outcome:
+    """The provider refused the batch as a whole. One bad request must not spoil the others."""
+    bound = await ctx.bound()
+    if len(bound) == 1:
+        ctx.settle_item(bound[0].task_id, bound[0].number, "failed", reason=why)
+        state.items_max = None
+    else:
+        state.items_max = max(1, len(bound) // 2)
+        await release(ctx, bound[state.items_max :])
+    await save(ctx, QUEUED, state)
+    return Outcome.snooze(NEXT_SECONDS, f"by halves: {why}")
+
+
+async def _live(ctx: Context) -> bool:
+    """Whether items of the job live that may come back, from this lane or another."""
+    counts = await ctx.client.counts(ctx.tracking_id)
+    return any(count.kind == BATCH_ITEM and count.state in ("pending", "processing") for count in counts)
+
+
+# --- looking for what nobody knows about
+
+
+async def _look_for(ctx: Context, job: Job, state: BatchState) -> Outcome:
+    key, pause = state.submit_key(ctx.id), poll_seconds(LOOK_SECONDS)
+    if not job.caps.can_find:
+        return await _unknown(ctx, job, state)
+    early = state.submitted_at + SETTLED_SECONDS - ctx.now
+    if early > 0.0:
+        return Outcome.snooze(early, "a list of batches may be behind")
+    try:
+        remote_id = await job.provider.find(key, seconds=ctx.call_seconds, submitted_at=state.submitted_at)
+    except NotSent as error:
+        _note(ctx, state, "the process did not come back, or the answer was lost", "open")
+        return Outcome.snooze(pause, f"not reached: {error}")
+    if remote_id is not None:
+        _note(ctx, state, "it was found", "found", remote_id)
+        state.remote_id = remote_id
+        await save(ctx, PROCESSING, state)
+        return Outcome.snooze(NEXT_SECONDS)
+    state.looks += 1
+    if state.looks < LOOKS_MAX:
+        _note(ctx, state, "it is not there yet", "open")
+        await save(ctx, SUBMITTING, state)
+        return Outcome.snooze(LOOK_SECONDS, "is it there?")
+    _note(ctx, state, f"not there after {state.looks} looks", "not_found")
+    await settle(ctx, state, 0)
+    await save(ctx, QUEUED, state)
+    return Outcome.snooze(NEXT_SECONDS)
+
+
+async def _unknown(ctx: Context, job: Job, state: BatchState) -> Outcome:
+    """The provider cannot be asked: the money counts as spent, and it may be sent again a few times."""
+    _note(ctx, state, "the provider cannot be asked", "unknown")
+    await settle(ctx, state, state.amount)
+    state.ambiguous += 1
+    if state.ambiguous <= job.settings.call_retries:
+        await save(ctx, QUEUED, state)
+        return Outcome.snooze(NEXT_SECONDS)
+    for told in await ctx.bound():
+        ctx.settle_item(told.task_id, told.number, "failed", reason="unknown: nobody knows what became of its batch")
+    await save(ctx, QUEUED, state)
+    return Outcome.snooze(NEXT_SECONDS)
+
+
+def _note(ctx: Context, state: BatchState, why: str, outcome: str, remote_id: str | None = None) -> None:
+    row = (state.submit_key(ctx.id), ctx.tracking_id, ctx.id, state.items, state.amount, why, outcome, remote_id,
+           ctx.now)  # fmt: skip
+    ctx.write(tables.ADD_AMBIGUOUS, row)
+
+
+# --- polling
+
+
+async def _poll(ctx: Context, job: Job, state: BatchState) -> Outcome:
+    assert state.remote_id is not None
+    age = ctx.now - state.submitted_at
+    try:
+        poll = await job.provider.poll(state.remote_id, seconds=ctx.call_seconds)
+        if poll.state is PollState.LIVE:
+            await ctx.progress(poll.done, poll.total or state.items, poll.provider_state)
+            bound = await ctx.client.bound_counts(ctx.tracking_id)
+            if ctx.id not in bound and job.caps.can_cancel:
+                # All its items timed out or were cancelled: it is stopped, and what it did until then is booked.
+                await job.provider.cancel(state.remote_id, seconds=ctx.call_seconds)
+            return Outcome.snooze(poll_seconds(age, poll.retry_seconds))
+        if poll.state is PollState.ENDED:
+            why = f"no_answer: the batch ended ({poll.provider_state}) without one"
+            await Settling(ctx, job, state, PROCESSING).run(state.remote_id, why)
+            return await _done(ctx, state)
+    except TooBusy as error:
+        return Outcome.snooze(poll_seconds(age, error.seconds), f"busy: {error}")
+    except NotSent as error:
+        return Outcome.snooze(poll_seconds(age), f"not reached: {error}")
+    if poll.state is PollState.FAILED:
+        await settle(ctx, state, 0)
+        await save(ctx, QUEUED, state)
+        return await _by_halves(ctx, state, f"refused: {poll.provider_state}: {poll.error}")
+    await settle(ctx, state, state.amount)
+    for told in await ctx.bound():
+        reason = f"lost: the provider does not know batch {state.remote_id} any more"
+        ctx.settle_item(told.task_id, told.number, "failed", reason=reason)
+    return await _done(ctx, state)
+
+
+async def _done(ctx: Context, state: BatchState) -> Outcome:
+    state.reservation, state.remote_id, state.ambiguous = None, None, 0
+    if state.items_max is not None:
+        state.items_max *= 2
+    await save(ctx, QUEUED, state)
+    return Outcome.snooze(NEXT_SECONDS)
+
+
+@app.on_end(batch)
+async def end_batch(ctx: Context, payload: LanePayload) -> None:
+    """Cancel at the provider what a limit or a person ended here; keep what it answered all the same."""
+    state = BatchState.model_validate(ctx.state)
+    if ctx.stage in (SUBMITTING, PROCESSING):
+        await _cancel(ctx, state)
+    await reset(ctx, QUEUED, state)
+
+
+async def _cancel(ctx: Context, state: BatchState) -> None:
+    job = await calling.job(ctx.client, ctx.tracking_id)
+    remote_id = state.remote_id
+    try:
+        if remote_id is None and job.caps.can_find:
+            remote_id = await job.provider.find(
+                state.submit_key(ctx.id), seconds=ctx.call_seconds, submitted_at=state.submitted_at
+            )
+        if remote_id is None:  # What is open counts as spent: nobody knows.
+            _note(ctx, state, f"it was ended while nobody knew: {ctx.ending_reason}", "unknown")
+            return
+        if job.caps.can_cancel:
+            await job.provider.cancel(remote_id, seconds=ctx.call_seconds)
+        poll = await job.provider.poll(remote_id, seconds=ctx.call_seconds)
+        if poll.state is PollState.ENDED:
+            await Settling(ctx, job, state, None).run(remote_id, "")
+        else:  # What is open counts as spent.
+            _note(ctx, state, f"it was ended while the provider said {poll.provider_state}", "unknown", remote_id)
+    except ProviderError as error:
+        log.warning("batch %s could not be cancelled at the provider: %s", remote_id, error)
+        _note(ctx, state, f"it was ended and could not be cancelled: {error}", "unknown", remote_id)

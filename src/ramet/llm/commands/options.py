@@ -1,0 +1,58 @@
+"""Options that several of the commands share, and finding what they name."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+
+import click
+
+from ramet import Client
+from ramet.commands import options
+from ramet.llm.errors import JobNotFound, LlmError
+from ramet.llm.jobs import Job, find_job
+from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS
+
+DATABASE = "llm.db"
+
+database_option = options.database_option(DATABASE)
+
+
+def in_nano_dollars(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """What was typed as an amount of dollars, as whole nano-dollars; the callback of an option.
+
+    Raises:
+        LlmError: it is no amount, or nothing.
+    """
+    if value is None:
+        return None
+    flag = param.opts[0]
+    try:
+        amount = Decimal(value.strip().removeprefix("$"))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite():
+        raise LlmError(f"{flag} {value[:40]!r} is no amount of dollars: give one like 12.50")
+    if amount > AMOUNT_MAX // NANO_DOLLARS:
+        raise LlmError(f"{flag} is {amount}: give at most {AMOUNT_MAX // NANO_DOLLARS:,} dollars")
+    nano = int(amount * NANO_DOLLARS)
+    if nano <= 0:
+        raise LlmError(f"{flag} is {amount}: a ceiling of nothing lets nothing be asked; give dollars above 0")
+    return nano
+
+
+async def job_of(client: Client, name: str) -> Job:
+    """A job that was not deleted.
+
+    Raises:
+        JobNotFound: there is none of this name, or none any more.
+    """
+    job = await find_job(client, name)
+    if await is_deleted(client, job):
+        raise JobNotFound(f"job {job.name} was deleted: `ramet llm status` lists those that are")
+    return job
+
+
+async def is_deleted(client: Client, job: Job) -> bool:
+    """Whether a person deleted it."""
+    rows = await client.read("SELECT 1 FROM llm_jobs WHERE job_id = ? AND deleted_at IS NOT NULL", (job.job_id,))
+    return bool(rows)

@@ -1,0 +1,235 @@
+"""An item that makes its own calls: it submits one question, asks about it until it is answered, and keeps the answer.
+
+Before anything is sent, its cost is reserved and the submit is written down (stage ``submitting``). A claim that finds
+it there knows that nobody knows: the process died, or the answer was lost. The money then counts as spent, the submit
+is recorded as ambiguous, and the question may be asked again only so often as the limit ``call_retries`` says.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from ramet import Context, Outcome, RetryAfter, Transient
+from ramet.engine.base.logs import own_logger
+from ramet.llm import tables
+from ramet.llm.app import ITEM_LIMITS, app
+from ramet.llm.booking import INVALID, Booked, judged, write_answers
+from ramet.llm.calls import Job, calling, learn_rates, request_of, take_turn
+from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
+from ramet.llm.pricing.prices import reserve_amount
+from ramet.llm.pricing.tokens import estimated_tokens
+from ramet.llm.providers.base import Answer, AnswerState, PollState
+from ramet.llm.requests import Request
+from ramet.llm.settings import ITEM, ITEMS, ItemPayload
+from ramet.llm.submits import SubmitState, reset, save, settle
+
+log = own_logger("ramet.llm")
+
+QUEUED, SUBMITTING, PROCESSING = "queued", "submitting", "processing"
+POLL_SECONDS = 5.0
+POLL_GROWTH = 1.6
+POLL_SECONDS_MAX = 300.0
+POLL_JITTER = 0.2
+BUSY_SECONDS = 30.0
+"""How long a provider is left alone that is busy and does not say for how long."""
+
+UNKNOWN = "unknown: nobody knows what became of its submits, and there were too many for another"
+
+_chance = random.SystemRandom()
+
+
+class ItemState(SubmitState):
+    """What an item knows of its submits."""
+
+    invalid: int = 0
+    """Answers that did not fit."""
+
+
+def poll_seconds(age_seconds: float, wanted: float | None = None) -> float:
+    """The pause before the next poll: 5 s, then 1.6 times the last one, at most 5 minutes, a fifth more or less.
+
+    Args:
+        age_seconds: since the submit. The pauses so far add up to it, so it tells how many there were.
+        wanted: what the provider asked for.
+    """
+    pause = min(POLL_SECONDS_MAX, POLL_SECONDS + (POLL_GROWTH - 1.0) * max(0.0, age_seconds))
+    pause *= 1.0 + POLL_JITTER * (2.0 * _chance.random() - 1.0)
+    return pause if wanted is None else max(pause, wanted)
+
+
+@app.task(ITEM, queue=ITEMS, limits=ITEM_LIMITS, pulled=True)
+async def item(ctx: Context, payload: ItemPayload) -> Outcome | dict[str, Any]:
+    job = await calling.job(ctx.client, ctx.tracking_id)
+    state = ItemState.model_validate(ctx.state)
+    request = request_of(ctx.key, payload)
+    try:
+        if ctx.stage == PROCESSING:
+            return await _poll(ctx, job, request, state)
+        if ctx.stage == SUBMITTING and not await _given_up(ctx, job, state, "the process did not come back"):
+            return Outcome.fail(UNKNOWN)
+        return await _submit(ctx, job, request, state)
+    except NotAllowed as error:
+        return await hold_job(ctx, error)
+
+
+async def hold_job(ctx: Context, error: ProviderError) -> Outcome:
+    """Pause the job: whatever it sent now would be refused, until a person has acted."""
+    await ctx.client.pause_lineage(ctx.tracking_id, by="llm", reason=f"{error}")
+    return Outcome.snooze(POLL_SECONDS, f"not allowed: {error}")
+
+
+# --- submitting
+
+
+async def _submit(ctx: Context, job: Job, request: Request, state: ItemState) -> Outcome | dict[str, Any]:
+    if ctx.deadline_at is not None and ctx.now >= ctx.deadline_at:
+        # Claimed once more for what it may have been answered: there is nothing out, and nothing is begun any more.
+        return Outcome.snooze(POLL_SECONDS, "not submitted again")
+    seconds = await take_turn(ctx, job, request.model, {"requests": 1, "tokens": estimated_tokens(request)})
+    if seconds > 0.0:
+        return Outcome.snooze(seconds, "rate")
+    price = job.settings.prices[request.model]
+    state.submits += 1
+    reservation = await ctx.reserve(
+        reserve_amount(request, price, job.settings.discount), name=f"submit{state.submits}"
+    )
+    state.reservation, state.amount, state.remote_id, state.submitted_at = (
+        reservation.id, reservation.amount, None, ctx.now
+    )  # fmt: skip
+    await save(ctx, SUBMITTING, state)
+    try:
+        sent = await job.provider.submit([request], submit_key=state.submit_key(ctx.id), seconds=ctx.call_seconds)
+    except Ambiguous as error:
+        if not await _given_up(ctx, job, state, str(error)):
+            return Outcome.fail(UNKNOWN)
+        raise Transient(f"ambiguous: {error}") from error
+    except ProviderError as error:
+        await settle(ctx, state, 0)
+        await save(ctx, QUEUED, state)
+        return await _not_taken(ctx, job, request.model, error)
+    await learn_rates(ctx, job, request.model, sent.rates)
+    if sent.answer is not None:
+        return await _answered(ctx, job, request, state, sent.answer)
+    state.remote_id = sent.remote_id
+    await save(ctx, PROCESSING, state)
+    return Outcome.snooze(poll_seconds(0.0))
+
+
+async def _not_taken(ctx: Context, job: Job, model: str, error: ProviderError) -> Outcome:
+    """The provider certainly has nothing of it."""
+    if isinstance(error, Refused):
+        return Outcome.fail(f"refused: {error.code}: {error}")
+    if isinstance(error, TooBusy):
+        seconds = BUSY_SECONDS if error.seconds is None else error.seconds
+        # The others of this model need not find out one by one.
+        await ctx.adapt(job.settings.resource(model, "requests"), remaining=0, reset_seconds=seconds)
+        raise RetryAfter(seconds, job.settings.place) from error
+    if isinstance(error, NotSent):
+        raise Transient(str(error)) from error
+    raise error
+
+
+async def _given_up(ctx: Context, job: Job, state: ItemState, why: str) -> bool:
+    """Nobody knows what became of a submit: its money counts as spent, and it is written down.
+
+    Returns:
+        Whether it may be submitted once more.
+    """
+    assert state.reservation is not None
+    await settle(ctx, state, state.amount)
+    _note(ctx, state, why)
+    state.ambiguous += 1
+    await save(ctx, QUEUED, state)
+    return state.ambiguous <= job.settings.call_retries
+
+
+# --- polling
+
+
+async def _poll(ctx: Context, job: Job, request: Request, state: ItemState) -> Outcome | dict[str, Any]:
+    assert state.remote_id is not None
+    age = ctx.now - state.submitted_at
+    try:
+        poll = await job.provider.poll(state.remote_id, seconds=ctx.call_seconds)
+        if poll.state is PollState.LIVE:
+            return Outcome.snooze(poll_seconds(age, poll.retry_seconds))
+        if poll.answer is not None:
+            return await _answered(ctx, job, request, state, poll.answer)
+        if poll.state is PollState.ENDED:
+            async for answer in job.provider.results(state.remote_id, seconds=ctx.call_seconds):
+                return await _answered(ctx, job, request, state, answer)
+    except TooBusy as error:
+        return Outcome.snooze(poll_seconds(age, error.seconds), f"busy: {error}")
+    except NotSent as error:
+        return Outcome.snooze(poll_seconds(age), f"not reached: {error}")
+    if poll.state is PollState.FAILED:
+        failed = Answer(ctx.key, AnswerState.FAILED, error=poll.error, code=poll.provider_state)
+        return await _answered(ctx, job, request, state, failed)
+    # Lost, or ended without a word: it may have been billed, so it counts as that, and is never asked again unasked.
+    await settle(ctx, state, state.amount)
+    await save(ctx, QUEUED, state)
+    return Outcome.fail(f"lost: the provider does not know {state.remote_id} any more")
+
+
+async def _answered(
+    ctx: Context, job: Job, request: Request, state: ItemState, answer: Answer
+) -> Outcome | dict[str, Any]:
+    one = judged(job, request, answer)
+    await settle(ctx, state, one.cost)
+    write_answers(ctx, ctx.tracking_id, [Booked(ctx.id, state.submit_key(ctx.id), one)], ctx.now)
+    if one.result is not None:
+        return one.result
+    again = answer.state is AnswerState.FAILED and answer.retriable
+    if one.state == INVALID and state.invalid < job.settings.invalid_max:
+        state.invalid, again = state.invalid + 1, True
+    state.remote_id = None
+    await save(ctx, QUEUED, state)  # Also before it fails: a person may revive it.
+    if not again:
+        return Outcome.fail(one.reason or one.state)
+    raise Transient(one.reason)
+
+
+# --- ending
+
+
+@app.on_end(item)
+async def end_item(ctx: Context, payload: ItemPayload) -> None:
+    """Cancel at the provider what a limit or a person ended here; keep what it answered all the same."""
+    state = ItemState.model_validate(ctx.state)
+    if ctx.stage == PROCESSING and state.remote_id is not None:
+        await _cancel(ctx, payload, state)
+    if ctx.stage == SUBMITTING:
+        _note(ctx, state, f"it was ended while nobody knew: {ctx.ending_reason}")
+    await reset(ctx, QUEUED, state)
+
+
+async def _cancel(ctx: Context, payload: ItemPayload, state: ItemState) -> None:
+    job = await calling.job(ctx.client, ctx.tracking_id)
+    try:
+        assert state.remote_id is not None
+        if job.caps.can_cancel:
+            await job.provider.cancel(state.remote_id, seconds=ctx.call_seconds)
+        poll = await job.provider.poll(state.remote_id, seconds=ctx.call_seconds)
+        answers = [poll.answer] if poll.answer is not None else []
+        if poll.state is PollState.ENDED and not answers:
+            answers = [answer async for answer in job.provider.results(state.remote_id, seconds=ctx.call_seconds)]
+        for answer in answers:
+            one = judged(job, request_of(ctx.key, payload), answer)
+            await settle(ctx, state, one.cost)
+            write_answers(ctx, ctx.tracking_id, [Booked(ctx.id, state.submit_key(ctx.id), one, late=True)], ctx.now)
+        if not answers:
+            _note(ctx, state, f"it was ended, and {state.remote_id} is {poll.provider_state} at the provider")
+    except ProviderError as error:
+        # It ends without; what is open counts as spent.
+        log.warning("task %s could not be cancelled at the provider: %s", ctx.id, error)
+        _note(ctx, state, f"it was ended, and {state.remote_id} could not be cancelled: {error}")
+
+
+# --- small parts
+
+
+def _note(ctx: Context, state: ItemState, why: str) -> None:
+    """Write an ambiguous submit down, with the task's next commit."""
+    row = (state.submit_key(ctx.id), ctx.tracking_id, ctx.id, 1, state.amount, why, "unknown", None, ctx.now)
+    ctx.write(tables.ADD_AMBIGUOUS, row)

@@ -1,0 +1,227 @@
+"""From what was typed to a job that can be created: all is read, checked and priced before anything is written."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ramet import PRESETS
+from ramet.llm.answers import open_check, schema_of
+from ramet.llm.calls import KEYS, key_for
+from ramet.llm.errors import InputError, LlmError, Refused, UnknownModel
+from ramet.llm.inputs.reading import Defaults, Row, read_rows
+from ramet.llm.jobs import Questions, check_name, job_name, questions_of
+from ramet.llm.pricing.estimate import Estimate, estimate
+from ramet.llm.pricing.mode_choice import rate_of
+from ramet.llm.pricing.prices import Price, price_of
+from ramet.llm.providers.base import Caps, Mode
+from ramet.llm.providers.checking import check_request
+from ramet.llm.providers.registry import caps_of
+from ramet.llm.settings import BATCH_SECONDS, INVALID_MAX, JobSettings
+from ramet.model.cost import dollars
+
+SCHEMA_BYTES_MAX = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was typed: the input and how it is to be asked."""
+
+    path: Path
+    model: str | None = None
+    provider: str = "openai"
+    base_url: str | None = None
+    mode: str = "auto"
+    format: str | None = None
+    max_output_tokens: int | None = None
+    system: str | None = None
+    template: str | None = None
+    schema: Path | None = None
+    check: str | None = None
+    parameters: tuple[str, ...] = ()
+    price: str | None = None
+    preset: str = "balanced"
+    dedupe: bool = True
+    max_cost: int | None = None
+    """Nano-dollars."""
+    soft_cost: int | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    answer_tokens: int | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A job that can be created."""
+
+    name: str
+    questions: Questions
+    settings: JobSettings
+    estimate: Estimate
+    max_cost: int | None
+    """Nano-dollars; None where nothing costs anything."""
+
+
+def prepare(wanted: Wanted) -> Prepared:
+    """Read and check all of it. Nothing is sent or written.
+
+    Raises:
+        LlmError: something cannot be taken; where a line is at fault, the message names it.
+    """
+    _check_costs(wanted)
+    if wanted.name is not None:
+        check_name(wanted.name)
+    caps = _caps(wanted)
+    prices: dict[str, Price] = {}
+    lines: array[int] = array("q")
+    rows = read_rows(wanted.path, _defaults(wanted), format=wanted.format)
+    questions = questions_of(_priced(rows, wanted, prices, lines), distinct=wanted.dedupe)
+    found = _estimated(wanted, questions, prices, caps)
+    mode = found.choice.mode
+    _check_requests(wanted, questions, mode, lines)
+    limits = PRESETS[wanted.preset]
+    settings = JobSettings(
+        provider=wanted.provider, mode=mode, base_url=wanted.base_url, prices=prices, discount=caps[mode].discount,
+        check=wanted.check, preset=wanted.preset,
+        item_seconds=BATCH_SECONDS if mode is Mode.BATCH else limits.task_seconds or BATCH_SECONDS,
+        call_retries=limits.call_retries,
+        batch_items=min(caps[mode].items_max, 50_000),
+        requests_per_minute=wanted.requests_per_minute, tokens_per_minute=wanted.tokens_per_minute,
+        source=str(wanted.path), rows=len(questions.rows), items=len(questions.requests),
+    )  # fmt: skip
+    name = wanted.name or job_name(questions, settings)
+    return Prepared(name, questions, settings, found, wanted.max_cost)
+
+
+def check_ceiling(prepared: Prepared) -> None:
+    """Refuse a job whose ceiling lets nothing be asked, and one that costs money and has none.
+
+    Raises:
+        LlmError: so it is.
+    """
+    costs = prepared.estimate.costs
+    if prepared.max_cost is None and costs.worst:
+        raise LlmError(
+            f"--max-cost is missing: this job costs {dollars(costs.worst)} at worst, likely {dollars(costs.likely)}; "
+            "say how many dollars it may cost"
+        )
+    if prepared.max_cost is not None and costs.dearest > prepared.max_cost:
+        raise LlmError(
+            f"--max-cost {dollars(prepared.max_cost)} is too low: a single prompt reserves up to "
+            f"{dollars(costs.dearest)}; give more, or a lower --max-output-tokens"
+        )
+
+
+def missing_key(settings: JobSettings) -> str | None:
+    """What to set where the vendor wants a key and the environment has none; None when nothing is missing."""
+    if settings.base_url is not None or key_for(settings.provider) is not None:
+        return None
+    [name] = KEYS[settings.provider]
+    return f"{settings.provider} asks for a key and the environment has none: set {name}"
+
+
+def _check_costs(wanted: Wanted) -> None:
+    if wanted.soft_cost is not None and wanted.max_cost is not None and wanted.soft_cost > wanted.max_cost:
+        raise LlmError(f"--soft-cost is over the hard ceiling: give at most {dollars(wanted.max_cost)}")
+
+
+def _caps(wanted: Wanted) -> Mapping[Mode, Caps]:
+    """Of each mode that may be taken. What another server gives off on batches nobody knows: nothing, then."""
+    found = caps_of(wanted.provider)
+    if wanted.base_url is not None:
+        found = {mode: replace(caps, discount=1.0) for mode, caps in found.items()}
+    return found
+
+
+def _defaults(wanted: Wanted) -> Defaults:
+    schema = None
+    if wanted.check is not None:
+        schema = schema_of(wanted.check)
+    elif wanted.schema is not None:
+        schema = _schema(wanted.schema)
+        open_check(schema, None)
+    return Defaults(
+        model=wanted.model, system=wanted.system, max_output_tokens=wanted.max_output_tokens,
+        parameters=_parameters(wanted.parameters), schema=schema, template=wanted.template,
+    )  # fmt: skip
+
+
+def _schema(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            text = file.read(SCHEMA_BYTES_MAX + 1)
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"cannot read a JSON Schema from {path}: {error}") from error
+    if len(text) > SCHEMA_BYTES_MAX or not isinstance(found, dict):
+        raise InputError(f"{path} holds no JSON Schema: give a JSON object of at most {SCHEMA_BYTES_MAX:,} bytes")
+    return found
+
+
+def _parameters(given: Iterable[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not name or not equals:
+            raise InputError(f"--parameter {one[:60]!r} is none: give NAME=VALUE, such as temperature=0")
+        try:
+            found[name] = json.loads(value)
+        except (ValueError, RecursionError):
+            found[name] = value
+    return found
+
+
+def _priced(rows: Iterable[Row], wanted: Wanted, prices: dict[str, Price], lines: array[int]) -> Iterator[Row]:
+    """The rows; meanwhile each model gets its price, and each row's line is noted."""
+    for row in rows:
+        model = row.request.model
+        if model not in prices:
+            try:
+                prices[model] = price_of(model, wanted.provider, wanted.price, base_url=wanted.base_url)
+            except UnknownModel as error:
+                raise UnknownModel(f"{wanted.path}, line {row.line}: {error}") from error
+        lines.append(row.line)
+        yield row
+
+
+def _estimated(
+    wanted: Wanted, questions: Questions, prices: Mapping[str, Price], caps: Mapping[Mode, Caps]
+) -> Estimate:
+    limits = PRESETS[wanted.preset]
+    told = None if wanted.mode == "auto" else Mode(wanted.mode)
+    other = told is None and wanted.base_url is not None
+    checked = wanted.check is not None or any(request.schema is not None for request in questions.requests)
+    found = estimate(
+        questions.requests,
+        lambda model: prices[model],
+        caps,
+        requests_per_second=rate_of(limits, wanted.requests_per_minute),
+        ceiling=wanted.max_cost,
+        answer_tokens=wanted.answer_tokens,
+        answers_max=1 + INVALID_MAX if checked else 1,
+        told=Mode.CHAT if other else told,
+        job_seconds=limits.lineage_seconds,
+    )
+    found = replace(found, rows=len(questions.rows))
+    if other:
+        why = "chat: every server at a --base-url has it; give --mode background or batch where yours has them"
+        found = replace(found, choice=found.choice._replace(why=why))
+    return found
+
+
+def _check_requests(wanted: Wanted, questions: Questions, mode: Mode, lines: array[int]) -> None:
+    """What the provider would refuse is refused now, with the first line that asks it."""
+    seen = 0
+    for (_, number), line in zip(questions.rows, lines, strict=True):
+        if number < seen:
+            continue
+        seen = number + 1
+        try:
+            check_request(wanted.provider, mode, questions.requests[number])
+        except Refused as error:
+            raise InputError(f"{wanted.path}, line {line}: {error}") from error

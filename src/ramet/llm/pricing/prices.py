@@ -1,0 +1,164 @@
+"""What a model costs: as the user says, or from the price list of the package genai-prices, which is never renewed
+over the network. A model that nobody knows a price for is refused: no ceiling could hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_CEILING, Decimal
+from difflib import get_close_matches
+from typing import Any
+
+from ramet.commands.extras import import_extra
+from ramet.llm.errors import LLM_EXTRA, LlmError, UnknownModel
+from ramet.llm.pricing.rates import Price, Tier, bound, cost_of
+from ramet.llm.pricing.tokens import estimated_tokens
+from ramet.llm.requests import Request
+
+__all__ = ["Price", "Tier", "cost_of", "estimated_tokens", "given_price", "price_of", "reserve_amount"]
+
+NANO_DOLLARS = 1_000_000_000
+DOLLARS_MAX = 1_000_000
+"""Per million tokens: a dollar a token."""
+GIVEN = "given with --price"
+HOURS_AHEAD = 48
+"""A job's longest life: the dearest price that the list has for any hour of it is taken."""
+FORM = "give IN:OUT or IN:OUT:CACHED, dollars per million tokens, or 0 for a server that costs nothing"
+BY_OTHER_UNITS = ("requests_kcount", "input_mchars", "input_text_messages_kcount")
+"""Prices of the list that no number of tokens bounds."""
+
+
+def reserve_amount(request: Request, price: Price, discount: float = 1.0) -> int:
+    """The most that asking this once can cost, nano-dollars: all input and all that it may answer, at the dearest.
+
+    Not less than :func:`cost_of` for any usage within :func:`estimated_tokens` and ``max_output_tokens``.
+    """
+    return bound(estimated_tokens(request), request.max_output_tokens, price, discount)
+
+
+def price_of(
+    model: str,
+    provider: str,
+    given: str | None = None,
+    *,
+    base_url: str | None = None,
+    now: datetime | None = None,
+) -> Price:
+    """The price of a model.
+
+    Args:
+        provider: ``openai``, ``anthropic``, ...
+        given: what the user says it costs; it wins.
+        base_url: where the provider is asked; a vendor that the list knows by its address has its own prices.
+        now: when the job begins, UTC.
+
+    Raises:
+        UnknownModel: nobody knows; the message says how to give a price.
+        LlmError: ``given`` is no price.
+    """
+    if given is not None:
+        return given_price(given)
+    prices = import_extra("genai_prices.data_snapshot", LLM_EXTRA).get_snapshot()
+    vendor = _vendor(prices, model, provider, base_url)
+    found = vendor.find_model(model, all_providers=prices.providers) if vendor is not None and model else None
+    if vendor is None or found is None:
+        raise UnknownModel(_unknown(vendor, model, provider))
+    begin = now or datetime.now(UTC)
+    source = f"genai-prices {import_extra('genai_prices', LLM_EXTRA).__version__}, {vendor.id} {found.id}"
+    plain = _price(_listed(found, begin, None), source)
+    if plain is None:
+        raise UnknownModel(f"the price list has no price per token for {model!r} of {vendor.id}: {FORM} with --price")
+    in_batch = None
+    if any(variant.when == {"processing": "batch"} for variant in found.price_variants or ()):
+        in_batch = _price(_listed(found, begin, {"processing": "batch"}), f"{source}, batch")
+    return replace(plain, in_batch=in_batch)
+
+
+def given_price(text: str) -> Price:
+    """The price that a user typed: ``IN:OUT[:CACHED]``, dollars per million tokens; ``0``: nothing costs anything.
+
+    Raises:
+        LlmError: it is none.
+    """
+    parts = text.strip().split(":")
+    if len(parts) == 1 and re.fullmatch(r"0+(\.0*)?", parts[0], re.ASCII):
+        parts = ["0", "0"]
+    if len(parts) not in (2, 3) or not all(re.fullmatch(r"\d+(\.\d*)?|\.\d+", part, re.ASCII) for part in parts):
+        raise LlmError(f"--price {text!r} is no price: {FORM}")
+    amounts = [Decimal(part) for part in parts]
+    if max(amounts) > DOLLARS_MAX:
+        raise LlmError(f"--price {text!r} is too much: at most {DOLLARS_MAX:,} dollars per million tokens")
+    nano = [_nano(item) for item in amounts]
+    return Price(nano[0], nano[2] if len(nano) == 3 else nano[0], nano[1], GIVEN)
+
+
+def _nano(dollars: Decimal) -> int:
+    """Nano-dollars; exact, and up where there is a fraction of one."""
+    return int((dollars * NANO_DOLLARS).to_integral_value(ROUND_CEILING))
+
+
+def _vendor(prices: Any, model: str, provider: str, base_url: str | None) -> Any | None:
+    """Whose prices hold: the vendor at the address, else the one of the name."""
+    for vendor in prices.providers if base_url else ():
+        if re.match(vendor.api_pattern, base_url or ""):
+            return vendor
+    try:
+        return prices.find_provider(model, provider, None)
+    except LookupError:
+        return None
+
+
+def _unknown(vendor: Any | None, model: str, provider: str) -> str:
+    names = [] if vendor is None else [item.id for item in vendor.models]
+    near = get_close_matches(model.lower(), names, 2, 0.7)
+    hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+    return f"nobody told a price for model {model!r} of {provider}{hint}: {FORM} with --price"
+
+
+def _listed(found: Any, begin: datetime, context: dict[str, str] | None) -> list[Any]:
+    """All prices of the list that hold within the longest life of a job, without doubles."""
+    if not isinstance(found.prices, list) and context is None:
+        return [found.prices]
+    different: list[Any] = []
+    for hour in range(HOURS_AHEAD + 1):
+        item = found.get_prices(begin + timedelta(hours=hour), context)
+        if item not in different:
+            different.append(item)
+    return different
+
+
+def _price(listed: Sequence[Any], source: str) -> Price | None:
+    """The dearest of them at every length; None when one is not told per token."""
+    for item in listed:
+        if item.input_mtok is None or item.output_mtok is None or any(getattr(item, name) for name in BY_OTHER_UNITS):
+            return None
+    starts = sorted({tier.start for item in listed for value in vars(item).values() for tier in _tiers(value)})
+    first, *others = [_dearest(listed, start) for start in (None, *starts)]
+    return Price(first.input, first.cached, first.output, source, first.written, tuple(others))
+
+
+def _tiers(value: Any) -> Sequence[Any]:
+    return getattr(value, "tiers", ())
+
+
+def _dearest(listed: Sequence[Any], start: int | None) -> Tier:
+    """The highest prices of calls above a start, each kind of token for itself."""
+
+    def most(*names: str) -> int:
+        return max((_nano(_at(getattr(item, name), start)) for item in listed for name in names
+                    if getattr(item, name) is not None), default=0)  # fmt: skip
+
+    plain = most("input_mtok")
+    told = all(item.cache_read_mtok is not None for item in listed)
+    cached = most("cache_read_mtok") if told else plain
+    return Tier(start or 0, plain, cached, most("output_mtok", "output_reasoning_mtok"), most("cache_write_mtok"))
+
+
+def _at(value: Any, start: int | None) -> Decimal:
+    """A price of the list for calls of more than ``start`` input tokens."""
+    tiers = [tier for tier in _tiers(value) if start is not None and tier.start <= start]
+    found: Decimal = max(tiers, key=lambda tier: tier.start).price if tiers else getattr(value, "base", value)
+    return found

@@ -1,0 +1,237 @@
+"""What the pipeline asks of a provider: submit, poll, cancel, results, find. A background call is a batch of one.
+
+An adapter makes exactly one HTTP call for one verb (``results`` may page, a batch's ``submit`` uploads first), with
+the retries of its SDK off: who asks again, and when, is decided once, by the tasks. Every verb is told how many seconds
+it has, and raises an error of :mod:`ramet.llm.errors` that says what is known about the request's fate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from ramet.llm.requests import Request
+
+
+class Mode(StrEnum):
+    """How a provider is asked."""
+
+    CHAT = "chat"
+    """One call, which answers."""
+    BACKGROUND = "background"
+    """One call for each prompt, asked about later."""
+    BATCH = "batch"
+    """Many prompts in one batch, hours later, usually at half the price."""
+
+
+@dataclass(slots=True)
+class Sending:
+    """What the transport saw of one call."""
+
+    began: bool = False
+    """Whether bytes of the request may have left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What a provider can do in a mode."""
+
+    items_max: int
+    """Prompts of one submit; 1 but for batches."""
+    bytes_max: int
+    """Of one submit."""
+    window_seconds: float
+    """In which it answers or gives up."""
+    can_cancel: bool
+    can_find: bool
+    """Whether an ambiguous submit can be looked up by its key."""
+    discount: float
+    """Factor on the model's price."""
+    result_seconds: float | None
+    """How long finished results are kept; None for days."""
+
+
+CHAT_CAPS = Caps(
+    items_max=1,
+    bytes_max=32 * 1024 * 1024,
+    window_seconds=600.0,
+    can_cancel=False,
+    can_find=False,
+    discount=1.0,
+    result_seconds=None,
+)
+"""Of plain calls, whoever answers them: nothing is kept at the provider, so nothing can be asked for later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a call used, as the provider counted them."""
+
+    input_tokens: int = 0
+    """All of them, the cached ones included."""
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    """All of them, reasoning included."""
+    written_tokens: int = 0
+    """Of the input: those written to the provider's cache, which can be dearer."""
+
+
+class AnswerState(StrEnum):
+    """What came of one request."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    """The provider tells an error; nothing was billed."""
+    INCOMPLETE = "incomplete"
+    """Cut off by the token limit or a filter: billed, and the same again would be cut off again."""
+    EXPIRED = "expired"
+    """The provider's window passed before it came to this one; not billed."""
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a provider answered to one request."""
+
+    key: str
+    state: AnswerState
+    text: str | None = None
+    """The model's words; of an incomplete answer what there is."""
+    usage: Usage = Usage()
+    usage_known: bool = True
+    """False where it may have been billed and the provider did not say how much: what was reserved counts as spent."""
+    error: str | None = None
+    """One line, for all states but succeeded."""
+    code: str | None = None
+    """Short and stable: the provider's code of the error, or why it is incomplete."""
+    retriable: bool = False
+    """Of a failed one: whether asking again can help."""
+    response_id: str | None = None
+    model: str | None = None
+    """Which the provider says answered."""
+    raw: dict[str, Any] | None = None
+    """Further output that is no text: tool calls and the like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What an answer's headers told about a rate limit."""
+
+    of: str
+    """``requests`` or ``tokens``."""
+    limit: int | None
+    """A minute."""
+    remaining: int | None
+    reset_seconds: float | None
+    """Until it is full again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """The provider took it on."""
+
+    remote_id: str
+    answer: Answer | None = None
+    """Where the call answered at once (chat)."""
+    rates: tuple[Rate, ...] = ()
+
+
+class PollState(StrEnum):
+    """Where a submission stands at the provider."""
+
+    LIVE = "live"
+    ENDED = "ended"
+    """Results can be read: all, some or, when it was cancelled or expired early, none."""
+    FAILED = "failed"
+    """As a whole, and for good: it was refused after it was accepted; there are no results."""
+    LOST = "lost"
+    """The provider does not know it (any more): what became of it, and whether it was billed, nobody can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """The answer to a poll."""
+
+    state: PollState
+    provider_state: str
+    """The provider's own word: ``in_progress``, ``validating``, ``expired``, ..."""
+    done: int = 0
+    """Requests that have an outcome."""
+    total: int = 0
+    error: str | None = None
+    retry_seconds: float | None = None
+    """When it wants to be asked again; None when it did not say."""
+    answer: Answer | None = None
+    """Where the poll of a background call that ended brought its result along: no need to ask for it again."""
+    rates: tuple[Rate, ...] = ()
+
+
+class Provider(Protocol):
+    """One vendor in one mode. Safe for many calls at once in one event loop."""
+
+    name: str
+    """``openai``, ``anthropic``."""
+    mode: Mode
+    caps: Caps
+
+    async def submit(self, requests: Sequence[Request], *, submit_key: str, seconds: float) -> Submission:
+        """Hand requests over, once.
+
+        Args:
+            requests: at most ``caps.items_max``.
+            submit_key: sent along (metadata) where the provider takes it, so that :meth:`find` can find it.
+            seconds: how long the call may take.
+
+        Raises:
+            TooBusy, NotSent: nothing was taken on; ask again later.
+            Refused: the request is at fault.
+            NotAllowed: a person has to act.
+            Ambiguous: it may have been taken on.
+        """
+        ...
+
+    async def poll(self, remote_id: str, *, seconds: float) -> Poll:
+        """Where it stands. An id that the provider does not know is :attr:`PollState.LOST`, no error.
+
+        Raises:
+            TooBusy, NotSent: ask again later (every failure of a poll but those below is one of these).
+            NotAllowed: a person has to act.
+        """
+        ...
+
+    async def cancel(self, remote_id: str, *, seconds: float) -> None:
+        """Stop it, as far as that is possible; twice is once, and one that ended or is unknown is no error.
+
+        Raises:
+            TooBusy, NotSent, NotAllowed: as for :meth:`poll`.
+        """
+        ...
+
+    def results(self, remote_id: str, *, seconds: float) -> AsyncIterator[Answer]:
+        """What an ended submission answered, in any order, streamed: never all of it in memory.
+
+        ``seconds`` bounds each read, not all of them. A line that cannot be read is an answer ``failed`` with code
+        ``unreadable`` where its key is known, and is left out (and logged) where not.
+
+        Raises:
+            TooBusy, NotSent, NotAllowed: as for :meth:`poll`; what came before is to be kept.
+        """
+        ...
+
+    async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
+        """The remote id of what was submitted under a key; None when the provider has none such.
+
+        Args:
+            submitted_at: when that submit began, Unix seconds: for providers that can tell only what is not older.
+
+        Raises:
+            TooBusy, NotSent, NotAllowed: as for :meth:`poll`.
+            NotImplementedError: ``caps.can_find`` is False.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...

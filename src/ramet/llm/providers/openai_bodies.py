@@ -1,0 +1,143 @@
+"""A request in OpenAI's terms: the body of a chat completion, and of a response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ramet.llm.errors import Refused
+from ramet.llm.requests import Request
+
+SCHEMA_NAME = "answer"
+
+_OURS = frozenset(
+    "model messages input instructions max_tokens max_completion_tokens max_output_tokens stream stream_options store "
+    "background metadata response_format conversation previous_response_id context_management prompt".split()
+)
+"""What this pipeline decides itself, or what would make a call longer than it was priced."""
+_DEARER = {
+    "n": "one answer is asked for and paid",
+    "web_search_options": "a search is paid on top",
+    "modalities": "sound is paid otherwise",
+    "audio": "sound is paid otherwise",
+    "prediction": "rejected predictions are paid on top",
+}
+"""Parameters that would cost more than what was reserved -> why."""
+_TIERS = frozenset({"auto", "default", "flex"})
+"""Of service, which are not dearer than the list's price."""
+_TOOLS = frozenset({"function", "custom"})
+_CHAT_ONLY = frozenset({"stop", "seed", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "functions"})
+"""What the Responses API does not take."""
+
+
+def chat_body(request: Request, *, limit_name: str = "max_completion_tokens") -> dict[str, Any]:
+    """The body of ``POST /chat/completions``.
+
+    Args:
+        request: what is asked.
+        limit_name: ``max_completion_tokens``, or ``max_tokens`` for servers that know only that.
+
+    Raises:
+        Refused: it has a parameter that is not sent on.
+    """
+    body: dict[str, Any] = dict(_checked(request))
+    body["model"] = request.model
+    body["messages"] = [dict(message) for message in request.messages]
+    body[limit_name] = request.max_output_tokens
+    if request.schema is not None:
+        body["response_format"] = {"type": "json_schema", "json_schema": _named_schema(request.schema)}
+    return body
+
+
+def response_body(request: Request) -> dict[str, Any]:
+    """The body of ``POST /responses``, but for what makes it a background call.
+
+    Raises:
+        Refused: it has a parameter that is not sent on, or that this API does not have.
+    """
+    body: dict[str, Any] = dict(_checked(request))
+    for name in sorted(_CHAT_ONLY & body.keys()):
+        raise Refused(f"the Responses API has no '{name}': leave it out, or use chat or batch", "invalid_parameter")
+    text: dict[str, Any] = {}
+    if "verbosity" in body:
+        text["verbosity"] = body.pop("verbosity")
+    if request.schema is not None:
+        text["format"] = {"type": "json_schema", **_named_schema(request.schema)}
+    if "reasoning_effort" in body:
+        body["reasoning"] = {**_mapping(body.get("reasoning")), "effort": body.pop("reasoning_effort")}
+    if "tools" in body:
+        body["tools"] = [_flat_tool(tool) for tool in body["tools"]]
+    if isinstance(body.get("tool_choice"), Mapping):
+        body["tool_choice"] = _flat_tool(body["tool_choice"])
+    if text:
+        body["text"] = {**_mapping(body.get("text")), **text}
+    body["model"] = request.model
+    body["input"] = [_input_message(message) for message in request.messages]
+    body["max_output_tokens"] = request.max_output_tokens
+    return body
+
+
+def is_strict(schema: object) -> bool:
+    """Whether a JSON Schema keeps the rules of strict structured output: every object closed, every field required."""
+    if isinstance(schema, list):
+        return all(is_strict(part) for part in schema)
+    if not isinstance(schema, Mapping):
+        return True
+    properties = schema.get("properties")
+    if schema.get("type") == "object" or isinstance(properties, Mapping):
+        names = set(properties) if isinstance(properties, Mapping) else set()
+        required = schema.get("required")
+        if schema.get("additionalProperties") is not False or set(required or ()) != names:
+            return False
+    return all(is_strict(part) for part in schema.values())
+
+
+def _named_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": SCHEMA_NAME, "schema": dict(schema), "strict": is_strict(schema)}
+
+
+def _checked(request: Request) -> Mapping[str, Any]:
+    """The parameters, if all of them can be sent on without changing what a call costs at most."""
+    for name in request.parameters:
+        if name in _OURS:
+            raise Refused(f"the parameter '{name}' is set by the pipeline: leave it out", "invalid_parameter")
+        if name in _DEARER:
+            raise Refused(f"the parameter '{name}' is not sent on: {_DEARER[name]}", "invalid_parameter")
+    tier = request.parameters.get("service_tier")
+    if tier is not None and (not isinstance(tier, str) or tier not in _TIERS):
+        raise Refused("the parameter 'service_tier' is not sent on: that tier is dearer", "invalid_parameter")
+    tools = request.parameters.get("tools", ())
+    if not isinstance(tools, list | tuple) or any(_mapping(tool).get("type") not in _TOOLS for tool in tools):
+        raise Refused(
+            "only tools of type 'function' or 'custom' are sent on: others are paid on top", "invalid_parameter"
+        )
+    return request.parameters
+
+
+def _input_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    content = message.get("content")
+    if isinstance(content, list | tuple):
+        content = [_input_part(_mapping(part), str(message.get("role"))) for part in content]
+    return {**message, "content": content}
+
+
+def _input_part(part: Mapping[str, Any], role: str) -> dict[str, Any]:
+    """A part of a chat message as the Responses API names it; what it does not know is left as it is."""
+    if part.get("type") == "text":
+        return {"type": "output_text" if role == "assistant" else "input_text", "text": part.get("text")}
+    if part.get("type") == "image_url":
+        image = part.get("image_url")
+        if isinstance(image, Mapping):
+            return {"type": "input_image", "detail": image.get("detail", "auto"), "image_url": image.get("url")}
+        return {"type": "input_image", "detail": "auto", "image_url": image}
+    return dict(part)
+
+
+def _flat_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool, or the choice of one, as the Responses API writes it: the name beside the type, not within."""
+    inner = tool.get(str(tool.get("type")))
+    return {"type": tool["type"], **inner} if isinstance(inner, Mapping) else dict(tool)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

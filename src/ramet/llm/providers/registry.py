@@ -1,0 +1,126 @@
+"""A provider by its name and mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from ramet.llm.errors import LlmError
+from ramet.llm.providers.base import CHAT_CAPS, Caps, Mode, Provider
+
+OPENAI_KEY = "OPENAI_API_KEY"
+ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
+
+_OPENAI_HOSTS = ("api.openai.com", ".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+
+
+class Open(Protocol):
+    """Opens a vendor's provider in a mode that it has."""
+
+    def __call__(
+        self, mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
+    ) -> Provider: ...
+
+
+def open_provider(
+    name: str,
+    mode: Mode,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    organization: str | None = None,
+    strict: bool = False,
+) -> Provider:
+    """A provider that is ready for calls; none is made yet. Belongs to the running event loop; close it.
+
+    Args:
+        name: ``openai``, for OpenAI and every server that speaks its API; ``anthropic``.
+        mode: of those that the vendor has.
+        base_url: of a compatible server; None: the vendor's own.
+        api_key: the caller reads it from the environment; None: none, which only a server of one's own takes.
+        organization: OpenAI's, for a key that belongs to several.
+        strict: whether answers must be exactly what the SDK's types say; for tests.
+
+    Raises:
+        ExtraMissing: its SDK is not installed.
+        LlmError: there is no such provider or mode, the address is none, or a key is missing.
+    """
+    opened = PROVIDERS.get(name)
+    if opened is None:
+        raise _unknown(name)
+    return opened(mode, base_url=base_url, api_key=api_key, organization=organization, strict=strict)
+
+
+def caps_of(name: str) -> Mapping[Mode, Caps]:
+    """What a provider can do in each mode that it has; nothing is opened.
+
+    Raises:
+        ExtraMissing: its SDK is not installed.
+        LlmError: there is no such provider.
+    """
+    if name not in PROVIDERS:
+        raise _unknown(name)
+    if name == "anthropic":
+        from ramet.llm.providers import anthropic_batches
+
+        return {Mode.CHAT: CHAT_CAPS, Mode.BATCH: anthropic_batches.BATCH_CAPS}
+    from ramet.llm.providers import openai_batch
+    from ramet.llm.providers import openai_calls as openai_background
+
+    return {
+        Mode.CHAT: CHAT_CAPS,
+        Mode.BACKGROUND: openai_background.BACKGROUND_CAPS,
+        Mode.BATCH: openai_batch.BATCH_CAPS,
+    }
+
+
+def _unknown(name: str) -> LlmError:
+    later = " (gemini is not supported yet)" if name in ("gemini", "google") else ""
+    return LlmError(f"there is no provider {name[:40]!a}{later}: use {' or '.join(sorted(PROVIDERS))}")
+
+
+def _open_openai(
+    mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
+) -> Provider:
+    from ramet.llm.providers.openai_batch import OpenAIBatch
+    from ramet.llm.providers.openai_calls import OpenAIBackground
+    from ramet.llm.providers.openai_chat import OpenAIChat
+    from ramet.llm.providers.openai_client import Client
+
+    if base_url is None and not api_key:
+        raise LlmError(f"OpenAI asks for a key: set {OPENAI_KEY}, or name another server with --base-url")
+    client = Client(base_url=base_url, api_key=api_key, organization=organization, strict=strict)
+    if mode is Mode.BACKGROUND:
+        return OpenAIBackground(client)
+    if mode is Mode.BATCH:
+        return OpenAIBatch(client, limit_name=_limit_name(base_url))
+    return OpenAIChat(client, limit_name=_limit_name(base_url))
+
+
+def _open_anthropic(
+    mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
+) -> Provider:
+    from ramet.llm.providers.anthropic_batches import AnthropicBatches
+    from ramet.llm.providers.anthropic_chat import AnthropicChat
+    from ramet.llm.providers.anthropic_client import AnthropicClient
+
+    if mode is Mode.BACKGROUND:
+        raise LlmError("Anthropic has no background mode: use batch or chat")
+    if organization is not None:
+        raise LlmError("a key of Anthropic belongs to one organization: leave it out")
+    if base_url is None and not api_key:
+        raise LlmError(f"Anthropic asks for a key: set {ANTHROPIC_KEY}, or name another server with --base-url")
+    client = AnthropicClient(base_url=base_url, api_key=api_key, strict=strict)
+    return AnthropicBatches(client) if mode is Mode.BATCH else AnthropicChat(client)
+
+
+def _limit_name(base_url: str | None) -> str:
+    """How an answer's length is limited: OpenAI's newer models refuse the name that many other servers know alone."""
+    host = urlsplit(base_url).hostname or "" if base_url else _OPENAI_HOSTS[0]
+    known = host == _OPENAI_HOSTS[0] or host.endswith(_OPENAI_HOSTS[1:])
+    return "max_completion_tokens" if known else "max_tokens"
+
+
+PROVIDERS: Mapping[str, Open] = {"anthropic": _open_anthropic, "openai": _open_openai}
+"""Name -> how it is opened. The place where another vendor is added."""

@@ -1,0 +1,124 @@
+"""What a job was asked to do: the payload of its first task, durable in the transaction that creates the job."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ramet import PRESETS, Blob, Limits
+from ramet.llm.pricing.prices import Price
+from ramet.llm.providers.base import Mode
+
+JOB = "llm.job"
+JOB_KEY = "job"
+ITEM = "llm.item"
+BATCH_ITEM = "llm.batch_item"
+BATCH = "llm.batch"
+POLL = "llm.poll"
+END = "llm.end"
+QUEUE = "llm"
+"""Of everything that workers take by themselves."""
+ITEMS = "llm.items"
+BATCHES = "llm.batches"
+
+PREFIX = "llm-"
+"""How the name of every job's lineage begins."""
+BATCH_SECONDS = 26 * 3_600.0
+"""Deadline of what goes through a provider's batch: its window of 24 hours, and time to fetch the results."""
+INVALID_MAX = 2
+"""How often an answer that does not fit its schema is asked for again."""
+LANES_MAX = 8
+"""Batches of a job that are at the provider at once."""
+
+
+class JobSettings(BaseModel):
+    """What a job was asked to do. No keys to providers: those are in the environment of who works."""
+
+    model_config = ConfigDict(frozen=True)
+
+    provider: str
+    mode: Mode
+    base_url: str | None = None
+    """Of a compatible server; None: the provider's own."""
+    prices: dict[str, Price]
+    """By model, of one call without discount; whatever the list says later, this job is booked at these."""
+    discount: float = 1.0
+    """Factor on the prices in this mode."""
+    check: str | None = None
+    """A pydantic model, ``package.module:Model``, that answers have to fit; None: the schema of the request, if any."""
+    invalid_max: int = INVALID_MAX
+    preset: str = "balanced"
+    item_seconds: float | None = None
+    """From an item's first claim to its end; None: :attr:`seconds_of_item`."""
+    call_retries: int = 6
+    """How often what was submitted and never answered for may be submitted again."""
+    batch_items: int = 50_000
+    """Prompts of one batch."""
+    batch_bytes: int = 180_000_000
+    mean_amount: int = 0
+    """What an item may cost at most, in the mean; nano-dollars."""
+    mean_bytes: int = 1
+    """About what a question takes, in the mean."""
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    source: str = ""
+    """The input file, for people."""
+    rows: int
+    """Lines of the input."""
+    items: int
+    """Distinct questions."""
+    index: list[Blob] = Field(default_factory=list)
+    """What :mod:`ramet.llm.index` packed: which item answers which row."""
+
+    @property
+    def limits(self) -> Limits:
+        """The preset."""
+        return PRESETS[self.preset]
+
+    @property
+    def seconds_of_item(self) -> float:
+        """From an item's first claim to its end: as told, or as long as its batch may take, or as the preset says."""
+        if self.item_seconds is not None:
+            return self.item_seconds
+        if self.mode is Mode.BATCH or self.limits.task_seconds is None:
+            return BATCH_SECONDS
+        return self.limits.task_seconds
+
+    @property
+    def place(self) -> str:
+        """Who answers, for names of resources: ``openai``, ``openai@localhost:8000``."""
+        if self.base_url is None:
+            return self.provider
+        return f"{self.provider}@{urlsplit(self.base_url).netloc.rpartition('@')[2]}"
+
+    def resource(self, model: str, of: str) -> str:
+        """The bucket of a model: ``of`` is ``requests``, ``tokens``, ``polls`` or ``batches``."""
+        return f"llm:{self.place}:{model}:{of}"
+
+
+class ItemPayload(BaseModel):
+    """One question; its key is the task's."""
+
+    model_config = ConfigDict(frozen=True, validate_by_name=True, validate_by_alias=True)
+
+    model: str
+    messages: tuple[dict[str, Any], ...]
+    max_output_tokens: int
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    # `schema` is a method of every pydantic model.
+    answer_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+
+
+class LanePayload(BaseModel):
+    """One of the lanes of a job in batch mode: it sends a batch, settles it, and sends the next."""
+
+    lane: int
+    model: str
+    """A batch asks one model."""
+
+
+def lane_queue(job_id: str, model: str) -> str:
+    """Where the items of a job wait that lanes of a model bind."""
+    return f"{job_id}:{model}"

@@ -1,0 +1,234 @@
+"""How far a job is: numbers for people and machines, computed from stored rows only.
+
+An item's state is a projection of its task: pending and never sent is queued; written down for sending is submitting;
+at the provider is processing; the rest is how the task ended.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ramet import Client, TaskState
+from ramet.llm.items import PROCESSING, SUBMITTING
+from ramet.llm.jobs import Job, find_job
+from ramet.llm.providers.base import Mode
+from ramet.llm.settings import BATCH_ITEM, ITEM, PREFIX
+
+RATE_SECONDS = 60.0
+"""Rates are those of the answers of so many seconds."""
+RATE_SPAN_SECONDS = 1.0
+"""Over less than that, a rate says nothing."""
+JOBS_MAX = 1_000
+
+
+class ItemState(StrEnum):
+    """The states of an item as people see them, in their order."""
+
+    QUEUED = "queued"
+    SUBMITTING = "submitting"
+    PROCESSING = "processing"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+
+
+ENDED = {
+    TaskState.SUCCESS: ItemState.SUCCEEDED,
+    TaskState.FAILED: ItemState.FAILED,
+    TaskState.SKIPPED: ItemState.SKIPPED,
+    TaskState.FILTERED: ItemState.SKIPPED,
+    TaskState.CANCELLED: ItemState.CANCELLED,
+}
+LIVE = (ItemState.QUEUED, ItemState.SUBMITTING, ItemState.PROCESSING)
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """A job at one moment. Money is in nano-dollars."""
+
+    job: Job
+    state: str
+    """queued, running, paused, succeeded, failed or cancelled."""
+    reason: str | None
+    """Why it is paused, failed or cancelled."""
+    items: dict[ItemState, int]
+    """Every state is there."""
+    input_tokens: int
+    output_tokens: int
+    late: int
+    """Answers that came after their item had ended."""
+    ambiguous: int
+    """Submits of which nobody knew whether they were taken on."""
+    elapsed_seconds: float
+    """From the submission to now, or to the end."""
+    items_per_second: float | None
+    """Over the last minute; None when nothing was answered in it."""
+    tokens_per_second: float | None
+    eta_seconds: float | None
+    """At that rate; None when it cannot be told."""
+    first_failure: str | None = None
+    """Why the first item that failed did; None while the job goes on."""
+
+    @property
+    def total(self) -> int:
+        """Items, in whatever state."""
+        return sum(self.items.values())
+
+    @property
+    def done(self) -> int:
+        """Items that ended."""
+        return self.total - sum(self.items[state] for state in LIVE)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is to come any more."""
+        return self.state in ("succeeded", "failed", "cancelled")
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        lineage, settings = self.job.lineage, self.job.settings
+        return {
+            "job": self.job.name,
+            "state": self.state,
+            "reason": self.reason,
+            "mode": settings.mode,
+            "provider": settings.place,
+            "models": sorted(settings.prices),
+            "source": settings.source,
+            "rows": settings.rows,
+            "items": {str(state): count for state, count in self.items.items()},
+            "first_failure": self.first_failure,
+            "done": self.done,
+            "total": self.total,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "late": self.late,
+            "ambiguous": self.ambiguous,
+            "spent": lineage.spent,
+            "reserved": lineage.reserved,
+            "max_cost": lineage.max_cost,
+            "under_reserved": lineage.under_reserved,
+            "created_at": lineage.created_at,
+            "ended_at": lineage.ended_at,
+            "deadline_at": lineage.deadline_at,
+            "elapsed_seconds": round(self.elapsed_seconds, 3),
+            "items_per_second": self.items_per_second,
+            "tokens_per_second": self.tokens_per_second,
+            "eta_seconds": self.eta_seconds,
+        }
+
+
+async def status_of(client: Client, job: Job, *, now: float | None = None) -> JobStatus:
+    """A job's status from what is stored."""
+    now = time.time() if now is None else now
+    items = await _items(client, job)
+    totals = await client.read(
+        "SELECT COALESCE(SUM(input_tokens), 0), COALESCE(SUM(output_tokens), 0), COALESCE(SUM(late), 0) "
+        "FROM llm_answers WHERE job_id = ?",
+        (job.job_id,),
+    )
+    [(input_tokens, output_tokens, late)] = totals
+    [(ambiguous,)] = await client.read("SELECT COUNT(*) FROM llm_ambiguous WHERE job_id = ?", (job.job_id,))
+    lineage = job.lineage
+    rates = None if lineage.ended_at is not None else await _rates(client, job, now)
+    live = sum(items[state] for state in LIVE)
+    return JobStatus(
+        job,
+        state_of(job, items),
+        lineage.reason,
+        items,
+        int(input_tokens),
+        int(output_tokens),
+        int(late),
+        int(ambiguous),
+        max(0.0, (lineage.ended_at or now) - lineage.created_at),
+        None if rates is None else rates[0],
+        None if rates is None else rates[1],
+        live / rates[0] if rates is not None and rates[0] > 0 else None,
+        await _first_failure(client, job) if items[ItemState.FAILED] and lineage.ended_at is not None else None,
+    )
+
+
+async def _first_failure(client: Client, job: Job) -> str | None:
+    kind = BATCH_ITEM if job.settings.mode is Mode.BATCH else ITEM
+    page = await client.tasks(tracking_id=job.job_id, states=[TaskState.FAILED], kind=kind, limit=1)
+    return page.tasks[0].reason if page.tasks else None
+
+
+def state_of(job: Job, items: dict[ItemState, int]) -> str:
+    """A job succeeded when all its items ended and one of them well; it failed when they ended and none did."""
+    state = job.lineage.state
+    if state in ("cancelled", "paused"):
+        return state
+    if state == "running":
+        return "queued" if items[ItemState.QUEUED] == sum(items.values()) else "running"
+    if state == "finished" and items[ItemState.SUCCEEDED]:
+        return "succeeded"
+    return "failed"
+
+
+async def _items(client: Client, job: Job) -> dict[ItemState, int]:
+    counts = dict.fromkeys(ItemState, 0)
+    for count in await client.counts(job.job_id):
+        if count.kind not in (ITEM, BATCH_ITEM):
+            continue
+        ended = ENDED.get(TaskState(count.state)) if count.state not in ("pending", "processing", "stale") else None
+        counts[ended or ItemState.QUEUED] += count.tasks
+    if not counts[ItemState.QUEUED]:
+        return counts
+    if job.settings.mode is Mode.BATCH:
+        submitting, processing = await _at_lanes(client, job)
+    else:
+        submitting, processing = await _at_stages(client, job)
+    counts[ItemState.SUBMITTING], counts[ItemState.PROCESSING] = submitting, processing
+    counts[ItemState.QUEUED] = max(0, counts[ItemState.QUEUED] - submitting - processing)
+    return counts
+
+
+async def _at_stages(client: Client, job: Job) -> tuple[int, int]:
+    at = {SUBMITTING: 0, PROCESSING: 0}
+    for count in await client.stage_counts(ITEM, job.job_id):
+        if count.stage in at and count.state in ("pending", "processing"):
+            at[count.stage] += count.tasks
+    return at[SUBMITTING], at[PROCESSING]
+
+
+async def _at_lanes(client: Client, job: Job) -> tuple[int, int]:
+    """Items whose batch is written down, and whose is at the provider; those of it that ended are not bound."""
+    at = {SUBMITTING: 0, PROCESSING: 0}
+    for lane_id, items in (await client.bound_counts(job.job_id)).items():
+        lane = await client.get(lane_id)
+        if lane is not None and lane.stage in at:
+            at[lane.stage] += items
+    return at[SUBMITTING], at[PROCESSING]
+
+
+async def _rates(client: Client, job: Job, now: float) -> tuple[float, float] | None:
+    [(answers, tokens, first)] = await client.read(
+        "SELECT COUNT(*), COALESCE(SUM(input_tokens + output_tokens), 0), MIN(answered_at) FROM llm_answers "
+        "WHERE job_id = ? AND answered_at > ?",
+        (job.job_id, now - RATE_SECONDS),
+    )
+    if not answers:
+        return None
+    seconds = max(RATE_SPAN_SECONDS, now - first)
+    return answers / seconds, int(tokens) / seconds
+
+
+async def list_jobs(client: Client, *, limit: int = 50, deleted: bool = False) -> list[Job]:
+    """Jobs, newest first; deleted ones only when asked for."""
+
+    gone = {row[0] for row in await client.read("SELECT job_id FROM llm_jobs WHERE deleted_at IS NOT NULL")}
+    found = []
+    for lineage in await client.lineages(limit=JOBS_MAX):
+        name = lineage.tracking_id
+        if not name.startswith(PREFIX) or "#" in name or "@" in name or (name in gone and not deleted):
+            continue
+        found.append(await find_job(client, name))
+        if len(found) == limit:
+            break
+    return found

@@ -1,0 +1,260 @@
+"""Batches at the stand-in: a file of requests in, a file of answers and a file of errors out."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ramet.llm.testing import shapes
+from ramet.llm.testing.answers import Ask, answer, chat_ask, response_ask
+from ramet.llm.testing.files import Files, KeptFile
+from ramet.llm.testing.journal import Entry, Journal
+from ramet.llm.testing.script import Script
+
+CHAT_ENDPOINT = "/v1/chat/completions"
+RESPONSES_ENDPOINT = "/v1/responses"
+WINDOW_SECONDS = 86_400
+LINES_MAX = 50_000
+
+_LIVE = ("validating", "in_progress", "finalizing", "cancelling")
+
+
+@dataclass(slots=True)
+class _Kept:
+    """One batch, and what came of it."""
+
+    id: str
+    endpoint: str
+    input: KeptFile
+    metadata: dict[str, str]
+    marks: Mapping[str, str]
+    created: float
+    worker: threading.Thread | None = None
+    polls: int = 0
+    status: str = "validating"
+    output: KeptFile | None = None
+    errors: KeptFile | None = None
+    problems: list[dict[str, Any]] = field(default_factory=list)
+    done: int = 0
+    failed: int = 0
+    total: int = 0
+    billed: list[str] = field(default_factory=list)
+
+
+class Batches:
+    """All of them. Safe for threads. A batch is worked off in a thread of its own as soon as it is created."""
+
+    def __init__(self, script: Script, journal: Journal, files: Files) -> None:
+        """None yet."""
+        self._script = script
+        self._journal = journal
+        self._files = files
+        self._kept: dict[str, _Kept] = {}
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def create(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Accept one.
+
+        Raises:
+            LookupError: its file is not there.
+            ValueError: the request is none.
+        """
+        file = self._files.get(str(request.get("input_file_id")))
+        if file is None:
+            raise LookupError(f"No such File object: {request.get('input_file_id')}")
+        if request.get("endpoint") not in (CHAT_ENDPOINT, RESPONSES_ENDPOINT):
+            raise ValueError("Invalid endpoint")
+        if request.get("completion_window") != "24h":
+            raise ValueError("Invalid completion_window")
+        marks = first_marks(file)
+        with self._lock:
+            kept = _Kept(
+                f"batch_{next(self._numbers):08d}", request["endpoint"], file, dict(request.get("metadata") or {}),
+                marks, time.time(),
+            )  # fmt: skip
+            self._kept[kept.id] = kept
+            kept.worker = threading.Thread(target=self._work, args=(kept,), name=kept.id)
+            kept.worker.start()
+            return self._shown(kept)
+
+    def settle(self) -> None:
+        """Wait until every batch was worked off."""
+        with self._lock:
+            workers = [kept.worker for kept in self._kept.values() if kept.worker is not None]
+        for worker in workers:
+            worker.join()
+
+    def marks(self, id: str) -> Mapping[str, str]:
+        """The marks of a batch's first line."""
+        with self._lock:
+            kept = self._kept.get(id)
+            return {} if kept is None else kept.marks
+
+    def marks_of_output(self, file_id: str) -> Mapping[str, str]:
+        """The marks of the batch that a file came out of."""
+        with self._lock:
+            for kept in self._kept.values():
+                if file_id in {file.id for file in (kept.output, kept.errors) if file is not None}:
+                    return kept.marks
+        return {}
+
+    def poll(self, id: str) -> dict[str, Any] | None:
+        """Where it stands, one poll later; None: it is not known."""
+        with self._lock:
+            kept = self._kept.get(id)
+            if kept is None:
+                return None
+            kept.polls += 1
+            self._advance(kept)
+            return self._shown(kept)
+
+    def cancel(self, id: str) -> dict[str, Any] | str | None:
+        """Cancel it; None: it is not known; a text: why it cannot be."""
+        with self._lock:
+            kept = self._kept.get(id)
+            if kept is None:
+                return None
+            if kept.status not in _LIVE:
+                return f"Cannot cancel a batch with status '{kept.status}'."
+            kept.status = "cancelling"
+            return self._shown(kept)
+
+    def page(self, limit: int, after: str | None) -> dict[str, Any]:
+        """A page of them, the newest first."""
+        with self._lock:
+            newest = list(reversed(self._kept.values()))
+            if after is not None:
+                ids = [kept.id for kept in newest]
+                newest = newest[ids.index(after) + 1 :] if after in ids else []
+            page = newest[: min(limit, self._script.list_most)]
+            data = [self._shown(kept) for kept in page]
+        first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
+        more = len(page) < len(newest)
+        return {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": more}
+
+    def _advance(self, kept: _Kept) -> None:
+        assert kept.worker is not None
+        if kept.status not in _LIVE:
+            return
+        if kept.status == "cancelling":
+            if not kept.worker.is_alive():
+                self._take_back(kept)
+            return
+        fate = kept.marks.get("fate", "completed")
+        live = int(kept.marks.get("polls") or self._script.batch_polls)
+        early = kept.polls <= live or time.time() - kept.created < self._script.seconds
+        if fate == "never" or early or kept.worker.is_alive():
+            kept.status = "in_progress" if fate == "never" or early or kept.polls < live else "finalizing"
+            return
+        kept.status = "failed" if kept.problems else fate
+
+    def _take_back(self, kept: _Kept) -> None:
+        """It was cancelled in time: nothing was done, so nothing is billed."""
+        kept.status, kept.output, kept.errors, kept.done, kept.failed = "cancelled", None, None, 0, 0
+        self._journal.cancelled(*kept.billed)
+
+    def _work(self, kept: _Kept) -> None:
+        """Answer every line; in the batch's own thread, without the lock."""
+        fate = kept.marks.get("fate", "completed")
+        kept.total = count = sum(1 for _ in kept.input.lines())
+        if fate == "failed" or not 0 < count <= LINES_MAX:
+            code = "too_many_tasks" if count > LINES_MAX else (kept.marks.get("code") or "token_limit_exceeded")
+            kept.problems = [{"code": code, "message": "the batch cannot be worked off", "line": None, "param": None}]
+            return
+        part = count if fate == "completed" else int(count * self._script.part_done)
+        part = 0 if fate == "never" else part
+        output, errors = self._files.new_path(), self._files.new_path()
+        entries: list[Entry] = []
+        with output.open("wb") as good, errors.open("wb") as bad:
+            for number, line in enumerate(kept.input.lines()):
+                if number >= part:
+                    if fate == "expired":
+                        bad.write(_unfinished(line))
+                        kept.failed += 1
+                    continue
+                self._answer_line(kept, number, line, good=good, bad=bad, entries=entries)
+        kept.billed = [entry.id for entry in entries]
+        self._journal.add(*entries)
+        kept.output = self._files.keep(output, purpose="batch_output") if output.stat().st_size else None
+        kept.errors = self._files.keep(errors, purpose="batch_output") if errors.stat().st_size else None
+
+    def _answer_line(self, kept: _Kept, number: int, line: bytes, *, good: Any, bad: Any, entries: list[Entry]) -> None:
+        try:
+            asked = json.loads(line)
+            chat = kept.endpoint == CHAT_ENDPOINT
+            ask: Ask = chat_ask(asked["body"]) if chat else response_ask(asked["body"])
+        except (ValueError, KeyError, TypeError):
+            kept.problems.append({"code": "invalid_json_line", "message": "no request", "line": number + 1})
+            return
+        if "missing" in ask.marks:
+            return
+        key, outcome = asked["custom_id"], answer(ask)
+        id = f"{kept.id}-{number}"
+        entries.append(
+            Entry(
+                id, "batch", key, kept.metadata.get("ramet_submit"), ask.model, outcome.state,
+                outcome.input_tokens, outcome.cached_tokens, outcome.output_tokens,
+            )
+        )  # fmt: skip
+        if "garbled" in ask.marks:
+            good.write(b'{"id": "x", "custom_id": "' + key.encode() + b'", "response": {"sta\n')
+        elif outcome.state == "expired":
+            bad.write(_unfinished(line))
+            kept.failed += 1
+        elif outcome.state in ("failed", "cancelled"):
+            body = shapes.error("the script says that it fails", code=outcome.code)
+            bad.write(_line(id, key, 500 if outcome.code == "server_error" else 400, body))
+            kept.failed += 1
+        else:
+            at = int(kept.created)
+            if chat:
+                body = shapes.completion(id, at, ask.model, outcome)
+            else:
+                body = shapes.response(id, at, asked["body"], outcome.state, outcome)
+            good.write(_line(id, key, 200, body))
+            kept.done += 1
+
+    def _shown(self, kept: _Kept) -> dict[str, Any]:
+        ended = kept.status not in _LIVE
+        at = int(kept.created)
+        return {
+            "id": kept.id, "object": "batch", "endpoint": kept.endpoint, "status": kept.status,
+            "input_file_id": kept.input.id, "completion_window": "24h", "created_at": at,
+            "expires_at": at + WINDOW_SECONDS, "metadata": kept.metadata if self._script.keeps_metadata else None,
+            "output_file_id": kept.output.id if ended and kept.output else None,
+            "error_file_id": kept.errors.id if ended and kept.errors else None,
+            "errors": {"object": "list", "data": kept.problems} if kept.status == "failed" else None,
+            "request_counts": {
+                "total": kept.total,
+                "completed": kept.done if ended else 0,
+                "failed": kept.failed if ended else 0,
+            },
+        }  # fmt: skip
+
+
+def first_marks(file: KeptFile) -> Mapping[str, str]:
+    """The marks in the first request of a file; none where that is no request."""
+    try:
+        body = json.loads(file.first_line())["body"]
+        return (chat_ask(body) if "messages" in body else response_ask(body)).marks
+    except (ValueError, KeyError, TypeError):
+        return {}
+
+
+def _line(id: str, key: str, status: int, body: Any) -> bytes:
+    answer = {"status_code": status, "request_id": f"req_{id}", "body": body}
+    return json.dumps({"id": id, "custom_id": key, "response": answer, "error": None}).encode() + b"\n"
+
+
+def _unfinished(line: bytes) -> bytes:
+    """The line of the error file that tells of a request which the window ended before."""
+    message = "This request could not be executed before the completion window expired."
+    error = {"code": "batch_expired", "message": message}
+    key = json.loads(line)["custom_id"]
+    return json.dumps({"id": f"late-{key}", "custom_id": key, "response": None, "error": error}).encode() + b"\n"

@@ -1,0 +1,1 @@
+"""Alerts: when one is raised, and how it is sent."""

@@ -1,0 +1,165 @@
+"""Who is told of an alert, and when: rules about notices, the rows that workers send (DESIGN §2, alert).
+
+A person who is told the same thing every five minutes stops to listen; one who was told that it is over must hear when
+it is not. So an alert that fires again soon after it resolved is the same incident, and nobody is told twice; and what
+people were told last is kept with the alert.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+from ramet.model.alerts.rules import NAMED, Alert
+
+LOG = "log"
+"""The channel that everybody has: the program's own log."""
+BACKOFF_SECONDS = 15.0
+BACKOFF_SECONDS_MAX = 3_600.0
+CLAIM_SECONDS = 120.0
+"""A notice that a worker took and said nothing of is sent by another after so long."""
+WAIT_SECONDS_MAX = 86_400.0
+"""A notice that nobody sent for so long is given up: it tells no news."""
+CHANNEL_SECONDS = 86_400.0
+"""A channel that no worker has had for so long is not written to any more."""
+ERROR_CHARACTERS_MAX = 500
+LINK_SETTING = "dashboard.url"
+"""Where the dashboard is, as people reach it: links to alerts begin with it."""
+
+
+class NoticeRules(NamedTuple):
+    """When people are told. Each is a setting ``alerts.<name>``."""
+
+    cooldown_seconds: float = 1_800.0
+    """An alert that fires again so soon after it resolved is re-opened and not sent again; a firing one that got a
+    new subject is not sent again so soon."""
+    repeat_seconds: float | None = 14_400.0
+    """An alert that fires on and that nobody acknowledged is sent again at most so often; None: never."""
+    attempts_max: int = 10
+    """How often a notice is sent before it is given up."""
+    each_look_max: int = 20
+    """Alerts that one look tells of, one by one; further ones are summed up in one notice."""
+
+
+class AlertNotice(NamedTuple):
+    """One thing to tell through one channel: written in the transaction that makes it true, sent at least once."""
+
+    id: int
+    alert_id: int | None
+    """None for a test, and for the sum of many alerts."""
+    tracking_id: str | None
+    event: str
+    """``fired``, ``repeated``, ``resolved``, ``summary`` or ``test``."""
+    channel: str
+    delivery_id: str
+    """The same in every attempt, and of no other notice: receivers drop what they had already by it."""
+    body: Mapping[str, Any]
+    """What is told, as it was when it became true: a JSON object."""
+    created_at: float
+    attempts: int
+    """Begun, those of workers that crashed included."""
+    next_at: float | None
+    """When it may be sent next; None when it is delivered or given up."""
+    claimed_until: float
+    """A worker is sending it until then, at most; 0.0 when none is."""
+    delivered_at: float | None
+    given_up_at: float | None
+    error: str | None
+    """Why the last attempt failed, without secrets."""
+
+    @property
+    def state(self) -> str:
+        """``waiting``, ``delivered`` or ``given_up``."""
+        if self.delivered_at is not None:
+            return "delivered"
+        return "waiting" if self.given_up_at is None else "given_up"
+
+
+class AlertChannel(NamedTuple):
+    """A way to people that a worker has lately had."""
+
+    name: str
+    target: str
+    """Where it leads to, without secrets."""
+    seen_at: float
+
+
+def event_of(before: Alert | None, alert: Alert, now: float, rules: NoticeRules) -> str | None:
+    """What people are told about an alert that fires: ``fired``, ``repeated``, or nothing (None).
+
+    Args:
+        before: the alert as it was, firing or lately resolved; None for one that is new.
+        alert: the alert as it is.
+        now: Unix seconds.
+        rules: when people are told.
+    """
+    if before is None or before.notified_at is None:
+        return "fired"
+    quiet = now - before.notified_at
+    if alert.acknowledged_at is not None:
+        return None
+    if before.notified_state == "resolved":
+        # The same incident; but nobody is left to believe that it is over for longer than the cool-down.
+        return "fired" if quiet >= rules.cooldown_seconds else None
+    if alert.severity == "critical" and before.severity != "critical":
+        return "repeated"
+    if rules.repeat_seconds is not None and quiet >= rules.repeat_seconds:
+        return "repeated"
+    if alert.pattern in NAMED and quiet >= rules.cooldown_seconds and names_of(alert) - names_of(before):
+        return "repeated"
+    return None
+
+
+def names_of(alert: Alert) -> set[str]:
+    """What an alert is about, by name."""
+    return {str(entry["name"]) for entry in alert.evidence["worst"]}
+
+
+def link_to(base: str | None, alert_id: int) -> str | None:
+    """Where a person reads about an alert; None where nobody said where the dashboard is."""
+    if base is None or not base.startswith(("http://", "https://")):
+        return None
+    return f"{base.rstrip('/')}/alerts/{alert_id}"
+
+
+def body_of(alert: Alert, event: str, name: str, at: float) -> dict[str, Any]:
+    """What receivers are told of an alert: a JSON object, whose shape is a promise (docs/concepts/monitoring.md)."""
+    told = {field.name: getattr(alert, field.name) for field in fields(alert) if field.name not in _OWN}
+    return {"id": name, "event": event, "at": at, "text": text_of(event, alert), "alert": told}
+
+
+_OWN = frozenset({"notified_at", "notified_state"})
+"""What of an alert is of no concern to who is told."""
+_AFTER = {"fired": "", "repeated": " (still firing)", "resolved": " (resolved)"}
+
+
+def text_of(event: str, alert: Alert) -> str:
+    """An alert on one line."""
+    about = "" if alert.tracking_id is None else f" in lineage {alert.tracking_id}"
+    return f"{alert.severity} {alert.pattern}{about}{_AFTER[event]}: {alert.subject}"
+
+
+def summary_of(alerts: Sequence[Alert], name: str, at: float) -> dict[str, Any]:
+    """What receivers are told of alerts that are too many to tell of one by one."""
+    counts = Counter(alert.pattern for alert in alerts)
+    told = ", ".join(f"{count} {pattern}" for pattern, count in sorted(counts.items()))
+    text = f"and {len(alerts)} more alerts began to fire or were resolved: {told}"
+    return {"id": name, "event": "summary", "at": at, "text": text, "counts": dict(sorted(counts.items()))}
+
+
+def trial_of(channel: str, by: str, name: str, at: float) -> dict[str, Any]:
+    """What receivers are told when a person tries a channel."""
+    return {"id": name, "event": "test", "at": at, "text": f"a test of channel {channel} by {by}: nothing is wrong"}
+
+
+def delivery_id(*parts: object) -> str:
+    """A name for a notice that no other has, whatever database it is in."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:32]
+
+
+def backoff_seconds(attempts: int) -> float:
+    """How long to wait after so many attempts that failed."""
+    return min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS * 2.0 ** min(attempts - 1, 20))

@@ -1,0 +1,364 @@
+"""What looks wrong in a lineage although nothing was broken: the rules of the monitor (DESIGN §2, alert).
+
+The guard refuses a loop; the monitor tells that somebody keeps asking for one. A *demand* for a key is one wish for
+work on it: the task that was granted, each refusal of a parent that asks again, each revive. What a handler asks for
+in one settlement is one wish, however often it says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from ramet.model.cost import dollars
+from ramet.model.keys import shown_key
+from ramet.model.lineage.guard import BlockReason
+from ramet.model.lineage.lineage import OPEN, Lineage
+
+WORST_MAX = 20
+"""Keys (or tasks) that an alert names."""
+
+LINKS = frozenset({BlockReason.IN_FLIGHT.value, BlockReason.DONE.value, "elsewhere"})
+"""Refusals because the wish was granted to somebody already."""
+
+
+class Pattern(StrEnum):
+    """What the monitor knows to look for."""
+
+    POSSIBLE_LOOP = "possible_loop"
+    """One kind and key of a lineage is wanted again and again."""
+    POSSIBLE_CYCLE = "possible_cycle"
+    """One key of a lineage is wanted again and again, whatever the kind."""
+    DEEP_SPAWN = "deep_spawn"
+    """Tasks are deeper than a lineage of this kind should grow."""
+    RETRY_STORM = "retry_storm"
+    """Retries of a lineage were put off, because a minute had its fill of them."""
+    LOST_LEASE = "lost_lease"
+    """Tasks have been processing for a while without a live lease, and nobody took them back."""
+    OVER_CEILING = "over_ceiling"
+    """More was spent than a hard ceiling allows: of a lineage, of the day or of the database."""
+    CHAIN_LIMIT = "chain_limit"
+    """Runs of a schedule stop at ``max_chain_depth`` with work left, again and again."""
+    FAILED_RUNS = "failed_runs"
+    """The newest runs of a schedule failed, one after the other."""
+    TASK_TIMEOUTS = "task_timeouts"
+    """Many tasks of a kind end at their own deadline."""
+    FAILED_LINEAGES = "failed_lineages"
+    """Many of the lineages that ended have failed."""
+    INVOCATION_ERRORS = "invocation_errors"
+    """Many of a schedule's invocations end in an error."""
+    EXPIRED_LEASES = "expired_leases"
+    """Many attempts of a kind were lost: their leases expired."""
+    WAITS_FOR_NOTHING = "waits_for_nothing"
+    """Tasks wait for something that is gone, and nobody will wake them."""
+    BREAKER_OPEN = "breaker_open"
+    """A resource is switched off."""
+    BUDGET = "budget"
+    """A budget of a running lineage, of the day or of the database is nearly used up."""
+    DEADLINE_NEAR = "deadline_near"
+    """Lineages have used up nearly all of their time."""
+    UNSERVED = "unserved"
+    """Live tasks are of kinds that no living worker serves."""
+
+
+STANDING = frozenset(
+    {
+        Pattern.LOST_LEASE,
+        Pattern.CHAIN_LIMIT,
+        Pattern.FAILED_RUNS,
+        Pattern.TASK_TIMEOUTS,
+        Pattern.FAILED_LINEAGES,
+        Pattern.INVOCATION_ERRORS,
+        Pattern.EXPIRED_LEASES,
+        Pattern.WAITS_FOR_NOTHING,
+        Pattern.BREAKER_OPEN,
+        Pattern.DEADLINE_NEAR,
+        Pattern.UNSERVED,
+    }
+)
+"""Every look finds these anew, and they are over with the first that does not."""
+
+NAMED = frozenset(
+    {
+        Pattern.OVER_CEILING,
+        Pattern.CHAIN_LIMIT,
+        Pattern.FAILED_RUNS,
+        Pattern.TASK_TIMEOUTS,
+        Pattern.FAILED_LINEAGES,
+        Pattern.INVOCATION_ERRORS,
+        Pattern.EXPIRED_LEASES,
+        Pattern.BREAKER_OPEN,
+        Pattern.BUDGET,
+        Pattern.UNSERVED,
+    }
+)
+"""About schedules, kinds or ceilings, of which there are few: a further one is news, though the alert fires already."""
+
+
+ALL_KINDS = "all kinds"
+"""The name of the sum in an alert's evidence."""
+CRITICAL_FACTOR = 10
+
+
+class MonitorLimits(NamedTuple):
+    """When the monitor looks and what it tolerates. Each is a setting ``monitor.<name>``."""
+
+    seconds: float = 300.0
+    """Between two looks, over all workers."""
+    demands_max: int = 3
+    """Demands for one kind and key of a lineage that are not worth an alert. A kind may set its own."""
+    key_demands_max: int = 2
+    """Demands for one key of a lineage, whatever the kind, that are not worth an alert."""
+    depth_max: int = 8
+    """Largest spawn_depth that is not worth an alert."""
+    quiet_seconds: float = 3_600.0
+    """An alert is resolved when nothing new was found for so long."""
+    window_seconds: float = 3_600.0
+    """How far back ends are counted."""
+    chain_runs: int = 12
+    """Newest runs of a schedule that count."""
+    chain_ends_max: int = 2
+    """Of these, runs that stopped at ``max_chain_depth`` and are not worth an alert."""
+    failed_runs: int = 3
+    """So many of the newest ended runs of a schedule that failed, one after the other, are worth an alert."""
+    timeouts_max: int = 100
+    """Tasks of a kind, or of all kinds, that end at their own deadline within the window and are not worth an alert."""
+    failed_share_max: float = 0.10
+    """Share of the lineages that ended within the window whose failure is not worth an alert."""
+    failed_of_min: int = 10
+    """Ended lineages from which on the share counts."""
+    failed_max: int = 100
+    """Failed lineages in the window that are not worth an alert, whatever their share."""
+    errors_share_max: float = 0.05
+    """Share of a schedule's newest invocations whose error is not worth an alert."""
+    errors_of_min: int = 20
+    """Invocations from which on the share counts."""
+    errors_max: int = 20
+    """Errors among them that are not worth an alert, whatever their share."""
+    lost_max: int = 20
+    """Lost attempts of a kind, or of all kinds, within the window that are not worth an alert."""
+    budget_share: float = 0.8
+    """Share of a budget (tasks, depth, cost, time) from which on it is worth an alert."""
+    budget_of_min: int = 10
+    """Limits of tasks and depth from which on a share of them counts."""
+    grace_seconds: float = 60.0
+    """How long a claim may be without a live lease, and a task wait for what is gone: maintenance takes seconds."""
+    storm_max: int = 0
+    """Retries of a lineage put off between two looks that are not worth an alert."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One finding: at most one is firing per (lineage, pattern). It resolves by itself."""
+
+    id: int
+    pattern: str
+    """A :class:`Pattern`."""
+    tracking_id: str | None
+    """None where it is about no lineage."""
+    subject: str
+    """The worst of it, in words."""
+    evidence: Any
+    """A JSON object: ``limit``, and ``worst``, at most 20 entries, the worst first."""
+    severity: str
+    """``warning`` or ``critical``."""
+    first_at: float
+    last_at: float
+    """When the monitor last found something new."""
+    resolved_at: float | None
+    state: str
+    """``firing`` or ``resolved``."""
+    count: int
+    """Looks that found something new."""
+    link: str | None = None
+    """Where the dashboard shows it; None while the setting ``dashboard.url`` is not set."""
+    notified_at: float | None = None
+    """When people were last told of it: notices were written then."""
+    notified_state: str | None = None
+    """What they were told last: ``firing`` or ``resolved``."""
+    acknowledged_at: float | None = None
+    """When a person took notice; it is not repeated from then on."""
+    acknowledged_by: str | None = None
+
+
+class KindDemand(NamedTuple):
+    """Who wanted one kind and key of a lineage, and how often."""
+
+    kind: str
+    key: str
+    spawned: int
+    """1 when there is such a task, else 0."""
+    handed_on: bool
+    """Its parent works on the same key: a stage of the same work, or a kind that declares it."""
+    blocked: Mapping[str, int]
+    """Refusals that count, by reason."""
+    revived: int
+
+    @property
+    def total(self) -> int:
+        """Demands for this kind and key."""
+        return self.spawned + sum(self.blocked.values()) + self.revived
+
+
+class Finding(NamedTuple):
+    """Something over its limit."""
+
+    pattern: Pattern
+    tracking_id: str
+    entry: dict[str, Any]
+    """``name`` tells entries of one alert apart, ``weight`` orders them; the rest is for people."""
+
+
+Thresholds = Mapping[str, int | None]
+"""A kind's own largest number of demands; None: it is never alerted about."""
+
+
+def judge_key(
+    tracking_id: str, demands: Sequence[KindDemand], limits: MonitorLimits, thresholds: Thresholds
+) -> list[Finding]:
+    """What is over a limit among all demands for one key of a lineage.
+
+    A kind that sets its own threshold is judged by it, and so is a key that this kind takes part in; a kind that is
+    never alerted about counts nowhere. Tasks that were handed on by a task of the same key count once with it.
+    """
+    counted = [one for one in demands if thresholds.get(one.kind, 0) is not None]
+    found = []
+    for one in counted:
+        limit = thresholds.get(one.kind, limits.demands_max)
+        if limit is not None and one.total > limit:
+            found.append(Finding(Pattern.POSSIBLE_LOOP, tracking_id, _entry(one.kind, one.key, [one], limit)))
+    total = sum(one.total - (one.spawned if one.handed_on else 0) for one in counted)
+    own = [limit for one in counted if (limit := thresholds.get(one.kind)) is not None]
+    limit = max([limits.key_demands_max, *own])
+    if counted and total > limit:
+        entry = _entry(", ".join(sorted(one.kind for one in counted)), counted[0].key, counted, limit)
+        found.append(Finding(Pattern.POSSIBLE_CYCLE, tracking_id, entry))
+    return found
+
+
+def _entry(kind: str, key: str, demands: Iterable[KindDemand], limit: int) -> dict[str, Any]:
+    blocked: dict[str, int] = {}
+    spawned = revived = 0
+    for one in demands:
+        spawned, revived = spawned + one.spawned, revived + one.revived
+        for reason, count in one.blocked.items():
+            blocked[reason] = blocked.get(reason, 0) + count
+    total = spawned + revived + sum(blocked.values())
+    return {
+        "name": f"{kind} {key}",
+        "weight": total,
+        "limit": limit,
+        "kind": kind,
+        "key": key,
+        "spawned": spawned,
+        "blocked": blocked,
+        "revived": revived,
+    }
+
+
+def merge_worst(before: Sequence[Mapping[str, Any]], found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The worst entries of both, the newer of two with one name, heaviest first."""
+    by_name = {str(entry["name"]): dict(entry) for entry in before}
+    by_name.update((str(entry["name"]), dict(entry)) for entry in found)
+    return sorted(by_name.values(), key=lambda entry: (-entry["weight"], entry["name"]))[:WORST_MAX]
+
+
+def severity_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
+    """Critical is a wish repeated ten times as often as tolerated, work that nobody holds, money beyond a ceiling."""
+    if pattern in (Pattern.LOST_LEASE, Pattern.OVER_CEILING, Pattern.WAITS_FOR_NOTHING):
+        return "critical"
+    if pattern in (Pattern.POSSIBLE_LOOP, Pattern.POSSIBLE_CYCLE) and any(
+        entry["weight"] > CRITICAL_FACTOR * max(1, entry["limit"]) for entry in worst
+    ):
+        return "critical"
+    return "warning"
+
+
+def kind_in_words(name: str) -> str:
+    """One kind, or all of them."""
+    return name if name == ALL_KINDS else f"kind {name}"
+
+
+def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
+    """The worst entry in words."""
+    entry = worst[0]
+    match pattern:
+        case Pattern.POSSIBLE_LOOP | Pattern.POSSIBLE_CYCLE:
+            name = f"{entry['kind']} {shown_key(entry['key'])}"
+            return f"{name} was wanted {entry['weight']} times (tolerated: {entry['limit']})"
+        case Pattern.DEEP_SPAWN:
+            return f"task {entry['name']} ({entry['kind']}) is at spawn_depth {entry['weight']}, over {entry['limit']}"
+        case Pattern.RETRY_STORM:
+            return f"{entry['weight']} retries were put off: a minute may have {entry['limit']}"
+        case Pattern.LOST_LEASE:
+            return f"task {entry['name']} ({entry['kind']}) is processing without a lease for {entry['weight']} s"
+        case Pattern.OVER_CEILING:
+            spent, most = dollars(entry["weight"]), dollars(entry["limit"])
+            return f"the {entry['name']} has spent {spent}, over its ceiling of {most}: its calls in flight end"
+        case Pattern.CHAIN_LIMIT:
+            return (
+                f"{entry['weight']} of the last {entry['runs']} runs of schedule {entry['name']} stopped at their "
+                "chain's limit with work left: let it run more often, or raise max_chain_depth"
+            )
+        case Pattern.FAILED_RUNS:
+            return (
+                f"the last {entry['weight']} runs of schedule {entry['name']} failed, the newest is lineage "
+                f"{entry['newest']}"
+            )
+        case Pattern.TASK_TIMEOUTS:
+            return (
+                f"{entry['weight']} tasks of {kind_in_words(entry['name'])} ended at their own deadline within "
+                f"{entry['window_seconds']:.0f} s (tolerated: {entry['limit']}): see why they take so long"
+            )
+        case Pattern.FAILED_LINEAGES:
+            return (
+                f"{entry['weight']} of {entry['of']} lineages ({entry['name']}) that ended within "
+                f"{entry['window_seconds']:.0f} s failed (tolerated: {entry['tolerated']})"
+            )
+        case Pattern.INVOCATION_ERRORS:
+            return (
+                f"{entry['weight']} of {entry['of']} invocations by schedule {entry['name']} ended in an error "
+                f"(tolerated: {entry['tolerated']})"
+            )
+        case _:
+            raise AssertionError(f"{pattern} has its words in ramet.model.alerts.live")
+
+
+def resolved(
+    alert: Alert, lineage: Lineage | None, now: float, limits: MonitorLimits, standing: Collection[Pattern]
+) -> bool:
+    """Whether the condition of a firing alert is gone.
+
+    A lineage's alert goes when nothing new was found for ``quiet_seconds``, a look after its lineage ended, and when
+    the lineage was pruned. A look finds at once whether leases are lost, and whether a ceiling of all is passed. A
+    budget that is nearly used up stays so, however quiet it is, until somebody raises it.
+    """
+    if alert.pattern in STANDING:  # A look finds all that there are.
+        return alert.pattern not in standing
+    if alert.pattern in (Pattern.OVER_CEILING, Pattern.BUDGET) and alert.tracking_id is None:
+        return now - alert.last_at >= limits.seconds
+    if lineage is None:
+        return True
+    quiet = now - alert.last_at
+    if lineage.state not in OPEN:
+        return quiet >= limits.seconds
+    if alert.pattern == Pattern.BUDGET:
+        return not any(_nearly_used(entry, lineage, limits.budget_share) for entry in alert.evidence["worst"])
+    return quiet >= limits.quiet_seconds
+
+
+def _nearly_used(entry: Mapping[str, Any], lineage: Lineage, share: float) -> bool:
+    """Whether the budget that an alert names is still as far used."""
+    match entry["name"]:
+        case "tasks":
+            used, most = lineage.tasks, lineage.max_tasks
+        case "depth":
+            used, most = entry["weight"], lineage.max_spawn_depth
+        case _:
+            ceiling = lineage.max_cost if lineage.soft_cost is None else lineage.soft_cost
+            if ceiling is None:
+                return False
+            used, most = lineage.spent + lineage.reserved, ceiling
+    return bool(used >= share * most)

@@ -1,0 +1,1 @@
+"""Flow control: queues, resources, rates, shares."""

@@ -1,0 +1,250 @@
+"""Resources: hosts, providers and sources that tasks share; their rates, pauses and breakers (DESIGN §6, §10).
+
+A *policy* says what a resource bears and is declared for a name or a prefix (``host:*``); a *resource* is where it
+stands. Everything here is pure: the store reads a resource, asks, and writes the answer in the transaction that
+claims or settles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ramet.model.flow.rates import RATE_MIN, TOLD_BURST_SECONDS, TOLERANCE_SECONDS, Rate
+
+NAME_LENGTH_MAX = 300
+FAILURES_MAX = 5
+"""Consecutive failures that open a breaker, unless a policy says otherwise (DESIGN §6)."""
+LOOK_SECONDS = 1.0
+"""A resource whose slots are all taken is looked at again after so long, or as soon as one is given back."""
+
+
+class Policy(NamedTuple):
+    """What a resource bears. ``pattern`` is a name, or a prefix followed by ``*``."""
+
+    pattern: str
+    concurrency: int | None = None
+    """Claims at once over all workers; None for no limit."""
+    rate_per_second: float | None = None
+    """Claims a second in the long run, or whatever units handlers take; None for no limit."""
+    burst: float = 1.0
+    """Units at once after a time without any."""
+    breaker_failures: int = FAILURES_MAX
+    """Consecutive failures that open the breaker; 0 for no breaker."""
+    cooldown_seconds: float | None = None
+    """After so long an open breaker lets one task through; None: only a person closes it."""
+    explicit: bool = False
+    """True when a person set it, which an app's declaration does not change."""
+
+
+class Resource(NamedTuple):
+    """Where a resource stands."""
+
+    name: str
+    tokens: float | None = None
+    """Units that the rate has in store; None for a full burst, negative for a debt."""
+    refilled_at: float = 0.0
+    paused_until: float = 0.0
+    paused_reason: str | None = None
+    failures: int = 0
+    """Consecutive ones."""
+    opened_at: float | None = None
+    """Since when the breaker is open; None while it is closed."""
+    opened_by: str | None = None
+    opened_reason: str | None = None
+    ready_at: float | None = None
+    """When a claim looks at it next; None when nothing waits for it."""
+    told_rate: float | None = None
+    """Units a second that its server says it bears; None when it said nothing."""
+    cut_rate: float | None = None
+    """Units a second that were left when it last refused; None when the rate is whole."""
+    cut_at: float = 0.0
+
+
+class Room(NamedTuple):
+    """How many tasks of a resource may be claimed now, and if none, why and until when."""
+
+    claims: int | None
+    """None for any number."""
+    reason: str = ""
+    """``breaker``, ``disabled``, ``paused``, ``rate`` or ``concurrency`` when there is none."""
+    until: float | None = None
+    """When there may be room again; None when only an event makes it."""
+
+
+def policy_of(name: str, policies: Iterable[Policy]) -> Policy:
+    """The policy of a resource: that of its very name, else of the longest prefix, else the default."""
+    best = Policy(name)
+    length = -1
+    for policy in policies:
+        if policy.pattern == name:
+            return policy
+        if policy.pattern.endswith("*") and name.startswith(policy.pattern[:-1]) and len(policy.pattern) > length:
+            best, length = policy, len(policy.pattern)
+    return best
+
+
+def rate_of(resource: Resource, policy: Policy) -> Rate | None:
+    """The rate that holds: the stricter one of what the policy says and what the server told; None for no limit."""
+    told, said = resource.told_rate, policy.rate_per_second
+    if told is None:
+        full, burst = said, policy.burst
+    elif said is None:
+        full, burst = told, max(1.0, policy.burst, told * TOLD_BURST_SECONDS)
+    else:
+        full, burst = min(said, told), max(1.0, min(policy.burst, told * 60.0))
+    return None if full is None else Rate(max(RATE_MIN, full), burst, resource.cut_rate, resource.cut_at)
+
+
+def refilled(resource: Resource, policy: Policy, now: float) -> Resource:
+    """The resource with the tokens that time has brought. A clock that was set back brings none twice."""
+    rate = rate_of(resource, policy)
+    if rate is None:
+        return resource
+    if resource.tokens is None:
+        return resource._replace(tokens=rate.burst, refilled_at=max(now, resource.refilled_at))
+    if now <= resource.refilled_at:
+        return resource._replace(tokens=min(rate.burst, resource.tokens))
+    gained = rate.gained(resource.refilled_at, now)
+    return resource._replace(tokens=min(rate.burst, resource.tokens + gained), refilled_at=now)
+
+
+def is_full(resource: Resource, policy: Policy, now: float) -> bool:
+    """True when forgetting how much was used changes nothing."""
+    rate = rate_of(resource, policy)
+    return rate is None or (refilled(resource, policy, now).tokens or 0.0) >= rate.burst
+
+
+def half_open_at(resource: Resource, policy: Policy) -> float | None:
+    """When an open breaker lets one claim try; None where it is closed, or a person alone closes it."""
+    if resource.opened_at is None or policy.cooldown_seconds is None:
+        return None
+    return resource.opened_at + policy.cooldown_seconds
+
+
+def room(resource: Resource, policy: Policy, now: float, in_use: int) -> Room:
+    """How many claims of the resource are possible at ``now`` beside the ``in_use`` that are held."""
+    if resource.opened_at is not None and policy.cooldown_seconds is None:
+        return Room(0, "disabled")
+    counts: list[int] = []
+    until = half_open_at(resource, policy)
+    if until is not None:
+        if now < until:
+            return Room(0, "breaker", until)
+        if in_use:
+            return Room(0, "breaker")  # Half open: one at a time shows how it is.
+        counts.append(1)
+    if now < resource.paused_until:
+        return Room(0, "paused", resource.paused_until)
+    if policy.concurrency is not None:
+        if in_use >= policy.concurrency:
+            return Room(0, "concurrency")
+        counts.append(policy.concurrency - in_use)
+    rate = rate_of(resource, policy)
+    if rate is not None:
+        full = refilled(resource, policy, now)
+        tokens, since = full.tokens or 0.0, max(now, full.refilled_at)
+        seconds = rate.seconds_for(1.0 - tokens, since)
+        if seconds > TOLERANCE_SECONDS:
+            return Room(0, "rate", since + seconds)
+        counts.append(max(1, int(tokens)))
+    return Room(min(counts) if counts else None)
+
+
+def spend(resource: Resource, policy: Policy, now: float, claims: int) -> Resource:
+    """The resource after so many claims."""
+    if rate_of(resource, policy) is None:
+        return resource
+    full = refilled(resource, policy, now)
+    return full._replace(tokens=(full.tokens or 0.0) - claims)
+
+
+def give_back(resource: Resource, policy: Policy, claims: int) -> Resource:
+    """The resource after so many claims went back unstarted."""
+    rate = rate_of(resource, policy)
+    if rate is None or resource.tokens is None:
+        return resource
+    return resource._replace(tokens=min(rate.burst, resource.tokens + claims))
+
+
+def succeeded(resource: Resource) -> Resource:
+    """A success resets the count; in a breaker with cool-down it also closes it."""
+    return resource._replace(failures=0, opened_at=None, opened_by=None, opened_reason=None)
+
+
+def failed(resource: Resource, policy: Policy, now: float, reason: str) -> Resource:
+    """One more failure in a row; opens the breaker when there are enough, or when it was half open."""
+    failures = resource.failures + 1
+    counted = resource._replace(failures=failures)
+    if not policy.breaker_failures or failures < policy.breaker_failures:
+        return counted
+    return counted._replace(
+        opened_at=now, opened_by="engine", opened_reason=f"{failures} failures in a row, the last: {reason}"
+    )
+
+
+def switched_off(before: Resource, after: Resource, policy: Policy, now: float, reason: str) -> Resource:
+    """A handler found that the resource is gone. One that waits for a person already keeps its first reason.
+
+    Args:
+        before, after: what else the same settlement said.
+    """
+    if before.opened_at is not None and policy.cooldown_seconds is None:
+        return after
+    return after._replace(opened_at=now, opened_by="engine", opened_reason=reason)
+
+
+def paused(resource: Resource, until: float, reason: str) -> Resource:
+    """A server named the time to come back; of several the latest holds."""
+    if until <= resource.paused_until:
+        return resource
+    return resource._replace(paused_until=until, paused_reason=reason)
+
+
+def cut(resource: Resource, policy: Policy, now: float) -> Resource:
+    """The server refused a request for coming too soon: its rate is halved, and grows again with time.
+
+    Of several refusals until the end of the pause that the first one made only that one counts: they were under way.
+    """
+    rate = rate_of(resource, policy)
+    if rate is None or now < resource.paused_until:
+        return resource
+    return refilled(resource, policy, now)._replace(cut_rate=rate.halved(now), cut_at=now)
+
+
+class Told(NamedTuple):
+    """What the headers of a response say about a resource; None for what they do not say."""
+
+    limit_per_minute: float | None = None
+    """Units a minute."""
+    remaining: float | None = None
+    """Units that are left now."""
+    reset_seconds: float | None = None
+    """Until nothing of the limit is used."""
+
+
+EXHAUSTED = "its limit is used up, as its server says"
+
+
+def adapted(resource: Resource, policy: Policy, told: Told, now: float) -> Resource:
+    """The resource after a response told of its limits: they make it slower, never faster than its policy.
+
+    A limit that is used up and comes back in more than a minute is taken as one of that longer time. A used up one
+    whose size is not told is a refusal: nothing is left until it comes back, and the rate is cut.
+    """
+    exhausted = told.remaining is not None and told.remaining < 1
+    if told.limit_per_minute is not None:
+        seconds = max(60.0, told.reset_seconds or 0.0) if exhausted else 60.0
+        before = refilled(resource, policy, now)
+        resource = before._replace(told_rate=max(RATE_MIN, told.limit_per_minute / seconds))
+    until = half_open_at(resource, policy)
+    if until is not None and now >= until:
+        resource = succeeded(resource)
+    if exhausted and told.reset_seconds and told.limit_per_minute is None:
+        resource = paused(cut(resource, policy, now), now + told.reset_seconds, EXHAUSTED)
+    if rate_of(resource, policy) is None:
+        return resource
+    full = refilled(resource, policy, now)
+    if told.remaining is not None and told.remaining < (full.tokens or 0.0):
+        full = full._replace(tokens=told.remaining)
+    return full

@@ -1,0 +1,171 @@
+"""Taking from buckets, and equal shares of those that are scarce between lineages (DESIGN §8, §10).
+
+Who was refused is expected back at the moment that it was told. Until then, and a little longer, others leave in the
+bucket what it asked for, if it has taken less than they have. So a lineage with one caller gets as much as one with a
+hundred, and what a lineage does not come to take goes to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from ramet.model.flow.rates import TOLERANCE_SECONDS
+from ramet.model.flow.resources import Policy, Resource, half_open_at, rate_of, refilled
+
+GRACE_SECONDS = 5.0
+"""So long after the moment that it was told a lineage finds what was left for it."""
+OFF_SECONDS = 300.0
+"""When to ask again for what only a person switches on."""
+KEEP_SECONDS = 60.0
+"""How long what a lineage took counts, after it last asked."""
+
+
+class TakeRequest(NamedTuple):
+    """What a claim wants to take, all or nothing."""
+
+    seq: int
+    fence: int
+    amounts: tuple[tuple[str, float], ...]
+    """Resources and how much of each, in units of its rate."""
+
+
+class Taken(NamedTuple):
+    """The answer to a request."""
+
+    seconds: float
+    """0.0 when all was taken. Else nothing was: when there may be room."""
+    refused: str | None = None
+    """``stale``, or what the lineage is: the claim may take nothing any more."""
+
+
+class Share(NamedTuple):
+    """How a lineage stands with a resource of which somebody was refused."""
+
+    tracking_id: str
+    taken: float
+    """Units, on a scale that means something only beside the other lineages' values."""
+    wanted: float
+    """Units that it was refused and is expected back for; 0 for none."""
+    asked_at: float
+    """When it last asked."""
+    until: float
+    """When this is forgotten."""
+
+    def waits(self, now: float) -> bool:
+        """True while it is expected back. What a clock says that was set back counts for nothing."""
+        return self.wanted > 0 and self.asked_at <= now < self.until - KEEP_SECONDS
+
+
+class Bucket(NamedTuple):
+    """A resource as one who takes finds it."""
+
+    resource: Resource
+    policy: Policy
+    shares: Mapping[str, Share]
+    """Of the lineages that took or wanted lately, by tracking_id; empty where nobody was refused."""
+
+
+class Look(NamedTuple):
+    """What one bucket says to one request."""
+
+    seconds: float
+    """0.0 where there is room."""
+    queued: bool
+    """True when only the rate is in the way: who is refused is expected back."""
+
+
+_ROOM = Look(0.0, False)
+
+
+def look(bucket: Bucket, tracking_id: str, amount: float, now: float) -> Look:
+    """Whether there is room for so much, and if not, when there may be.
+
+    An amount above the burst needs a full bucket only, and leaves a debt.
+    """
+    rest = _rest(bucket, now)
+    if rest > 0:
+        return Look(rest, False)
+    rate = rate_of(bucket.resource, bucket.policy)
+    if rate is None:
+        return _ROOM
+    full = refilled(bucket.resource, bucket.policy, now)
+    tokens, since = full.tokens or 0.0, max(now, full.refilled_at)
+    ahead = sum(min(share.wanted, rate.burst) for share in _ahead(bucket, tracking_id, now))
+    needed = min(amount, rate.burst) + ahead
+    # More than the bucket holds where others go first: so long it takes if they come when they are expected.
+    missing = needed - tokens
+    seconds = since - now + rate.seconds_for(missing, since) if missing > 0 else 0.0
+    return _ROOM if seconds <= TOLERANCE_SECONDS else Look(seconds, True)
+
+
+def _rest(bucket: Bucket, now: float) -> float:
+    """For how long nothing of it is given whatever its rate: a breaker that is open, a pause."""
+    resource, policy = bucket.resource, bucket.policy
+    if resource.opened_at is not None and policy.cooldown_seconds is None:
+        return OFF_SECONDS
+    return max(half_open_at(resource, policy) or 0.0, resource.paused_until) - now
+
+
+def _ahead(bucket: Bucket, tracking_id: str, now: float) -> Iterable[Share]:
+    """Lineages that are expected back and have taken less than this one."""
+    if not bucket.shares:
+        return ()
+    mine = position(bucket, tracking_id, now)
+    return [
+        share
+        for share in bucket.shares.values()
+        if share.tracking_id != tracking_id and share.waits(now) and share.taken < mine
+    ]
+
+
+def position(bucket: Bucket, tracking_id: str, now: float) -> float:
+    """What counts as taken by a lineage that asks now.
+
+    One that waits, or asked just now, has what it had; how far it may be behind is bounded, so that it does not hold
+    off the others for long when it wants more all at once. One that comes, or comes again, gets nothing for the time
+    in which it did not ask: it stands with the first of those who wait, or else behind all.
+    """
+    mine = bucket.shares.get(tracking_id)
+    if mine is not None and mine.waits(now):
+        return mine.taken
+    others = [share for share in bucket.shares.values() if share.tracking_id != tracking_id]
+    waiting = [share.taken for share in others if share.waits(now)]
+    least = min(waiting) if waiting else max((share.taken for share in others), default=0.0)
+    if mine is None:
+        return least
+    if now - mine.asked_at > GRACE_SECONDS:
+        return max(least, mine.taken)
+    rate = rate_of(bucket.resource, bucket.policy)
+    behind = 0.0 if rate is None else max(rate.burst, rate.full * GRACE_SECONDS)
+    return max(least - behind, mine.taken)
+
+
+def took(bucket: Bucket, tracking_id: str, amount: float, now: float) -> Bucket:
+    """The bucket after a grant. Shares are kept only where somebody was refused lately."""
+    resource, policy, shares = bucket
+    if rate_of(resource, policy) is None:
+        return bucket
+    full = refilled(resource, policy, now)
+    left = full._replace(tokens=(full.tokens or 0.0) - amount)
+    if not shares:
+        return Bucket(left, policy, shares)
+    taken = position(bucket, tracking_id, now) + amount
+    mine = Share(tracking_id, taken, 0.0, now, now + KEEP_SECONDS)
+    return Bucket(left, policy, {**shares, tracking_id: mine})
+
+
+def refused(bucket: Bucket, tracking_id: str, amount: float, now: float, told: Look) -> Bucket:
+    """The bucket after a request was refused, here or by another bucket that it wanted at once.
+
+    What has room here is not kept for a lineage that another bucket holds back: two could wait for each other.
+    """
+    taken = position(bucket, tracking_id, now)
+    if told.queued:
+        until = now + told.seconds + GRACE_SECONDS + KEEP_SECONDS
+        mine = Share(tracking_id, taken, amount, now, until)
+    elif tracking_id in bucket.shares:
+        mine = Share(tracking_id, taken, 0.0, now, now + KEEP_SECONDS)
+    else:
+        return bucket
+    return bucket._replace(shares={**bucket.shares, tracking_id: mine})

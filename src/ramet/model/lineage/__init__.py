@@ -1,0 +1,1 @@
+"""A lineage's rules: limits, guard, deny list, outcome."""

@@ -1,0 +1,322 @@
+"""The spawn guard: may this parent create this task? (DESIGN §5)
+
+A pure function over facts that the store read in the transaction that will create the task. The checks run in a
+fixed order and the first that fails gives the reason, so that the same facts always give the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from ramet.model.cost import dollars
+from ramet.model.lineage.lineage import OPEN, Lineage
+from ramet.model.task.task import LIVE
+
+
+class BlockReason(StrEnum):
+    """Why a spawn was blocked, in the order in which the guard looks."""
+
+    CANCELLED = "cancelled"
+    ENDED = "ended"
+    STALE = "stale"
+    DEPTH = "depth"
+    CYCLE = "cycle"
+    IN_FLIGHT = "in_flight"
+    DONE = "done"
+    ELSEWHERE = "elsewhere"
+    BUDGET = "budget"
+    FAN_OUT = "fan_out"
+    DEADLINE = "deadline"
+    COST = "cost"
+    STOP_LIST = "stop_list"
+    TRAP = "trap"
+    RESERVE = "reserve"
+    """No spawn: a task asked for money that a ceiling did not leave. Stored under the task's own kind and key."""
+
+
+ORDINARY = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE, BlockReason.ELSEWHERE})
+"""Blocks that are everyday life in a graph; the others deserve a warning."""
+REOFFERABLE = frozenset(
+    {
+        BlockReason.DEPTH,
+        BlockReason.BUDGET,
+        BlockReason.FAN_OUT,
+        BlockReason.DEADLINE,
+        BlockReason.COST,
+        BlockReason.STOP_LIST,
+        BlockReason.TRAP,
+    }
+)
+"""Blocks by something that a person may change: what was wanted is kept, to be offered again."""
+
+
+LEAVES_OUT = REOFFERABLE | {BlockReason.CYCLE}
+"""Blocks that may leave work undone (:func:`leaves_out`), so that their lineage is no clean one."""
+
+
+class Allowed(NamedTuple):
+    """The task may be created."""
+
+
+class Blocked(NamedTuple):
+    """The task may not be created."""
+
+    reason: BlockReason
+    detail: str
+    winner: str | None = None
+    """Id of the task that holds the identity or closes the cycle."""
+
+
+Verdict = Allowed | Blocked
+
+
+class Holder(NamedTuple):
+    """A task of the lineage that has the candidate's key."""
+
+    id: str
+    kind: str
+    state: str
+
+
+class Elsewhere(NamedTuple):
+    """The task that holds the candidate's (kind, key) over all lineages."""
+
+    id: str
+    tracking_id: str
+    state: str | None
+    """How it ended; None while it lives."""
+    held_until: float | None
+    """Until when it goes on holding, Unix seconds; None while it lives."""
+
+
+class Facts(NamedTuple):
+    """Everything that the guard may look at."""
+
+    lineage: Lineage
+    tombstones: Mapping[str, int]
+    parent_id: str
+    ancestry_chain: tuple[str, ...]
+    parent_depth: int
+    parent_fan_out: int
+    """Children of the parent so far, over all attempts."""
+    claim_current: bool
+    kind: str
+    cycle_on: str
+    holders: tuple[Holder, ...]
+    now: float
+    elsewhere: Elsewhere | None = None
+    """For kinds with ``unique="global"``: whoever holds the key now, in whatever lineage."""
+    stopped_by: str | None = None
+    """The entry of the stop list that covers the candidate, in words."""
+    shape: str | None = None
+    """For kinds with ``trap=True``: the shape of the key (:mod:`ramet.model.shapes`)."""
+    shape_count: int = 0
+    """Tasks of this kind and shape that were spawned in the lineage so far."""
+    max_attempts: int | None = 4
+    """Of the candidate."""
+    base: str | None = None
+    """The candidate's base kind, where it is a stage."""
+    places: int = 1
+    """What the candidate takes of the budget; 0 for a later stage, whose place was taken with the first."""
+
+
+def check_spawn(facts: Facts) -> Verdict:
+    """The guard's answer: :class:`Allowed`, or :class:`Blocked` with the first reason that applies.
+
+    The caller takes identity, global identity, budget, fan-out and shape together, and only for allowed spawns: a
+    duplicate spends nothing.
+    """
+    try:
+        for check in _CHECKS if facts.places else _NEXT_STAGE_CHECKS:
+            verdict = check(facts)
+            if verdict is not None:
+                return verdict
+    except TypeError:
+        unreadable = _unreadable(facts)
+        if not unreadable:
+            raise
+        return Blocked(BlockReason.BUDGET, f"{', '.join(unreadable)} cannot be read, so the budget counts as spent")
+    return _ALLOWED
+
+
+def leaves_out(facts: Facts, blocked: Blocked) -> bool:
+    """Whether a refusal leaves work undone (I8): no task of the lineage is about what was wanted.
+
+    A cycle does, since the parent wanted more than its ancestor had done; but a page's link back to itself or to an
+    ancestor is everyday life.
+    """
+    if blocked.reason not in LEAVES_OUT:
+        return False
+    if blocked.reason is BlockReason.CYCLE:
+        return facts.cycle_on != "key"
+    return not any(holder.kind == facts.kind or _of_base(holder, facts.base) for holder in facts.holders)
+
+
+_ALLOWED = Allowed()
+
+
+def _unreadable(facts: Facts) -> list[str]:
+    """Bounds that are no numbers: a damaged row must not lift a limit."""
+    lineage = facts.lineage
+    counts = ("max_spawn_depth", "tasks", "max_tasks", "max_fan_out", "max_shape", "deadline_at")
+    values: dict[str, object] = {name: getattr(lineage, name) for name in counts}
+    values["the parent's fan_out"] = facts.parent_fan_out
+    return [name for name, value in values.items() if not isinstance(value, int | float)]
+
+
+def buried(tombstones: Mapping[str, int], task_id: str, ancestry_chain: tuple[str, ...]) -> str | None:
+    """The tombstone that covers a task: the nearest mark on the way to the root decides, and may have been lifted."""
+    for marked in (task_id, *reversed(ancestry_chain)):
+        if marked in tombstones:
+            return marked if tombstones[marked] else None
+    return None
+
+
+def _over(facts: Facts) -> Blocked | None:
+    lineage = facts.lineage
+    if facts.tombstones:
+        grave = buried(facts.tombstones, facts.parent_id, facts.ancestry_chain)
+        if grave is not None:
+            return Blocked(BlockReason.CANCELLED, f"task {grave} and all below it were cancelled")
+    if lineage.state not in OPEN:
+        if lineage.state == "cancelled":
+            return Blocked(BlockReason.CANCELLED, "the lineage was cancelled")
+        return Blocked(BlockReason.ENDED, f"the lineage is {lineage.state}")
+    if not facts.claim_current:
+        return Blocked(BlockReason.STALE, "the claim of the spawning task is not current")
+    return None
+
+
+def _depth(facts: Facts) -> Blocked | None:
+    depth, depth_max = facts.parent_depth + 1, facts.lineage.max_spawn_depth
+    if depth > depth_max:
+        return Blocked(BlockReason.DEPTH, f"depth {depth} is over max_spawn_depth {depth_max}")
+    return None
+
+
+def _cycle(facts: Facts) -> Blocked | None:
+    for holder in facts.holders:
+        if holder.id != facts.parent_id and holder.id not in facts.ancestry_chain:
+            continue
+        loose = facts.cycle_on != "key" or not facts.places  # Only its own kind closes a cycle.
+        if not loose or holder.kind == facts.kind or (facts.places and _of_base(holder, facts.base)):
+            return Blocked(
+                BlockReason.CYCLE,
+                f"ancestor {holder.id} ({holder.kind}) already works on this key",
+                holder.id,
+            )
+    return None
+
+
+def _of_base(holder: Holder, base: str | None) -> bool:
+    return base is not None and holder.kind.startswith(f"{base}.")
+
+
+def _duplicate(facts: Facts) -> Blocked | None:
+    if facts.base is not None and facts.places:
+        return _duplicate_of_stages(facts)
+    for holder in facts.holders:
+        if holder.kind == facts.kind:
+            live = holder.state in LIVE
+            reason = BlockReason.IN_FLIGHT if live else BlockReason.DONE
+            return Blocked(reason, f"task {holder.id} of this lineage is {holder.state}", holder.id)
+    return None
+
+
+def _duplicate_of_stages(facts: Facts) -> Blocked | None:
+    """A staged kind is in flight while any of its stages is live, and done when none is, however the last ended."""
+    stages = [holder for holder in facts.holders if _of_base(holder, facts.base)]
+    for holder in stages:
+        if holder.state in LIVE:
+            return Blocked(BlockReason.IN_FLIGHT, f"its stage {holder.kind}, task {holder.id}, is live", holder.id)
+    if stages:
+        last = stages[-1]
+        return Blocked(BlockReason.DONE, f"its stage {last.kind}, task {last.id}, is {last.state}", last.id)
+    return None
+
+
+def _elsewhere(facts: Facts) -> Blocked | None:
+    holder = facts.elsewhere
+    if holder is None:
+        return None
+    where = f"task {holder.id} of lineage {holder.tracking_id}"
+    if holder.state is None:
+        return Blocked(BlockReason.ELSEWHERE, f"{where} holds this unique key and is live", holder.id)
+    return Blocked(BlockReason.ELSEWHERE, f"{where} ended as {holder.state} and still holds this unique key", holder.id)
+
+
+def _budget(facts: Facts) -> Blocked | None:
+    lineage = facts.lineage
+    if lineage.tasks + facts.places > lineage.max_tasks:
+        more = "" if facts.places == 1 else f", and this takes {facts.places}: one for each stage"
+        created = f"the lineage has created {lineage.tasks} of {lineage.max_tasks} tasks"
+        return Blocked(BlockReason.BUDGET, created + more)
+    return None
+
+
+def _fan_out(facts: Facts) -> Blocked | None:
+    if facts.parent_fan_out >= facts.lineage.max_fan_out:
+        return Blocked(
+            BlockReason.FAN_OUT,
+            f"the parent has created {facts.parent_fan_out} of {facts.lineage.max_fan_out} children",
+        )
+    return None
+
+
+def _deadline(facts: Facts) -> Blocked | None:
+    if facts.now >= facts.lineage.deadline_at:
+        return Blocked(BlockReason.DEADLINE, "the deadline of the lineage has passed")
+    return None
+
+
+def _cost(facts: Facts) -> Blocked | None:
+    most, spent = facts.lineage.cost_ceiling.reservable, facts.lineage.spent
+    if most is not None and 0 < spent >= most:
+        return Blocked(BlockReason.COST, f"the lineage has spent {dollars(spent)} of {dollars(most)}")
+    if facts.lineage.max_cost is None and facts.max_attempts is None:
+        return Blocked(BlockReason.COST, "a task without max_attempts needs a lineage with max_cost")
+    return None
+
+
+def _stop_list(facts: Facts) -> Blocked | None:
+    if facts.stopped_by is not None:
+        return Blocked(BlockReason.STOP_LIST, f"{facts.stopped_by} is on the stop list")
+    return None
+
+
+def _trap(facts: Facts) -> Blocked | None:
+    if facts.shape is None:
+        return None
+    if facts.shape_count >= facts.lineage.max_shape and not _allowed(facts.lineage, facts.shape, facts.shape_count):
+        return Blocked(
+            BlockReason.TRAP,
+            f"the lineage has {facts.shape_count} keys of the shape {facts.shape}: if they are honest, allow the shape",
+        )
+    return None
+
+
+def _allowed(lineage: Lineage, shape: str, count: int) -> bool:
+    """Whether a person allowed this shape, and more keys of it than there are."""
+    shapes = lineage.shapes_allowed
+    most = shapes.get(shape, 0)
+    return most is None or count < most
+
+
+_CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (
+    _over,
+    _depth,
+    _cycle,
+    _duplicate,
+    _elsewhere,
+    _budget,
+    _fan_out,
+    _deadline,
+    _cost,
+    _stop_list,
+    _trap,
+)
+
+_NEXT_STAGE_CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (_over, _cycle, _duplicate, _deadline)
+"""Of a later stage: whatever bounds it was asked when the first was created, so that no limit can strand it."""

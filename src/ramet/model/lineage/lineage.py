@@ -1,0 +1,179 @@
+"""Lineages: what all tasks of one ``tracking_id`` share, and what a child inherits (DESIGN §2, §5).
+
+A handler sets none of this. Limits live on the lineage row; a handler may lower them for what comes, never raise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from ramet.model.cost import Ceiling
+from ramet.model.lineage.outcome import CANCELLED, LineageOutcome
+
+
+class LineageState(StrEnum):
+    """The state of a lineage. Revive returns any of the last three to ``running``."""
+
+    RUNNING = "running"
+    """It has live tasks, and they are claimed."""
+    PAUSED = "paused"
+    """A person paused it: nothing of it is claimed, and its clocks stand."""
+    FINISHED = "finished"
+    """No live task."""
+    FAILED = "failed"
+    """Ended by its own deadline."""
+    CANCELLED = "cancelled"
+    """Ended by a person."""
+
+
+OPEN = frozenset({LineageState.RUNNING, LineageState.PAUSED})
+"""States in which a lineage accepts spawns from handlers that still run."""
+
+
+class Lineage(NamedTuple):
+    """The lineage row. Counters are exact: they change in the transaction that changes what they count."""
+
+    tracking_id: str
+    state: str
+    reason: str | None
+    created_at: float
+    deadline_at: float
+    """From the earliest root's first availability; no child's deadline is later."""
+    ended_at: float | None
+    max_spawn_depth: int
+    max_tasks: int
+    max_fan_out: int
+    tasks: int
+    """Places taken: those of all tasks ever created, and one for the task of its end where that is wanted."""
+    live: int
+    success: int
+    filtered: int
+    skipped: int
+    failed: int
+    cancelled: int
+    blocks: int
+    """Rows of stored blocks; at most ``max_tasks`` of them, then counters (DESIGN §5)."""
+    tombstones: str
+    """JSON object, task id to 1 where a person cancelled it and all below, to 0 where that was lifted again;
+    empty string when there is none."""
+    sweep: int
+    """0, or one more than the last task number that the sweep after an end or a tombstone has looked at;
+    -1 once pruning has begun."""
+    retries_per_minute: int = 600
+    retry_minute: int = 0
+    """Minute since the epoch in which the next retry would be counted; may lie ahead of now."""
+    retries: int = 0
+    """Retries counted in that minute so far."""
+    turns: str = ""
+    """The lineage's next turn in each class that it is ahead in (:func:`ramet.model.task.ordering.read_positions`)."""
+    max_shape: int = 1_000
+    """Spawned keys of one shape, for kinds with ``trap=True``."""
+    max_cost: int | None = None
+    """Ceiling of ``spent + reserved``, nano-dollars; None for no ceiling."""
+    spent: int = 0
+    """Nano-dollars booked, open reservations of ended tasks included (DESIGN §1, I2)."""
+    reserved: int = 0
+    """Nano-dollars that live tasks keep for calls under way."""
+    under_reserved: int = 0
+    """Nano-dollars that were spent beyond what had been reserved: the only way past the ceiling."""
+    queue: str = "default"
+    """The queue of its first root: while that is paused, the lineage's clock stands still."""
+    paused_at: float | None = None
+    paused_by: str | None = None
+    paused_reason: str | None = None
+    on_end: str | None = None
+    """JSON list, the fields of the task that is wanted when the lineage has ended; None for none."""
+    ends: int = 0
+    """How many such tasks there were; one for every time that it ended for good."""
+    end_wanted: int = 0
+    """1 until the task of the next end was created."""
+    soft_cost: int | None = None
+    """Nothing more is reserved above it, nano-dollars; None: above ``max_cost``."""
+    left_out: str = ""
+    """JSON object: refused spawns that leave work undone, by reason, without those that were granted later; empty
+    string when there is none."""
+    allowed_shapes: str = ""
+    """JSON object: shapes that a person allowed, each with how many keys of it instead of ``max_shape``, null for any
+    number; empty string when there is none."""
+    generation: int = 0
+    """How many lineages led to it, each of which began the next by a handler or by its end."""
+
+    @property
+    def shapes_allowed(self) -> dict[str, int | None]:
+        """Shapes that a person allowed, and how many keys of each; None for any number."""
+        return dict(json.loads(self.allowed_shapes)) if self.allowed_shapes else {}
+
+    @property
+    def outcome(self) -> LineageOutcome:
+        """What it came to, so far or at its end, beside its state."""
+        left_out = dict(json.loads(self.left_out)) if self.left_out else {}
+        if self.cancelled:
+            left_out[CANCELLED] = self.cancelled
+        return LineageOutcome(self.failed, left_out)
+
+    @property
+    def created(self) -> int:
+        """The places of its own tasks: without the one that is kept for the task of its end."""
+        return self.tasks - (self.on_end is not None)
+
+    @property
+    def cost_ceiling(self) -> Ceiling:
+        """What it spent and reserved, and under which ceilings."""
+        return Ceiling("lineage", self.spent, self.reserved, self.max_cost, self.soft_cost)
+
+
+def shapes_text(shapes: Mapping[str, int | None]) -> str:
+    """Allowed shapes as a lineage's row keeps them."""
+    return json.dumps(dict(sorted(shapes.items())), ensure_ascii=False, separators=(",", ":")) if shapes else ""
+
+
+class Place(NamedTuple):
+    """Where a new task hangs in its lineage."""
+
+    tracking_id: str
+    parent_id: str | None
+    ancestry_chain: tuple[str, ...]
+    spawn_depth: int
+
+
+def root_of(tracking_id: str) -> Place:
+    """The place of a submitted task: depth 0, no ancestors."""
+    return Place(tracking_id, None, (), 0)
+
+
+def child_of(tracking_id: str, parent_id: str, ancestry_chain: tuple[str, ...], spawn_depth: int) -> Place:
+    """The place of a task spawned by the given parent: same lineage, one deeper, the parent added to the chain."""
+    return Place(tracking_id, parent_id, (*ancestry_chain, parent_id), spawn_depth + 1)
+
+
+RETRY_MINUTE_SECONDS = 60.0
+
+
+def retry_slot(lineage: Lineage, now: float) -> tuple[Lineage, float | None]:
+    """Count one retry against its lineage's bound per minute (DESIGN §6).
+
+    Returns:
+        The lineage with the retry counted in the first minute that has room, and when that minute begins: None for
+        the present one, else the earliest moment of the retry.
+    """
+    minute = int(now // RETRY_MINUTE_SECONDS)
+    at, used = (minute, 0) if lineage.retry_minute < minute else (lineage.retry_minute, lineage.retries)
+    if used >= max(1, lineage.retries_per_minute):
+        at, used = at + 1, 0
+    counted = lineage._replace(retry_minute=at, retries=used + 1)
+    return counted, None if at == minute else at * RETRY_MINUTE_SECONDS
+
+
+def counted_out(lineage: Lineage) -> LineageState:
+    """The state after some tasks ended: a running lineage with no live task is finished, any other stays."""
+    if lineage.live == 0 and lineage.state == LineageState.RUNNING:
+        return LineageState.FINISHED
+    return LineageState(lineage.state)
+
+
+def reopened(lineage: Lineage) -> LineageState:
+    """The state after a task was revived."""
+    return LineageState.PAUSED if lineage.state == LineageState.PAUSED else LineageState.RUNNING

@@ -1,0 +1,1 @@
+"""A task's rules: states, events, transitions, order, retries, deadlines."""

@@ -1,0 +1,89 @@
+"""Tasks that another task settles: a provider's batch over many items (DESIGN §4)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ramet.model.task import events as ev
+from ramet.model.task.task import Standing, Wait, free_wait
+from ramet.model.task.transitions import Change, Refused, Transition
+
+ITEM_STATES = ("success", "failed", "cancelled", "pending")
+"""What a settler can make of a bound task; ``pending`` lets it go."""
+
+
+class Binding(NamedTuple):
+    """The answer for one task that was to be bound."""
+
+    task_id: str
+    number: int | None
+    """To be given when the task is settled; None when it was not bound."""
+    refused: str | None = None
+    """``unknown``, ``stale`` (the settler's claim), why its lineage is closed, or why the task cannot be bound."""
+
+
+class BoundTask(NamedTuple):
+    """A task that is bound, as its settler sees it."""
+
+    task_id: str
+    number: int
+    tracking_id: str
+    kind: str
+    key: str
+    payload: str
+    """JSON text."""
+
+
+class ItemSettlement(NamedTuple):
+    """What a settler makes of one bound task."""
+
+    task_id: str
+    binding: int
+    """The number that binding it gave."""
+    state: str
+    result: str | None = None
+    """JSON text; kept with ``success``."""
+    reason: str | None = None
+    delay_seconds: float = 0.0
+    """With ``pending``: how long nobody may claim or bind it."""
+
+
+class ItemAnswer(NamedTuple):
+    """What became of one item settlement."""
+
+    task_id: str
+    state: str | None
+    """The state that the task is in now; None when the settlement was refused."""
+    refused: str | None = None
+    """``unknown``, ``not_bound``, ``stale`` (bound anew since), ``is_<state>``, or how its lineage ended."""
+
+
+class StageCount(NamedTuple):
+    """How many tasks of a staged kind are at a stage, in a state."""
+
+    stage: str | None
+    """Of one task that gathers state the stage that its last checkpoint moved to, None before the first; of a task
+    per stage the stage itself."""
+    state: str
+    tasks: int
+
+
+def bind(row: Transition, task: Standing, event: ev.Bind, now: float) -> Change | Refused:
+    """Being bound is a claim by another task: it has a fence, and the task's time runs; but no attempt is counted."""
+    if task.ending is not None:
+        return Refused("ending")
+    if task.wait != free_wait(task.resource):
+        return Refused("waits")
+    if task.available_at > now:
+        return Refused("not_due")
+    if task.deadline_at is not None and now >= task.deadline_at:
+        return Refused("overdue")
+    deadline_at = task.deadline_at
+    if deadline_at is None:
+        deadline_at = event.lineage_deadline_at
+        if task.task_seconds is not None:
+            deadline_at = min(now + task.task_seconds, deadline_at)
+    after = task._replace(
+        wait=Wait.BOUND.value, bound_to=event.settler, fence=task.fence + 1, claimed_at=now, deadline_at=deadline_at
+    )
+    return Change(task, after, row)

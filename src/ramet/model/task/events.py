@@ -1,0 +1,254 @@
+"""What can happen to a task. Each event is a value that :func:`ramet.model.task.lifecycle.decide` reads.
+
+Events with a ``fence`` come from a worker and are refused as *stale* unless it is the fence of the current claim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ramet.model.task.retry import DEFAULT_WAITS, Waits
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A worker takes the task for ``lease_seconds``."""
+
+    worker: str
+    lease_seconds: float
+    lineage_deadline_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """The worker is alive: the lease runs ``lease_seconds`` from now."""
+
+    fence: int
+    lease_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The handler told how far it is. It extends the lease; it is not the progress that *continue* needs."""
+
+    fence: int
+    lease_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The handler commits what it has so far; a crash resumes after it."""
+
+    fence: int
+    lease_seconds: float
+    stage: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """The handler returned."""
+
+    fence: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The handler rejected what the task is about."""
+
+    fence: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """The handler found that the work need not be done."""
+
+    fence: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The handler declared the task failed; what it buffered is kept."""
+
+    fence: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """The handler raised, or ran past its time."""
+
+    fence: int
+    message: str
+    error_class: str
+    fingerprint: str
+    jitter: float
+    """In [0, 1): the caller's draw for the back-off."""
+    repeats: str | None = None
+    """Id of the task whose final failure had this fingerprint, where DESIGN §6 says that it counts."""
+    not_before_at: float | None = None
+    """Set when the lineage's retries of this minute are used up."""
+    reason: str | None = None
+    """Of a permanent one: the reason that its task ends with, where more is known than its class."""
+    traceback: str | None = None
+    """Where it came from, as text that can be stored; kept with the attempt."""
+    waits: Waits = DEFAULT_WAITS
+    """The back-off of its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snooze:
+    """The handler wants to be called again later; the attempt is given back."""
+
+    fence: int
+    seconds: float
+    reason: str | None = None
+    resource: str | None = None
+    """A server named the time to come back: the resource that this pauses, empty for the task's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """The handler did part of the work and wants another invocation."""
+
+    fence: int
+    progressed: bool
+    """True when what it buffered in this settlement is progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseExpired:
+    """Nobody keeps the claim alive."""
+
+    alone: bool = False
+    """True when the task ran alone in a probation child: then the loss is its own."""
+    worker_dead: bool = False
+    """True when the store proved that the worker's process is gone: then there is no lease to wait for."""
+    error: str | None = None
+    """How the process ended, where its supervisor saw it."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandBack:
+    """A prefetched claim whose handler never started is returned."""
+
+    fence: int
+    delay_seconds: float = 0.0
+    """Above 0, nobody claims it before: this worker cannot do it, another one may."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlinePassed:
+    """The task's deadline passed."""
+
+    polled: bool = False
+    """For a bound task: its settler began to work after the deadline, and left it unsettled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """A running task makes this one its own to settle."""
+
+    settler: str
+    lineage_deadline_at: float
+    """Of the bound task's lineage."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettledBy:
+    """The task that this one is bound to settled it."""
+
+    settler: str
+    binding: int
+    """The fence that the task got when it was bound."""
+    state: str
+    """``success``, ``failed``, ``cancelled``, or ``pending`` to let it go."""
+    reason: str | None = None
+    delay_seconds: float = 0.0
+    """With ``pending``, how long it is held back."""
+    known: bool = True
+    """False with ``pending`` where the settler ended and says nothing of the task."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineageEnded:
+    """The lineage row says that it is over, or a tombstone covers the task."""
+
+    state: str
+    """``failed`` (deadline) or ``cancelled``."""
+    reason: str
+    by: str = "engine"
+
+
+@dataclass(frozen=True, slots=True)
+class OverCeiling:
+    """More was spent than a hard ceiling allows, and the task has a call in flight that costs."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Somebody cancels this task."""
+
+    by: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDisabled:
+    """The breaker of its resource is open, and only a person closes it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyFailed:
+    """A task that it waited for, at a proper prefix of its path, ended failed or cancelled."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exclude:
+    """A person takes the task out for good."""
+
+    by: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Revive:
+    """A person gives an ended task new attempts."""
+
+    by: str
+    reason: str | None = None
+
+
+Event = (
+    Claim
+    | Heartbeat
+    | Progress
+    | Checkpoint
+    | Complete
+    | Filter
+    | Skip
+    | Fail
+    | Error
+    | Snooze
+    | Continue
+    | LeaseExpired
+    | HandBack
+    | DeadlinePassed
+    | Bind
+    | SettledBy
+    | LineageEnded
+    | OverCeiling
+    | Cancel
+    | SourceDisabled
+    | DependencyFailed
+    | Exclude
+    | Revive
+)

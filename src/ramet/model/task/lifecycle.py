@@ -1,0 +1,390 @@
+"""The state machine of a task: :func:`decide`, the only place where a state follows another.
+
+``decide(task, event, now)`` reads a :class:`~ramet.model.task.task.Standing` and an event and returns a
+:class:`Change`, or :class:`Refused` when the table of DESIGN §4 has no such cell. It changes nothing itself: the store
+applies changes in batches, ``WHERE`` id, state and fence still are what the decision saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ramet.model.lineage.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_MAX, SNOOZE_SECONDS_MIN
+from ramet.model.task import events as ev
+from ramet.model.task import transitions as rows
+from ramet.model.task.binding import bind
+from ramet.model.task.deadlines import fails_by_time, is_judged, not_after_deadline
+from ramet.model.task.ordering import due_rank, is_pulled
+from ramet.model.task.retry import ErrorClass, backoff_seconds
+from ramet.model.task.task import Standing, Wait, changed, free_wait
+from ramet.model.task.transitions import (
+    CANCELLED,
+    FAILED,
+    FILTERED,
+    PENDING,
+    PROCESSING,
+    SKIPPED,
+    SUCCESS,
+    Change,
+    Refused,
+    Transition,
+)
+
+_DUE = Wait.DUE.value
+_RESOURCE = Wait.RESOURCE.value
+_IN_LINE = (Wait.PATH.value, Wait.TICKET.value)
+
+
+def decide(task: Standing, event: ev.Event, now: float) -> Change | Refused:
+    """What becomes of ``task`` when ``event`` happens at ``now``.
+
+    Args:
+        task: where the task stands, read in the transaction that will apply the answer.
+        event: one of :mod:`ramet.model.task.events`.
+        now: Unix seconds by the store's clock.
+
+    Returns:
+        A :class:`Change` to apply, or :class:`Refused` with its reason. Never raises for a known event.
+    """
+    transition, rule = _RULES[type(event)]
+    if task.state not in transition.sources:
+        return Refused(f"is_{task.state}")
+    fence = getattr(event, "fence", None)
+    if fence is not None and fence != task.fence:
+        return Refused("stale")
+    return rule(transition, task, event, now)
+
+
+# --- how a claim begins and is kept -----------------------------------------------------------------------------
+
+
+def _claim(row: Transition, task: Standing, event: ev.Claim, now: float) -> Change | Refused:
+    if (task.wait is not None and task.wait != _RESOURCE) or task.holds_path == 0:
+        return Refused("waits")
+    if task.available_at > now:
+        return Refused("not_due")
+    started_at = now if task.started_at is None else task.started_at
+    deadline_at = task.deadline_at
+    if deadline_at is None:
+        deadline_at = event.lineage_deadline_at
+        if task.task_seconds is not None:
+            deadline_at = min(started_at + task.task_seconds, deadline_at)
+    after = changed(
+        task,
+        state=PROCESSING,
+        fence=task.fence + 1,
+        lease_until=now + event.lease_seconds,
+        worker=event.worker,
+        claimed_at=now,
+        started_at=started_at,
+        deadline_at=deadline_at,
+        attempts=task.attempts if task.ending is not None else task.attempts + 1,
+        progressed=0,
+    )
+    return Change(task, after, row)
+
+
+def _extend(row: Transition, task: Standing, event: ev.Heartbeat, now: float) -> Change:
+    return Change(task, task._replace(lease_until=now + event.lease_seconds), row)
+
+
+def _checkpoint(row: Transition, task: Standing, event: ev.Checkpoint, now: float) -> Change:
+    after = task._replace(
+        lease_until=now + event.lease_seconds,
+        stage=task.stage if event.stage is None else event.stage,
+        progressed=1,
+    )
+    return Change(task, after, row)
+
+
+# --- how a claim ends -------------------------------------------------------------------------------------------
+
+
+_NOTHING: dict[str, Any] = {}
+_OVER = dict.fromkeys("wait worker ending ending_reason bound_to".split()) | {"lease_until": 0.0}
+
+
+def _ended(row: Transition, task: Standing, state: str, fields: dict[str, Any] = _NOTHING, **told: Any) -> Change:
+    """The task is over. One that was *ending* becomes what it was ending as, whatever its last handler said."""
+    if task.ending is not None:
+        state, told["reason"] = task.ending, _both_reasons(task, told)
+    return Change(task, changed(task, state=state, **_OVER, **fields), row, **told)
+
+
+def _both_reasons(task: Standing, told: dict[str, Any]) -> str | None:
+    """Why it was to end, and what went wrong with its ``on_end`` handler, where anything did."""
+    wrong = told.get("error") or (told.get("reason") if told.get("outcome") in ("lost", "ended", None) else None)
+    return task.ending_reason if wrong is None else f"{task.ending_reason or task.ending}; on_end: {wrong}"
+
+
+def _again(
+    row: Transition,
+    task: Standing,
+    now: float,
+    available_at: float,
+    fields: dict[str, Any] = _NOTHING,
+    *,
+    known: bool = True,
+    **told: Any,
+) -> Change:
+    """Back to pending, unless it is ending or its deadline passed: then this outcome was its last.
+
+    A deadline is a limit, so a kind with ``on_end`` gets its last claim here as well. ``known`` is False where nobody
+    knows what the work came to.
+    """
+    if task.ending is not None:
+        return _ended(row, task, FAILED, fields, **told)
+    if is_judged(task, now, known=known):
+        # What a handler said stays beside the limit; any other outcome's own reason is about a next try.
+        own = told.get("reason") if told["outcome"] in ("snooze", "returned") else None
+        told["reason"] = f"task_deadline: {own}" if own else "task_deadline"
+        if task.on_end:
+            return _ending(row, task, FAILED, now, fields, **told)
+        return _ended(row, task, FAILED, fields, **told)
+    after = task._replace(
+        state=PENDING,
+        wait=_DUE if available_at > now else free_wait(task.resource),
+        rank=due_rank(task.rank, available_at),
+        available_at=available_at,
+        lease_until=0.0,
+        worker=None,
+        **fields,
+    )
+    return Change(task, after, row, **told)
+
+
+def _complete(row: Transition, task: Standing, event: ev.Complete, now: float) -> Change:
+    return _ended(row, task, SUCCESS, outcome="success", reason=event.reason)
+
+
+def _filter(row: Transition, task: Standing, event: ev.Filter, now: float) -> Change:
+    return _ended(row, task, FILTERED, outcome="filtered", reason=event.reason)
+
+
+def _skip(row: Transition, task: Standing, event: ev.Skip, now: float) -> Change:
+    return _ended(row, task, SKIPPED, outcome="skipped", reason=event.reason)
+
+
+def _fail(row: Transition, task: Standing, event: ev.Fail, now: float) -> Change:
+    return _ended(row, task, FAILED, outcome="error", reason=event.reason, error=event.reason)
+
+
+def _error(row: Transition, task: Standing, event: ev.Error, now: float) -> Change:
+    told: dict[str, Any] = {
+        "outcome": "error",
+        "error": event.message,
+        "error_class": event.error_class,
+        "fingerprint": event.fingerprint,
+        "traceback": event.traceback,
+    }
+    if event.error_class == ErrorClass.PERMANENT:
+        return _ended(row, task, FAILED, reason=event.reason or "permanent_error", **told)
+    if event.error_class == ErrorClass.UNCLASSIFIED and event.repeats is not None:
+        return _ended(row, task, FAILED, reason=f"repeated_error: as task {event.repeats}", **told)
+    if task.max_attempts is not None and task.attempts >= task.max_attempts:
+        return _ended(row, task, FAILED, reason=f"attempts_exhausted: {task.attempts}", **told)
+    delay_seconds = backoff_seconds(task.attempts - 1, event.jitter, event.waits)
+    if event.not_before_at is not None and event.not_before_at > now + delay_seconds:
+        return _again(row, task, now, event.not_before_at, reason="retry_storm", **told)
+    available_at = not_after_deadline(task, now + delay_seconds, now)
+    return _again(row, task, now, available_at, reason=f"retry_in: {available_at - now:.3f} s", **told)
+
+
+def _given_back(task: Standing) -> int:
+    """Attempts without the one in hand. The claim for an ``on_end`` handler never counted as one."""
+    return task.attempts if task.ending is not None else max(0, task.attempts - 1)
+
+
+def _snooze(row: Transition, task: Standing, event: ev.Snooze, now: float) -> Change:
+    fields = {"attempts": _given_back(task), "snoozes": task.snoozes + 1}
+    available_at = not_after_deadline(task, now + max(SNOOZE_SECONDS_MIN, event.seconds), now)
+    return _again(row, task, now, available_at, fields, outcome="snooze", reason=event.reason)
+
+
+def _continue(row: Transition, task: Standing, event: ev.Continue, now: float) -> Change:
+    if not (task.progressed or event.progressed):
+        return _ended(row, task, SUCCESS, outcome="success", reason="no_progress")
+    if task.chain_depth >= task.max_chain_depth:
+        return _ended(row, task, SUCCESS, outcome="success", reason=f"chain_depth: {task.chain_depth}")
+    change = _again(row, task, now, now, outcome="continue")
+    if change.after.state != PENDING or change.after.ending is not None:
+        return change
+    return change._replace(after=change.after._replace(attempts=0, chain_depth=task.chain_depth + 1))
+
+
+def _lease_expired(row: Transition, task: Standing, event: ev.LeaseExpired, now: float) -> Change | Refused:
+    if task.lease_until > now and not event.worker_dead:
+        return Refused("lease_current")
+    losses, alone = task.losses + 1, task.losses_alone + int(event.alone)
+    fields = {"attempts": _given_back(task), "losses": losses, "losses_alone": alone}
+    if alone >= LOSSES_ALONE_MAX or losses >= LOSSES_MAX:
+        reason = f"poison: {losses} claims lost, {alone} of them alone"
+        return _ended(row, task, FAILED, fields, outcome="lost", reason=reason, error=event.error)
+    return _again(row, task, now, now, fields, known=False, outcome="lost", reason="lease_expired", error=event.error)
+
+
+def _hand_back(row: Transition, task: Standing, event: ev.HandBack, now: float) -> Change:
+    available_at = task.available_at
+    if event.delay_seconds > 0:
+        available_at = not_after_deadline(task, now + event.delay_seconds, now)
+    free = None if task.ending is not None else free_wait(task.resource)
+    after = task._replace(
+        state=PENDING,
+        wait=_DUE if available_at > now else free,
+        available_at=available_at,
+        lease_until=0.0,
+        worker=None,
+        attempts=_given_back(task),
+    )
+    return Change(task, after, row, outcome="returned", reason="handed_back")
+
+
+# --- ends from outside ------------------------------------------------------------------------------------------
+
+
+def _ended_from_outside(row: Transition, task: Standing, state: str, now: float, **told: Any) -> Change | Refused:
+    """Terminal at once; a kind with ``on_end`` whose handler ever ran is first claimed once more."""
+    if task.ending is not None:
+        return Refused("ending")
+    told["outcome"] = _outcome_in_hand(task)
+    if task.on_end and task.started_at is not None:
+        return _ending(row, task, state, now, **told)
+    return _ended(row, task, state, **told)
+
+
+def _ending(
+    row: Transition, task: Standing, state: str, now: float, fields: dict[str, Any] = _NOTHING, **told: Any
+) -> Change:
+    """Marked *ending*: claimable once more, for its ``on_end`` handler only, and bounded itself.
+
+    That claim, too, has its path for itself: a task that waits in line goes on waiting. It is any worker's, of a pulled
+    kind as well: what is to be stopped outside need not wait for an invocation.
+    """
+    after = task._replace(
+        state=PENDING,
+        rank=0 if is_pulled(task.rank) else task.rank,
+        wait=task.wait if task.wait in _IN_LINE else None,
+        available_at=now,
+        fence=task.fence + 1,
+        lease_until=0.0,
+        worker=None,
+        deadline_at=now + ENDING_SECONDS,
+        ending=state,
+        ending_reason=told.get("reason"),
+        bound_to=None,
+        **fields,
+    )
+    return Change(task, after, row, **told)
+
+
+def _outcome_in_hand(task: Standing) -> str | None:
+    return "ended" if task.state == PROCESSING or task.bound_to is not None else None
+
+
+def _task_deadline(row: Transition, task: Standing, event: ev.DeadlinePassed, now: float) -> Change | Refused:
+    if task.deadline_at is None or now < task.deadline_at:
+        return Refused("not_overdue")
+    if (task.state == PROCESSING and task.lease_until > now) or (task.bound_to is not None and not event.polled):
+        return Refused("in_hand")
+    if fails_by_time(task) and not event.polled:
+        return Refused("not_polled")
+    if task.ending is not None:
+        reason = f"not done within {ENDING_SECONDS:.0f} s"
+        return _ended(row, task, FAILED, outcome=_outcome_in_hand(task), reason=reason, by="engine")
+    return _ended_from_outside(row, task, FAILED, now, reason="task_deadline", by="engine")
+
+
+def _lineage_ended(row: Transition, task: Standing, event: ev.LineageEnded, now: float) -> Change | Refused:
+    return _ended_from_outside(row, task, event.state, now, reason=event.reason, by=event.by)
+
+
+def _over_ceiling(row: Transition, task: Standing, event: ev.OverCeiling, now: float) -> Change | Refused:
+    return _ended_from_outside(row, task, FAILED, now, reason=event.reason, by="engine")
+
+
+def _cancel(row: Transition, task: Standing, event: ev.Cancel, now: float) -> Change | Refused:
+    return _ended_from_outside(row, task, CANCELLED, now, reason=event.reason, by=event.by)
+
+
+def _source_disabled(row: Transition, task: Standing, event: ev.SourceDisabled, now: float) -> Change | Refused:
+    told: dict[str, Any] = {"reason": event.reason, "by": "engine"}
+    return Refused("ending") if task.ending is not None else _ended(row, task, SKIPPED, **told)
+
+
+def _dependency_failed(row: Transition, task: Standing, event: ev.DependencyFailed, now: float) -> Change | Refused:
+    if task.ending is not None:
+        return Refused("ending")
+    if task.holds_path != 0:
+        return Refused("not_waiting")
+    return _ended(row, task, SKIPPED, reason=event.reason, by="engine")
+
+
+def _exclude(row: Transition, task: Standing, event: ev.Exclude, now: float) -> Change:
+    reason = f"excluded: {event.reason}" if event.reason else "excluded"
+    after = task._replace(state=SKIPPED, wait=None, ending=None, ending_reason=None, bound_to=None)
+    return Change(task, after, row, reason=reason, by=event.by, outcome=_outcome_in_hand(task))
+
+
+def _revive(row: Transition, task: Standing, event: ev.Revive, now: float) -> Change:
+    in_line = task.holds_path is not None
+    after = task._replace(
+        state=PENDING,
+        wait=Wait.TICKET.value if in_line else free_wait(task.resource),
+        holds_path=0 if in_line else None,
+        rank=due_rank(task.rank, now),
+        available_at=now,
+        lease_until=0.0,
+        worker=None,
+        started_at=None,
+        deadline_at=None,
+        attempts=0,
+        losses=0,
+        losses_alone=0,
+        chain_depth=0,
+        ending=None,
+        ending_reason=None,
+    )
+    return Change(task, after, row, reason=event.reason, by=event.by)
+
+
+def _settled_by(row: Transition, task: Standing, event: ev.SettledBy, now: float) -> Change | Refused:
+    if task.bound_to is None or task.bound_to != event.settler:
+        return Refused("not_bound")
+    if event.binding != task.fence:
+        return Refused("stale")
+    if event.state == PENDING:
+        available_at = not_after_deadline(task, now + max(0.0, event.delay_seconds), now)
+        change = _again(row, task, now, available_at, known=event.known, outcome="returned", reason=event.reason)
+        return change._replace(after=change.after._replace(bound_to=None), by=event.settler)
+    outcome = {SUCCESS: "success", FAILED: "error"}.get(event.state, "ended")
+    error = event.reason if event.state == FAILED else None
+    return _ended(row, task, event.state, outcome=outcome, reason=event.reason, error=error, by=event.settler)
+
+
+_Rule = Callable[[Transition, Standing, Any, float], "Change | Refused"]
+_RULES: dict[type[Any], tuple[Transition, _Rule]] = {
+    ev.Claim: (rows.CLAIM, _claim),
+    ev.Heartbeat: (rows.HEARTBEAT, _extend),
+    ev.Progress: (rows.PROGRESS, _extend),
+    ev.Checkpoint: (rows.CHECKPOINT, _checkpoint),
+    ev.Complete: (rows.COMPLETE, _complete),
+    ev.Filter: (rows.FILTER, _filter),
+    ev.Skip: (rows.SKIP, _skip),
+    ev.Fail: (rows.FAIL, _fail),
+    ev.Error: (rows.ERROR, _error),
+    ev.Snooze: (rows.SNOOZE, _snooze),
+    ev.Continue: (rows.CONTINUE, _continue),
+    ev.LeaseExpired: (rows.LEASE_EXPIRED, _lease_expired),
+    ev.HandBack: (rows.HAND_BACK, _hand_back),
+    ev.DeadlinePassed: (rows.TASK_DEADLINE, _task_deadline),
+    ev.Bind: (rows.BIND, bind),
+    ev.SettledBy: (rows.SETTLED_BY, _settled_by),
+    ev.LineageEnded: (rows.LINEAGE_ENDED, _lineage_ended),
+    ev.OverCeiling: (rows.OVER_CEILING, _over_ceiling),
+    ev.Cancel: (rows.CANCEL, _cancel),
+    ev.SourceDisabled: (rows.SOURCE_DISABLED, _source_disabled),
+    ev.DependencyFailed: (rows.DEPENDENCY_FAILED, _dependency_failed),
+    ev.Exclude: (rows.EXCLUDE, _exclude),
+    ev.Revive: (rows.REVIVE, _revive),
+}

@@ -1,1 +1,0 @@
-"""Asking servers for pages and lists: guarded, polite, conditional."""

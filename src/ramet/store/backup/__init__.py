@@ -1,0 +1,1 @@
+"""Copies of a database in use, and databases from copies. Lies above both dialects."""

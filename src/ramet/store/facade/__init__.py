@@ -1,0 +1,1 @@
+"""The verbs as methods of a store."""

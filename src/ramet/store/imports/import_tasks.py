@@ -1,0 +1,409 @@
+"""The import's verbs: tasks of another queue enter with their past, through the same constraints as any other.
+
+A row's id is what makes a run repeatable: a task that exists is left alone, whatever the file says now. Counters of
+lineages and parents are brought up to date in the transaction that inserts; identity, depth and size are held by the
+same keys and checks as for a submit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from ramet.model.keys import bounded_key
+from ramet.model.lineage.guard import Elsewhere
+from ramet.model.lineage.lineage import OPEN, Lineage, LineageState, Place, reopened
+from ramet.model.lineage.uniqueness import imported_seconds
+from ramet.model.task.ordering import TurnClass, rank_of
+from ramet.model.task.task import TaskState
+from ramet.store.base_import import Arrival, ImportDone, Imported, ImportPlace, ImportRow
+from ramet.store.errors import StoreError
+from ramet.store.rows import uniqueness
+from ramet.store.rows.audit_log import record_act
+from ramet.store.rows.lineages import insert_lineages, lock_lineages, read_lineages
+from ramet.store.rows.paths import hold_slots
+from ramet.store.rows.turns import Turns
+from ramet.store.session import Session
+from ramet.store.state.apply import enter_ended
+from ramet.store.verbs.submit import Birth, create
+
+DUPLICATE = "import_duplicate"
+STEP_SECONDS = 1e-6
+"""Between two rows of a file that line up: what a float of today's moments can still tell apart."""
+_IDENTITY = "INSERT INTO ramet_identities (key, tracking_id, kind, seq) VALUES (?, ?, ?, ?)"
+_PLACE_LIST = "t.id, t.tracking_id, t.ancestry_chain, t.spawn_depth, t.kind, t.key, g.max_spawn_depth"
+
+
+def history_key(key: str, reason: str, task_id: str) -> str:
+    """The key of a row that may not have its own: no canonical key has such an end, and no two rows have the same."""
+    return bounded_key(f"{key}#{reason}:{task_id}")
+
+
+def places(
+    session: Session, task_ids: Sequence[str], tracking_ids: Sequence[str]
+) -> tuple[list[ImportPlace], dict[str, int]]:
+    """Which of these tasks and lineages exist."""
+    listed, values = session.members(task_ids)
+    rows = session.rows(
+        f"SELECT {_PLACE_LIST} FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id "
+        f"WHERE t.id IN {listed}",
+        (values,),
+    )
+    lineages = read_lineages(session, tracking_ids) if tracking_ids else {}
+    return [ImportPlace(*row) for row in rows], {name: row.max_spawn_depth for name, row in lineages.items()}
+
+
+def import_tasks(
+    session: Session,
+    name: str,
+    batch: Sequence[Arrival],
+    *,
+    line_up_at: float | None,
+    hold_until: float | None,
+) -> Imported:
+    """Create what does not exist yet; see :meth:`ramet.store.base_import.ImportStore.import_tasks`."""
+    _refuse_closed(session, name)
+    known, _ = places(session, [item.new.id for item in batch], ())
+    there = {place.id for place in known}
+    fresh = [item for item in batch if item.new.id not in there]
+    if not fresh:
+        return Imported(0, len(there), ())
+    fresh, duplicates = _without_duplicates(session, fresh)
+    fresh, others = _without_held_keys(session, fresh)
+    duplicates += others
+    hold_slots(session, (), [(x.new.path, x.new.queue, x.tracking_id) for x in fresh if x.new.path is not None])
+    lineages = lock_lineages(session, [item.tracking_id for item in fresh])
+    new = _new_lineages(session, fresh, lineages)
+    fresh = [_fitted(item, lineages[item.tracking_id]) for item in fresh]
+    turns = Turns(session)
+    live = [item for item in fresh if item.state == TaskState.PENDING]
+    ended = [item for item in fresh if item.state != TaskState.PENDING]
+    insert_lineages(session, new)
+    _create_live(session, live, lineages, turns, hold_until=hold_until, line_up_at=line_up_at)
+    _create_ended(session, ended)
+    _remember(session, fresh)
+    _count_children(session, fresh)
+    _count_lineages(session, fresh, lineages, turns)
+    history = sum(1 for item in fresh if (item.reason or "").startswith("import_"))
+    session.run(
+        "UPDATE ramet_imports SET created = created + ?, history = history + ? WHERE name = ?",
+        (len(fresh), history, name),
+    )
+    return Imported(len(fresh), len(there), duplicates)
+
+
+def _without_duplicates(
+    session: Session, fresh: Sequence[Arrival]
+) -> tuple[list[Arrival], tuple[tuple[str, str], ...]]:
+    """Rows whose identity a task has that exists already become history: what exists is never changed."""
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for item in fresh:
+        wanted[item.tracking_id].add(item.new.key)
+    holders: dict[tuple[str, str, str], str] = {}
+    for tracking_id, keys in sorted(wanted.items()):
+        listed, values = session.members(sorted(keys))
+        for key, kind, task_id in session.rows(
+            "SELECT i.key, i.kind, t.id FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
+            f"WHERE i.tracking_id = ? AND i.key IN {listed}",
+            (tracking_id, values),
+        ):
+            holders[tracking_id, key, kind] = task_id
+    kept, duplicates = [], []
+    for item in fresh:
+        holder = holders.get((item.tracking_id, item.new.key, item.new.kind))
+        if holder is None:
+            kept.append(item)
+            continue
+        duplicates.append((item.new.id, holder))
+        kept.append(_as_duplicate(item, holder))
+    return kept, tuple(duplicates)
+
+
+def _without_held_keys(session: Session, fresh: Sequence[Arrival]) -> tuple[list[Arrival], tuple[tuple[str, str], ...]]:
+    """Live rows whose unique key another task holds, in whatever lineage, become history."""
+    live = [item for item in fresh if item.state == TaskState.PENDING and item.new.unique_seconds is not None]
+    held = uniqueness.holders(session, {(item.new.unique_kind, item.new.key) for item in live}) if live else {}
+    of = {}
+    for item in live:
+        own = Elsewhere(item.new.id, item.tracking_id, None, None)
+        holder = held.setdefault((item.new.unique_kind, item.new.key), own)
+        if holder is not own:
+            of[item.new.id] = holder.id
+    kept = [_as_duplicate(item, of[item.new.id]) if item.new.id in of else item for item in fresh]
+    return kept, tuple(of.items())
+
+
+def _as_duplicate(item: Arrival, holder: str) -> Arrival:
+    return as_history(item, DUPLICATE, f"{DUPLICATE}: of task {holder}")
+
+
+def as_history(item: Arrival, mark: str, reason: str) -> Arrival:
+    """The row as one that is kept and never run: terminal, with its reason, under a key of its own."""
+    state = TaskState.SKIPPED.value if item.state == TaskState.PENDING else item.state
+    key = history_key(item.new.key, mark, item.new.id)
+    return item._replace(new=item.new._replace(key=key, unique_seconds=None), state=state, reason=reason)
+
+
+def _new_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[str, Lineage]) -> list[Lineage]:
+    """Rows of lineages that do not exist yet; their clocks begin now, whenever their tasks were created."""
+    made = []
+    for item in fresh:
+        if item.tracking_id in lineages:
+            continue
+        bounds = item.limits
+        row = Lineage(
+            tracking_id=item.tracking_id, state=LineageState.FINISHED.value, reason=None, created_at=session.now,
+            deadline_at=session.now + bounds.lineage_seconds, ended_at=session.now,
+            max_spawn_depth=item.max_spawn_depth, max_tasks=bounds.max_tasks, max_fan_out=bounds.max_fan_out,
+            tasks=0, live=0, success=0, filtered=0, skipped=0, failed=0, cancelled=0, blocks=0, tombstones="", sweep=0,
+            queue=item.new.queue,
+            retries_per_minute=bounds.retries_per_minute, max_shape=bounds.max_shape, max_cost=bounds.max_cost,
+            soft_cost=bounds.soft_cost,
+        )  # fmt: skip
+        lineages[item.tracking_id] = row
+        made.append(row)
+    return made
+
+
+def _fitted(item: Arrival, lineage: Lineage) -> Arrival:
+    """A lineage that was cancelled or is past its deadline takes no live task any more."""
+    over = lineage.state not in OPEN and lineage.state != LineageState.FINISHED
+    if item.state == TaskState.PENDING and over:
+        reason = f"the lineage was {lineage.state} before the import"
+        return item._replace(state=lineage.state, reason=reason, held_seconds_max=0.0)
+    return item
+
+
+def _create_live(
+    session: Session,
+    live: Sequence[Arrival],
+    lineages: dict[str, Lineage],
+    turns: Turns,
+    *,
+    hold_until: float | None,
+    line_up_at: float | None,
+) -> None:
+    births = []
+    held: list[tuple[float, str]] = []
+    for item in live:
+        place = Place(item.tracking_id, item.parent_id, item.ancestry_chain, item.spawn_depth)
+        new = item.new
+        due = hold_until
+        if new.path is not None and line_up_at is not None:
+            due = line_up_at + item.number * STEP_SECONDS
+        if due is not None:
+            new = new._replace(delay_seconds=max(1.0, due - session.now))
+            held.append((due, new.id))
+        kin = TurnClass(new.queue, new.kind, rank_of(new.priority, new.breadth, item.spawn_depth))
+        births.append(Birth(new, place, turns.take(lineages[item.tracking_id], kin)))
+    create(session, births)
+    session.run_many(
+        "UPDATE ramet_tasks SET created_at = ? WHERE id = ?", [(item.created_at, item.new.id) for item in live]
+    )
+    session.run_many(
+        "UPDATE ramet_live SET attempts = ?, stage = ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?)",
+        [(item.attempts, item.stage, item.new.id) for item in live if item.attempts or item.stage],
+    )
+    session.run_many(
+        "UPDATE ramet_live SET available_at = ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?)", held
+    )
+
+
+def _create_ended(session: Session, ended: Sequence[Arrival]) -> None:
+    if not ended:
+        return
+    first = session.take_numbers(len(ended))
+    session.run_many(
+        _IDENTITY,
+        [(item.new.key, item.tracking_id, item.new.kind, seq) for seq, item in enumerate(ended, first)],
+    )
+    rows, uniques = [], []
+    for seq, item in enumerate(ended, first):
+        new, ended_at = item.new, session.now if item.ended_at is None else item.ended_at
+        seconds = None if new.unique_seconds is None else imported_seconds(item.state, new.unique_seconds)
+        if seconds is not None:
+            until = ended_at + (seconds if item.held_seconds_max is None else min(seconds, item.held_seconds_max))
+            uniques.append((new.key, new.unique_kind, new.id, seq, item.tracking_id, item.state, until))
+        rows.append(
+            (seq, new.id, item.tracking_id, item.parent_id, new.kind, new.key, new.queue, new.priority, new.payload,
+             json.dumps(item.ancestry_chain), item.spawn_depth, new.max_attempts, new.max_chain_depth,
+             new.task_seconds, new.on_end, new.breadth, item.created_at, item.state, item.reason, item.error,
+             item.stage, 0, item.attempts, 0, 0, 0, 0, ended_at, item.path, new.unique_seconds)
+        )  # fmt: skip
+    uniqueness.take_ended(session, uniques)
+    enter_ended(session, rows)
+    session.run_many(
+        "INSERT INTO ramet_stages (seq, tracking_id, base, places) VALUES (?, ?, ?, 1)",
+        [(seq, item.tracking_id, item.new.base) for seq, item in enumerate(ended, first) if item.new.base is not None],
+    )
+
+
+def _remember(session: Session, fresh: Sequence[Arrival]) -> None:
+    """Pipeline states, and what a person will want to know about a row that did not arrive as it was."""
+    session.run_many(
+        "INSERT INTO ramet_checkpoints (seq, tracking_id, pipeline_state, progress, updated_at) "
+        "SELECT seq, tracking_id, ?, NULL, ? FROM ramet_tasks WHERE id = ?",
+        [(item.pipeline_state, session.now, item.new.id) for item in fresh if item.pipeline_state is not None],
+    )
+    session.run_many(
+        "INSERT INTO ramet_transitions (seq, number, tracking_id, name, from_state, to_state, at, by, reason) "
+        "SELECT seq, 1, tracking_id, 'import', ?, ?, ?, 'import', ? FROM ramet_tasks WHERE id = ?",
+        [(item.told[0], item.state, session.now, item.told[1], item.new.id) for item in fresh if item.told],
+    )
+
+
+def _count_children(session: Session, fresh: Sequence[Arrival]) -> None:
+    """Every parent counts its children, and its lineage's limit covers them."""
+    children = Counter(item.parent_id for item in fresh if item.parent_id is not None)
+    if not children:
+        return
+    rows = [(count, parent_id) for parent_id, count in sorted(children.items())]
+    session.run_many(
+        "UPDATE ramet_live SET fan_out = fan_out + ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?)", rows
+    )
+    session.run_many("UPDATE ramet_tasks SET fan_out = fan_out + ? WHERE id = ? AND finished_at IS NOT NULL", rows)
+    listed, values = session.members(sorted(parent_id for _, parent_id in rows))
+    widest = session.rows(
+        "SELECT t.tracking_id, MAX(COALESCE(l.fan_out, t.fan_out)) FROM ramet_tasks t "
+        f"LEFT JOIN ramet_live l ON l.seq = t.seq WHERE t.id IN {listed} GROUP BY t.tracking_id",
+        (values,),
+    )
+    session.run_many(
+        "UPDATE ramet_lineages SET max_fan_out = ? WHERE tracking_id = ? AND max_fan_out < ?",
+        [(width, tracking_id, width) for tracking_id, width in widest],
+    )
+
+
+def _count_lineages(session: Session, fresh: Sequence[Arrival], lineages: dict[str, Lineage], turns: Turns) -> None:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    sizes: Counter[str] = Counter()
+    for item in fresh:
+        to_run = item.state == TaskState.PENDING
+        counts[item.tracking_id]["live" if to_run else item.state] += 1
+        # A task per stage that is to run has its place for each of them.
+        sizes[item.tracking_id] += item.new.places if to_run else 1
+    for tracking_id, added in sorted(counts.items()):
+        row, size = lineages[tracking_id], sizes[tracking_id]
+        live = row.live + added["live"]
+        state, ended_at = row.state, row.ended_at
+        if added["live"] and row.state == LineageState.FINISHED:
+            state, ended_at = reopened(row).value, None
+        session.run(
+            # What a cancelled subtree covers is ended by the sweep, which has to begin again for newcomers.
+            "UPDATE ramet_lineages SET max_tasks = CASE WHEN max_tasks < tasks + ? THEN tasks + ? ELSE max_tasks END, "
+            "tasks = tasks + ?, live = ?, success = success + ?, filtered = filtered + ?, skipped = skipped + ?, "
+            "failed = failed + ?, cancelled = cancelled + ?, turns = ?, state = ?, ended_at = ?, "
+            "sweep = CASE WHEN tombstones = '' THEN sweep ELSE 1 END WHERE tracking_id = ?",
+            (size, size, size, live, added["success"], added["filtered"],
+             added["skipped"], added["failed"], added["cancelled"],
+             turns.text(tracking_id) if added["live"] else row.turns, state, ended_at, tracking_id),
+        )  # fmt: skip
+
+
+def release(session: Session, tracking_id: str, hold_until: float) -> None:
+    """Let held tasks be claimed: they are due from now on."""
+    session.run(
+        "UPDATE ramet_live SET available_at = ? WHERE tracking_id = ? AND wait = 'due' AND available_at = ?",
+        (session.now, tracking_id, hold_until),
+    )
+    session.wake()
+
+
+def line_up(session: Session, rows: Sequence[tuple[int, str]], since: float) -> None:
+    """Let imported tasks with paths be due in the order of their rows: maintenance gives tickets in this order."""
+    session.run_many(
+        "UPDATE ramet_live SET available_at = ? WHERE seq = (SELECT seq FROM ramet_tasks WHERE id = ?) "
+        "AND wait = 'ticket' AND started_at IS NULL AND available_at > ?",
+        [(since + number * STEP_SECONDS, task_id, session.now) for number, task_id in rows],
+    )
+    session.wake()
+
+
+# --- the record
+
+
+_ROW_LIST = ", ".join(ImportRow._fields)
+
+
+def imports(session: Session) -> list[ImportRow]:
+    """All imports, by name."""
+    return [ImportRow(*row) for row in session.rows(f"SELECT {_ROW_LIST} FROM ramet_imports ORDER BY name")]
+
+
+def begin(session: Session, name: str, by: str) -> ImportRow:
+    """The record of an import."""
+    session.run(
+        f"INSERT INTO ramet_imports ({_ROW_LIST}) VALUES (?, 'open', 0, 0, 0, ?, NULL, ?) "
+        "ON CONFLICT (name) DO NOTHING",
+        (name, session.now, by),
+    )
+    [row] = session.rows(f"SELECT {_ROW_LIST} FROM ramet_imports WHERE name = ?", (name,))
+    return ImportRow(*row)
+
+
+def _refuse_closed(session: Session, name: str) -> None:
+    if session.rows("SELECT 1 FROM ramet_imports WHERE name = ? AND state = 'closed'", (name,)):
+        raise StoreError(f"the import {name} is closed: give --name to import more")
+
+
+def end(session: Session, name: str, by: str, did: ImportDone, *, close: bool) -> None:
+    """Add what a run did to the record, which people can read in ``ramet acts`` too."""
+    begin(session, name, by)
+    _refuse_closed(session, name)
+    session.run(
+        "UPDATE ramet_imports SET rows = ?, state = ?, closed_at = ? WHERE name = ?",
+        (did.rows, "closed" if close else "open", session.now if close else None, name),
+    )
+    if did.created or close:
+        act = "import_close" if close else "import"
+        record_act(session, by=by, act=act, subject=name, detail=did._asdict())
+
+
+# --- enforce
+
+
+def verify(session: Session, task_ids: Sequence[str]) -> dict[str, str]:
+    """What is wrong with these tasks; see :meth:`ramet.store.base_import.ImportStore.import_verify`."""
+    listed, values = session.members(task_ids)
+    rows = session.rows(
+        "SELECT t.id, t.tracking_id, t.ancestry_chain, t.spawn_depth, t.parent_id, p.tracking_id, p.ancestry_chain, "
+        "p.spawn_depth, i.seq, t.seq, g.max_spawn_depth FROM ramet_tasks t LEFT JOIN ramet_tasks p "
+        "ON p.id = t.parent_id LEFT JOIN ramet_identities i ON i.key = t.key AND i.tracking_id = t.tracking_id "
+        "AND i.kind = t.kind LEFT JOIN ramet_lineages g ON g.tracking_id = t.tracking_id "
+        f"WHERE t.id IN {listed}",
+        (values,),
+    )
+    wrong: dict[str, str] = dict.fromkeys(task_ids, "it is not in the database: run the import again without --enforce")
+    for own, tracking_id, chain, depth, parent_id, *parent, holder, seq, depth_max in rows:
+        del wrong[own]
+        # The ancestors of a root may be left behind in the other queue, so its depth may be any.
+        expected: tuple[str, list[str], int] = (tracking_id, [], depth)
+        if parent_id is not None and parent[0] is not None:
+            expected = (parent[0], [*json.loads(parent[1]), parent_id], parent[2] + 1)
+        if parent_id is not None and parent[0] is None:
+            wrong[own] = f"its parent {parent_id} is not in the database: run the import again without --enforce"
+        elif (tracking_id, json.loads(chain), depth) != expected:
+            wrong[own] = "its lineage, ancestry or depth does not follow from its parent"
+        elif holder != seq:
+            wrong[own] = "its identity belongs to another task"
+        elif depth_max is None or depth > depth_max:
+            wrong[own] = f"it is at depth {depth} of {depth_max}"
+    return wrong
+
+
+def recount(session: Session, tracking_ids: Sequence[str]) -> dict[str, str]:
+    """Lineages whose counters differ from a recount, by tracking_id, and how."""
+    wrong: dict[str, str] = {}
+    for tracking_id in tracking_ids:
+        rows = session.rows(
+            "SELECT g.tasks, g.live, (SELECT COUNT(*) FROM ramet_live l WHERE l.tracking_id = g.tracking_id), "
+            "(SELECT COALESCE(SUM(COALESCE(s.places, 1)), 0) FROM ramet_tasks t LEFT JOIN ramet_stages s "
+            "ON s.seq = t.seq WHERE t.tracking_id = g.tracking_id) "
+            "+ CASE WHEN g.on_end IS NULL THEN 0 ELSE 1 END FROM ramet_lineages g WHERE g.tracking_id = ?",
+            (tracking_id,),
+        )
+        for tasks, live, live_found, found in rows:
+            if live != live_found or tasks != found:
+                wrong[tracking_id] = f"counts {tasks} tasks, {live} live; it has {found}, {live_found}"
+    return wrong

@@ -1,0 +1,225 @@
+"""The outbox of alerts: what people are to be told, written with what makes it true, and sent by workers.
+
+A worker takes a notice for a while, sends it without any transaction, and says what came of it. One that crashed in
+between is followed by another, with the same ``delivery_id``: at least once, and receivers can tell.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from ramet.model.alerts.notifications import (
+    CHANNEL_SECONDS,
+    CLAIM_SECONDS,
+    ERROR_CHARACTERS_MAX,
+    LOG,
+    WAIT_SECONDS_MAX,
+    AlertChannel,
+    AlertNotice,
+    NoticeRules,
+    backoff_seconds,
+    body_of,
+    delivery_id,
+    summary_of,
+    trial_of,
+)
+from ramet.model.alerts.rules import Alert
+from ramet.store.session import Row, Session
+
+NOTICES_MAX = 1_000
+NOBODY = "nobody sent it within a day: no worker has this channel"
+_LIST = ", ".join(AlertNotice._fields)
+
+
+def notice_of(row: Row) -> AlertNotice:
+    """A notice from a row of all its columns."""
+    notice = AlertNotice._make(row)
+    return notice._replace(tracking_id=notice.tracking_id or None, body=json.loads(row[6]))
+
+
+class Outbox:
+    """What one transaction tells: so many alerts one by one, the critical ones first, and the sum of the others."""
+
+    def __init__(self, session: Session, rules: NoticeRules) -> None:
+        self._session = session
+        self._rules = rules
+        self._told: list[tuple[Alert, str]] = []
+
+    def add(self, alert: Alert, event: str) -> None:
+        """Tell this, as it is now."""
+        self._told.append((alert, event))
+
+    def write(self) -> None:
+        """Write a notice of everything for every channel, and with each alert what people know of it now."""
+        if not self._told:
+            return
+        now = self._session.now
+        self._session.run_many(
+            "UPDATE ramet_alerts SET notified_at = ?, notified_state = ? WHERE id = ?",
+            [(now, alert.state, alert.id) for alert, _ in self._told],
+        )
+        told = sorted(self._told, key=lambda one: (one[0].severity != "critical", one[0].id))
+        single, rest = told[: self._rules.each_look_max], told[self._rules.each_look_max :]
+        for channel in channel_names(self._session):
+            for alert, event in single:
+                name = delivery_id(now, alert.id, alert.pattern, alert.tracking_id, alert.first_at, event, channel)
+                body = body_of(alert, event, name, now)
+                _insert(self._session, _New(event, channel, name, body, alert.id, alert.tracking_id))
+            if rest:
+                alerts = [alert for alert, _ in rest]
+                name = delivery_id(now, [(alert.id, alert.first_at) for alert in alerts], "summary", channel)
+                _insert(self._session, _New("summary", channel, name, summary_of(alerts, name, now)))
+        self._told = []
+
+
+class _New(NamedTuple):
+    """A notice to be written."""
+
+    event: str
+    channel: str
+    delivery_id: str
+    body: Mapping[str, Any]
+    alert_id: int | None = None
+    tracking_id: str | None = None
+
+
+def _insert(session: Session, new: _New, *, taken_until: float | None = None) -> AlertNotice:
+    """Write a notice; somebody has taken it already where it says until when."""
+    [(number,)] = session.rows(
+        "UPDATE ramet_counters SET value = value + 1 WHERE name = 'alert_notice' RETURNING value"
+    )
+    attempts, until = (0, 0.0) if taken_until is None else (1, taken_until)
+    row = (number, new.alert_id, new.tracking_id or "", new.event, new.channel, new.delivery_id, json.dumps(new.body),
+           session.now, attempts, session.now, until, None, None, None)  # fmt: skip
+    session.run(f"INSERT INTO ramet_alert_notices ({_LIST}) VALUES ({', '.join('?' * len(row))})", row)
+    return notice_of(row)
+
+
+def try_channel(session: Session, channel: str, by: str) -> AlertNotice:
+    """Write a notice that tells nothing but that a channel works; who asked for it has taken it already."""
+    [(number,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'alert_notice'")
+    name = delivery_id(session.now, "test", channel, by, number)
+    new = _New("test", channel, name, trial_of(channel, by, name, session.now))
+    return _insert(session, new, taken_until=session.now + CLAIM_SECONDS)
+
+
+# --- channels -----------------------------------------------------------------------------------------------------
+
+
+def see_channels(session: Session, targets: Mapping[str, str]) -> None:
+    """Note which channels a worker has; forget those that none has had for long."""
+    session.run_many(
+        "INSERT INTO ramet_alert_channels (name, target, seen_at) VALUES (?, ?, ?) "
+        "ON CONFLICT (name) DO UPDATE SET target = excluded.target, seen_at = excluded.seen_at",
+        [(name, target, session.now) for name, target in sorted(targets.items())],
+    )
+    gone = [(one.name,) for one in channels(session) if one.seen_at < session.now - 7 * CHANNEL_SECONDS]
+    session.run_many("DELETE FROM ramet_alert_channels WHERE name = ?", gone)
+
+
+def channels(session: Session) -> list[AlertChannel]:
+    """Channels that workers lately had, by name; everybody has the log."""
+    rows = session.rows("SELECT name, target, seen_at FROM ramet_alert_channels ORDER BY name")
+    return [AlertChannel._make(row) for row in rows]
+
+
+def channel_names(session: Session) -> list[str]:
+    """Where notices go to."""
+    lately = session.now - CHANNEL_SECONDS
+    return [LOG, *(channel.name for channel in channels(session) if channel.name != LOG and channel.seen_at > lately)]
+
+
+# --- sending ------------------------------------------------------------------------------------------------------
+
+_WAITING = (
+    "FROM ramet_alert_notices n WHERE n.next_at IS NOT NULL AND n.next_at <= ? AND n.claimed_until <= ? AND {} "
+    # Nobody is told that something is over before he was told that it began.
+    "AND NOT EXISTS (SELECT 1 FROM ramet_alert_notices e WHERE e.alert_id = n.alert_id AND e.channel = n.channel "
+    "AND e.id < n.id AND e.next_at IS NOT NULL)"
+)
+
+
+def notices_due(session: Session, names: Collection[str]) -> bool:
+    """Whether something is to be sent now through one of these channels, or to be given up."""
+    listed, values = session.members(sorted(names))
+    sql = _WAITING.format(f"(n.channel IN {listed} OR n.created_at <= ?)")
+    old = session.now - WAIT_SECONDS_MAX
+    return bool(session.rows(f"SELECT 1 {sql} LIMIT 1", (session.now, session.now, values, old)))
+
+
+def take_notices(session: Session, names: Collection[str], rules: NoticeRules, limit: int) -> list[AlertNotice]:
+    """Take what is to be sent through these channels, the oldest first; give up what was tried often enough."""
+    _give_up(session, rules)
+    listed, values = session.members(sorted(names))
+    columns = ", ".join(f"n.{name}" for name in AlertNotice._fields)
+    rows = session.rows(
+        f"SELECT {columns} {_WAITING.format(f'n.channel IN {listed}')} ORDER BY n.id LIMIT ?{session.skip_locked}",
+        (session.now, session.now, values, limit),
+    )
+    until = session.now + CLAIM_SECONDS
+    session.run_many(
+        "UPDATE ramet_alert_notices SET claimed_until = ?, attempts = attempts + 1 WHERE id = ?",
+        [(until, row[0]) for row in rows],
+    )
+    taken = map(notice_of, rows)
+    return [notice._replace(claimed_until=until, attempts=notice.attempts + 1) for notice in taken]
+
+
+def _give_up(session: Session, rules: NoticeRules) -> None:
+    """What waited for too long, and what a worker crashed with at the last attempt."""
+    session.run(
+        "UPDATE ramet_alert_notices SET next_at = NULL, claimed_until = 0.0, given_up_at = ?, error = "
+        "COALESCE(error, CASE WHEN attempts = 0 THEN ? ELSE 'the worker that sent it ended' END) "
+        "WHERE next_at IS NOT NULL AND claimed_until <= ? AND (created_at <= ? OR attempts >= ?)",
+        (session.now, NOBODY, session.now, session.now - WAIT_SECONDS_MAX, rules.attempts_max),
+    )
+
+
+def settle_notice(session: Session, notice: AlertNotice, error: str | None, again: bool, rules: NoticeRules) -> None:
+    """Write what came of an attempt: delivered where there is no error, else later again or given up."""
+    if error is None:
+        session.run(
+            "UPDATE ramet_alert_notices SET delivered_at = ?, next_at = NULL, claimed_until = 0.0, given_up_at = NULL, "
+            "error = NULL WHERE id = ? AND delivered_at IS NULL",
+            (session.now, notice.id),
+        )
+        return
+    given_up = not again or notice.attempts >= rules.attempts_max
+    session.run(
+        # One that was late must not touch what another worker is doing since.
+        "UPDATE ramet_alert_notices SET next_at = ?, claimed_until = 0.0, given_up_at = ?, error = ? "
+        "WHERE id = ? AND attempts = ? AND next_at IS NOT NULL",
+        (None if given_up else session.now + backoff_seconds(notice.attempts), session.now if given_up else None,
+         error[:ERROR_CHARACTERS_MAX], notice.id, notice.attempts),
+    )  # fmt: skip
+
+
+def notices(session: Session, alert_id: int | None, waiting: bool, limit: int) -> list[AlertNotice]:
+    """Notices, newest first: of one alert or any, all or those that wait to be sent."""
+    conditions: list[str] = []
+    parameters: list[int] = []
+    if alert_id is not None:
+        conditions.append("alert_id = ?")
+        parameters.append(alert_id)
+    if waiting:
+        conditions.append("next_at IS NOT NULL")
+    where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+    rows = session.rows(
+        f"SELECT {_LIST} FROM ramet_alert_notices {where}ORDER BY id DESC LIMIT ?",
+        (*parameters, max(1, min(limit, NOTICES_MAX))),
+    )
+    return [notice_of(row) for row in rows]
+
+
+def prune_notices(session: Session, before: float, limit: int) -> int:
+    """Delete notices that were written before a moment and have nothing left to do."""
+    listed, values = session.members(
+        number
+        for (number,) in session.rows(
+            "SELECT id FROM ramet_alert_notices WHERE created_at < ? AND next_at IS NULL ORDER BY created_at LIMIT ?",
+            (before, limit),
+        )
+    )
+    return session.run(f"DELETE FROM ramet_alert_notices WHERE id IN {listed}", (values,))

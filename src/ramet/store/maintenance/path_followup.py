@@ -1,0 +1,339 @@
+"""Maintenance of paths: tickets for what is due, waves that go on where an end stopped, lost wake-ups (DESIGN §7).
+
+Each part is bounded and safe in any number of workers at once: it takes the lock of a slot first, and then looks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from ramet.model.flow.resources import half_open_at, policy_of
+from ramet.model.lineage.guard import buried
+from ramet.model.lineage.lineage import LineageState
+from ramet.model.task import events as ev
+from ramet.model.task.lifecycle import decide
+from ramet.model.task.task import Standing
+from ramet.model.task.transitions import PENDING, Change
+from ramet.store.errors import UniqueHeld
+from ramet.store.rows import paths as rows
+from ramet.store.rows.ended import ended_standing
+from ramet.store.rows.lineages import lock_lineages, tombstones_of
+from ramet.store.rows.paths import Line, load_lines
+from ramet.store.rows.records import Record, record
+from ramet.store.rows.uniqueness import take_again
+from ramet.store.session import LOOKS_MAX, Session
+from ramet.store.state.apply import apply
+from ramet.store.state.path_changes import surrender
+from ramet.store.state.path_enter import line_up, wait
+from ramet.store.state.path_follow import (
+    BACK,
+    REVIVE,
+    SKIP,
+    WAKE,
+    WAVE_LIST,
+    Wave,
+    leave,
+    look_again,
+    shadows,
+    wake,
+)
+from ramet.store.verbs.resources import load, policies
+from ramet.store.verbs.settle import load_standings
+from ramet.store.verbs.spawn import load_parents
+
+LET_GO_SECONDS = 1.0
+LATER_SECONDS = 30.0
+"""A task whose resource is switched off looks again after so long, or sooner where that is known."""
+
+_DUE = "SELECT seq FROM ramet_live WHERE wait = 'ticket' AND available_at <= ?"
+# What is behind somebody waits for that one to be back, and is lined up by its wave.
+_DUE_NOW = f"{_DUE} AND seq NOT IN (SELECT seq FROM ramet_paths WHERE behind IS NOT NULL)"
+
+
+def due(session: Session) -> bool:
+    """True when somebody's time has come to take its place."""
+    return bool(session.rows(f"{_DUE_NOW} LIMIT 1", (session.now,)))
+
+
+def take_places(session: Session, limit: int) -> int:
+    """Tasks whose time has come take tickets, the longest due first; returns how many were looked at."""
+    found = session.rows(f"{_DUE_NOW} ORDER BY available_at, seq LIMIT ?", (session.now, min(limit, LOOKS_MAX)))
+    seqs = [seq for (seq,) in found]
+    if not seqs:
+        return 0
+    rows.hold_slots(session, seqs)
+    listed, values = session.members(seqs)
+    held = session.rows(
+        f"SELECT seq, resource FROM ramet_live WHERE seq IN {listed} AND wait = 'ticket' AND available_at <= ? "
+        f"ORDER BY seq{session.for_update}",
+        (values, session.now),
+    )
+    resources: dict[int, str | None] = dict(held)
+    lines = load_lines(session, resources)
+    # Revived before the worker of its last claim let go: that lines it up, and this only looks again.
+    later = [(session.now + LET_GO_SECONDS, seq) for seq, line in lines.items() if line.ended is not None]
+    session.run_many("UPDATE ramet_live SET available_at = ? WHERE seq = ?", later)
+    lines = {seq: line for seq, line in lines.items() if line.ended is None}
+    wait(session, [line.seq for line in lines.values() if line.ticket is not None and not line.holds])
+    rows.let_in(session, [line for line in lines.values() if line.holds])
+    ready = [lines[seq] for seq in seqs if seq in lines and lines[seq].ticket is None and lines[seq].behind is None]
+    off = _switched_off(session, {name for name in resources.values() if name is not None})
+    later = [(off[resources[line.seq]], line.seq) for line in ready if resources[line.seq] in off]
+    session.run_many("UPDATE ramet_live SET available_at = ? WHERE seq = ?", later)
+    ready = [line for line in ready if resources[line.seq] not in off]
+    again = [line for line in ready if line.was_ticket is not None]
+    record(session, [Record(x.seq, x.tracking_id, "path_ticket", PENDING, PENDING, "engine") for x in again])
+    line_up(session, ready)
+    return len(seqs)
+
+
+def _switched_off(session: Session, names: set[str]) -> dict[str | None, float]:
+    """Resources whose breaker is open for a time -> when to look again.
+
+    One that nobody looks at, as nothing waits for it, is judged by its cool-down: those that gave their tickets up are
+    the ones that have to try it. One that only a person closes keeps nobody away from it: what waits there is skipped.
+    """
+    if not names:
+        return {}
+    opened = [resource for resource in load(session, names).values() if resource.opened_at is not None]
+    known = policies(session) if opened else []
+    off: dict[str | None, float] = {}
+    for resource in opened:
+        cooled_at = half_open_at(resource, policy_of(resource.name, known))
+        if cooled_at is None:
+            continue
+        until = cooled_at if resource.ready_at is None else resource.ready_at
+        if until > session.now:
+            off[resource.name] = min(until, session.now + LATER_SECONDS)
+    return off
+
+
+_AT_A_BREAKER = (
+    "SELECT l.seq FROM ramet_resources r JOIN ramet_live l ON l.resource = r.name "
+    "WHERE r.opened_at IS NOT NULL AND (r.ready_at IS NULL OR r.ready_at > ?) "
+    "AND l.wait = 'resource' AND l.holds_path = 1 LIMIT ?"
+)
+
+
+def at_breakers(session: Session) -> bool:
+    """True when somebody holds a path and waits for a breaker."""
+    return bool(session.rows(_AT_A_BREAKER, (session.now, 1)))
+
+
+def give_way(session: Session, limit: int) -> int:
+    """Tasks that wait for a breaker give their tickets up: it would hold everybody else back, too."""
+    seqs = [seq for (seq,) in session.rows(_AT_A_BREAKER, (session.now, min(limit, LOOKS_MAX)))]
+    if not seqs:
+        return 0
+    rows.hold_slots(session, seqs)
+    standings = load_standings(session, seqs)
+    there = [s for s in standings.values() if s.state == PENDING and s.wait == "resource" and s.holds_path == 1]
+    off = _switched_off(session, {s.resource for s in there if s.resource is not None})
+    there = [s for s in there if s.resource in off and s.ending is None]
+    lines = load_lines(session, [s.seq for s in there])
+    surrender(session, [*lines.values()], "its resource is switched off")
+    session.run_many("UPDATE ramet_live SET available_at = ? WHERE seq = ?", [(off[s.resource], s.seq) for s in there])
+    return len(there)
+
+
+def wanted(session: Session) -> bool:
+    """True when there is something to do that may let somebody be claimed."""
+    return due(session) or waves(session)
+
+
+def tend(session: Session) -> bool:
+    """Do a part of it."""
+    # Not both: a transaction takes all of its slots before any row.
+    return (take_places(session, LOOKS_MAX) or go_on(session, LOOKS_MAX)) > 0
+
+
+# --- waves ------------------------------------------------------------------------------------------------------
+
+_FAILED_BELOW = "dependency_failed: "
+
+_ORDER = (SKIP, WAKE, BACK, REVIVE)
+"""What is to be skipped is known before anybody is let in."""
+
+
+def waves(session: Session) -> bool:
+    """True when something is left to do."""
+    return bool(session.rows("SELECT 1 FROM ramet_path_waves WHERE what IN ('wake', 'skip', 'back', 'revive') LIMIT 1"))
+
+
+def go_on(session: Session, limit: int) -> int:
+    """Do the next part of one wave, or of many that wake somebody; returns 1 when there was one."""
+    limit = min(limit, session.looks_left)
+    if limit <= 0:
+        return int(waves(session))
+    for what in _ORDER:
+        found = session.rows(f"SELECT {WAVE_LIST} FROM ramet_path_waves WHERE what = ? ORDER BY seq LIMIT 1", (what,))
+        if found:
+            break
+    else:
+        return 0
+    session.wake()
+    if what == WAKE:
+        wake(session, limit)
+        return 1
+    wave = Wave._make(found[0])
+    session.hold_slots({wave.slot})
+    key = (wave.seq, wave.what, wave.ticket, wave.node)
+    where = "seq = ? AND what = ? AND ticket = ? AND node = ?"
+    if not session.rows(f"SELECT 1 FROM ramet_path_waves WHERE {where}", key):
+        return 1  # Somebody else did this part meanwhile.
+    last = _STEPS[what](session, wave, limit)
+    if last is None:
+        session.run(f"DELETE FROM ramet_path_waves WHERE {where}", key)
+    elif last != wave.ticket:
+        session.run(f"UPDATE ramet_path_waves SET ticket = ? WHERE {where}", (last, *key))
+    return 1
+
+
+def _stretch(session: Session, wave: Wave, limit: int, behind: Collection[int]) -> list[Line]:
+    """Who stands in the stretch of the line that a wave is about, or did before it came behind one of these, in its old
+    order.
+    """
+    standing = session.rows(
+        "SELECT ticket, seq FROM ramet_path_tickets WHERE node = ? AND exact = 0 AND ticket > ? AND ticket < ? "
+        "ORDER BY ticket LIMIT ?",
+        (wave.node, wave.ticket, wave.until_ticket, limit),
+    )
+    listed, values = session.members(sorted(behind))
+    stood = session.rows(
+        f"SELECT was_ticket, seq FROM ramet_paths WHERE behind IN {listed} AND was_ticket > ? AND was_ticket < ? "
+        "ORDER BY was_ticket LIMIT ?",
+        (values, wave.ticket, wave.until_ticket, limit),
+    )
+    seqs = [seq for _, seq in sorted([*standing, *stood])[:limit]]
+    lines = load_lines(session, seqs)
+    return [lines[seq] for seq in seqs]
+
+
+def _skip(session: Session, wave: Wave, limit: int) -> int | None:
+    """Those who waited for a task that failed, at a proper prefix of their paths."""
+    # Whom they are behind need not be this one: they may have to come after several.
+    away = session.rows(
+        "SELECT DISTINCT seq FROM ramet_path_waves WHERE slot = ? AND what IN ('skip', 'away', 'back', 'revive')",
+        (wave.slot,),
+    )
+    stretch = _stretch(session, wave, limit, {seq for (seq,) in away})
+    below = [line for line in stretch if wave.node in line.nodes[:-1] and not line.holds]
+    victims = [line for line in below if line.skips]
+    spared = [line for line in below if not line.skips] + _fell(session, wave, victims)
+    if wave.because == wave.seq:
+        # The task that they were behind is over: they line up without it.
+        _come_after(session, wave, [line for line in spared if line.behind == wave.seq], limit)
+    # Those that were skipped just now may have let some of them in.
+    found = load_lines(session, [line.seq for line in spared if line.ticket is not None]).values()
+    look_again(session, [line for line in found if line.ticket is not None and not line.holds], limit)
+    return None if len(stretch) < limit else stretch[-1].stood
+
+
+def _fell(session: Session, wave: Wave, victims: Sequence[Line]) -> list[Line]:
+    """Skip these; returns those that cannot be (they are ending): they run."""
+    if not victims:
+        return []
+    because, task_id = _root_cause(session, wave.because)
+    event = ev.DependencyFailed(f"{_FAILED_BELOW}{task_id}")
+    standings = load_standings(session, [line.seq for line in victims])
+    changes, spared = list[Change](), list[Line]()
+    for line in victims:
+        change = decide(standings[line.seq], event, session.now)
+        if isinstance(change, Change):
+            changes.append(change)
+        else:
+            spared.append(line._replace(skips=0))
+    stood = {line.seq: line.stood for line in victims}
+    session.run_many(
+        "INSERT INTO ramet_path_skips (because, ticket, seq, tracking_id) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (because, seq) DO UPDATE SET ticket = excluded.ticket",
+        [(because, stood[c.before.seq], c.before.seq, c.before.tracking_id) for c in changes],
+    )
+    session.run_many("UPDATE ramet_paths SET skips = 0 WHERE seq = ?", [(line.seq,) for line in spared])
+    apply(session, changes)
+    return spared
+
+
+def _root_cause(session: Session, seq: int) -> tuple[int, str]:
+    """Number and id of the task that failed; of one that was skipped in turn, of that because of which it was."""
+    [(task_id, reason)] = session.rows("SELECT id, reason FROM ramet_tasks WHERE seq = ?", (seq,))
+    if reason and reason.startswith(_FAILED_BELOW):
+        found = session.rows("SELECT seq, id FROM ramet_tasks WHERE id = ?", (reason.removeprefix(_FAILED_BELOW),))
+        return (found[0][0], found[0][1]) if found else (seq, task_id)
+    return seq, task_id
+
+
+def _back(session: Session, wave: Wave, limit: int) -> int | None:
+    """Those who come after a task that has its new ticket take theirs, in their old order."""
+    stretch = _stretch(session, wave, limit, [wave.seq])
+    # It may have come back from a failure: who was not to be skipped with it has been let in meanwhile.
+    late = [line for line in stretch if not line.holds]
+    if load_lines(session, [wave.seq]):
+        _come_after(session, wave, late, limit)
+        return None if len(stretch) < limit else stretch[-1].stood
+    if not stretch:
+        return None
+    # It is over instead: who stands in line still keeps its place, and is not to come behind it any more.
+    session.run(
+        "UPDATE ramet_path_waves SET ticket = ? WHERE seq = ? AND what = 'back' AND ticket = ? AND node = ?",
+        (stretch[-1].stood, wave.seq, wave.ticket, wave.node),
+    )
+    _come_after(session, wave, [line for line in late if line.ticket is None], limit)
+    look_again(session, [line for line in late if line.ticket is not None], limit)
+    return wave.ticket
+
+
+def _come_after(session: Session, wave: Wave, lines: Sequence[Line], limit: int) -> None:
+    """These wait no longer for the task of the wave: they take new tickets, unless somebody else is to come first."""
+    verdicts = shadows(session, lines, apart_from=wave.seq)
+    bare = [x._replace(ticket=None, waits_on=None, was_ticket=x.stood, behind=None) for x in lines]
+    others = [line._replace(behind=verdicts[line.seq]) for line in bare if verdicts.get(line.seq) is not None]
+    rows.update(session, [*bare, *others])
+    leave(session, [line for line in lines if line.ticket is not None], limit)
+    line_up(session, [line for line in bare if verdicts.get(line.seq) is None])
+
+
+def _revive(session: Session, wave: Wave, limit: int) -> int | None:
+    """Those who were skipped because of a task that was revived come back after it, in their old order."""
+    found = session.rows(
+        "SELECT s.ticket, s.seq, s.tracking_id FROM ramet_path_skips s JOIN ramet_tasks t ON t.seq = s.seq "
+        "WHERE s.because = ? AND s.ticket > ? AND s.ticket < ? AND t.state = 'skipped' AND t.reason = "
+        "'dependency_failed: ' || (SELECT b.id FROM ramet_tasks b WHERE b.seq = ?) ORDER BY s.ticket LIMIT ?",
+        (wave.seq, wave.ticket, wave.until_ticket, wave.seq, limit),
+    )
+    lineages = lock_lineages(session, {tracking_id for *_, tracking_id in found})
+    parents = load_parents(session, [seq for _, seq, _ in found])
+    changes = []
+    for _, seq, tracking_id in found:
+        lineage, (task_id, _, chain, _) = lineages[tracking_id], parents[seq]
+        ended = lineage.state in (LineageState.FAILED, LineageState.CANCELLED) or session.now >= lineage.deadline_at
+        if ended or lineage.sweep < 0 or buried(tombstones_of(lineage), task_id, chain) is not None:
+            continue
+        standing, print_ = ended_standing(session, seq)
+        change = None if standing is None else decide(standing, ev.Revive(wave.by or "", wave.reason), session.now)
+        if isinstance(change, Change) and _takes_its_key(session, change.before):
+            changes.append(change._replace(fingerprint=print_))
+    session.run_many(
+        "DELETE FROM ramet_path_skips WHERE because = ? AND seq = ?",
+        [(wave.seq, change.before.seq) for change in changes],
+    )
+    apply(session, changes)
+    return None if len(found) < limit else int(found[-1][0])
+
+
+def _takes_its_key(session: Session, standing: Standing) -> bool:
+    """False where another task holds its unique key by now: it stays skipped."""
+    if standing.unique_seconds is None:
+        return True
+    try:
+        take_again(session, standing.seq)
+    except UniqueHeld:
+        return False
+    return True
+
+
+_STEPS: dict[str, Callable[[Session, Wave, int], int | None]] = {
+    SKIP: _skip,
+    BACK: _back,
+    REVIVE: _revive,
+}

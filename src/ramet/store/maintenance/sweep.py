@@ -1,0 +1,210 @@
+"""Maintenance: what must happen although nobody asks for it. A loop of the worker, never a task of its own.
+
+Each verb takes a bounded batch in one transaction and may run in every worker at once: each reads standings, lets the
+model decide, and changes only what still stands as it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from ramet.model.lineage.lineage import LineageState
+from ramet.model.task import events as ev
+from ramet.store.answers import Swept
+from ramet.store.maintenance import fold_tallies as tally_folding
+from ramet.store.maintenance import path_followup as path_waves
+from ramet.store.maintenance import path_repair
+from ramet.store.rows.clocks import queue_offsets
+from ramet.store.rows.deadlines import BOUND, LEFT, overdue
+from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage
+from ramet.store.rows.locking import take_live
+from ramet.store.rows.turns import LEVELS_IDLE_SECONDS, forget_levels
+from ramet.store.session import Session
+from ramet.store.state.path_changes import let_go_lapsed
+from ramet.store.verbs import over_ceiling
+from ramet.store.verbs.bound import ended_settlers, expire_polled, let_go
+from ramet.store.verbs.claim import promote_due
+from ramet.store.verbs.lineage_end import start_ends
+from ramet.store.verbs.lineage_followup import follow_ends
+from ramet.store.verbs.rates import forget_shares
+from ramet.store.verbs.reclaim import DeadWorkers, apply_events, reclaim
+from ramet.store.verbs.resources import forget_idle, idle_names, skip_disabled
+
+
+def expire(session: Session, limit: int) -> int:
+    """Pending tasks past their own deadline fail. Claimed ones are judged when their attempt's outcome is known, and so
+    is a kind with ``max_attempts=None``, which is claimed once more after it.
+
+    A task that is ending has an hour for its last handler, and no pause of its queue makes that longer (promise I6).
+    """
+    found = take_live(
+        session,
+        # Left to itself SQLite takes another index, and every sweep reads the whole backlog.
+        f"INDEXED BY ramet_live_overdue WHERE {overdue('', LEFT)} <= ?",
+        (session.now,),
+        limit,
+    )
+    return len(apply_events(session, [(standing, ev.DeadlinePassed()) for standing in found]))
+
+
+_OVERDUE = "SELECT tracking_id FROM ramet_lineages INDEXED BY ramet_lineages_open WHERE state IN ('running', 'paused')"
+
+
+def _overdue(session: Session, limit: int, ending: str = "") -> list[str]:
+    """Open lineages past their deadline; ``ending`` holds them."""
+    offsets = queue_offsets(session)
+    apart, values = "", []
+    if offsets:
+        listed, members = session.members(sorted(offsets))
+        apart, values = f"AND queue NOT IN {listed}", [members]
+    rows = session.rows(f"{_OVERDUE} AND deadline_at <= ? {apart} LIMIT ?{ending}", (session.now, *values, limit))
+    for queue, seconds in sorted(offsets.items()):
+        rows += session.rows(
+            f"{_OVERDUE} AND deadline_at <= ? AND queue = ? LIMIT ?{ending}", (session.now - seconds, queue, limit)
+        )
+    return [tracking_id for (tracking_id,) in rows]
+
+
+def end_overdue_lineages(session: Session, limit: int) -> int:
+    """Lineages past their deadline fail: the row first, in this transaction; their tasks follow."""
+    found = _overdue(session, limit, session.skip_locked)
+    for tracking_id in found:
+        end_lineage(session, tracking_id, LineageState.FAILED, DEADLINE_REASON)
+    return len(found)
+
+
+class Part(NamedTuple):
+    """One duty of maintenance."""
+
+    wanted: Callable[[Session, DeadWorkers], bool]
+    """A look that writes nothing; True where there may be something to do."""
+    run: Callable[[Session, int, DeadWorkers], Swept]
+    """Do a bounded part of it. It holds what it decides about, and passes over what others hold."""
+
+
+def sweep(session: Session, limit: int, dead_workers: DeadWorkers | None = None) -> Swept:
+    """One round of everything, in one transaction. A field that is not 0 says that another round may find more."""
+    return added(part.run(session, limit, dead_workers or {}) for part in PARTS)
+
+
+def wanted(session: Session, dead_workers: DeadWorkers) -> list[Part]:
+    """The parts of a sweep that may have something to do, each for a transaction of its own."""
+    return [part for part in PARTS if part.wanted(session, dead_workers)]
+
+
+def run_part(session: Session, part: Part, limit: int, dead_workers: DeadWorkers) -> Swept:
+    """One part, as a verb."""
+    return part.run(session, limit, dead_workers)
+
+
+def added(told: Iterable[Swept]) -> Swept:
+    """What several parts did."""
+    return Swept(*map(sum, zip(Swept(), *told, strict=True)))
+
+
+def _due(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    due = promote_due(session, limit)
+    if due:
+        session.wake()
+    return Swept(due=due)
+
+
+def _stale(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    reclaimed, poisoned = reclaim(session, limit, dead_workers)
+    if reclaimed:
+        session.wake()
+    return Swept(reclaimed=reclaimed, poisoned=poisoned)
+
+
+def _followed(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    ended, followed = follow_ends(session, limit)
+    return Swept(ended=ended, followed=followed)
+
+
+def _forgotten(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    forget_levels(session)
+    forget_shares(session)
+    return Swept(followed=let_go_lapsed(session, limit))
+
+
+def _due_on_paths(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    # Not both: a transaction takes all of its slots before any row.
+    return Swept(due=path_waves.take_places(session, limit) or path_waves.give_way(session, limit))
+
+
+def _waves(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    return Swept(followed=path_waves.go_on(session, limit))
+
+
+def _repaired(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    return Swept(followed=path_repair.repair(session, limit))
+
+
+def _idle(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
+    forget_idle(session)
+    return Swept()
+
+
+def _there(sql: str) -> Callable[[Session, DeadWorkers], bool]:
+    """A look for one row, by the present time where the statement has a parameter."""
+    return lambda session, _: bool(session.rows(f"{sql} LIMIT 1", (session.now,) if "?" in sql else ()))
+
+
+def _stale_there(session: Session, dead_workers: DeadWorkers) -> bool:
+    return bool(dead_workers) or _STALE(session, dead_workers)
+
+
+_STALE = _there("SELECT 1 FROM ramet_live WHERE state = 'processing' AND lease_until <= ?")
+PARTS = (
+    Part(_there("SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?"), _due),
+    Part(_stale_there, _stale),
+    Part(lambda session, _: path_waves.due(session) or path_waves.at_breakers(session), _due_on_paths),
+    Part(lambda session, _: path_waves.waves(session), _waves),
+    Part(_there("SELECT 1 FROM ramet_paths WHERE waits_on IS NOT NULL"), _repaired),
+    Part(
+        _there(f"SELECT 1 FROM ramet_live WHERE {overdue('', LEFT)} <= ?"),
+        lambda session, limit, _: Swept(expired=expire(session, limit)),
+    ),
+    Part(
+        lambda session, _: bool(_overdue(session, 1)),
+        lambda session, limit, _: Swept(lineages_ended=end_overdue_lineages(session, limit)),
+    ),
+    Part(_there("SELECT 1 FROM ramet_lineages WHERE sweep > 0"), _followed),
+    Part(
+        lambda session, _: over_ceiling.in_flight_over(session),
+        lambda session, limit, _: Swept(ended=over_ceiling.end_in_flight(session, limit)),
+    ),
+    Part(
+        _there(f"SELECT 1 FROM ramet_live WHERE {overdue('', BOUND)} <= ?"),
+        lambda session, limit, _: Swept(expired=expire_polled(session, limit)),
+    ),
+    Part(
+        lambda session, _: bool(ended_settlers(session, 1)),
+        lambda session, limit, _: Swept(unbound=let_go(session, limit)),
+    ),
+    Part(
+        _there("SELECT 1 FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL AND live = 0"),
+        lambda session, limit, _: Swept(followed=start_ends(session, limit)),
+    ),
+    Part(
+        lambda session, _: bool(
+            session.rows(
+                "SELECT 1 WHERE EXISTS (SELECT 1 FROM ramet_turns WHERE moved_at <= ?) "
+                "OR EXISTS (SELECT 1 FROM ramet_holds WHERE lease_until <= ?) "
+                "OR EXISTS (SELECT 1 FROM ramet_shares WHERE until <= ?)",
+                (session.now - LEVELS_IDLE_SECONDS, session.now, session.now),
+            )
+        ),
+        _forgotten,
+    ),
+    Part(lambda session, _: bool(idle_names(session, 1)), _idle),
+    Part(
+        lambda session, _: tally_folding.wanted(session),
+        lambda session, limit, _: Swept(followed=tally_folding.fold(session, limit)),
+    ),
+    Part(
+        _there("SELECT 1 FROM ramet_resources WHERE opened_at IS NOT NULL AND ready_at IS NOT NULL"),
+        lambda session, limit, _: Swept(ended=skip_disabled(session, limit)),
+    ),
+)

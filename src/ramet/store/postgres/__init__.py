@@ -1,0 +1,1 @@
+"""PostgreSQL: only what differs from SQLite."""

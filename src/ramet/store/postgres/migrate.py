@@ -1,0 +1,234 @@
+"""PostgreSQL: how a database gets its tables and comes to its version (docs/decisions/0037)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from threading import Event
+
+import psycopg
+from psycopg import errors
+
+from ramet.store.address import shown
+from ramet.store.epoch import begin_epoch, fence_base
+from ramet.store.errors import StoreBusy, StoreError, StoreMissing, StoreOlder
+from ramet.store.postgres.connect import open_connection
+from ramet.store.postgres.schema import translated_steps
+from ramet.store.postgres.session import PostgresSession
+from ramet.store.rows import own_tables
+from ramet.store.schema import versions as known
+from ramet.store.schema.versions import Migrated, Plan, Versions, check_newer, store_versions, versions
+from ramet.store.session import Session
+
+WRITING_SECONDS = 60
+"""A program that wrote so lately is taken to be running."""
+LOCK_SECONDS = 3
+"""How long a step waits for a table before it lets everybody else pass and tries again."""
+TRIES = 20
+PAUSE_SECONDS = 1.0
+
+_NEVER = Event()
+
+_CREATES = re.compile(r"\s*CREATE\s+(?:UNIQUE\s+)?(?:TABLE|INDEX|VIEW)\s+IF\s+NOT\s+EXISTS\s+([\w.\"]+)", re.IGNORECASE)
+
+
+def migrate_database(
+    url: str, *, check: bool = False, tables: Sequence[str] = (), grant_to: str | None = None
+) -> Migrated:
+    """See :func:`ramet.store.migrate.migrate`."""
+    place, session = shown(url), PostgresSession(open_connection(url), None)
+    try:
+        if check:
+            found = versions_of(session)
+            check_newer(found, place)
+            return Migrated(place, found.schema, max(found.schema, known.PLAN.version), check)
+        before, after = advance(session, place)
+        _own(session, place, tables, grant_to)
+        return Migrated(place, before, after)
+    except psycopg.Error as error:
+        raise StoreError(f"{place}: {str(error).strip().splitlines()[0]}") from error
+    finally:
+        session.close()
+
+
+def _own(session: PostgresSession, place: str, tables: Sequence[str], grant_to: str | None) -> None:
+    """What an app adds to our tables, and who may use all of them."""
+    session.begin("alone")
+    try:
+        own_tables.ensure(session, tables, missing_tables(session, tables))
+        if grant_to is not None:
+            grant(session, grant_to, created_tables(tables))
+        session.commit()
+    except errors.InsufficientPrivilege as error:
+        raise _may_not(error, place) from error
+    finally:
+        session.rollback()
+
+
+def prepare(session: PostgresSession, place: str, create: bool) -> None:
+    """See that a program of this version can use the database; make the tables in an empty one. No step is taken by
+    opening: when to change a database on which others work is for people to say.
+
+    Raises:
+        StoreMissing: there are no tables of ours and ``create`` is False.
+        StoreOlder: it is to be migrated first.
+        StoreNewer: only newer programs may write to it.
+    """
+    found = versions_of(session)
+    if found.schema == known.PLAN.version:
+        return
+    if not found.schema:
+        if not create:
+            raise StoreMissing(f"{place} has no ramet tables: `ramet migrate` makes them, or give another --db")
+        advance(session, place)
+        return
+    check_newer(found, place)
+    if found.schema < known.PLAN.version:
+        raise StoreOlder(
+            f"{place} has schema {found.schema}, this ramet writes {known.PLAN.version}: run `ramet migrate` first; "
+            "workers of the older version may run meanwhile, if it does not say otherwise"
+        )
+
+
+def advance(session: PostgresSession, place: str, *, pause: Callable[[float], object] = _NEVER.wait) -> tuple[int, int]:
+    """Bring the schema to this program's version; the versions before and after.
+
+    All of it is one transaction, alone with the database: whatever stops it, the database is of one version or of the
+    other. Writers wait for it. It never makes them wait behind a reader: it lets them pass and tries again.
+
+    Raises:
+        StoreNewer: a newer ramet made it.
+        StoreBusy: older programs write that may not go on, or somebody holds a table for too long.
+        StoreError: this user may not change the tables.
+    """
+    for tried in range(TRIES):
+        if tried:
+            pause(PAUSE_SECONDS)
+        try:
+            return _advance_once(session, place, known.PLAN)
+        except errors.LockNotAvailable:
+            continue
+        except errors.InsufficientPrivilege as error:
+            raise _may_not(error, place) from error
+        finally:
+            session.rollback()
+    raise StoreBusy(
+        f"{place}: somebody holds a table with a long transaction: `ramet doctor` tells who; end it, then try again"
+    )
+
+
+def _advance_once(session: PostgresSession, place: str, plan: Plan) -> tuple[int, int]:
+    session.begin("alone")
+    session.connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'".encode())
+    found = versions_of(session)
+    check_newer(found, place)
+    if found.schema >= plan.version:
+        return found.schema, found.schema
+    oldest = plan.compatible_from[-1]
+    if found.schema:
+        _need_no_older(session, place, oldest)
+    for step in translated_steps(plan)[found.schema :]:
+        for statement in step:
+            session.connection.execute(statement.encode())
+    store_versions(session, plan)
+    if oldest > 1:
+        _lock_out(session, oldest)
+    session.commit()
+    return found.schema, plan.version
+
+
+def _need_no_older(session: PostgresSession, place: str, oldest: int) -> None:
+    """Refuse to go where programs that write just now could not follow."""
+    [(count,)] = session.rows(
+        f"SELECT COUNT(*) FROM ramet_writers WHERE schema < ? AND seen_at > now() - interval '{WRITING_SECONDS} s'",
+        (oldest,),
+    )
+    if count:
+        raise StoreBusy(
+            f"{place}: programs of an older ramet wrote to it in the last {WRITING_SECONDS} s, and this migration is "
+            "not for them: stop them, then run it again"
+        )
+
+
+def _lock_out(session: PostgresSession, oldest: int) -> None:
+    """Whoever is older and wakes up later cannot commit: each commit writes its version into this table."""
+    session.run("DELETE FROM ramet_writers WHERE schema < ?", (oldest,))
+    session.connection.execute(
+        "ALTER TABLE ramet_writers DROP CONSTRAINT IF EXISTS ramet_writers_schema, "
+        f"ADD CONSTRAINT ramet_writers_schema CHECK (schema >= {oldest})".encode()
+    )
+
+
+def _may_not(error: psycopg.Error, place: str) -> StoreError:
+    said = str(error).strip().splitlines()[0]
+    return StoreError(
+        f"{place}: this user may not make or change the tables ({said}): run `ramet migrate` once as one who may "
+        "(it takes --grant USER), or GRANT CREATE ON SCHEMA public TO the user"
+    )
+
+
+def missing_tables(session: Session, statements: Sequence[str]) -> list[str]:
+    """Those of an app's own ``CREATE ... IF NOT EXISTS`` that would do something; and all that are of another form."""
+    names = [found[1] if (found := _CREATES.match(statement)) else None for statement in statements]
+    asked = [name for name in names if name is not None]
+    sql = "SELECT name FROM unnest(?::text[]) AS name WHERE to_regclass(name) IS NOT NULL"
+    there = {name for (name,) in session.rows(sql, (asked,))} if asked else set()
+    return [statement for name, statement in zip(names, statements, strict=True) if name is None or name not in there]
+
+
+def versions_of(session: Session) -> Versions:
+    """Of any database."""
+    if not session.rows("SELECT 1 WHERE to_regclass('ramet_counters') IS NOT NULL"):
+        return Versions(0, 0)
+    return versions(session)
+
+
+def grant(session: PostgresSession, role: str, tables: Sequence[str]) -> None:
+    """Give a role what workers and commands need, and no more: it changes rows, and makes and drops nothing.
+
+    Args:
+        tables: of the app's own, beside ours.
+
+    Raises:
+        StoreError: there is no such role, or this user may not give it rights.
+    """
+    [(name, schema)] = session.rows("SELECT quote_ident(?), quote_ident(current_schema())", (role,))
+    ours = [
+        table
+        for (table,) in session.rows(
+            "SELECT c.oid::regclass::text FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace "
+            "AND c.relkind IN ('r', 'p', 'v') AND (c.relname LIKE 'ramet@_%' ESCAPE '@' "
+            "OR c.oid = ANY (SELECT to_regclass(n)::oid FROM unnest(?::text[]) AS n)) ORDER BY 1",
+            (list(tables),),
+        )
+    ]
+    try:
+        session.connection.execute(
+            f"GRANT USAGE ON SCHEMA {schema} TO {name}; "
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON {', '.join(ours)} TO {name}; "
+            f"GRANT USAGE, SELECT, UPDATE ON SEQUENCE ramet_task_numbers TO {name}".encode()
+        )
+    except psycopg.Error as error:
+        raise StoreError(f"cannot give rights to {role}: {str(error).strip().splitlines()[0]}") from error
+
+
+def created_tables(statements: Sequence[str]) -> list[str]:
+    """Names of the tables that an app's statements make."""
+    made = re.compile(r"\s*CREATE\s+TABLE\s+IF\s+NOT\s+EXISTS\s+([\w.\"]+)", re.IGNORECASE)
+    return [found[1] for statement in statements if (found := made.match(statement))]
+
+
+def begun(session: PostgresSession) -> int:
+    """Where fences begin in this copy of the database; of several that open a copy, one begins its epoch."""
+    base = fence_base(session)
+    if base >= 0:
+        return base
+    session.begin("alone")
+    try:
+        base = fence_base(session)
+        if base < 0:
+            base = begin_epoch(session)
+        session.commit()
+    finally:
+        session.rollback()
+    return base

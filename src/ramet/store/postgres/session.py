@@ -1,0 +1,380 @@
+"""PostgreSQL: connections, and a transaction on one of them (docs/decisions/0031)."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, Literal
+
+import psycopg
+from psycopg import generators, pq
+from psycopg.rows import tuple_row
+from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
+
+from ramet.store.errors import StoreError
+from ramet.store.postgres.bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet, translated
+from ramet.store.postgres.faults import NoRoom, Unknown, is_gone, is_race
+from ramet.store.postgres.partitions import Room
+from ramet.store.rows import tallies as tallying
+from ramet.store.scan_floor import Floors
+from ramet.store.session import LOOKS_MAX, Noted, Overtaken, Row, StatementFailed, StatementTimedOut
+
+VERSION_MIN = 150_000
+WORLD = 0x72616D65
+"""Key of the advisory lock that every writing transaction holds: shared beside others, exclusive alone."""
+PATHS = 0x70617468
+"""First half of the keys of the advisory locks of paths; the second is the number of a slot."""
+IDLE_SECONDS_MAX = 60
+"""A transaction of ours never waits for its client that long: then the client is gone, and its locks go with it."""
+LOCK_MILLISECONDS, LOCK_MILLISECONDS_AGAIN = 2_000, 100
+"""How long a handler's own statement waits for a row or table that another transaction holds; and how long after one
+of the same transaction waited in vain: everybody who settles with it waits too."""
+OWN_MILLISECONDS = 10_000
+"""How long one of them may take."""
+
+Hook = Callable[[str, str], None]
+"""Called with ``before`` or ``after`` and the SQL of every statement; crash tests raise in it."""
+Mode = Literal["look", "read", "beside", "alone"]
+"""Looking and reading change nothing: a look goes by indexes as what writes does, reading may want whole tables."""
+
+_PLANS = (
+    "enable_seqscan = off; enable_hashjoin = off; enable_mergejoin = off; plan_cache_mode = force_generic_plan; "
+    "jit = off; extra_float_digits = 1"
+)
+"""Every statement of a verb goes by an index, row by row from a short list. A planner whose statistics are old, or of a
+table that was empty when they were made, would find reading all of it cheaper. The last one is about answers:
+a number that is told as text is told whole."""
+_ON = "; ".join(f"SET LOCAL enable_{name} = on" for name in ("seqscan", "hashjoin", "mergejoin"))
+_OFF = _ON.replace("= on", "= off")
+
+_NO_VALUE = object()
+"""Stands for the parameter of a list without members, which has none."""
+
+
+class _WholeNumeric(NumericBinaryLoader):
+    """Sums of whole numbers are whole numbers, as in every other database."""
+
+    def load(self, data: Any) -> Any:
+        value = super().load(data)
+        return int(value) if value == value.to_integral_value() else float(value)
+
+
+def connect(url: str, *, timeout_seconds: int = 10) -> psycopg.Connection[Row]:
+    """Open a connection as ramet needs it: transactions are begun by hand.
+
+    Raises:
+        psycopg.Error: as it is; the caller knows whether to try again.
+    """
+    connection = psycopg.connect(
+        url, autocommit=True, connect_timeout=timeout_seconds, application_name="ramet", client_encoding="UTF8",
+        keepalives_idle=10, keepalives_interval=5, keepalives_count=3, tcp_user_timeout=30_000,
+    )  # fmt: skip
+    connection.prepared_max = 400
+    if _pooled(connection):
+        connection.prepare_threshold = None
+    else:
+        connection.execute(f"SET {_PLANS.replace('; ', '; SET ')}".encode())
+    encoding, name = connection.info.parameter_status("server_encoding"), connection.info.dbname
+    if encoding not in (None, "UTF8"):  # Some poolers do not tell.
+        connection.close()
+        raise StoreError(
+            f"the database {name} is in {encoding}, which has not every character: make one in UTF-8 (CREATE DATABASE "
+            "... ENCODING 'UTF8' TEMPLATE template0) and give its address"
+        )
+    version = connection.info.server_version  # A closed connection tells nothing.
+    if version < VERSION_MIN:
+        connection.close()
+        raise StoreError(f"PostgreSQL {version // 10_000} is too old: ramet needs 15 or newer")
+    return connection
+
+
+def _pooled(connection: psycopg.Connection[Row]) -> bool:
+    """True behind a pooler, which tells a process of its own: what is prepared there may be gone a statement later."""
+    [(process,)] = connection.execute("SELECT pg_backend_pid()").fetchall()
+    return bool(process != connection.info.backend_pid)
+
+
+class PostgresSession:
+    """A transaction on a PostgreSQL connection; see :class:`ramet.store.session.Session`."""
+
+    for_update = " FOR UPDATE"
+    skip_locked = " FOR UPDATE SKIP LOCKED"
+    compares_rows = True
+
+    def __init__(
+        self, connection: psycopg.Connection[Row], clock: Callable[[], float] | None, hook: Hook | None = None
+    ) -> None:
+        """``clock`` replaces the database's own, for tests."""
+        self.connection = connection
+        self.now = 0.0
+        self.fence_base = 0
+        self.floors: Floors | None = None
+        self.room: Room | None = None
+        """Known where tasks are created; without it the database itself says what has no room."""
+        self.woken = False
+        self.borrowed = False
+        self.last_try = False
+        """True when the verb will not be run again: what looked like a race is then refused like any bad statement."""
+        self.taken: set[str] = set()
+        """Unique rows that the verb met when it was run before; to meet one again is no race."""
+        self._clock = clock
+        self._hook = hook
+        self._depth = 0
+        self._waited = False
+        """A handler's statement waited in vain in this transaction: the next ones wait less."""
+        self._cursor = psycopg.RawCursor(connection, row_factory=tuple_row)
+        # One type for whole numbers, or every mixture of small and large ones would be another prepared statement.
+        self._cursor.adapters.register_dumper(int, Int8Dumper)
+        self._cursor.adapters.register_loader("numeric", _WholeNumeric)
+        self._plain = psycopg.Cursor(connection, row_factory=tuple_row)
+        # Behind a pooler nothing of a session stays: what others set once is set in every transaction.
+        pooled = connection.prepare_threshold is None
+        self._plans = f"SET LOCAL {_PLANS.replace('; ', '; SET LOCAL ')}; " if pooled else ""
+        self._types: dict[str, tuple[int, ...]] = {}
+        self._slots: set[int] = set()
+        self.looks_left = LOOKS_MAX
+        self.noted, self.written = list[Noted](), list[Noted]()
+        self.words: dict[str, set[str]] = {}
+
+    # --- the transaction ------------------------------------------------------------------------------------------
+
+    def begin(self, mode: Mode, writer: int | None = None) -> None:
+        """Open the transaction, take the lock of its mode, and only then read the clock that judges leases.
+
+        With ``writer`` its lock is taken first, so that :meth:`Link._look` waits until this transaction has ended.
+        """
+        self.woken, self.looks_left = False, LOOKS_MAX
+        self._depth, self._waited = 0, False
+        self._slots, self.noted, self.written = set(), [], []
+        if mode in ("look", "read"):
+            planned = f"{_ON}; " if mode == "read" else self._plans
+            text = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {planned}".removesuffix("; ")
+        else:
+            shared = "_shared" if mode == "beside" else ""
+            own = "" if writer is None else f"SELECT pg_advisory_xact_lock({writer}); "
+            text = (
+                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
+                f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS_MAX}s'; {self._plans}"
+                f"{own}SELECT pg_advisory_xact_lock{shared}({WORLD})"
+            )
+        now = self._last(f"{text}; SELECT extract(epoch FROM clock_timestamp())")
+        self.now = now if self._clock is None else self._clock()
+
+    def begin_within(self) -> None:
+        """The caller's own transaction: its lock is not ours to hold for as long as they like."""
+        self.noted = []
+        now = self._last("SELECT extract(epoch FROM clock_timestamp())")
+        self.now = now if self._clock is None else self._clock()
+
+    def _last(self, text: str) -> float:
+        """Run several statements in one round trip; the number that the last one gives."""
+        self._told("before", text)
+        self._plain.execute(text.encode(), prepare=False)
+        while self._plain.nextset():
+            pass
+        [(number,)] = self._plain.fetchall()
+        self._told("after", text)
+        return float(number)
+
+    def commit(self, mark: str | None = None) -> None:
+        """Make everything durable, in one round trip with the statement that marks it.
+
+        Raises:
+            Unknown: the connection went in this round trip.
+        """
+        tallying.write(self)
+        text = "COMMIT" if mark is None else f"{mark}; COMMIT"
+        self._told("before", text)
+        try:
+            self.connection.execute(text.encode(), prepare=False)
+        except psycopg.Error as error:
+            if is_gone(error, self.connection):
+                raise Unknown from error
+            raise
+        self._told("after", text)
+
+    @property
+    def in_transaction(self) -> bool:
+        """False before the transaction and after it."""
+        return self.connection.info.transaction_status not in (pq.TransactionStatus.IDLE, pq.TransactionStatus.UNKNOWN)
+
+    def rollback(self) -> None:
+        """Undo everything. Never raises: the connection may already be gone."""
+        with suppress(psycopg.Error):
+            if self.in_transaction:
+                self.connection.execute(b"ROLLBACK", prepare=False)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with suppress(psycopg.Error):
+            self.connection.close()
+
+    def _told(self, when: str, sql: str) -> None:
+        if self._hook is not None:
+            self._hook(when, sql)
+
+    def stripe(self) -> int:
+        # Of the caller's connection nobody knows whether a pooler stands behind it.
+        if not self.borrowed and not self._plans:
+            return self.connection.info.backend_pid
+        [(process,)] = self.rows("SELECT pg_backend_pid()")
+        return int(process)
+
+    # --- statements -------------------------------------------------------------------------------------------------
+
+    def _execute(self, sql: str, parameters: Sequence[Any]) -> psycopg.RawCursor[Row]:
+        if _NO_VALUE in parameters:
+            parameters = [value for value in parameters if value is not _NO_VALUE]
+        return self._cursor.execute(translated(sql), parameters or None, binary=True)
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        self._told("before", sql)
+        found = self._execute(sql, parameters).fetchall()
+        self._told("after", sql)
+        return found
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        self._told("before", sql)
+        count = self._execute(sql, parameters).rowcount
+        self._told("after", sql)
+        return count
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        if not rows:
+            return 0
+        self._told("before", sql)
+        count = self._execute(sql, rows[0]).rowcount if len(rows) == 1 else self._run_together(sql, rows)
+        self._told("after", sql)
+        return count
+
+    def _run_together(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        form = form_of(sql)
+        columns = [*zip(*rows, strict=True)]
+        if form is None or meet(form, columns, len(rows)):
+            return self._one_by_one(sql, rows)
+        if form.copied is not None and len(rows) >= ROWS_WORTH_COPYING:
+            text, data = copied(form, columns)
+            with self._cursor.copy(text) as copy:
+                copy.write(data)
+            return self._cursor.rowcount
+        bulk = joined(form, columns, self._parameter_types(sql))
+        if bulk is None:
+            return self._one_by_one(sql, rows)
+        return self._cursor.execute(bulk[0], bulk[1], binary=True).rowcount
+
+    def _one_by_one(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        self._cursor.executemany(translated(sql), rows)
+        return self._cursor.rowcount
+
+    def _parameter_types(self, sql: str) -> tuple[int, ...]:
+        """What the server takes each parameter for, by its numbers of types."""
+        known = self._types.get(sql)
+        if known is None:
+            server = self.connection.pgconn
+            self._asked(partial(server.send_prepare, b"", translated(sql).encode()))
+            told = self._asked(partial(server.send_describe_prepared, b""))
+            known = self._types[sql] = tuple(told.param_type(at) for at in range(told.nparams))
+        return known
+
+    def _asked(self, send: Callable[[], None]) -> pq.abc.PGresult:
+        """One request below the driver's own verbs. Its plain calls would wait with the interpreter's lock held: every
+        thread of the process would wait for the server, too."""
+        send()
+        # More than one where the server says why it ends the session, and the connection then ends: the first tells.
+        return [_checked(result) for result in self.connection.wait(generators.execute(self.connection.pgconn))][-1]
+
+    def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
+        found: list[list[Row]] = [[] for _ in rows]
+        if rows:
+            self._told("before", sql)
+            arrays = [[*column] for column in zip(*rows, strict=True)]
+            for row in self._cursor.execute(looked_up(sql), arrays, binary=True).fetchall():
+                found[row[0] - 1].append(row[1:])
+            self._told("after", sql)
+        return found
+
+    def members(self, values: Iterable[Any]) -> tuple[str, Any]:
+        listed = list(values)
+        if not listed:
+            return "(NULL)", _NO_VALUE
+        if isinstance(listed[0], int):
+            return "(?::bigint[])", "{" + ",".join(map(int.__repr__, listed)) + "}"
+        return "(?::text[])", listed
+
+    def take_numbers(self, count: int) -> int:
+        [(first,)] = self.rows("SELECT ramet_take_numbers(?)", (count,))
+        if self.room is not None and not self.room.taken(first, count):
+            raise NoRoom
+        return int(first)
+
+    def parts(self, table: str, rows: Sequence[Sequence[Any]], at: int) -> Iterable[tuple[str, Sequence[Any]]]:
+        return [(table, rows)] if self.room is None or not rows else self.room.parts_of(table, rows, at)
+
+    def lock(self, name: str) -> None:
+        self.run("SELECT pg_advisory_xact_lock(?)", (WORLD << 31 | zlib.crc32(name.encode()) >> 1,))
+
+    def hold_slots(self, slots: Collection[int]) -> bool:
+        wanted = sorted({*slots} - self._slots)
+        if wanted:
+            self.rows("SELECT pg_advisory_xact_lock(?::int, slot) FROM unnest(?::int[]) AS slot", (PATHS, wanted))
+            self._slots.update(wanted)
+        return bool(wanted)
+
+    @contextmanager
+    def theirs(self) -> Iterator[None]:
+        with self.savepoint():
+            patience = LOCK_MILLISECONDS_AGAIN if self._waited else LOCK_MILLISECONDS
+            self._last(f"{_ON}; SET LOCAL lock_timeout = {patience}; "
+                       f"SET LOCAL statement_timeout = {OWN_MILLISECONDS}; SELECT 1")  # fmt: skip
+            try:
+                yield
+                # What waits for the end is looked at now, while the culprit is known; what follows may wait again.
+                self._last("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED; SET LOCAL lock_timeout = "
+                           f"DEFAULT; SET LOCAL statement_timeout = DEFAULT; {_OFF}; SELECT 1")  # fmt: skip
+            except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
+                self._waited = True
+                text = "it took too long, or waited too long for a row that another transaction holds"
+                raise StatementTimedOut(f"{text}: {_line(error)}") from error
+
+    def plan_freely(self) -> None:
+        self._last(f"{_ON}; SELECT 1")
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        self._depth += 1
+        name, slots, noted = f"part_{self._depth}", {*self._slots}, len(self.noted)
+        self.run(f"SAVEPOINT {name}")
+        try:
+            yield
+        except Exception as error:
+            gone = isinstance(error, psycopg.Error) and is_gone(error, self.connection)
+            if gone or self.connection.closed or (is_race(error, self.taken) and not self.last_try):
+                raise  # Of the whole transaction nothing is kept.
+            self.connection.execute(f"ROLLBACK TO {name}; RELEASE {name}".encode(), prepare=False)
+            self._slots = slots
+            del self.noted[noted:]
+            if isinstance(error, psycopg.Error | UnicodeError | OverflowError | Overtaken):
+                raise StatementFailed(_line(error)) from error
+            raise
+        else:
+            self.run(f"RELEASE {name}")
+        finally:
+            self._depth -= 1
+
+    def wake(self) -> None:
+        self.woken = True
+
+
+def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
+    if result.status != pq.ExecStatus.COMMAND_OK:
+        raise psycopg.errors.error_from_result(result)
+    return result
+
+
+def _line(error: Exception) -> str:
+    """The first line of what the server said: the rest quotes statement and values."""
+    if isinstance(error, psycopg.Error) and error.diag.message_primary:
+        return error.diag.message_primary
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

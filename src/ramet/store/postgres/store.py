@@ -1,0 +1,223 @@
+"""The PostgreSQL store: one database, a few writing connections per process, any number of processes and machines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import psycopg
+
+from ramet.store.address import shown
+from ramet.store.answers import Submitted, Swept
+from ramet.store.errors import StoreError
+from ramet.store.facade.all import AllVerbs
+from ramet.store.maintenance import sweep as sweeping
+from ramet.store.postgres import prune as postgres_pruning
+from ramet.store.postgres.connect import ahead_seconds, open_connection
+from ramet.store.postgres.errors import store_error
+from ramet.store.postgres.inline import InlineLink
+from ramet.store.postgres.migrate import begun, missing_tables, prepare
+from ramet.store.postgres.partitions import Room
+from ramet.store.postgres.processes import PostgresNeighbours, identity_of
+from ramet.store.postgres.reader import Reader
+from ramet.store.postgres.session import Hook, PostgresSession, connect
+from ramet.store.postgres.within_transaction import Database, run_within
+from ramet.store.postgres.writer import THREADS, Link, Writers
+from ramet.store.requests import NewLineage
+from ramet.store.rows import own_tables
+from ramet.store.rows.commit_times import CommitTimer
+from ramet.store.rows.tallies import EndsTold
+from ramet.store.scan_floor import Floors
+from ramet.store.session import Overtaken, Session, StatementFailed
+from ramet.store.texts import check_arguments
+from ramet.store.verbs import lineage_followup
+from ramet.store.verbs import submit as creating
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+FOLLOWED_AT_ONCE = 500
+"""Tasks of a lineage that ended which one transaction ends: whoever wants one of them waits for it."""
+
+
+class PostgresStore(AllVerbs):
+    """The Store protocol on PostgreSQL. See :class:`ramet.store.base.Store` for what each method promises."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        create: bool = True,
+        clock: Callable[[], float] | None = None,
+        inline: bool = False,
+        hook: Hook | None = None,
+    ) -> None:
+        """Connect and bring the schema up to date.
+
+        Args:
+            url: ``postgresql://user:password@host:port/database``; several hosts as libpq takes them.
+            create: False refuses a database without our tables.
+            clock: Unix seconds; None is the database's own, which every machine shares.
+            inline: run every verb in the calling thread, in the order of the calls (simulation).
+            hook: called around every statement (crash tests).
+        """
+        self._url = url
+        self._clock = clock
+        connection = open_connection(url)
+        info = connection.info
+        self.place = f"{info.host}:{info.port}/{info.dbname}"
+        session = PostgresSession(connection, clock, hook)
+        try:
+            prepare(session, shown(url), create)
+            self._fence_base = begun(session)
+            self._room = Room(session)
+            self._here = Database(self.place, identity_of(connection))
+            self._ahead_seconds = 0.0 if clock is not None else ahead_seconds(connection)
+        except psycopg.Error as error:
+            session.close()
+            raise store_error(error, self.place) from error
+        except StoreError:
+            session.close()
+            raise
+        self._neighbours = PostgresNeighbours(partial(connect, url), self._here.identity)
+        session.fence_base = self._fence_base
+        self._reader = Reader(session, partial(self._session, hook))
+        self._timer = CommitTimer()
+        self._inline = inline
+        self._closed = False
+        self._links = self._make_links(hook)
+        self._writer = self._writers(f"ramet {info.dbname}")
+
+    def _make_links(self, hook: Hook | None) -> list[Link]:
+        # In simulation nothing may depend on how long something took.
+        floors = None if self._inline else Floors()
+        return [
+            Link(partial(connect, self._url), self._clock, hook, self._fence_base, floors=floors, room=self._room)
+            for _ in range(1 if self._inline else THREADS)
+        ]
+
+    def _writers(self, name: str) -> InlineLink | Writers:
+        ring = self._neighbours.ring
+        return InlineLink(self._links[0], ring) if self._inline else Writers(self._links, ring, name)
+
+    def watch_ends(self, told: EndsTold) -> None:
+        for link in self._links:
+            link.on_ends = told
+
+    async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
+        check_arguments(verb, writes=True)
+        return await self._told("other", self._writer.run(verb, "alone"))
+
+    async def _write_beside(self, verb: Callable[[Session], Answer], name: str = "other") -> Answer:
+        return await self._told(name, self._writer.run(verb, "beside"))
+
+    async def _write_together(
+        self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item], name: str = "other"
+    ) -> Sequence[Answer]:
+        return await self._told(name, self._writer.run_together(verb, items))
+
+    async def _told(self, name: str, running: Awaitable[Answer]) -> Answer:
+        began = self._timer.monotonic()
+        try:
+            answer = await running
+            if not self._inline:
+                self._timer.note(name, began)
+            return answer
+        except (psycopg.Error, StatementFailed, Overtaken) as error:
+            raise store_error(error, self.place) from error
+
+    async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
+        check_arguments(verb, writes=False)
+        try:
+            return self._reader.run(verb) if self._inline else await asyncio.to_thread(self._reader.run, verb)
+        except psycopg.Error as error:
+            raise store_error(error, self.place) from error
+
+    def _session(self, hook: Hook | None) -> PostgresSession:
+        session = PostgresSession(connect(self._url), self._clock, hook)
+        session.fence_base = self._fence_base
+        return session
+
+    async def ensure_tables(self, statements: Sequence[str]) -> None:
+        # Whoever only works may not create, and need not: nothing is asked of the server for what is there.
+        missing = await self._read(partial(missing_tables, statements=statements))
+        new = await self._read(partial(own_tables.any_new, statements=statements))
+        if missing or new:
+            await self._write(partial(own_tables.ensure, statements=statements, missing=missing))
+
+    def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
+        return self._within(connection, partial(creating.submit, lineages=lineages))
+
+    def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
+        return run_within(
+            connection,
+            self._here,
+            self._clock,
+            self._fence_base,
+            verb,
+            room=self._room,
+            opened=partial(connect, self._url),
+        )
+
+    async def _follow(self, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()) -> None:
+        look = partial(lineage_followup.unfollowed, task_ids=task_ids, tracking_ids=tracking_ids)
+        while found := await self._read(look):
+            await self._write_beside(partial(lineage_followup.follow_ends, limit=FOLLOWED_AT_ONCE, tracking_ids=found))
+
+    async def sweep(self, *, limit: int = 500) -> Swept:
+        dead = self._neighbours.dead()
+        running = self._neighbours.last_running(dead)
+        told: list[Swept] = []
+        done: list[sweeping.Part] = []
+        # Twice, for what one part does may be work for another: a lineage's row ends, then its tasks do.
+        for _ in range(2):
+            wanted = await self._read(partial(sweeping.wanted, dead_workers=running))
+            for part in [part for part in wanted if part not in done]:
+                told.append(
+                    await self._write_beside(partial(sweeping.run_part, part=part, limit=limit, dead_workers=running))
+                )
+                done.append(part)
+            if not any(each.changed for each in told):
+                break
+        swept = sweeping.added(told)
+        if not swept.reclaimed and not swept.poisoned:
+            for name in dead:
+                self._neighbours.forget(name)
+        return swept
+
+    async def prune(self, before: float, *, limit: int = 100, rows: int = 5_000) -> int:
+        return await self._write(partial(postgres_pruning.prune, before=before, limit=limit, rows=rows))
+
+    async def wait_for_work(self, timeout_seconds: float) -> None:
+        await self._neighbours.wait(timeout_seconds)
+
+    @property
+    def address(self) -> str:
+        return self._url
+
+    @property
+    def ahead_seconds(self) -> float:
+        return self._ahead_seconds
+
+    @property
+    def slots_folder(self) -> Path | None:
+        return self._neighbours.folder
+
+    def join(self, worker: str, *, unless_joined: bool = False) -> None:
+        self._neighbours.join(worker, unless_joined=unless_joined)
+
+    async def close(self) -> None:
+        self.close_now()
+
+    def close_now(self) -> None:
+        """Finish what waits to be written and close the connections."""
+        if self._closed:
+            return
+        self._closed = True
+        self._writer.stop()
+        self._neighbours.leave()
+        self._reader.close()

@@ -1,0 +1,254 @@
+"""Processes of one machine on one database: waking each other, and proving that one is dead.
+
+A worker keeps two small files in a folder that belongs to the database: for SQLite the one beside its file, for
+PostgreSQL see :mod:`ramet.store.processes.runtime_folder`. A datagram socket: whoever commits claimable work sends one
+byte to each, so nobody polls in a busy loop. A lock file, held by the operating system for as long as the process
+lives: when its lock can be taken, the worker is dead for certain and its claims need not wait for their leases. Both
+are conveniences: without them polling and leases still do the work. What is found there counts as proof of death, and
+what is written there goes where a name leads, so a folder that belongs to somebody else, is open to others, or is a
+link is not used: somebody may have made it first, beside a database in a folder where all may write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+from ramet.store.loggers import own_logger
+from ramet.store.processes.running_notes import NEW_FILE, left_running
+from ramet.store.processes.runtime_folder import NOT_USED, refusal
+
+log = own_logger("ramet.store")
+
+SOCKET_PATH_BYTES_MAX = 100
+OPEN_FOLDERS = Path("/proc/self/fd")
+
+
+class Neighbours:
+    """What this process knows of the others on a database, and they of it, through one folder."""
+
+    def __init__(self, database: Path) -> None:
+        """Meet beside a database that is a file. Nothing is made or read before it is asked for."""
+        self._folder = database.parent / f"{database.name}-ramet"
+        self._name: str | None = None
+        self._lock: int | None = None
+        self._socket: socket.socket | None = None
+        self._rung: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @classmethod
+    def at(cls, folder: Path) -> Self:
+        """Meet in this folder; it is made when somebody joins, and its parent has to exist by then."""
+        neighbours = cls(folder)
+        neighbours._folder = folder
+        return neighbours
+
+    def join(self, name: str, *, unless_joined: bool = False) -> None:
+        """Be present under ``name``, and no other, until :meth:`leave` or the death of this process.
+
+        With ``unless_joined`` whoever joined before stays.
+        """
+        if unless_joined and self._name is not None:
+            return
+        self.leave()
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            why = refusal(self._folder)
+            if why is not None:
+                log.warning(NOT_USED, self._folder, why)
+                return
+            self._name = name
+            self._hold_lock(name)
+
+    def _hold_lock(self, name: str) -> None:
+        # Locked under another name first: nobody may see the file before its lock is held.
+        early = self._folder / f"{name}.new"
+        self._lock = os.open(early, NEW_FILE, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        early.rename(self._folder / f"{name}.lock")
+
+    def dead(self) -> list[str]:
+        """Names of workers whose process is gone, by the operating system's word."""
+        if refusal(self._folder) is not None:
+            return []
+        names = []
+        for path in self._folder.glob("*.lock"):
+            if path.stem != self._name and _unlocked(path):
+                names.append(path.stem)
+        return names
+
+    def alive(self) -> list[str]:
+        """Names of workers whose process lives, by the operating system's word."""
+        if not self._folder.is_dir():
+            return []
+        return sorted(path.stem for path in self._folder.glob("*.lock") if not _unlocked(path))
+
+    def forget(self, name: str) -> None:
+        """Remove what a dead worker left, once none of its claims is left."""
+        for path in self._folder.glob(f"{name}.*"):
+            path.unlink(missing_ok=True)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where a dead worker's slots are looked for; None where there is no safe place."""
+        if os.path.lexists(self._folder) and refusal(self._folder) is not None:
+            return None
+        return self._folder
+
+    def last_running(self, names: Sequence[str]) -> dict[str, frozenset[tuple[int, int]] | None]:
+        """What these dead workers ran when they died, by name; None where they left no word about that."""
+        return {name: left_running(self._folder, name) for name in names}
+
+    def ring(self) -> None:
+        """Wake everybody who waits, here and in other processes."""
+        self.wake_here()
+        if refusal(self._folder) is not None:
+            return
+        try:
+            names = [name for name in os.listdir(self._folder) if name.endswith(".sock")]
+        except OSError:
+            return
+        # Without a free file descriptor nobody is woken and polling does the work; whoever committed must not fail.
+        with contextlib.suppress(OSError):
+            self._send([name for name in names if name != f"{self._name}.sock"])
+
+    def wake_here(self) -> None:
+        """Wake whoever waits in this process; from any thread."""
+        rung, loop = self._rung, self._loop  # This runs in the writer's thread too.
+        if loop is not None and rung is not None:
+            # A loop that ends in this very moment has nobody left who waits.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(rung.set)
+
+    def _send(self, names: Sequence[str]) -> None:
+        if not names:
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, _short(self._folder, names) as folder:
+            sender.setblocking(False)
+            for name in names:
+                # A full or dead socket needs no ringing: its owner is awake, or gone.
+                with contextlib.suppress(OSError):
+                    sender.sendto(b"1", str(folder / name))
+
+    async def wait(self, timeout_seconds: float) -> None:
+        """Return when somebody rang since the last call, or after the time-out."""
+        rung = self._listen()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(rung.wait(), timeout_seconds)
+        rung.clear()
+
+    def _listen(self) -> asyncio.Event:
+        loop = asyncio.get_running_loop()
+        if self._rung is None or self._loop is not loop:
+            self._rung, self._loop = asyncio.Event(), loop
+            self._open_socket(loop)
+        return self._rung
+
+    def _open_socket(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._name is None or not hasattr(socket, "AF_UNIX"):
+            return
+        name = f"{self._name}.sock"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            with _short(self._folder, [name]) as folder:
+                listener.setblocking(False)
+                (folder / name).unlink(missing_ok=True)
+                listener.bind(str(folder / name))
+        except OSError:
+            listener.close()
+            return
+        self._socket = listener
+        loop.add_reader(listener, self._heard)
+
+    def _heard(self) -> None:
+        assert self._socket is not None
+        assert self._rung is not None
+        with contextlib.suppress(OSError):
+            while self._socket.recv(64):
+                pass
+        self._rung.set()
+
+    def leave(self) -> None:
+        """Take the files away. Safe to call twice."""
+        if self._socket is not None:
+            if self._loop is not None and not self._loop.is_closed():
+                with contextlib.suppress(RuntimeError):
+                    self._loop.remove_reader(self._socket)
+            self._socket.close()
+            self._socket = None
+        self._rung = None
+        if self._name is not None:
+            # Before the lock is released, so that nobody takes it for that of a dead worker.
+            self.forget(self._name)
+            self._name = None
+            with contextlib.suppress(OSError):
+                self._folder.rmdir()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+@contextlib.contextmanager
+def _short(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """A path to ``folder`` that leaves room for these names in a socket's address, where the system has one."""
+    longest = max(len(os.fsencode(folder / name)) for name in names)
+    if longest <= SOCKET_PATH_BYTES_MAX or not OPEN_FOLDERS.is_dir():
+        yield folder
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield OPEN_FOLDERS / str(handle)
+    finally:
+        os.close(handle)
+
+
+def _unlocked(path: Path) -> bool:
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+_NETWORK = (
+    "nfs",
+    "cifs",
+    "smb",
+    "fuse.sshfs",
+    "glusterfs",
+    "fuse.glusterfs",
+    "ceph",
+    "lustre",
+    "afs",
+    "ncpfs",
+)
+
+
+def network_file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str | None:
+    """The type of the network file system under ``path``, or None. Locks on such are not to be trusted."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    where = str(path.resolve())
+    best, kind = "", ""
+    for line in lines:
+        parts = line.split()
+        if len(parts) > 2:
+            mount = parts[1].replace("\\040", " ")
+            inside = where == mount or where.startswith(mount.rstrip("/") + "/")
+            if inside and len(mount) >= len(best):
+                best, kind = mount, parts[2]
+    return kind if kind.startswith(_NETWORK) else None

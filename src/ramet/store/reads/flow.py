@@ -1,0 +1,111 @@
+"""What waits in queues and for resources, and who has what in hand: reads that stop at a bound."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import islice
+
+from ramet.model.task.task import TaskState, Wait
+from ramet.model.views import COUNT_MAX, HELD_BACK_LOOKS_MAX, Backlog, Count, InHand, RunningTask
+from ramet.store.reads.live import classes, counted, first_in_line, id_of
+from ramet.store.reads.tasks import LIMIT_MAX
+from ramet.store.session import Session
+
+FEW = 10
+"""Of more queues or resources at once each is counted up to a tenth of the bound."""
+NAMES_MAX = 200
+"""So many resources are asked about at once."""
+
+_LIVE = "SELECT queue, kind FROM ramet_live"
+NOT_CLAIMABLE: dict[str, str] = {
+    Wait.DUE: f"{_LIVE} WHERE wait = 'due' ORDER BY available_at",
+    Wait.TICKET: f"{_LIVE} WHERE wait = 'ticket' ORDER BY available_at",
+    Wait.LINEAGE: f"{_LIVE} WHERE wait = 'lineage'",
+    Wait.BOUND: f"{_LIVE} WHERE bound_to IS NOT NULL AND wait = 'bound'",
+    Wait.RESOURCE: f"{_LIVE} INDEXED BY ramet_live_by_resource WHERE wait = 'resource' AND state = 'pending'",
+    Wait.PATH: "SELECT l.queue, l.kind FROM (SELECT seq FROM ramet_paths INDEXED BY ramet_paths_waiting "
+    "WHERE waits_on IS NOT NULL LIMIT ?) p JOIN ramet_live l ON l.seq = p.seq AND l.wait || '' = 'path'",
+}
+"""What is pending and cannot be claimed now by what it waits for, each by the index that has it."""
+
+
+def looked_at(session: Session, select: str) -> tuple[dict[tuple[str, str], int], bool]:
+    """How many of the first rows that a SELECT would give are of each queue and kind, and whether there are more."""
+    bounds = (HELD_BACK_LOOKS_MAX + 1,) * (1 + select.count("?"))
+    rows = session.rows(f"SELECT queue, kind, COUNT(*) FROM ({select} LIMIT ?) c GROUP BY queue, kind", bounds)
+    return {(queue, kind): count for queue, kind, count in rows}, sum(row[2] for row in rows) > HELD_BACK_LOOKS_MAX
+
+
+def backlogs(session: Session) -> tuple[Backlog, ...]:
+    """What waits in every queue in which something waits, by name."""
+    kinds: dict[str, set[str]] = defaultdict(set)
+    oldest: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    for queue, kind, rank in classes(session):
+        kinds[queue].add(kind)
+        oldest[queue] += first_in_line(
+            session, "state = 'pending' AND wait IS NULL AND queue = ? AND kind = ? AND rank = ?", (queue, kind, rank)
+        )
+    others: dict[str, dict[str, Count]] = defaultdict(dict)
+    for wait, select in NOT_CLAIMABLE.items():
+        found, more = looked_at(session, select)
+        sums: dict[str, int] = defaultdict(int)
+        for (queue, _), number in found.items():
+            sums[queue] += number
+        for queue, number in sums.items():
+            others[queue][str(wait)] = Count(number, more)
+    most = _most(len(kinds))
+    made = []
+    for queue in sorted({*kinds, *others}):
+        first = min(oldest[queue], default=None)
+        waiting = counted(
+            session,
+            "SELECT 1 FROM ramet_live INDEXED BY ramet_live_claimable WHERE state = 'pending' AND wait IS NULL "
+            "AND queue = ?",
+            (queue,),
+            most,
+        )
+        made.append(_backlog(session, queue, waiting, first)._replace(
+            kinds=tuple(sorted(kinds[queue])), held_back=others[queue]))  # fmt: skip
+    return tuple(made)
+
+
+def resource_backlogs(session: Session, names: Iterable[str]) -> dict[str, Backlog]:
+    """What waits for each of these resources, those for which nothing waits left out."""
+    found: dict[str, Backlog] = {}
+    wanted = list(islice(dict.fromkeys(names), NAMES_MAX))
+    where = "wait = 'resource' AND state = 'pending' AND resource = ?"
+    for name in wanted:
+        waiting = counted(session, f"SELECT 1 FROM ramet_live WHERE {where}", (name,), _most(len(wanted)))
+        if waiting.number:
+            first = min(first_in_line(session, where, (name,), "rank, "), default=None)
+            found[name] = _backlog(session, name, waiting, first)
+    return found
+
+
+def _most(several: int) -> int:
+    return COUNT_MAX if several <= FEW else COUNT_MAX // 10
+
+
+def _backlog(session: Session, name: str, waiting: Count, first: tuple[float, int] | None) -> Backlog:
+    if first is None:
+        return Backlog(name, waiting, None, None)
+    return Backlog(name, waiting, first[0], id_of(session, first[1]))
+
+
+def in_hand(session: Session, limit: int) -> InHand:
+    """Claims, those first whose lease ends first, and how many each worker has."""
+    claims = (
+        "(SELECT seq, worker, claimed_at, lease_until, fence, attempts FROM ramet_live INDEXED BY ramet_live_by_depth "
+        "WHERE state = ? LIMIT ?) c"
+    )
+    state = TaskState.PROCESSING.value
+    rows = session.rows(
+        "SELECT t.id, t.tracking_id, t.kind, t.key, t.queue, l.worker, l.fence, l.attempts, l.claimed_at, "
+        "l.lease_until FROM (SELECT seq, worker, claimed_at, lease_until, fence, attempts "
+        f"FROM {claims} ORDER BY lease_until, seq LIMIT ?) l JOIN ramet_tasks t ON t.seq = l.seq "
+        "ORDER BY l.lease_until, l.seq",
+        (state, COUNT_MAX, max(1, min(limit, LIMIT_MAX))),
+    )
+    of_workers = session.rows(f"SELECT COALESCE(worker, ''), COUNT(*) FROM {claims} GROUP BY 1", (state, COUNT_MAX))
+    return InHand(tuple(map(RunningTask._make, rows)), dict(of_workers))

@@ -1,0 +1,403 @@
+"""Reading: what people, handlers and the command line ask. Every query walks an index; a test reads the plans."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ramet.model.json_values import read_json
+from ramet.model.lineage.lineage import Lineage, LineageState
+from ramet.model.paths import path_from
+from ramet.model.task.ordering import BY_DUE
+from ramet.model.task.task import (
+    LIVE,
+    TERMINAL,
+    Block,
+    Task,
+    TaskState,
+)
+from ramet.store.base_queries import SEQ_MAX, KindCount, TaskPage, TaskQuery
+from ramet.store.rows.clocks import effective
+from ramet.store.rows.lineages import LINEAGE_LIST
+from ramet.store.session import Row, Session
+
+LIMIT_MAX = 1_000
+DEEP_ROOT_LOOKS_MAX = 1_000
+"""So many tasks below depth 0 are looked at for roots: only an import brings some."""
+WALKS_MAX = 50
+"""Depths that are walked one by one; in deeper trees all tasks of a state are sorted."""
+
+TASK_LIST = (
+    "t.seq, t.id, t.tracking_id, t.parent_id, t.kind, t.key, t.queue, t.priority, t.payload, t.ancestry_chain, "
+    "t.spawn_depth, g.max_spawn_depth, COALESCE(t.state, l.state), COALESCE(t.reason, l.ending_reason), t.error, "
+    "t.result, t.created_at, l.available_at, t.finished_at, COALESCE(l.attempts, t.attempts), t.max_attempts, "
+    "COALESCE(l.losses, t.losses), COALESCE(l.snoozes, t.snoozes), COALESCE(l.chain_depth, t.chain_depth), "
+    "COALESCE(l.stage, t.stage), COALESCE(l.fence, t.fence), l.lease_until, l.worker, "
+    "COALESCE(l.deadline_at, t.deadline_at), CASE WHEN l.state = 'pending' THEN l.wait END, l.bound_to, t.resource, "
+    "t.path, t.breadth, CASE WHEN l.state = 'processing' THEN l.claimed_at END"
+)
+FROM_TASKS = (
+    "FROM ramet_tasks t JOIN ramet_lineages g ON g.tracking_id = t.tracking_id LEFT JOIN ramet_live l ON l.seq = t.seq"
+)
+
+
+def task_of(row: Row) -> Task:
+    """A task from a row of ``TASK_LIST``."""
+    values = list(row[1:])
+    values[7] = read_json(values[7])
+    values[8] = tuple(json.loads(values[8]))
+    values[11] = TaskState(values[11])
+    values[14] = None if values[14] is None else read_json(values[14])
+    values[-3] = path_from(values[-3])
+    values[-2] = values[-2] == BY_DUE
+    return Task(*values)
+
+
+def get(session: Session, task_id: str) -> Task | None:
+    """One task."""
+    found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.id = ?", (task_id,))
+    return task_of(found[0]) if found else None
+
+
+def tasks(session: Session, query: TaskQuery) -> TaskPage:
+    """Tasks by number. Which index drives depends on what was given: key, parent, lineage, or state and depth."""
+    limit = max(1, min(query.limit, LIMIT_MAX))
+    seqs = _sequence(session, query, limit + 1)
+    found = tasks_of(session, seqs[:limit])
+    if query.newest:
+        found.reverse()
+    more = len(seqs) > limit
+    return TaskPage(tuple(found), seqs[limit - 1] if more else None)
+
+
+def tasks_of(session: Session, seqs: Iterable[int]) -> list[Task]:
+    """The tasks with these numbers, in their order."""
+    listed, values = session.members(seqs)
+    found = session.rows(f"SELECT {TASK_LIST} {FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq", (values,))
+    return list(map(task_of, found))
+
+
+def _sequence(session: Session, query: TaskQuery, limit: int) -> list[int]:
+    """Numbers of the tasks that match, in the order asked for."""
+    if query.key is not None:
+        return _by_key(session, query, limit)
+    if query.parent_id is not None:
+        return _by_parent(session, query, limit)
+    return _by_lineage_or_state(session, query, limit)
+
+
+def _wide_filters(query: TaskQuery, table: str, *, joined: bool = False) -> tuple[str, list[Any]]:
+    """Conditions that hold on either table; of a table that is ``joined`` those that the other one cannot tell."""
+    conditions, parameters = list[str](), list[Any]()
+    if not joined:
+        compared, number = query.first
+        conditions.append(f"{table}.seq {compared} ?")
+        parameters.append(number)
+    if query.kind is not None:
+        conditions.append(f"{table}.kind = ?")
+        parameters.append(query.kind)
+    if query.min_depth is not None:
+        conditions.append(f"+{table}.spawn_depth >= ?")  # the walks below fix the depth themselves, in an index's order
+        parameters.append(query.min_depth)
+    if query.tracking_id is not None and not joined:
+        conditions.append(f"{table}.tracking_id = ?")
+        parameters.append(query.tracking_id)
+    return " AND ".join(conditions), parameters
+
+
+def _by_key(session: Session, query: TaskQuery, limit: int) -> list[int]:
+    where, parameters = _wide_filters(query, "t")
+    if query.parent_id is not None:
+        where += " AND t.parent_id = ?"
+        parameters.append(query.parent_id)
+    if query.tracking_id is not None:
+        where += " AND i.tracking_id = ?"  # A key may be in very many lineages.
+        parameters.append(query.tracking_id)
+    states, values = session.members(query.states or list(TaskState))
+    rows = session.rows(
+        "SELECT t.seq FROM ramet_identities i JOIN ramet_tasks t ON t.seq = i.seq "
+        f"LEFT JOIN ramet_live l ON l.seq = i.seq WHERE i.key = ? AND {where} "
+        f"AND COALESCE(t.state, l.state) IN {states} ORDER BY t.seq{_down(query)} LIMIT ?",
+        (query.key, *parameters, values, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def _by_parent(session: Session, query: TaskQuery, limit: int) -> list[int]:
+    where, parameters = _wide_filters(query, "t")
+    states, values = session.members(query.states or list(TaskState))
+    rows = session.rows(
+        "SELECT t.seq FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
+        f"WHERE t.parent_id = ? AND {where} AND COALESCE(t.state, l.state) IN {states} "
+        f"ORDER BY t.seq{_down(query)} LIMIT ?",
+        (query.parent_id, *parameters, values, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def _by_lineage_or_state(session: Session, query: TaskQuery, limit: int) -> list[int]:
+    """The union of the hot table and of what has ended, each by walks of its own index in the order of numbers."""
+    wanted = query.states or frozenset(TaskState)
+    seqs: list[int] = []
+    for walk in _walks(session, query, wanted):
+        # Told of the lineage in both tables, a planner may begin with the wide one and read all of it.
+        where, parameters = _wide_filters(query, "t", joined=walk.of != "t")
+        fixed, order, values = walk.stretch(query, session.compares_rows)
+        join = _WIDE if where and walk.of != "t" else ""
+        conditions = " AND ".join(filter(None, (*fixed, walk.more, where)))
+        rows = session.rows(
+            f"SELECT {walk.of}.seq FROM {walk.table}{join} WHERE {conditions} ORDER BY {order} LIMIT ?",
+            (*values, *parameters, limit),
+        )
+        seqs += [row[0] for row in rows]
+    return sorted(seqs, reverse=query.newest)[:limit]
+
+
+class Walk(NamedTuple):
+    """A stretch of an index that has the rows in the order of their numbers."""
+
+    table: str
+    of: str
+    """The alias whose numbers are the order. What is not ``t`` is joined to it where more columns are asked for."""
+    columns: tuple[str, ...]
+    """Of that alias: those that the index has before the number."""
+    values: tuple[object, ...]
+    more: str = ""
+    """Another condition."""
+    by_number: bool = False
+    """Only the first column is fixed: what it has comes in the order of another index."""
+
+    def stretch(self, query: TaskQuery, compares_rows: bool) -> tuple[list[str], str, tuple[object, ...]]:
+        """Conditions, an order and values: entries of the index that begin with these values, behind a number."""
+        compared, number = query.first
+        down = _down(query)
+        columns = [f"{self.of}.{column}" for column in self.columns]
+        seq = f"{self.of}.seq"
+        if columns and compares_rows and not self.by_number:
+            listed, marks = ", ".join([*columns, seq]), ", ".join("?" * (len(columns) + 1))
+            bound, last = (">=", 0) if query.newest else ("<=", SEQ_MAX)
+            fixed = [f"({listed}) {compared} ({marks})", f"({listed}) {bound} ({marks})"]
+            order = ", ".join(f"{column}{down}" for column in [*columns, seq])
+            return fixed, order, (*self.values, number, *self.values, last)
+        fixed = [f"{column} = ?" for column in columns]
+        # Where the wide table is walked by number, its own filter has the beginning.
+        order = f"{seq}{down}"
+        if self.of == "t":
+            return fixed, order, self.values
+        return [*fixed, f"{seq} {compared} ?"], order, (*self.values, number)
+
+
+def _down(query: TaskQuery) -> str:
+    return " DESC" if query.newest else ""
+
+
+_WIDE = " JOIN ramet_tasks t ON t.seq = u.seq"
+
+
+def _walks(session: Session, query: TaskQuery, wanted: frozenset[TaskState]) -> Iterator[Walk]:
+    within, live = query.tracking_id, sorted(wanted & LIVE)
+    if within is not None and live:
+        # The hot table's index is by lineage alone: the state is looked up row by row.
+        chosen = "" if len(live) == len(LIVE) else f"t.state || '' = '{live[0].value}'"
+        yield Walk("ramet_live t", "t", (), (), more=chosen)
+    elif live:
+        for state in live:
+            yield from _by_depth(session, query, Walk("ramet_live t", "t", ("state",), (state.value,)))
+    for state in sorted((wanted & TERMINAL) - {TaskState.SUCCESS}):
+        if within is not None:
+            yield Walk("ramet_unsuccessful u", "u", ("tracking_id", "state"), (within, state.value))
+        else:
+            yield from _by_depth(session, query, Walk("ramet_unsuccessful u", "u", ("state",), (state.value,)))
+    if TaskState.SUCCESS not in wanted:
+        return
+    # Most of what ended succeeded: reading past the rest costs little.
+    succeeded = f"t.state || '' = '{TaskState.SUCCESS.value}'"
+    if within is None:
+        yield Walk("ramet_tasks t", "t", (), (), more=succeeded)
+        return
+    for walk in _by_depth(session, query, Walk("ramet_tasks t", "t", ("tracking_id",), (within,))):
+        yield walk._replace(more=succeeded)
+
+
+def _by_depth(session: Session, query: TaskQuery, walk: Walk) -> Iterator[Walk]:
+    """The same for each depth that there is: within one, an index has the rows in the order of their numbers."""
+    of = walk.of
+    [(deepest,)] = session.rows(
+        f"SELECT MAX({of}.spawn_depth) FROM {walk.table} WHERE {of}.{walk.columns[0]} = ?", walk.values
+    )
+    if deepest is None:
+        return
+    if deepest > WALKS_MAX:
+        yield walk._replace(by_number=True)
+        return
+    for depth in range(query.min_depth or 0, deepest + 1):
+        yield walk._replace(columns=(*walk.columns, "spawn_depth"), values=(*walk.values, depth))
+
+
+def stale(session: Session, tracking_id: str | None, limit: int) -> list[Task]:
+    """Claims that outlived their lease. Looks at every claim in hand, which the workers' slots bound."""
+    lineage, parameters = ("", []) if tracking_id is None else ("AND l.tracking_id || '' = ?", [tracking_id])
+    rows = session.rows(
+        "SELECT l.seq FROM ramet_live l INDEXED BY ramet_live_by_depth WHERE l.state = ? AND l.lease_until <= ? "
+        f"{lineage} ORDER BY l.seq LIMIT ?",
+        (TaskState.PROCESSING.value, session.now, *parameters, max(1, min(limit, LIMIT_MAX))),
+    )
+    return tasks_of(session, (row[0] for row in rows))
+
+
+def has_live(session: Session, kind: str, key: str, tracking_id: str | None) -> bool:
+    """True while a task of this kind and key is pending or processing."""
+    lineage, parameters = ("", []) if tracking_id is None else ("AND i.tracking_id = ?", [tracking_id])
+    return bool(
+        session.rows(
+            "SELECT 1 FROM ramet_identities i JOIN ramet_live l ON l.seq = i.seq "
+            f"WHERE i.key = ? {lineage} AND i.kind = ? LIMIT 1",
+            (key, *parameters, kind),
+        )
+    )
+
+
+def idle(session: Session, kinds: Sequence[str]) -> bool:
+    """True when no task of these kinds is live, nor about to come. Stops at the first that is."""
+    if session.rows("SELECT 1 FROM ramet_lineages WHERE end_wanted = 1 AND ended_at IS NOT NULL LIMIT 1"):
+        return False  # The task of a lineage's end is about to come.
+    return not any_live(session, kinds)
+
+
+def any_live(session: Session, kinds: Sequence[str]) -> bool:
+    """True when a task of these kinds is live. Stops at the first."""
+    listed, values = session.members(kinds)
+    return bool(session.rows(f"SELECT 1 FROM ramet_live WHERE kind IN {listed} LIMIT 1", (values,)))
+
+
+def next_due_at(session: Session) -> float | None:
+    """When the next delayed task becomes claimable."""
+    found = session.rows("SELECT available_at FROM ramet_live WHERE wait = 'due' ORDER BY available_at LIMIT 1")
+    found += session.rows(
+        "SELECT available_at FROM ramet_live WHERE wait = 'ticket' AND available_at > ? ORDER BY available_at LIMIT 1",
+        (session.now,),
+    )
+    found += session.rows(
+        "SELECT ready_at FROM ramet_resources WHERE ready_at > ? ORDER BY ready_at LIMIT 1", (session.now,)
+    )
+    return min((float(at) for (at,) in found), default=None)
+
+
+BLOCK_LIST = (
+    "tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, first_at, last_at, "
+    "reoffered_at, reoffered_by"
+)
+_BLOCK_FILTERS = frozenset({"kind", "key", "reason"})
+
+
+def blocks(session: Session, tracking_id: str, limit: int, filters: dict[str, str]) -> list[Block]:
+    """Stored refusals of a lineage."""
+    unknown = set(filters) - _BLOCK_FILTERS
+    if unknown:
+        raise ValueError(f"blocks cannot be filtered by {sorted(unknown)}: use {sorted(_BLOCK_FILTERS)}")
+    names = sorted(filters)
+    conditions = "".join(f" AND {name} = ?" for name in names)
+    rows = session.rows(
+        f"SELECT {BLOCK_LIST} FROM ramet_blocks WHERE tracking_id = ?{conditions} ORDER BY kind, key, reason LIMIT ?",
+        (tracking_id, *(filters[name] for name in names), max(1, min(limit, LIMIT_MAX * 100))),
+    )
+    return [Block(*row) for row in rows]
+
+
+def block_totals(session: Session, tracking_id: str) -> dict[tuple[str, str], int]:
+    """How often spawns of each (kind, reason) were refused: the stored rows and the counters beyond them."""
+    rows = session.rows(
+        "SELECT kind, reason, SUM(count) FROM (SELECT kind, reason, count FROM ramet_blocks WHERE tracking_id = ? "
+        "UNION ALL SELECT kind, reason, count FROM ramet_block_counts WHERE tracking_id = ?) AS refused "
+        "GROUP BY kind, reason ORDER BY kind, reason",
+        (tracking_id, tracking_id),
+    )
+    return {(kind, reason): count for kind, reason, count in rows}
+
+
+def lineage(session: Session, tracking_id: str) -> Lineage | None:
+    """One lineage row."""
+    found = session.rows(f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE tracking_id = ?", (tracking_id,))
+    return effective(session, [Lineage._make(found[0])])[0] if found else None
+
+
+def lineages(session: Session, states: Iterable[str], limit: int) -> list[Lineage]:
+    """Lineages, newest first: of each state as many as are asked for, then the newest of those."""
+    most = max(1, min(limit, LIMIT_MAX))
+    found = [
+        Lineage._make(row)
+        for state in sorted(set(states) or set(LineageState))
+        for row in session.rows(
+            f"SELECT {LINEAGE_LIST} FROM ramet_lineages WHERE state = ? ORDER BY created_at DESC, tracking_id LIMIT ?",
+            (str(state), most),
+        )
+    ]
+    return effective(session, sorted(found, key=lambda row: (-row.created_at, row.tracking_id))[:most])
+
+
+class Grown(NamedTuple):
+    """What tasks grew from: a condition that fixes the leading columns of an index whose order is the numbers'."""
+
+    where: str
+    values: tuple[Any, ...]
+
+
+def grown_from_lineage(session: Session, tracking_id: str) -> Grown:
+    """The tasks at the top of a lineage: those at depth 0, and imported ones whose ancestors were left behind.
+
+    The latter are looked for among the first of the others, by depth.
+    """
+    top = Grown("t.tracking_id = ? AND t.spawn_depth = 0", (tracking_id,))
+    deep = session.rows(
+        "SELECT t.seq FROM (SELECT seq, parent_id FROM ramet_tasks WHERE tracking_id = ? AND spawn_depth > 0 "
+        "ORDER BY spawn_depth, seq LIMIT ?) t WHERE t.parent_id IS NULL",
+        (tracking_id, DEEP_ROOT_LOOKS_MAX),
+    )
+    if not deep:
+        return top
+    listed, values = session.members([seq for (seq,) in deep])
+    return Grown(f"({top.where} OR t.seq IN {listed})", (*top.values, values))
+
+
+def roots(session: Session, tracking_id: str) -> list[Task]:
+    """The roots of a lineage."""
+    of = grown_from_lineage(session, tracking_id)
+    rows = session.rows(
+        f"SELECT {TASK_LIST} {FROM_TASKS} WHERE {of.where} AND t.parent_id IS NULL ORDER BY t.seq LIMIT ?",
+        (*of.values, LIMIT_MAX),
+    )
+    return [task_of(row) for row in rows]
+
+
+def child_counts(session: Session, task_ids: Sequence[str]) -> dict[str, int]:
+    """How many children each of these tasks has; tasks without any are absent."""
+    listed, values = session.members(task_ids)
+    return dict(
+        session.rows(
+            f"SELECT parent_id, COUNT(*) FROM ramet_tasks WHERE parent_id IN {listed} GROUP BY parent_id", (values,)
+        )
+    )
+
+
+def counts(session: Session, tracking_id: str | None) -> list[KindCount]:
+    """How many tasks of each kind are in each state, with the mean depth (the seeds' state distribution)."""
+    if tracking_id is None:
+        session.plan_freely()
+    where, parameters = ("", []) if tracking_id is None else ("WHERE tracking_id = ?", [tracking_id])
+    and_ended = "WHERE state IS NOT NULL" if tracking_id is None else "WHERE tracking_id = ? AND state IS NOT NULL"
+    rows: Sequence[Row] = session.rows(
+        "SELECT kind, state, CASE WHEN state = 'pending' THEN wait WHEN lease_until <= ? THEN 'stale' END AS why, "
+        f"COUNT(*), AVG(spawn_depth) FROM ramet_live {where} GROUP BY kind, state, why",
+        [session.now, *parameters],
+    ) + session.rows(
+        f"SELECT kind, state, NULL, COUNT(*), AVG(spawn_depth) FROM ramet_tasks {and_ended} GROUP BY kind, state",
+        parameters,
+    )
+    return sorted((KindCount(*row) for row in rows), key=lambda c: (c.kind, c.state, c.wait or ""))
+
+
+def ends(session: Session) -> int:
+    """How often something was ended from outside."""
+    [(value,)] = session.rows("SELECT value FROM ramet_counters WHERE name = 'ends'")
+    return int(value)

@@ -1,0 +1,191 @@
+"""A lineage as a tree of very many tasks: branches by kind and state, pages of each, and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+from ramet.model.json_values import read_json
+from ramet.model.task.task import UNSUCCESSFUL, TaskState
+from ramet.model.views import (
+    BELOW_LOOKS_MAX,
+    BRANCH_LOOKS_MAX,
+    CHILDREN_MAX,
+    DELAYS_MAX,
+    LINEAGE_LOOKS_MAX,
+    Branch,
+    Count,
+    Delay,
+    KindState,
+    TaskCheckpoint,
+    Twig,
+    TwigPage,
+)
+from ramet.store.reads.tasks import FROM_TASKS, LIMIT_MAX, TASK_LIST, Grown, grown_from_lineage, task_of
+from ramet.store.session import Row, Session
+
+UNSUCCESSFUL_LOOKS_MAX = 5_000
+"""So many tasks of each unsuccessful state are looked at for the counts of a lineage."""
+
+
+def _of(session: Session, tracking_id: str | None, parent_id: str | None) -> Grown:
+    if parent_id is not None:
+        return Grown("t.parent_id = ?", (parent_id,))
+    assert tracking_id is not None, "neither a lineage nor a parent"
+    return grown_from_lineage(session, tracking_id)
+
+
+def branches(session: Session, tracking_id: str | None, parent_id: str | None) -> tuple[Branch, ...]:
+    """The first roots or children by kind and state, the largest branches first."""
+    of = _of(session, tracking_id, parent_id)
+    # Not EXISTS: for that a planner may read all tasks once, to have the parents of all in a hash table.
+    rows = session.rows(
+        "SELECT kind, state, spawn_depth, COUNT(*), MAX(grown) FROM (SELECT t.kind, t.spawn_depth, "
+        "COALESCE(t.state, l.state) AS state, "
+        "COALESCE((SELECT 1 FROM ramet_tasks c WHERE c.parent_id = t.id LIMIT 1), 0) "
+        f"AS grown FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq WHERE {of.where} "
+        "ORDER BY t.seq LIMIT ?) c GROUP BY kind, state, spawn_depth",
+        (*of.values, BRANCH_LOOKS_MAX + 1),
+    )
+    more = sum(row[3] for row in rows) > BRANCH_LOOKS_MAX
+    found = [Branch(kind, state, Count(number, more), depth, grown == 1) for kind, state, depth, number, grown in rows]
+    return tuple(sorted(found, key=lambda branch: (-branch.tasks.number, branch.kind, branch.state)))
+
+
+def twigs(
+    session: Session,
+    *,
+    tracking_id: str | None,
+    parent_id: str | None,
+    kind: str,
+    state: str,
+    limit: int,
+    after: int,
+) -> TwigPage:
+    """The next tasks of one branch. They are among others, of which one page looks at a bounded number."""
+    of, most = _of(session, tracking_id, parent_id), max(1, min(limit, LIMIT_MAX))
+    end = session.rows(
+        f"SELECT t.seq FROM ramet_tasks t WHERE {of.where} AND t.seq > ? ORDER BY t.seq LIMIT 1 OFFSET ?",
+        (*of.values, after, BRANCH_LOOKS_MAX - 1),
+    )
+    until, values = ("", ()) if not end else (" AND t.seq <= ?", end[0])
+    seqs = [
+        seq
+        for (seq,) in session.rows(
+            f"SELECT t.seq FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq WHERE {of.where} AND t.seq > ?"
+            f"{until} AND t.kind || '' = ? AND COALESCE(t.state, l.state) = ? ORDER BY t.seq LIMIT ?",
+            (*of.values, after, *values, kind, state, most + 1),
+        )
+    ]
+    looked_at = end[0][0] if end else None
+    next_after = seqs[most - 1] if len(seqs) > most else looked_at
+    return TwigPage(_twigs(session, seqs[:most]), next_after)
+
+
+def _twigs(session: Session, seqs: list[int]) -> tuple[Twig, ...]:
+    listed, values = session.members(seqs)
+    deepest = min(CHILDREN_MAX, BELOW_LOOKS_MAX // max(1, len(seqs)))
+    rows = session.rows(
+        "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM ramet_tasks c WHERE c.parent_id = t.id LIMIT ?) c), "
+        "(WITH RECURSIVE below (id) AS (SELECT c.id FROM ramet_tasks c WHERE c.parent_id = t.id "
+        "UNION ALL SELECT c.id FROM below b JOIN ramet_tasks c ON c.parent_id = b.id) "
+        "SELECT COUNT(*) FROM (SELECT 1 FROM below LIMIT ?) b), "
+        f"{TASK_LIST} {FROM_TASKS} WHERE t.seq IN {listed} ORDER BY t.seq",
+        (CHILDREN_MAX + 1, deepest + 1, values),
+    )
+    return tuple(
+        Twig(task_of(tuple(task)), _up_to(children, CHILDREN_MAX), _below(below, deepest, children))
+        for children, below, *task in rows
+    )
+
+
+def _up_to(number: int, most: int) -> Count:
+    return Count(min(number, most), number > most)
+
+
+def _below(number: int, most: int, children: int) -> Count:
+    """Where the counting stopped, there are at least as many as children."""
+    return Count(number) if number <= most else Count(max(most, min(children, CHILDREN_MAX)), True)
+
+
+# --- one task, one number
+
+
+def checkpoint(session: Session, task_id: str) -> TaskCheckpoint | None:
+    """What a task kept of its work so far."""
+    found = session.rows(
+        "SELECT c.pipeline_state, c.progress, c.updated_at FROM ramet_tasks t "
+        "JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.id = ?",
+        (task_id,),
+    )
+    if not found:
+        return None
+    state, progress = (None if text is None else read_json(text) for text in found[0][:2])
+    return TaskCheckpoint(state, progress, found[0][2])
+
+
+def deepest(session: Session, tracking_ids: Iterable[str]) -> dict[str, int]:
+    """The largest spawn depth of each lineage: the last entry of its stretch of an index."""
+    listed, values = session.members(list(islice(tracking_ids, LIMIT_MAX)))
+    rows = session.rows(
+        "SELECT g.tracking_id, (SELECT MAX(t.spawn_depth) FROM ramet_tasks t WHERE t.tracking_id = g.tracking_id) "
+        f"FROM ramet_lineages g WHERE g.tracking_id IN {listed}",
+        (values,),
+    )
+    return {name: depth for name, depth in rows if depth is not None}
+
+
+# --- counts of a lineage
+
+
+def lineage_counts(session: Session, tracking_id: str) -> tuple[KindState, ...]:
+    """Tasks by kind and state: live ones, the first of each unsuccessful state, the successful among the first."""
+    found = _counted(
+        session.rows(
+            "SELECT kind, state, why, COUNT(*), AVG(spawn_depth) FROM (SELECT kind, state, spawn_depth, "
+            "CASE WHEN state = 'pending' THEN wait WHEN lease_until <= ? THEN 'stale' END AS why "
+            "FROM ramet_live WHERE tracking_id = ? LIMIT ?) c GROUP BY kind, state, why",
+            (session.now, tracking_id, LINEAGE_LOOKS_MAX + 1),
+        ),
+        LINEAGE_LOOKS_MAX,
+    )
+    for state in sorted(UNSUCCESSFUL):
+        rows = session.rows(
+            "SELECT kind, state, NULL, COUNT(*), AVG(spawn_depth) FROM (SELECT t.kind, u.state, u.spawn_depth "
+            "FROM ramet_unsuccessful u JOIN ramet_tasks t ON t.seq = u.seq WHERE u.tracking_id = ? AND u.state = ? "
+            "ORDER BY u.seq LIMIT ?) c GROUP BY kind, state",
+            (tracking_id, state.value, UNSUCCESSFUL_LOOKS_MAX + 1),
+        )
+        found += _counted(rows, UNSUCCESSFUL_LOOKS_MAX)
+    looked_at = session.rows(
+        "SELECT kind, state, NULL, COUNT(*), AVG(spawn_depth) FROM (SELECT t.kind, t.state, t.spawn_depth "
+        "FROM ramet_tasks t WHERE t.tracking_id = ? ORDER BY t.spawn_depth, t.seq LIMIT ?) c GROUP BY kind, state",
+        (tracking_id, LINEAGE_LOOKS_MAX + 1),
+    )
+    found += [row for row in _counted(looked_at, LINEAGE_LOOKS_MAX) if row.state == TaskState.SUCCESS]
+    return tuple(sorted(found, key=lambda row: (row.kind, row.state, row.wait or "")))
+
+
+def delays(session: Session, tracking_id: str) -> tuple[Delay, ...]:
+    """What made tasks of a lineage wait for their time; the first of its live tasks are looked at."""
+    [(looked_at,)] = session.rows(
+        "SELECT COUNT(*) FROM (SELECT 1 FROM ramet_live WHERE tracking_id = ? LIMIT ?) c",
+        (tracking_id, LINEAGE_LOOKS_MAX + 1),
+    )
+    # Every retry has a reason of its own, the time until it; what repeats is the class of its error.
+    rows = session.rows(
+        "SELECT l.kind, a.outcome, CASE WHEN a.outcome = 'error' THEN a.error_class ELSE a.reason END AS why, COUNT(*) "
+        "FROM (SELECT seq, fence, kind, wait FROM ramet_live WHERE tracking_id = ? LIMIT ?) l "
+        "LEFT JOIN ramet_attempts a ON a.seq = l.seq AND a.fence = l.fence WHERE l.wait || '' = 'due' "
+        "GROUP BY l.kind, a.outcome, why ORDER BY 4 DESC, 1, 2, 3 LIMIT ?",
+        (tracking_id, LINEAGE_LOOKS_MAX, DELAYS_MAX),
+    )
+    more = looked_at > LINEAGE_LOOKS_MAX
+    return tuple(Delay(kind, outcome, why, Count(number, more)) for kind, outcome, why, number in rows)
+
+
+def _counted(rows: list[Row], most: int) -> list[KindState]:
+    more = sum(row[3] for row in rows) > most
+    return [
+        KindState(kind, state, wait, Count(number, more), float(depth)) for kind, state, wait, number, depth in rows
+    ]

@@ -1,0 +1,128 @@
+"""Stored refusals of the guard (promise I8), and what they keep so that a person can offer them again."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ramet.model.lineage.guard import REOFFERABLE, Blocked
+from ramet.model.lineage.lineage import Lineage
+from ramet.model.task.task import NewTask
+from ramet.store.rows import tallies as tallying
+from ramet.store.rows.demands import DEMANDED
+from ramet.store.rows.left_out import counts_of, text_of
+from ramet.store.session import Session
+
+
+class Parent(NamedTuple):
+    """A task that asks for spawns."""
+
+    id: str
+    tracking_id: str
+    ancestry_chain: tuple[str, ...]
+    spawn_depth: int
+    fan_out: int
+    claim_current: bool
+
+
+class Refusal(NamedTuple):
+    """A blocked spawn, to be stored."""
+
+    parent: Parent
+    new: NewTask
+    blocked: Blocked
+    left_out: bool = False
+    """True when work stays undone because of it (:func:`ramet.model.lineage.guard.leaves_out`)."""
+
+
+def wanted_text(new: NewTask) -> str:
+    """A wanted task, whole, as JSON text."""
+    return json.dumps(new._asdict(), ensure_ascii=False, separators=(",", ":"))
+
+
+def wanted_task(text: str) -> NewTask:
+    """A wanted task from its JSON text."""
+    return NewTask.restored(json.loads(text))
+
+
+_BLOCK = (
+    "INSERT INTO ramet_blocks (tracking_id, kind, key, reason, detail, count, first_parent, last_parent, winner, "
+    "wanted, first_at, last_at, left_out) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?) "
+    f"ON CONFLICT (tracking_id, kind, key, reason) DO UPDATE SET {DEMANDED}, count = ramet_blocks.count + 1, "
+    "last_parent = excluded.last_parent, last_at = excluded.last_at"
+)
+_BLOCK_COUNT = (
+    "INSERT INTO ramet_block_counts (tracking_id, parent_id, kind, reason, count, left_out) VALUES (?, ?, ?, ?, 1, ?) "
+    "ON CONFLICT (tracking_id, parent_id, kind, reason) DO UPDATE SET count = ramet_block_counts.count + 1, "
+    "left_out = ramet_block_counts.left_out + excluded.left_out"
+)
+
+
+def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[str, Lineage]) -> None:
+    """One row per (lineage, kind, key, reason), at most as many as the lineage may have tasks; then counters.
+
+    What cannot be offered again has rows only while half of them are free: duplicates, and what a lost attempt wanted,
+    are many and come first, and what a limit refused is to be found by a person who raises it.
+    """
+    if not refusals:
+        return
+    tallying.blocked(session, ((item.new.kind, item.blocked.reason.value) for item in refusals))
+    by_lineage: dict[str, list[Refusal]] = defaultdict(list)
+    for refusal in refusals:
+        by_lineage[refusal.parent.tracking_id].append(refusal)
+    for tracking_id, several in by_lineage.items():
+        known = _known_blocks(session, tracking_id, several)
+        lineage = lineages[tracking_id]
+        most = _most_rows(lineage)
+        rows, overflow, stored = [], [], lineage.blocks
+        left_out = counts_of(lineage.left_out)
+        for item in several:
+            name = (item.new.kind, item.new.key, item.blocked.reason.value)
+            if name not in known:
+                left_out[item.blocked.reason.value] += item.left_out
+                if stored >= (most if item.blocked.reason in REOFFERABLE else (most + 1) // 2):
+                    overflow.append((tracking_id, item.parent.id, name[0], name[2], int(item.left_out)))
+                    continue
+                known.add(name)
+                stored += 1
+            rows.append(_block_row(item, session.now))
+        session.run_many(_BLOCK, rows)
+        session.run_many(_BLOCK_COUNT, overflow)
+        after = lineage._replace(blocks=stored, left_out=text_of(left_out))
+        if after != lineage:
+            session.run(
+                "UPDATE ramet_lineages SET blocks = ?, left_out = ? WHERE tracking_id = ?",
+                (stored, after.left_out, tracking_id),
+            )
+            lineages[tracking_id] = after
+
+
+def _most_rows(lineage: Lineage) -> int:
+    """How many rows the lineage may have; none when its budget cannot be read."""
+    most: object = lineage.max_tasks
+    return most if isinstance(most, int) else 0
+
+
+def _known_blocks(session: Session, tracking_id: str, several: Sequence[Refusal]) -> set[tuple[str, str, str]]:
+    known: set[tuple[str, str, str]] = set()
+    for kind in {item.new.kind for item in several}:
+        listed, values = session.members({item.new.key for item in several if item.new.kind == kind})
+        known.update(
+            (kind, key, reason)
+            for key, reason in session.rows(
+                f"SELECT key, reason FROM ramet_blocks WHERE tracking_id = ? AND kind = ? AND key IN {listed}",
+                (tracking_id, kind, values),
+            )
+        )
+    return known
+
+
+def _block_row(item: Refusal, now: float) -> tuple[object, ...]:
+    parent, new, blocked, _ = item
+    wanted = wanted_text(new) if blocked.reason in REOFFERABLE else None
+    return (
+        parent.tracking_id, new.kind, new.key, blocked.reason.value, blocked.detail, parent.id, parent.id,
+        blocked.winner, wanted, now, now, int(item.left_out),
+    )  # fmt: skip

@@ -1,0 +1,245 @@
+"""Booking money: sums on the lineage's row and per UTC day, one row for every reservation and charge (DESIGN §8).
+
+The sums change in the transaction that changes what they sum up, so a ceiling is judged by one row. Settling never
+looks at the task, the claim or the lineage: what was spent is booked (promise I2).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ramet.model.cost import (
+    ALL_DAYS,
+    DAY_SETTING,
+    DAY_SOFT_SETTING,
+    GLOBAL_SETTING,
+    GLOBAL_SOFT_SETTING,
+    Actual,
+    Booked,
+    Ceiling,
+    Charge,
+    Costs,
+    KindCost,
+    LineageCost,
+    TaskCost,
+    day_of,
+)
+from ramet.model.lineage.lineage import Lineage
+from ramet.store.rows.lineages import lock_lineages
+from ramet.store.session import Session
+
+LIMIT_MAX = 1_000
+LOOKS_MAX = 20_000
+"""So many calls of a lineage, the latest, are looked at for what its kinds and tasks cost."""
+INSERT = (
+    "INSERT INTO ramet_reservations (id, tracking_id, seq, fence, day, amount, actual, reserved_at, settled_at) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+SPENT = "CASE WHEN settled_at IS NOT NULL THEN actual WHEN closed_at IS NOT NULL THEN amount ELSE 0 END"
+RESERVED = "CASE WHEN settled_at IS NULL AND closed_at IS NULL THEN amount ELSE 0 END"
+_MOVE = "UPDATE ramet_spend SET spent = spent + ?, reserved = reserved + ? WHERE day = ?"
+
+
+class _Sums:
+    """What a batch adds to sums, by lineage and by day."""
+
+    def __init__(self) -> None:
+        self.lineages: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+        self.days: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+
+    def add(self, tracking_id: str, day: int, spent: int, reserved: int, over: int = 0) -> None:
+        for at, amount in enumerate((spent, reserved, over)):
+            self.lineages[tracking_id][at] += amount
+        for name in (day, ALL_DAYS):
+            self.days[name][0] += spent
+            self.days[name][1] += reserved
+
+    def write(self, session: Session) -> None:
+        session.run_many(
+            "UPDATE ramet_lineages SET spent = spent + ?, reserved = reserved + ?, "
+            "under_reserved = under_reserved + ? WHERE tracking_id = ?",
+            [(*sums, tracking_id) for tracking_id, sums in sorted(self.lineages.items())],
+        )
+        if self.days:
+            hold_sums(session)
+        session.run_many(_MOVE, [(*sums, day) for day, sums in sorted(self.days.items())])
+
+
+class _Row(NamedTuple):
+    id: str
+    tracking_id: str
+    day: int
+    amount: int
+    actual: int | None
+    closed_at: float | None
+    settled_at: float | None
+
+
+def ceilings(session: Session, day: int) -> tuple[Ceiling, Ceiling]:
+    """The sums and ceilings of a day and of the whole database."""
+    most = {
+        key: int(value)
+        for key, value in session.rows(
+            "SELECT key, value FROM ramet_settings WHERE key IN (?, ?, ?, ?)",
+            (DAY_SETTING, GLOBAL_SETTING, DAY_SOFT_SETTING, GLOBAL_SOFT_SETTING),
+        )
+    }
+    sums = {
+        of: (spent, reserved)
+        for of, spent, reserved in session.rows(
+            "SELECT day, spent, reserved FROM ramet_spend WHERE day IN (?, ?)", (day, ALL_DAYS)
+        )
+    }
+    return (
+        Ceiling("day", *sums.get(day, (0, 0)), most.get(DAY_SETTING), most.get(DAY_SOFT_SETTING)),
+        Ceiling("global", *sums.get(ALL_DAYS, (0, 0)), most.get(GLOBAL_SETTING), most.get(GLOBAL_SOFT_SETTING)),
+    )
+
+
+def settle_reserved(session: Session, actuals: Sequence[Actual]) -> list[Booked]:
+    """Book what reserved calls cost, each reservation once; the first amount that was told stays."""
+    rows = _hold(session, {item.id for item in actuals})
+    sums, settled, answers = _Sums(), [], []
+    for item in actuals:
+        row = rows.get(item.id)
+        if row is None:
+            answers.append(Booked(item.id, None))
+            continue
+        if row.settled_at is None:
+            # Closed by the end of its task, it counts as spent already.
+            spent, reserved = (row.amount, 0) if row.closed_at is not None else (0, row.amount)
+            over = max(0, item.amount - row.amount)
+            sums.add(row.tracking_id, row.day, item.amount - spent, -reserved, over)
+            rows[item.id] = row = row._replace(actual=item.amount, settled_at=session.now)
+            settled.append((item.amount, session.now, item.id))
+        assert row.actual is not None
+        answers.append(Booked(item.id, row.actual, max(0, row.actual - row.amount)))
+    session.run_many("UPDATE ramet_reservations SET actual = ?, settled_at = ? WHERE id = ?", settled)
+    sums.write(session)
+    return answers
+
+
+def _hold(session: Session, ids: Iterable[str]) -> dict[str, _Row]:
+    """Reservations by id, held together with the rows of their lineages, which come first in the order of locks."""
+    listed, values = session.members(sorted(ids))
+    of = session.rows(f"SELECT tracking_id FROM ramet_reservations WHERE id IN {listed}", (values,))
+    lock_lineages(session, {tracking_id for (tracking_id,) in of})
+    found = session.rows(
+        "SELECT id, tracking_id, day, amount, actual, closed_at, settled_at FROM ramet_reservations "
+        f"WHERE id IN {listed} ORDER BY id{session.for_update}",
+        (values,),
+    )
+    return {row[0]: _Row._make(row) for row in found}
+
+
+def close_open(session: Session, seqs: Iterable[int]) -> None:
+    """The open reservations of tasks that end count as spent until somebody settles them."""
+    listed, values = session.members(seqs)
+    found = session.rows(
+        "SELECT id, tracking_id, day, amount FROM ramet_reservations "
+        f"WHERE seq IN {listed} AND settled_at IS NULL AND closed_at IS NULL",
+        (values,),
+    )
+    sums = _Sums()
+    for _, tracking_id, day, amount in found:
+        sums.add(tracking_id, day, amount, -amount)
+    session.run_many(
+        "UPDATE ramet_reservations SET closed_at = ? WHERE id = ?", [(session.now, row[0]) for row in found]
+    )
+    sums.write(session)
+
+
+def book_charges(
+    session: Session, charges: Sequence[tuple[int, int, str, Charge]], lineages: dict[str, Lineage]
+) -> int:
+    """Book what settlements charge, as (task number, fence, tracking_id, charge); ``lineages`` is brought up to date.
+
+    Returns:
+        What has to be added to the sums of the database, once everything else is written.
+
+    It was spent already, so it is booked in full: what passes the lineage's ceiling raises ``under_reserved``.
+    """
+    day, now = day_of(session.now), session.now
+    session.run_many(
+        INSERT,
+        [(charge.id, tracking_id, seq, fence, day, 0, charge.amount, now, now)
+         for seq, fence, tracking_id, charge in charges],
+    )  # fmt: skip
+    by_lineage: dict[str, int] = defaultdict(int)
+    for _, _, tracking_id, charge in charges:
+        by_lineage[tracking_id] += charge.amount
+    for tracking_id, amount in sorted(by_lineage.items()):
+        row = lineages[tracking_id]
+        under = row.under_reserved
+        if row.max_cost is not None:
+            under = max(under, row.spent + amount + row.reserved - row.max_cost)
+        lineages[tracking_id] = row = row._replace(spent=row.spent + amount, under_reserved=under)
+        session.run(
+            "UPDATE ramet_lineages SET spent = ?, under_reserved = ? WHERE tracking_id = ?",
+            (row.spent, row.under_reserved, tracking_id),
+        )
+    return sum(by_lineage.values())
+
+
+def add_to_sums(session: Session, spent: int) -> None:
+    """Add what was charged to the sums of the day and of all days. Last of all, for everybody wants those rows."""
+    if spent:
+        day = day_of(session.now)
+        ensure_days(session, day)
+        session.run_many(_MOVE, [(spent, 0, day), (spent, 0, ALL_DAYS)])
+
+
+def hold_sums(session: Session) -> None:
+    """Nobody else changes a sum of the database until this transaction ends: every change moves that of all days."""
+    session.rows(f"SELECT day FROM ramet_spend WHERE day = ?{session.for_update}", (ALL_DAYS,))
+
+
+def ensure_days(session: Session, day: int) -> None:
+    """The rows of a day and of all days exist, and are held until the transaction ends."""
+    session.run_many(
+        "INSERT INTO ramet_spend (day, spent, reserved) VALUES (?, 0, 0) ON CONFLICT (day) DO NOTHING",
+        [(day,), (ALL_DAYS,)],
+    )
+    hold_sums(session)
+
+
+def costs(session: Session, tracking_id: str | None, limit: int) -> Costs:
+    """What was spent and reserved. The cost of a lineage's kinds and tasks walks its own rows."""
+    day, total = ceilings(session, day_of(session.now))
+    most = max(1, min(limit, LIMIT_MAX))
+    columns = "tracking_id, spent, reserved, max_cost, under_reserved, soft_cost"
+    if tracking_id is None:
+        rows = session.rows(
+            f"SELECT {columns} FROM ramet_lineages INDEXED BY ramet_lineages_by_cost WHERE spent + reserved > 0 "
+            "ORDER BY spent + reserved DESC LIMIT ?",
+            (most,),
+        )
+        return Costs(day, total, tuple(map(LineageCost._make, rows)))
+    rows = session.rows(f"SELECT {columns} FROM ramet_lineages WHERE tracking_id = ?", (tracking_id,))
+    calls = (
+        f"(SELECT seq, {SPENT} AS spent, {RESERVED} AS reserved FROM ramet_reservations WHERE tracking_id = ? "
+        "ORDER BY seq DESC LIMIT ?) r JOIN ramet_tasks t ON t.seq = r.seq"
+    )
+    kinds = session.rows(
+        f"SELECT t.kind, COUNT(*), SUM(r.spent), SUM(r.reserved) FROM {calls} GROUP BY t.kind ORDER BY 3 DESC, 1",
+        (tracking_id, LOOKS_MAX),
+    )
+    tasks = session.rows(
+        f"SELECT t.id, t.kind, t.key, COUNT(*), SUM(r.spent), SUM(r.reserved) FROM {calls} "
+        "GROUP BY t.id, t.kind, t.key ORDER BY 5 DESC, 1 LIMIT ?",
+        (tracking_id, LOOKS_MAX, most),
+    )
+    beyond = session.rows(
+        "SELECT 1 FROM ramet_reservations WHERE tracking_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
+        (tracking_id, LOOKS_MAX),
+    )
+    return Costs(
+        day,
+        total,
+        tuple(map(LineageCost._make, rows)),
+        tuple(map(KindCost._make, kinds)),
+        tuple(map(TaskCost._make, tasks)),
+        bool(beyond),
+    )

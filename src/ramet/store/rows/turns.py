@@ -1,0 +1,124 @@
+"""Turns: how far claims have come in each class, and which turn a new task takes (docs/decisions/0013)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ramet.model.lineage.lineage import Lineage
+from ramet.model.task.ordering import TurnClass, class_of_standing, is_pulled, level_at, read_positions, write_positions
+from ramet.model.task.task import Standing
+from ramet.store.session import Session
+
+LEVELS_IDLE_SECONDS = 3_600.0
+
+# A claimed task that was created after its level began shows that everybody who was waiting at that level has been
+# served: the next level begins, and newcomers queue behind those who wait for their second turn.
+_ADVANCE = (
+    "INSERT INTO ramet_turns (queue, kind, rank, resource, turn, seq, moved_at) "
+    "SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT), number, "
+    "CAST(? AS DOUBLE PRECISION) FROM ramet_next_number WHERE number > 0 "
+    "ON CONFLICT (queue, kind, rank, resource) DO UPDATE SET "
+    "turn = CASE WHEN excluded.turn > ramet_turns.turn THEN excluded.turn ELSE ramet_turns.turn + 1 END, "
+    "seq = excluded.seq, moved_at = excluded.moved_at "
+    "WHERE excluded.turn > ramet_turns.turn OR (excluded.turn = ramet_turns.turn AND ? >= ramet_turns.seq)"
+)
+
+
+class Turns:
+    """The turns given in one transaction. Reads each class's level once."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._levels: dict[TurnClass, int] = {}
+        self._positions: dict[str, dict[str, int]] = {}
+
+    def level(self, kin: TurnClass) -> int:
+        """The turn that claims have reached in this class."""
+        if is_pulled(kin.rank):
+            return level_at(self._session.now)
+        level = self._levels.get(kin)
+        if level is None:
+            found = self._session.rows(
+                "SELECT turn FROM ramet_turns WHERE queue = ? AND kind = ? AND rank = ? AND resource = ?", kin
+            )
+            level = self._levels[kin] = int(found[0][0]) if found else 0
+        return level
+
+    def take(self, lineage: Lineage, kin: TurnClass) -> int:
+        """The turn of a new task: after the lineage's last in this class, and never in the past."""
+        positions = self._positions.get(lineage.tracking_id)
+        if positions is None:
+            positions = self._positions[lineage.tracking_id] = read_positions(lineage.turns)
+        key = kin.key()
+        turn = max(positions.get(key, 0), self.level(kin))
+        positions[key] = turn + 1
+        return turn
+
+    def text(self, tracking_id: str) -> str:
+        """What the lineage's row has to remember now."""
+        return write_positions(self._positions.get(tracking_id, {}))
+
+
+def advance(session: Session, taken: Sequence[Standing]) -> None:
+    """Claims were made: move the levels of their classes."""
+    furthest: dict[tuple[object, ...], Standing] = {}
+    for standing in taken:
+        if is_pulled(standing.rank):
+            continue
+        kin = (standing.queue, standing.kind, standing.rank, standing.resource)
+        before = furthest.get(kin)
+        if before is None or (standing.turn, standing.seq) > (before.turn, before.seq):
+            furthest[kin] = standing
+    rows = [(*class_of_standing(standing), standing.turn, session.now, standing.seq) for standing in furthest.values()]
+    # Looked at first: the statement would hold the class's row even where it changes nothing, and claims beside this
+    # one would wait for its commit.
+    session.run_many(_ADVANCE, [row for row in sorted(rows) if _may_advance(session, row)])
+
+
+def _may_advance(session: Session, row: tuple[str, str, int, str, int, float, int]) -> bool:
+    *kin, turn, _, seq = row
+    found = session.rows(
+        "SELECT turn, seq FROM ramet_turns WHERE queue = ? AND kind = ? AND rank = ? AND resource = ?", kin
+    )
+    return not found or (turn, seq) >= tuple(found[0])
+
+
+def in_order(session: Session, standings: Sequence[Standing]) -> list[Standing]:
+    """Candidates of several classes in one order: rank, then how far ahead of its class's level, then age.
+
+    Turns of different classes do not compare: their levels do not rise together.
+    """
+    if len({(s.queue, s.kind, s.resource) for s in standings}) <= 1:
+        return list(standings)
+    turns = Turns(session)
+
+    def ahead(standing: Standing) -> int:
+        return 0 if is_pulled(standing.rank) else max(0, standing.turn - turns.level(class_of_standing(standing)))
+
+    return sorted(standings, key=lambda s: (s.rank, ahead(s), s.seq))
+
+
+def renew(session: Session, standings: Sequence[Standing]) -> None:
+    """Tasks that begin anew (*continue*) queue behind those who wait: at the next level, for at this one they are older
+    than most."""
+    turns = Turns(session)
+    rows = []
+    for standing in standings:
+        if is_pulled(standing.rank):
+            continue  # Its rank says how long it waits already.
+        turn = turns.level(class_of_standing(standing)) + 1
+        rows.append((turn, standing.seq, turn))
+    session.run_many("UPDATE ramet_live SET turn = ? WHERE seq = ? AND turn < ?", rows)
+
+
+def forget_levels(session: Session, limit: int = 100) -> None:
+    """Drop the levels of classes in which nothing waits and nothing was claimed for an hour."""
+    session.run(
+        "DELETE FROM ramet_turns WHERE moved_at <= ? AND (queue, kind, rank, resource) IN "
+        "(SELECT t.queue, t.kind, t.rank, t.resource FROM ramet_turns t "
+        "WHERE t.moved_at <= ? AND NOT EXISTS (SELECT 1 FROM ramet_live l WHERE l.resource = t.resource "
+        "AND l.wait = 'resource' AND l.state = 'pending') "
+        "AND NOT EXISTS (SELECT 1 FROM ramet_live l WHERE l.queue = t.queue "
+        "AND l.kind = t.kind AND l.rank = t.rank AND l.state = 'pending' AND l.wait IS NULL) LIMIT ?)",
+        (session.now - LEVELS_IDLE_SECONDS, session.now - LEVELS_IDLE_SECONDS, limit),
+    )

@@ -1,0 +1,1 @@
+"""Tables and indexes, one file a group of tables, and the versions of the schema."""

@@ -1,0 +1,344 @@
+"""Tables, indexes and schema versions.
+
+The hot table ``ramet_live`` holds what changes while a task lives and nothing else; the wide row in ``ramet_tasks``
+is written when the task is created and once when it ends, and its ``state`` is NULL in between. That halves the
+writing (docs/decisions/0003). Both dialects share this text; types are chosen so that both read them.
+"""
+
+from __future__ import annotations
+
+from ramet.model.task.task import Standing
+from ramet.store.schema.flow import FLOW_TABLES
+from ramet.store.schema.guard import GUARD_TABLES
+from ramet.store.schema.imports import IMPORT_TABLES
+from ramet.store.schema.money import COST_TABLES
+from ramet.store.schema.monitor import MONITOR_TABLES
+from ramet.store.schema.paths import PATH_TABLES
+from ramet.store.schema.schedules import SCHEDULE_TABLES
+from ramet.store.schema.tallies import TALLY_TABLES
+
+LIVE_COLUMNS: tuple[str, ...] = Standing._fields
+"""The hot row is the standing, column for column."""
+LIVE_LIST = ", ".join(LIVE_COLUMNS)
+
+_V1 = (
+    """
+    CREATE TABLE ramet_lineages (
+        tracking_id TEXT PRIMARY KEY,
+        state TEXT NOT NULL,
+        reason TEXT,
+        created_at REAL NOT NULL,
+        deadline_at REAL NOT NULL,
+        ended_at REAL,
+        max_spawn_depth INTEGER NOT NULL,
+        max_tasks INTEGER NOT NULL,
+        max_fan_out INTEGER NOT NULL,
+        tasks INTEGER NOT NULL DEFAULT 0 CHECK (tasks <= max_tasks),
+        live INTEGER NOT NULL DEFAULT 0 CHECK (live >= 0),
+        success INTEGER NOT NULL DEFAULT 0,
+        filtered INTEGER NOT NULL DEFAULT 0,
+        skipped INTEGER NOT NULL DEFAULT 0,
+        failed INTEGER NOT NULL DEFAULT 0,
+        cancelled INTEGER NOT NULL DEFAULT 0,
+        blocks INTEGER NOT NULL DEFAULT 0,
+        tombstones TEXT NOT NULL DEFAULT '',
+        sweep INTEGER NOT NULL DEFAULT 0,
+        retries_per_minute INTEGER NOT NULL DEFAULT 600,
+        retry_minute INTEGER NOT NULL DEFAULT 0,
+        retries INTEGER NOT NULL DEFAULT 0,
+        turns TEXT NOT NULL DEFAULT '',
+        max_shape INTEGER NOT NULL DEFAULT 1000,
+        max_cost INTEGER,
+        blob_bytes INTEGER NOT NULL DEFAULT 0,
+        spent INTEGER NOT NULL DEFAULT 0 CHECK (spent >= 0),
+        reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0),
+        under_reserved INTEGER NOT NULL DEFAULT 0,
+        queue TEXT NOT NULL DEFAULT 'default',
+        paused_at REAL,
+        paused_by TEXT,
+        paused_reason TEXT,
+        paused_sums TEXT NOT NULL DEFAULT '{}',
+        on_end TEXT,
+        ends INTEGER NOT NULL DEFAULT 0,
+        end_wanted INTEGER NOT NULL DEFAULT 0,
+        soft_cost INTEGER,
+        left_out TEXT NOT NULL DEFAULT '',
+        allowed_shapes TEXT NOT NULL DEFAULT '',
+        generation INTEGER NOT NULL DEFAULT 0,
+        CHECK (max_cost IS NULL OR spent + reserved <= max_cost + under_reserved)
+    )
+    """,
+    "CREATE INDEX ramet_lineages_by_state ON ramet_lineages (state, created_at DESC, tracking_id)",
+    "CREATE INDEX ramet_lineages_open ON ramet_lineages (deadline_at, queue) WHERE state IN ('running', 'paused')",
+    "CREATE INDEX ramet_lineages_ended ON ramet_lineages (ended_at) WHERE ended_at IS NOT NULL",
+    "CREATE INDEX ramet_lineages_by_cost ON ramet_lineages ((spent + reserved)) WHERE spent + reserved > 0",
+    # Few: only what passed its hard ceiling.
+    "CREATE INDEX ramet_lineages_over ON ramet_lineages (tracking_id) WHERE spent > max_cost",
+    """
+    CREATE INDEX ramet_lineages_end_wanted ON ramet_lineages (tracking_id)
+        WHERE end_wanted = 1 AND ended_at IS NOT NULL
+    """,
+    "CREATE INDEX ramet_lineages_swept ON ramet_lineages (tracking_id) WHERE sweep > 0",
+    """
+    CREATE TABLE ramet_tasks (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        tracking_id TEXT NOT NULL,
+        parent_id TEXT,
+        kind TEXT NOT NULL,
+        key TEXT NOT NULL,
+        queue TEXT NOT NULL,
+        priority INTEGER NOT NULL,
+        payload TEXT NOT NULL,
+        ancestry_chain TEXT NOT NULL,
+        spawn_depth INTEGER NOT NULL,
+        max_attempts INTEGER,
+        max_chain_depth INTEGER NOT NULL,
+        task_seconds REAL,
+        on_end INTEGER NOT NULL,
+        breadth INTEGER NOT NULL DEFAULT 0,
+        created_at REAL NOT NULL,
+        state TEXT,
+        reason TEXT,
+        error TEXT,
+        fingerprint TEXT,
+        result TEXT,
+        stage TEXT,
+        fence INTEGER,
+        attempts INTEGER,
+        losses INTEGER,
+        snoozes INTEGER,
+        chain_depth INTEGER,
+        fan_out INTEGER,
+        started_at REAL,
+        deadline_at REAL,
+        finished_at REAL,
+        unique_seconds REAL,
+        path TEXT,
+        path_scope TEXT,
+        on_dependency_failure TEXT,
+        resource TEXT
+    )
+    """,
+    # No index of this table names a column that the end of a task writes: PostgreSQL then puts the new version on the
+    # page of the old one, and no index learns of it (docs/decisions/0039).
+    "CREATE INDEX ramet_tasks_by_lineage ON ramet_tasks (tracking_id, spawn_depth, seq)",
+    "CREATE INDEX ramet_tasks_children ON ramet_tasks (parent_id, seq) WHERE parent_id IS NOT NULL",
+    # What did not succeed, so that it is found among all that did.
+    """
+    CREATE TABLE ramet_unsuccessful (
+        seq INTEGER PRIMARY KEY,
+        tracking_id TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state <> 'success'),
+        spawn_depth INTEGER NOT NULL
+    )
+    """,
+    "CREATE INDEX ramet_unsuccessful_by_lineage ON ramet_unsuccessful (tracking_id, state, seq)",
+    "CREATE INDEX ramet_unsuccessful_by_depth ON ramet_unsuccessful (state, spawn_depth, seq)",
+    """
+    CREATE TABLE ramet_live (
+        seq INTEGER PRIMARY KEY,
+        tracking_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        queue TEXT NOT NULL,
+        rank INTEGER NOT NULL,
+        spawn_depth INTEGER NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('pending', 'processing')),
+        wait TEXT,
+        available_at REAL NOT NULL,
+        fence INTEGER NOT NULL,
+        lease_until REAL NOT NULL,
+        worker TEXT,
+        claimed_at REAL NOT NULL,
+        started_at REAL,
+        task_seconds REAL,
+        deadline_at REAL,
+        attempts INTEGER NOT NULL,
+        max_attempts INTEGER,
+        losses INTEGER NOT NULL,
+        losses_alone INTEGER NOT NULL,
+        snoozes INTEGER NOT NULL,
+        chain_depth INTEGER NOT NULL,
+        max_chain_depth INTEGER NOT NULL,
+        progressed INTEGER NOT NULL,
+        fan_out INTEGER NOT NULL,
+        stage TEXT,
+        on_end INTEGER NOT NULL,
+        ending TEXT,
+        ending_reason TEXT,
+        bound_to TEXT,
+        turn INTEGER NOT NULL,
+        unique_seconds REAL,
+        resource TEXT,
+        holds_path INTEGER CHECK (holds_path IS NULL OR holds_path = 1 OR state = 'pending')
+    )
+    """,
+    "CREATE INDEX ramet_live_by_lineage ON ramet_live (tracking_id)",
+    "CREATE INDEX ramet_live_by_depth ON ramet_live (state, spawn_depth, seq)",
+    """
+    CREATE INDEX ramet_live_claimable ON ramet_live (queue, kind, rank, turn, seq)
+        WHERE state = 'pending' AND wait IS NULL
+    """,
+    "CREATE INDEX ramet_live_due ON ramet_live (available_at) WHERE wait = 'due'",
+    "CREATE INDEX ramet_live_to_line_up ON ramet_live (available_at, seq) WHERE wait = 'ticket'",
+    """
+    CREATE INDEX ramet_live_overdue ON ramet_live ((CASE WHEN bound_to IS NOT NULL THEN 2
+        WHEN max_attempts IS NULL AND ending IS NULL THEN 1 ELSE 0 END), deadline_at)
+        WHERE state = 'pending' AND deadline_at IS NOT NULL
+    """,
+    "CREATE INDEX ramet_live_set_aside ON ramet_live (tracking_id) WHERE wait = 'lineage'",
+    "CREATE INDEX ramet_live_by_resource ON ramet_live (resource, rank, turn, seq) "
+    "WHERE wait = 'resource' AND state = 'pending'",
+    "CREATE INDEX ramet_live_holding ON ramet_live (resource) WHERE wait = 'resource' AND holds_path = 1",
+    "CREATE INDEX ramet_live_bound ON ramet_live (bound_to) WHERE bound_to IS NOT NULL",
+    # Promise I4 by constraint: one task per (tracking_id, kind, key) until the lineage is pruned. Key first, so that
+    # the same index answers "who in this lineage has this key, whatever the kind" and "is this key live anywhere".
+    """
+    CREATE TABLE ramet_identities (
+        key TEXT NOT NULL,
+        tracking_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        PRIMARY KEY (key, tracking_id, kind)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE ramet_checkpoints (
+        seq INTEGER PRIMARY KEY,
+        tracking_id TEXT NOT NULL,
+        pipeline_state TEXT,
+        progress TEXT,
+        updated_at REAL NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE ramet_attempts (
+        seq INTEGER NOT NULL,
+        fence INTEGER NOT NULL,
+        tracking_id TEXT NOT NULL,
+        worker TEXT,
+        claimed_at REAL NOT NULL,
+        ended_at REAL NOT NULL,
+        outcome TEXT NOT NULL,
+        reason TEXT,
+        error TEXT,
+        error_class TEXT,
+        fingerprint TEXT,
+        traceback TEXT,
+        PRIMARY KEY (seq, fence)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE ramet_transitions (
+        seq INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        tracking_id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        from_state TEXT NOT NULL,
+        to_state TEXT NOT NULL,
+        at REAL NOT NULL,
+        by TEXT,
+        reason TEXT,
+        fingerprint TEXT,
+        PRIMARY KEY (seq, number)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE ramet_blocks (
+        tracking_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        key TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        detail TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        first_parent TEXT NOT NULL,
+        last_parent TEXT NOT NULL,
+        winner TEXT,
+        wanted TEXT,
+        first_at REAL NOT NULL,
+        last_at REAL NOT NULL,
+        watched_parent TEXT,
+        demands INTEGER NOT NULL DEFAULT 0,
+        demands_seen INTEGER NOT NULL DEFAULT 0,
+        reoffered_at REAL,
+        reoffered_by TEXT,
+        left_out INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (tracking_id, kind, key, reason)
+    ) WITHOUT ROWID
+    """,
+    # What a task was refused: of a column that is written once, so that counting another refusal touches no index.
+    "CREATE INDEX ramet_blocks_by_parent ON ramet_blocks (first_parent)",
+    """
+    CREATE TABLE ramet_block_counts (
+        tracking_id TEXT NOT NULL,
+        parent_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        left_out INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (tracking_id, parent_id, kind, reason)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE ramet_blobs (
+        tracking_id TEXT NOT NULL,
+        sha256 TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        content BLOB NOT NULL,
+        created_at REAL NOT NULL,
+        PRIMARY KEY (tracking_id, sha256)
+    )
+    """,
+    """
+    CREATE TABLE ramet_settings (
+        key TEXT PRIMARY KEY,
+        value TEXT NOT NULL,
+        value_type TEXT NOT NULL CHECK (value_type IN ('int', 'float', 'string', 'json')),
+        description TEXT NOT NULL,
+        updated_at REAL NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE ramet_turns (
+        queue TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        rank INTEGER NOT NULL,
+        resource TEXT NOT NULL DEFAULT '',
+        turn INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        moved_at REAL NOT NULL,
+        PRIMARY KEY (queue, kind, rank, resource)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX ramet_turns_idle ON ramet_turns (moved_at)",
+    # What apps said of their own tables, so that copies carry those too (store/rows/own_tables.py).
+    """
+    CREATE TABLE ramet_own_tables (
+        name TEXT PRIMARY KEY,
+        position INTEGER NOT NULL,
+        statement TEXT NOT NULL,
+        untyped INTEGER NOT NULL DEFAULT 0,
+        next_number INTEGER
+    )
+    """,
+    "CREATE TABLE ramet_counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
+    "INSERT INTO ramet_counters (name, value) VALUES ('task', 1), ('epoch', 0), ('ends', 0), ('schema', 0)",
+    "CREATE VIEW ramet_next_number AS SELECT value AS number FROM ramet_counters WHERE name = 'task'",
+    *FLOW_TABLES,
+    *GUARD_TABLES,
+    *SCHEDULE_TABLES,
+    *COST_TABLES,
+    *MONITOR_TABLES,
+    *IMPORT_TABLES,
+    *PATH_TABLES,
+    *TALLY_TABLES,
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_V1,)
+"""Statements that lead from version n to n + 1, at index n. Forward only, by one process under a lock."""
+
+COMPATIBLE_FROM: tuple[int, ...] = (1,)
+"""The oldest version whose programs may go on writing to version n + 1, at index n: steps add what older ones need not
+know, and whatever cannot be done so raises this (docs/decisions/0037)."""
+
+SCHEMA_VERSION = len(MIGRATIONS)

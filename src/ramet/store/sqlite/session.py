@@ -1,0 +1,323 @@
+"""SQLite: connections, and a transaction on one of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from ramet.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreMoved, StoreUnsafe
+from ramet.store.rows import tallies as tallying
+from ramet.store.scan_floor import Floors
+from ramet.store.session import LOOKS_MAX, Noted, Overtaken, Row, StatementFailed, StatementTimedOut, TransactionUndone
+from ramet.store.sqlite.place import Place
+
+BUSY_SECONDS = 30.0
+BUSY_PAUSE_SECONDS = 0.005
+SQLITE_VERSION_MIN = (3, 37, 0)
+FREE_BYTES_MIN = 65_536
+"""With less than this left a disk is full: the index of the write-ahead log alone takes half of it."""
+
+OWN_SECONDS_MAX = 5.0
+"""How long the statements of one handler may take: meanwhile nobody else can write."""
+OWN_STEPS = 100_000
+"""Of SQLite's machine, between two looks at the clock."""
+
+Hook = Callable[[str, str], None]
+"""Called with ``before`` or ``after`` and the SQL of every statement; crash tests raise in it."""
+
+
+NULLS_WORTH_WRITING_OUT = 2
+ROWS_WORTH_LOOKING_AT = 8
+
+
+def _nulls_written_out(sql: str, rows: Sequence[Sequence[Any]]) -> tuple[str, Iterable[Sequence[Any]]]:
+    """The same statement with NULL in its text wherever every row has None.
+
+    The driver asks for an adapter for every None that it binds, which takes ten times as long as binding a number;
+    most of the columns of a hot row are NULL.
+    """
+    if len(rows) < ROWS_WORTH_LOOKING_AT:
+        return sql, rows
+    nulls = [at for at, value in enumerate(rows[0]) if value is None]
+    if len(nulls) < NULLS_WORTH_WRITING_OUT:
+        return sql, rows
+    blank = (None,) * len(nulls)
+    if any(values != blank for values in map(itemgetter(*nulls), rows)):
+        return sql, rows
+    written_out, kept = _written_out(sql, tuple(nulls))
+    return written_out, map(kept, rows)
+
+
+@cache
+def _written_out(sql: str, nulls: tuple[int, ...]) -> tuple[str, Callable[[Sequence[Any]], tuple[Any, ...]]]:
+    """The statement with those parameters written out, and what takes the others from a row."""
+    pieces = sql.split("?")
+    marks = ["NULL" if at in nulls else "?" for at in range(len(pieces) - 1)]
+    others = [at for at, mark in enumerate(marks) if mark == "?"]
+    if len(others) < 2:  # an itemgetter of one gives no tuple
+        return sql, tuple
+    return "".join(text + mark for text, mark in zip(pieces, [*marks, ""], strict=True)), itemgetter(*others)
+
+
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """Open a connection as ramet needs it: write-ahead log, full durability, no implicit transactions."""
+    if sqlite3.sqlite_version_info < SQLITE_VERSION_MIN:
+        raise StoreError(
+            f"SQLite {sqlite3.sqlite_version} is too old: ramet needs {'.'.join(map(str, SQLITE_VERSION_MIN))}"
+        )
+    connection = None
+    try:
+        connection = sqlite3.connect(
+            path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        _use_write_ahead_log(connection)
+        # A submit that was answered must survive a power cut (promise I1); with batches, FULL costs next to nothing.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        if read_only:
+            connection.execute("PRAGMA query_only = ON")
+    except sqlite3.Error as error:
+        if connection is not None:
+            connection.close()
+        raise store_error(error, path) from error
+    return connection
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Turn a new file to the write-ahead log.
+
+    Of several that do it at once SQLite refuses all but one without the time-out that every other statement has:
+    waiting might be a deadlock, so it says busy at once.
+    """
+    give_up_at = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() >= give_up_at:
+                raise
+        time.sleep(BUSY_PAUSE_SECONDS)
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """True when another connection holds the lock that this one needs."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or "locked" in str(error)
+
+
+def store_error(error: sqlite3.Error, path: Path) -> StoreError:
+    """One line that says what to do, for what the file system or another process did to us."""
+    text = str(error)
+    code = getattr(error, "sqlite_errorname", "") or ""
+    if code.startswith("SQLITE_FULL") or "disk is full" in text or (code.startswith("SQLITE_IOERR") and _full(path)):
+        return StoreFull(f"the disk with {path} is full: free some space; nothing of this step was written")
+    if is_busy(error):
+        return StoreBusy(f"another process has held {path} for {BUSY_SECONDS:.0f} s: stop it or try again")
+    if code == "SQLITE_READONLY_DBMOVED":
+        return StoreMoved(f"{path} was moved, deleted or replaced while it was open: start this program again")
+    if code.startswith("SQLITE_READONLY") or "readonly" in text:
+        return StoreUnsafe(f"{path} is read-only: make the file and its folder writable")
+    if code.startswith("SQLITE_CANTOPEN") or "unable to open" in text:
+        return StoreError(f"cannot open {path}: check that its folder exists and is writable")
+    if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "not a database" in text:
+        return StoreCorrupt(f"{path} is not a readable SQLite database ({text}): give another file or restore a backup")
+    return StoreError(f"{path}: {text}")
+
+
+def _full(path: Path) -> bool:
+    """True when no space is left, which SQLite tells as an I/O error where it cannot make its log or index."""
+    try:
+        return shutil.disk_usage(path.parent).free < FREE_BYTES_MIN
+    except OSError:
+        return False
+
+
+# Beside its own errors the driver raises these for values that SQLite cannot hold and for two statements in one.
+_STATEMENT_ERRORS = (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError, Overtaken)
+_UNUSABLE = (
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_CORRUPT",
+    "SQLITE_READONLY",
+    "SQLITE_NOTADB",
+    "SQLITE_BUSY",
+)
+
+
+def _unusable(error: Exception) -> bool:
+    """Whether it is about the file, and not about what was asked for."""
+    return (getattr(error, "sqlite_errorname", "") or "").startswith(_UNUSABLE)
+
+
+class SqliteSession:
+    """A transaction on a SQLite connection; see :class:`ramet.store.session.Session`."""
+
+    # One transaction writes at a time, from its first statement on.
+    for_update = ""
+    borrowed = False
+    skip_locked = ""
+    compares_rows = False
+
+    def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float], hook: Hook | None = None) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._hook = hook
+        self._depth = 0
+        self.now = 0.0
+        self.fence_base = 0
+        self.floors: Floors | None = None
+        self.looks_left = LOOKS_MAX
+        self.woken = False
+        self.noted: list[Noted] = []
+        self.written: list[Noted] = []
+        self.words: dict[str, set[str]] = {}
+        self.place: Place | None = None
+        """Where the file was when it was opened; looked at before anything is answered."""
+
+    def begin(self, *, write: bool) -> None:
+        """Open the transaction. A writer takes its lock at once, so that nothing it read can change under it."""
+        self.woken, self.looks_left, self.noted, self.written = False, LOOKS_MAX, [], []
+        self.run("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    @property
+    def open(self) -> bool:
+        """False before the transaction, after it, and when SQLite undid it by itself (a full disk)."""
+        return self._connection.in_transaction
+
+    def start_verb(self) -> None:
+        """Read the clock for the verb that begins."""
+        self.now = self._clock()
+
+    def commit(self) -> None:
+        """Make everything durable.
+
+        Raises:
+            StoreMoved: it would be so in a file that nobody finds.
+        """
+        tallying.write(self)
+        if self.place is not None:
+            self.place.check()  # Within the transaction: a restore, which takes the same lock, cannot come in between.
+        self.run("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo everything. Never raises: the connection may already be gone."""
+        with suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.rollback()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def stripe(self) -> int:
+        return 0  # One transaction writes at a time.
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        if self._hook is None:
+            return self._connection.execute(sql, parameters).fetchall()
+        self._hook("before", sql)
+        found = self._connection.execute(sql, parameters).fetchall()
+        self._hook("after", sql)
+        return found
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        if self._hook is None:
+            return self._connection.execute(sql, parameters).rowcount
+        self._hook("before", sql)
+        count = self._connection.execute(sql, parameters).rowcount
+        self._hook("after", sql)
+        return count
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> int:
+        if not rows:
+            return 0
+        if self._hook is None:
+            return self._connection.executemany(*_nulls_written_out(sql, rows)).rowcount
+        self._hook("before", sql)
+        count = self._connection.executemany(*_nulls_written_out(sql, rows)).rowcount
+        self._hook("after", sql)
+        return count
+
+    def look_up(self, sql: str, rows: Sequence[Sequence[int]]) -> list[list[Row]]:
+        return [self.rows(sql, row) for row in rows]
+
+    def members(self, values: Iterable[Any]) -> tuple[str, Any]:
+        return "(SELECT value FROM json_each(?))", json.dumps(list(values))
+
+    def take_numbers(self, count: int) -> int:
+        [(after,)] = self.rows(
+            "UPDATE ramet_counters SET value = value + ? WHERE name = 'task' RETURNING value", (count,)
+        )
+        return int(after) - count
+
+    def parts(self, table: str, rows: Sequence[Sequence[Any]], at: int) -> Iterable[tuple[str, Sequence[Any]]]:
+        return [(table, rows)]
+
+    @contextmanager
+    def theirs(self) -> Iterator[None]:
+        give_up_at = time.monotonic() + OWN_SECONDS_MAX
+        late = False
+
+        def is_late() -> bool:
+            nonlocal late
+            late = time.monotonic() > give_up_at
+            return late
+
+        self._connection.set_progress_handler(is_late, OWN_STEPS)
+        try:
+            with self.savepoint():
+                yield
+        except (StatementFailed, TransactionUndone) as error:
+            if not late:
+                raise
+            text = f"the statement took over {OWN_SECONDS_MAX:g} s, in which nobody else can write"
+            raise (StatementTimedOut if self._connection.in_transaction else TransactionUndone)(text) from error
+        finally:
+            with suppress(sqlite3.ProgrammingError):  # The connection may be closed already, as by a crash.
+                self._connection.set_progress_handler(None, OWN_STEPS)
+
+    def plan_freely(self) -> None:
+        """It always does."""
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        self._depth += 1
+        name, noted = f"part_{self._depth}", len(self.noted)
+        self.run(f"SAVEPOINT {name}")
+        try:
+            yield
+        except Exception as error:
+            if not self._connection.in_transaction:
+                if isinstance(error, _STATEMENT_ERRORS) and not _unusable(error):
+                    raise TransactionUndone(str(error)) from error
+                raise  # A full disk makes SQLite undo the whole transaction by itself.
+            self._connection.execute(f"ROLLBACK TO {name}")
+            self._connection.execute(f"RELEASE {name}")
+            del self.noted[noted:]
+            if isinstance(error, _STATEMENT_ERRORS) and not _unusable(error):
+                raise StatementFailed(str(error)) from error
+            raise
+        else:
+            self.run(f"RELEASE {name}")
+        finally:
+            self._depth -= 1
+
+    def lock(self, name: str) -> None:
+        """The write lock of the whole file is held already."""
+
+    def hold_slots(self, slots: Collection[int]) -> bool:
+        """As :meth:`lock`."""
+        return False
+
+    def wake(self) -> None:
+        self.woken = True

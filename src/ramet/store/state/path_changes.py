@@ -1,0 +1,166 @@
+"""What changes of state mean for paths; called by :mod:`ramet.store.state.apply` for tasks that have one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ramet.model.lineage.limits import PATH_HOLD_SECONDS_MAX, PATH_HOLD_SETTING
+from ramet.model.task.task import LIVE, TERMINAL, TaskState
+from ramet.model.task.transitions import DEPENDENCY_FAILED, PENDING, Change
+from ramet.store.rows import paths as rows
+from ramet.store.rows.paths import Line, load_lines
+from ramet.store.rows.records import Record, record
+from ramet.store.rows.retained_slots import acknowledge, held_on, lapsed
+from ramet.store.session import LOOKS_MAX, Session
+from ramet.store.state.path_enter import line_up, load_rules
+from ramet.store.state.path_follow import REVIVE, Wave, end, give_up, insert_waves
+
+_FAILED = (TaskState.FAILED, TaskState.CANCELLED)
+
+
+def follow(session: Session, changes: Sequence[Change]) -> None:
+    """Tasks with paths changed: places in line are left, kept, given up, or taken anew.
+
+    Args:
+        changes: those that were applied, of tasks with a path.
+    """
+    turned = [change for change in changes if _matters(change)]
+    if not turned:
+        return
+    lines = load_lines(session, [change.before.seq for change in turned])
+    if session.hold_slots({line.slot for line in lines.values()}):
+        lines = load_lines(session, lines)
+    ended = [change for change in turned if change.before.state in LIVE and change.after.state in TERMINAL]
+    _end(session, ended, lines)
+    _keep_or_give_up(session, [c for c in turned if c.before.state in LIVE and c.after.state == PENDING], lines)
+    _come_back(session, [c for c in turned if c.before.state in TERMINAL and c.after.state == PENDING], lines)
+
+
+def _matters(change: Change) -> bool:
+    came, went = change.before, change.after
+    if went.state in TERMINAL or came.state in TERMINAL:
+        return came.state != went.state
+    # Back from a worker, or from a settler.
+    return went.state == PENDING and (came.state != PENDING or came.bound_to is not None)
+
+
+def _end(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
+    over: list[Line] = []
+    placed = [(change, lines[change.before.seq]) for change in changes if change.before.seq in lines]
+    for change, line in placed:
+        if held_on(change, session.now) or line.ended is not None:
+            # A worker may run it still, so its path stays held until that lets go (DESIGN §4).
+            rows.update(session, [line._replace(ended=change.after.state)])
+        else:
+            over.append(line)
+    end(session, over, frozenset(change.before.seq for change in changes if _takes_others_with_it(change)))
+
+
+def _takes_others_with_it(change: Change) -> bool:
+    return change.after.state in _FAILED or change.transition is DEPENDENCY_FAILED
+
+
+def let_go(session: Session, pairs: Sequence[tuple[int, int]]) -> int:
+    """The worker runs these claims no longer: their slots and paths are free. Returns how many were held on."""
+    if not pairs:
+        return 0
+    rows.hold_slots(session, [seq for seq, _ in pairs])
+    freed = acknowledge(session, pairs)
+    if freed:
+        _release(session, [seq for seq, _ in pairs])
+    return freed
+
+
+def let_go_lapsed(session: Session, limit: int) -> int:
+    """Slots and paths whose leases lapsed are free, whatever became of the workers; returns how many there were."""
+    return let_go(session, lapsed(session, limit))
+
+
+def _release(session: Session, seqs: Sequence[int]) -> None:
+    """The slots of these are held."""
+    listed, values = session.members(sorted(set(seqs)))
+    free = (
+        f"seq IN {listed} AND ended IS NOT NULL "
+        "AND NOT EXISTS (SELECT 1 FROM ramet_holds h WHERE h.seq = ramet_paths.seq)"
+    )
+    over = rows.select(session, free, (values,))
+    if not over:
+        return
+    listed, values = session.members(line.seq for line in over)
+    revived = session.rows(
+        f"UPDATE ramet_live SET available_at = ? WHERE seq IN {listed} RETURNING seq", (session.now, values)
+    )
+    again = [seq for (seq,) in revived]
+    end(
+        session,
+        [line for line in over if line.seq not in again],
+        frozenset(line.seq for line in over if line.ended in _FAILED),
+    )
+    # Those were revived meanwhile: who waited for them goes on doing so.
+    back = [line._replace(ended=None) for line in over if line.seq in again]
+    give_up(session, back)
+    line_up(session, [line._replace(ticket=None, was_ticket=line.ticket) for line in back])
+
+
+def _keep_or_give_up(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
+    """A task that comes back keeps its ticket, unless that would hold others back for too long (DESIGN §7)."""
+    first: list[tuple[float, int]] = []
+    given_up: list[Line] = []
+    held = [change for change in changes if (line := lines.get(change.before.seq)) is not None and line.holds]
+    since = {line.seq: session.now if line.returned_at is None else line.returned_at for line in lines.values()}
+    later = any(change.after.available_at > since[change.before.seq] for change in held)
+    hold_seconds = _hold_seconds(session) if later else PATH_HOLD_SECONDS_MAX
+    for change in held:
+        line, after = lines[change.before.seq], change.after
+        if after.ending is None and after.available_at > since[line.seq] + hold_seconds:
+            given_up.append(line)
+        elif line.returned_at is None:
+            first.append((session.now, line.seq))
+    session.run_many("UPDATE ramet_paths SET returned_at = ? WHERE seq = ?", first)
+    if given_up:
+        surrender(session, given_up, f"back later than {hold_seconds:.0f} s")
+
+
+def _hold_seconds(session: Session) -> float:
+    """The setting, read where it decides: all workers go by the same."""
+    rows = session.rows(
+        "SELECT value FROM ramet_settings WHERE key = ? AND value_type IN ('float', 'int')", (PATH_HOLD_SETTING,)
+    )
+    return float(rows[0][0]) if rows else PATH_HOLD_SECONDS_MAX
+
+
+def surrender(session: Session, lines: Sequence[Line], why: str, looks: int = LOOKS_MAX) -> None:
+    """Give tickets up, and say so."""
+    record(session, [Record(x.seq, x.tracking_id, "path_given_up", PENDING, PENDING, "engine", why) for x in lines])
+    give_up(session, lines, looks)
+
+
+def _come_back(session: Session, changes: Sequence[Change], lines: dict[int, Line]) -> None:
+    """Revived tasks take fresh tickets, in the order of the changes; those skipped because of them follow."""
+    if not changes:
+        return
+    every = load_rules(session, [change.before.seq for change in changes])
+    session.hold_slots({line.slot for line in every})
+    # Where the last claim was ended from outside and that worker has not let go yet, it lines up when it does.
+    fresh = [line for line in every if line.seq not in lines]
+    rows.insert(session, fresh)
+    line_up(session, fresh)
+    # Who was still to be skipped because of them comes after them instead.
+    session.run_many(
+        "UPDATE ramet_path_waves SET what = 'back' WHERE seq = ? AND what = 'skip' AND because = seq",
+        [(line.seq,) for line in every],
+    )
+    _bring_along(session, every, {change.before.seq: change for change in changes})
+
+
+def _bring_along(session: Session, lines: Sequence[Line], changes: dict[int, Change]) -> None:
+    waves = []
+    for line in lines:
+        skipped = session.rows("SELECT MAX(ticket) FROM ramet_path_skips WHERE because = ?", (line.seq,))
+        if skipped[0][0] is not None:
+            by, reason = changes[line.seq].by, changes[line.seq].reason
+            waves.append(
+                Wave(line.seq, REVIVE, 0, skipped[0][0] + 1, line.slot, line.node, line.seq, by=by, reason=reason)
+            )
+    session.run_many("DELETE FROM ramet_path_waves WHERE seq = ? AND what = 'revive'", [(w.seq,) for w in waves])
+    insert_waves(session, waves)

@@ -1,0 +1,170 @@
+"""Bound tasks: settled by the task that they are bound to, many at a time, or let go (DESIGN §4).
+
+A bound task is pending with ``wait = 'bound'``, so that no worker can claim it; its fence is the number of the
+binding. What its settler makes of it comes with the settler's own settlement, under the settler's fence.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from ramet.model.lineage.guard import buried
+from ramet.model.lineage.lineage import OPEN, Lineage
+from ramet.model.task import events as ev
+from ramet.model.task.binding import ItemAnswer, ItemSettlement
+from ramet.model.task.lifecycle import decide
+from ramet.model.task.task import Standing
+from ramet.model.task.transitions import PENDING, Change, Refused
+from ramet.store.rows.deadlines import BOUND, name_deadlines, overdue
+from ramet.store.rows.lineages import tombstones_of
+from ramet.store.rows.locking import take_live
+from ramet.store.rows.paths import hold_slots
+from ramet.store.session import Session
+from ramet.store.state.apply import apply
+from ramet.store.verbs.spawn import load_parents
+
+LIMIT_MAX = 10_000
+SETTLERS_MAX = 100
+SETTLER_ENDED = "settler_ended"
+
+
+def numbers_of(session: Session, task_ids: Iterable[str]) -> dict[str, int]:
+    """Numbers of tasks by id; unknown ones are absent."""
+    listed, values = session.members(sorted(set(task_ids)))
+    found = session.rows(f"SELECT seq, id FROM ramet_tasks WHERE id IN {listed}", (values,))
+    return {task_id: seq for seq, task_id in found}
+
+
+class Items:
+    """The tasks of a batch by id: where they stand, and what their lineages say. The caller holds all of these."""
+
+    def __init__(
+        self,
+        session: Session,
+        seqs: Mapping[str, int],
+        standings: Mapping[int, Standing],
+        lineages: Mapping[str, Lineage],
+    ) -> None:
+        self.seqs = seqs
+        """Numbers by id, from :func:`numbers_of`."""
+        self.standings = standings
+        self.lineages = lineages
+        self._session = session
+
+    def standing(self, task_id: str) -> Standing | str:
+        """Where the task stands, or why it cannot be settled or bound."""
+        seq = self.seqs.get(task_id)
+        if seq is None:
+            return "unknown"
+        standing = self.standings.get(seq)
+        if standing is not None:
+            return standing
+        [(state,)] = self._session.rows("SELECT state FROM ramet_tasks WHERE seq = ?", (seq,))
+        return f"is_{state}"
+
+    def over(self, standing: Standing, lineage: Lineage) -> str | None:
+        """How the task's lineage, or the tree that it is in, ended; None while it has not."""
+        if lineage.state not in OPEN:
+            return lineage.state
+        marks = tombstones_of(lineage)
+        if marks:
+            [(task_id, _, chain, _)] = load_parents(self._session, [standing.seq]).values()
+            if buried(marks, task_id, chain) is not None:
+                return "cancelled"
+        return None
+
+
+def settle_items(
+    session: Session, items: Items, wanted: Sequence[tuple[int, Sequence[ItemSettlement]]]
+) -> dict[int, list[ItemAnswer]]:
+    """Settle bound tasks for settlers whose claims are current, as (number of the settler, its items).
+
+    Returns:
+        By number of the settler, one answer per item in the order asked. Late and doubled ones are refused.
+    """
+    settlers = load_parents(session, [seq for seq, _ in wanted])
+    answers: dict[int, list[ItemAnswer]] = defaultdict(list)
+    changes: dict[int, Change] = {}
+    results: dict[int, str | None] = {}
+    for seq, several in wanted:
+        settler_id = settlers[seq][0]
+        for item in several:
+            told = _settle(session, items, settler_id, item, changes)
+            if isinstance(told, str):
+                answers[seq].append(ItemAnswer(item.task_id, None, told))
+                continue
+            changes[told.before.seq] = told
+            if item.result is not None:
+                results[told.before.seq] = item.result
+            answers[seq].append(ItemAnswer(item.task_id, told.after.state))
+    applied = apply(session, name_deadlines(session, list(changes.values())), results)
+    assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
+    if any(change.after.state == PENDING for change in changes.values()):
+        session.wake()
+    return answers
+
+
+def _settle(
+    session: Session, items: Items, settler_id: str, item: ItemSettlement, changes: dict[int, Change]
+) -> Change | str:
+    standing = items.standing(item.task_id)
+    if isinstance(standing, str):
+        return standing
+    done = changes.get(standing.seq)
+    if done is not None:
+        return f"is_{done.after.state}" if done.after.state != PENDING else "not_bound"
+    if standing.bound_to is not None:
+        over = items.over(standing, items.lineages[standing.tracking_id])
+        if over is not None:
+            return over
+    event = ev.SettledBy(settler_id, item.binding, item.state, item.reason, item.delay_seconds)
+    change = decide(standing, event, session.now)
+    return change.reason if isinstance(change, Refused) else change
+
+
+def ended_settlers(session: Session, limit: int) -> list[str]:
+    """Ids of tasks that ended and have others bound to them."""
+    # One probe of the index per settler, however many tasks are bound to it.
+    rows = session.rows(
+        "WITH RECURSIVE settlers (id) AS (SELECT MIN(bound_to) FROM ramet_live WHERE bound_to IS NOT NULL UNION ALL "
+        "SELECT (SELECT MIN(bound_to) FROM ramet_live WHERE bound_to > settlers.id) FROM settlers "
+        "WHERE settlers.id IS NOT NULL) SELECT s.id FROM settlers s LEFT JOIN ramet_tasks t ON t.id = s.id "
+        "WHERE s.id IS NOT NULL AND (t.seq IS NULL OR t.state IS NOT NULL) LIMIT ?",
+        (limit,),
+    )
+    return [settler_id for (settler_id,) in rows]
+
+
+def let_go(session: Session, limit: int) -> int:
+    """Tasks whose settler ended are free again, batch by batch."""
+    count = 0
+    for settler_id in ended_settlers(session, SETTLERS_MAX):
+        found = take_live(session, "WHERE bound_to = ?", (settler_id,), limit)
+        count += _apply(
+            session, [(row, ev.SettledBy(settler_id, row.fence, PENDING, SETTLER_ENDED, known=False)) for row in found]
+        )
+    if count:
+        session.wake()
+    return count
+
+
+def expire_polled(session: Session, limit: int) -> int:
+    """Bound tasks past their deadline fail once their settler has looked after them since (DESIGN §4)."""
+    columns = ", ".join(f"b.{name}" for name in Standing._fields)
+    polled = (
+        "FROM ramet_live b INDEXED BY ramet_live_overdue JOIN ramet_tasks t ON t.id = b.bound_to "
+        f"JOIN ramet_live s ON s.seq = t.seq WHERE {overdue('b.', BOUND)} <= ? "
+        "AND s.state = 'pending' AND s.claimed_at >= b.deadline_at"
+    )
+    seqs = [seq for (seq,) in session.rows(f"SELECT b.seq {polled} LIMIT ?", (session.now, limit))]
+    hold_slots(session, seqs)  # Before their rows, as everywhere.
+    listed, values = session.members(seqs)
+    rows = session.rows(f"SELECT {columns} {polled} AND b.seq IN {listed}{session.skip_locked}", (session.now, values))
+    return _apply(session, [(row, ev.DeadlinePassed(polled=True)) for row in map(Standing._make, rows)])
+
+
+def _apply(session: Session, events: Sequence[tuple[Standing, ev.Event]]) -> int:
+    decided = [decide(standing, event, session.now) for standing, event in events]
+    changes = name_deadlines(session, [change for change in decided if isinstance(change, Change)])
+    return len(changes) - len(apply(session, changes).lost)

@@ -1,0 +1,189 @@
+"""Claims: take tasks, keep them by heartbeats, hand unstarted ones back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ramet.model.lineage.guard import buried
+from ramet.model.lineage.lineage import Lineage, LineageState
+from ramet.model.task import events as ev
+from ramet.model.task.lifecycle import decide
+from ramet.model.task.task import Standing, Wait
+from ramet.model.task.transitions import PROCESSING, Change
+from ramet.store.answers import Claimed
+from ramet.store.requests import ClaimRequest
+from ramet.store.rows import claimable
+from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage, read_lineages, tombstones_of
+from ramet.store.rows.turns import advance, in_order
+from ramet.store.session import Session
+from ramet.store.state.apply import apply, free
+from ramet.store.verbs.claim_bounds import Bounds, bounds_of
+from ramet.store.verbs.resources import ready, spend
+from ramet.store.verbs.settle import load_standings
+from ramet.store.verbs.spawn import load_parents
+
+CLAIM_LIMIT = 5_000
+SET_ASIDE_ROUNDS = 10
+"""How often one claim looks again behind tasks that it had to set aside, so that no transaction lasts for long."""
+
+
+def claim(session: Session, request: ClaimRequest) -> list[Claimed]:
+    """Take up to ``request.limit`` claimable tasks, in order of rank, then turn, then age."""
+    promote_due(session)
+    limit = min(request.limit, CLAIM_LIMIT)
+    bounds = bounds_of(session, request.queues, request.kinds)
+    looked = ready(session, bounds.queues, bounds.kinds, limit, bounds.used, pulled=request.pulled)
+    taken: list[Change] = []
+    waiting = looked.candidates
+    for _ in range(SET_ASIDE_ROUNDS):
+        found = waiting + _candidates(session, bounds, limit - len(taken), request.pulled)
+        candidates = bounds.accepted(in_order(session, found), limit - len(taken))
+        changes, held_back = _decide(session, request, candidates)
+        lost = apply(session, changes).lost
+        changes = [change for change in changes if change.before.seq not in lost] if lost else changes
+        bounds.take([change.before for change in changes])
+        taken += changes
+        # What cannot run steps aside, so that it is looked at once and holds back nobody at the next claims.
+        if not held_back or len(taken) == limit:
+            break
+        _set_aside(session, held_back)
+        waiting = []  # A resource's room was measured once: what is left of it is the next claim's.
+    else:
+        session.wake()  # There may be work behind what was set aside: whoever looks next goes on from there.
+    standings = [change.before for change in taken]
+    advance(session, standings)
+    spend(session, looked, standings)
+    return _claimed(session, [change.after for change in taken])
+
+
+def promote_due(session: Session, limit: int = 1_000) -> int:
+    """Make delayed tasks claimable whose time has come."""
+    return free(session, claimable.due(session, limit), Wait.DUE)
+
+
+def _candidates(session: Session, bounds: Bounds, limit: int, pulled: bool) -> list[Standing]:
+    """One ordered probe of the claim index per (queue, kind): a backlog of kinds nobody asked for costs nothing."""
+    return [
+        standing
+        for queue in bounds.queues
+        for kind in bounds.kinds
+        for standing in claimable.waiting(session, queue, kind, limit, pulled=pulled)
+    ]
+
+
+def _decide(
+    session: Session, request: ClaimRequest, candidates: Sequence[Standing]
+) -> tuple[list[Change], list[tuple[Standing, Wait]]]:
+    lineages = read_lineages(session, {s.tracking_id for s in candidates})
+    changes: list[Change] = []
+    held_back: list[tuple[Standing, Wait]] = []
+    busy = _end_overdue(session, lineages)
+    events = {
+        tracking_id: ev.Claim(request.worker, request.lease_seconds, lineage.deadline_at)
+        for tracking_id, lineage in lineages.items()
+    }
+    for standing in candidates:
+        if standing.tracking_id in busy:
+            continue
+        lineage = lineages[standing.tracking_id]
+        if standing.ending is None and (
+            lineage.state != LineageState.RUNNING
+            or (lineage.tombstones and _buried(session, standing, tombstones_of(lineage)))
+        ):
+            held_back.append((standing, Wait.LINEAGE))
+            continue
+        change = decide(standing, events[standing.tracking_id], session.now)
+        if isinstance(change, Change):
+            changes.append(change)
+        else:
+            # A clock that was set back makes a promoted task early again: it waits once more.
+            held_back.append((standing, Wait.DUE))
+    return changes, held_back
+
+
+def _end_overdue(session: Session, lineages: dict[str, Lineage]) -> set[str]:
+    """A deadline that passed ends the lineage here and now: the row stays the truth, whatever the clock does next.
+
+    Returns:
+        Those that somebody else is about to write. A claim waits for nobody: their tasks are left to the next one.
+    """
+    over = sorted(
+        tracking_id
+        for tracking_id, lineage in lineages.items()
+        if lineage.state == LineageState.RUNNING and session.now >= lineage.deadline_at
+    )
+    if not over:
+        return set()
+    listed, values = session.members(over)
+    found = session.rows(
+        f"SELECT tracking_id FROM ramet_lineages WHERE tracking_id IN {listed} "
+        f"ORDER BY tracking_id{session.skip_locked}",
+        (values,),
+    )
+    for (tracking_id,) in found:
+        end_lineage(session, tracking_id, LineageState.FAILED, DEADLINE_REASON)
+        lineages[tracking_id] = lineages[tracking_id]._replace(state=LineageState.FAILED.value)
+    return {*over} - {tracking_id for (tracking_id,) in found}
+
+
+def _buried(session: Session, standing: Standing, marks: dict[str, int]) -> bool:
+    [(task_id, _, chain, _)] = load_parents(session, [standing.seq]).values()
+    return buried(marks, task_id, chain) is not None
+
+
+def _set_aside(session: Session, held_back: Sequence[tuple[Standing, Wait]]) -> None:
+    session.run_many(
+        "UPDATE ramet_live SET wait = ? WHERE seq = ? AND (wait IS NULL OR wait = 'resource')",
+        [(wait.value, standing.seq) for standing, wait in held_back],
+    )
+
+
+# NULL for a task without a path.
+_RULE = (
+    "'[' || t.path || ',\"' || COALESCE(t.path_scope, 'queue') || '\",\"' || "
+    "COALESCE(t.on_dependency_failure, 'skip') || '\"]'"
+)
+
+
+def _claimed(session: Session, standings: Sequence[Standing]) -> list[Claimed]:
+    """What a handler needs besides the standing: the wide row, read once per claim."""
+    if not standings:
+        return []
+    seqs = [s.seq for s in standings]
+    listed, values = session.members(seqs)
+    wide = {
+        row[0]: row[1:]
+        for row in session.rows(
+            "SELECT t.seq, t.id, t.key, t.parent_id, t.payload, t.ancestry_chain, t.created_at, c.pipeline_state, "
+            f"l.max_spawn_depth, {_RULE} FROM ramet_tasks t JOIN ramet_lineages l ON l.tracking_id = t.tracking_id "
+            f"LEFT JOIN ramet_checkpoints c ON c.seq = t.seq WHERE t.seq IN {listed} "
+            "AND t.seq BETWEEN ? AND ?",  # says which part of the history they are in
+            (values, min(seqs), max(seqs)),
+        )
+    }
+    return [Claimed(standing, *wide[standing.seq]) for standing in standings]
+
+
+def heartbeat(session: Session, held: Sequence[tuple[int, int]], lease_seconds: float) -> frozenset[int]:
+    """Extend leases; a claim that is not current any more is reported as lost."""
+    standings = load_standings(session, [seq for seq, _ in held])
+    changes, lost = [], set()
+    lineages = read_lineages(session, {s.tracking_id for s in standings.values()})
+    for seq, fence in held:
+        standing = standings.get(seq)
+        if standing is None or standing.state != PROCESSING or standing.lease_until <= session.now:
+            lost.add(seq)
+            continue
+        lineage = lineages[standing.tracking_id]
+        if standing.ending is None and (
+            lineage.state in ("failed", "cancelled")
+            or (lineage.tombstones and _buried(session, standing, tombstones_of(lineage)))
+        ):
+            lost.add(seq)
+            continue
+        change = decide(standing, ev.Heartbeat(fence, lease_seconds), session.now)
+        if isinstance(change, Change):
+            changes.append(change)
+        else:
+            lost.add(seq)
+    return frozenset(lost | apply(session, changes).lost)

@@ -1,0 +1,150 @@
+"""Limits of concurrency and rate: what an app declares, and what a person sets instead (DESIGN §10)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ramet.model.flow.queues import Declared, KindLimit
+from ramet.model.flow.resources import Policy, policy_of
+from ramet.store.rows.audit_log import record_act
+from ramet.store.rows.retained_slots import FLOW
+from ramet.store.session import Session
+from ramet.store.verbs.resources import policies
+
+_FIELDS = Policy._fields[1:-1]
+_DEFAULTS = Policy("")._asdict()
+_POLICY_COLUMNS = (*Policy._fields, "declared", "told")
+_POLICY = (
+    f"INSERT INTO ramet_policies ({', '.join(_POLICY_COLUMNS)}) VALUES ({', '.join('?' * len(_POLICY_COLUMNS))}) "
+    "ON CONFLICT (pattern) DO UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in _POLICY_COLUMNS[1:])
+)
+_LIMITED = {"queue": "ramet_queues", "kind": "ramet_kinds"}
+Words = dict[str, Any]
+"""What somebody said of a policy, by name of the field."""
+
+
+def declare(session: Session, declared: Declared) -> None:
+    """Store what an app says about queues, kinds and resources; what a person set stays."""
+    session.lock(FLOW)
+    for what, limits in (("queue", declared.queues), ("kind", declared.kinds)):
+        table = _LIMITED[what]
+        session.run_many(
+            f"INSERT INTO {table} (name, concurrency, declared) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
+            f"declared = excluded.declared, concurrency = CASE WHEN {table}.explicit = 0 THEN excluded.concurrency "
+            f"ELSE {table}.concurrency END",
+            [(name, most, most) for name, most in sorted(limits.items()) if most is not None],
+        )
+        session.run_many(
+            f"UPDATE {table} SET declared = NULL, concurrency = CASE WHEN explicit = 0 THEN NULL ELSE concurrency END "
+            "WHERE name = ?",
+            [(name,) for name, most in sorted(limits.items()) if most is None],
+        )
+    session.run_many(
+        "INSERT INTO ramet_kinds (name, limits) VALUES (?, ?) "
+        "ON CONFLICT (name) DO UPDATE SET limits = excluded.limits",
+        [(name, limits) for name, limits in sorted(declared.limits.items()) if limits is not None],
+    )
+    session.run_many(
+        "UPDATE ramet_kinds SET limits = NULL WHERE name = ?",
+        [(name,) for name, limits in sorted(declared.limits.items()) if limits is None],
+    )
+    for policy in declared.policies:
+        found = _words(session, policy.pattern)
+        _put(session, policy.pattern, _fields(policy), {} if found is None else found[1])
+    _look_again(session)
+
+
+def _fields(policy: Policy) -> Words:
+    return {name: getattr(policy, name) for name in _FIELDS}
+
+
+def _words(session: Session, pattern: str) -> tuple[Words | None, Words] | None:
+    """What an app and what people said of a pattern; None when nobody said anything."""
+    for declared, told in session.rows("SELECT declared, told FROM ramet_policies WHERE pattern = ?", (pattern,)):
+        return None if declared is None else json.loads(declared), json.loads(told)
+    return None
+
+
+def _put(session: Session, pattern: str, declared: Words | None, told: Words) -> Policy:
+    """Store both words; of each field the person's holds, then the app's."""
+    policy = Policy(**{**_DEFAULTS, **(declared or {}), **told, "pattern": pattern, "explicit": bool(told)})
+    stored = None if declared is None else json.dumps(declared, sort_keys=True)
+    session.run(_POLICY, (*policy[:-1], int(policy.explicit), stored, json.dumps(told, sort_keys=True)))
+    return policy
+
+
+def limit(session: Session, what: str, name: str, *, concurrency: int | None, by: str, reason: str | None) -> None:
+    """A person limits a queue or kind, or lifts its limit: from now on an app's declaration changes nothing."""
+    table = _LIMITED[what]
+    session.run(
+        f"INSERT INTO {table} (name, concurrency, explicit) VALUES (?, ?, 1) ON CONFLICT (name) DO UPDATE "
+        "SET concurrency = excluded.concurrency, explicit = 1",
+        (name, concurrency),
+    )
+    detail = {"concurrency": concurrency}
+    record_act(session, by=by, act=f"limit_{what}", subject=name, reason=reason, detail=detail)
+    session.wake()
+
+
+def limit_resource(session: Session, policy: Policy, by: str, reason: str | None) -> None:
+    """A person says all that a resource, or all with a prefix, bear."""
+    change_resource(session, policy.pattern, _fields(policy), by, reason)
+
+
+def change_resource(session: Session, pattern: str, changes: Mapping[str, Any], by: str, reason: str | None) -> Policy:
+    """A person says something of what a resource bears; everything else stays as it is (DESIGN §11)."""
+    session.lock(FLOW)
+    found = _words(session, pattern)
+    if found is None:
+        # What held for it until now, by a longer or shorter prefix, goes on holding.
+        base = _fields(policy_of(pattern, policies(session)))
+        found = None, {name: value for name, value in base.items() if value != _DEFAULTS[name]}
+    policy = _put(session, pattern, found[0], {**found[1], **changes})
+    record_act(session, by=by, act="limit_resource", subject=pattern, reason=reason, detail=dict(changes))
+    _look_again(session)
+    session.wake()
+    return policy
+
+
+def reset_limit(session: Session, what: str, name: str, by: str, reason: str | None) -> bool:
+    """Take back what people said of a queue, kind or resource: what its app declares holds again."""
+    session.lock(FLOW)
+    if what == "resource":
+        found = _words(session, name)
+        if found is None or not found[1]:
+            return False
+        if found[0] is None:
+            session.run("DELETE FROM ramet_policies WHERE pattern = ?", (name,))
+        else:
+            _put(session, name, found[0], {})
+    elif not session.run(
+        f"UPDATE {_LIMITED[what]} SET concurrency = declared, explicit = 0 WHERE name = ? AND explicit = 1", (name,)
+    ):
+        return False
+    record_act(session, by=by, act=f"limit_{what}", subject=name, reason=reason, detail={"reset": True})
+    _look_again(session)
+    session.wake()
+    return True
+
+
+def _look_again(session: Session) -> None:
+    """What waits for a limit may not have to any more."""
+    session.run("UPDATE ramet_resources SET ready_at = ? WHERE ready_at > ?", (session.now, session.now))
+
+
+def root_limits(session: Session, kinds: Sequence[str]) -> dict[str, str]:
+    """What apps declared about lineages whose root is of these kinds."""
+    listed, values = session.members(kinds)
+    return dict(
+        session.rows(f"SELECT name, limits FROM ramet_kinds WHERE name IN {listed} AND limits IS NOT NULL", (values,))
+    )
+
+
+def kind_limits(session: Session) -> Sequence[KindLimit]:
+    """Limits of kinds, by name."""
+    rows = session.rows(
+        "SELECT name, concurrency, explicit FROM ramet_kinds WHERE concurrency IS NOT NULL ORDER BY name"
+    )
+    return [KindLimit(name, concurrency, bool(explicit)) for name, concurrency, explicit in rows]

@@ -1,0 +1,175 @@
+"""What people do to tasks: cancel one, a tree or a lineage, revive what ended. Recorded with who and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ramet.model.lineage.guard import buried
+from ramet.model.lineage.lineage import Lineage, LineageState
+from ramet.model.task import events as ev
+from ramet.model.task.lifecycle import decide
+from ramet.model.task.task import Standing
+from ramet.model.task.transitions import PROCESSING, Change
+from ramet.store.errors import StoreError
+from ramet.store.rows import uniqueness
+from ramet.store.rows.audit_log import record_act
+from ramet.store.rows.ended import ended_standing
+from ramet.store.rows.lineages import PRUNING, count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
+from ramet.store.schema.tables import LIVE_LIST
+from ramet.store.session import Session
+from ramet.store.state.apply import apply, release
+from ramet.store.verbs.lineage_followup import finish_ends
+from ramet.store.verbs.raise_limits import refuse_odd_extension
+from ramet.store.verbs.spawn import load_parents
+
+
+def find(session: Session, task_id: str) -> int | None:
+    """The number of a task."""
+    found = session.rows("SELECT seq FROM ramet_tasks WHERE id = ?", (task_id,))
+    return int(found[0][0]) if found else None
+
+
+def cancel(session: Session, task_id: str, tree: bool, by: str, reason: str | None) -> bool:
+    """Cancel a task. With ``tree`` a tombstone on the lineage row covers it and all below, from this commit on."""
+    seq = find(session, task_id)
+    if seq is None:
+        return False
+    [(_, tracking_id, _, _)] = load_parents(session, [seq]).values()
+    if tree:
+        if _only_root(session, tracking_id, task_id):
+            return cancel_lineage(session, tracking_id, by, reason)
+        return _bury(session, tracking_id, task_id, by, reason)
+    return _cancel_one(session, seq, by, reason)
+
+
+def cancel_lineage(session: Session, tracking_id: str, by: str, reason: str | None) -> bool:
+    """Flip the lineage row; its tasks follow by the sweep."""
+    why = f"cancelled by {by}" + (f": {reason}" if reason else "")
+    if not end_lineage(session, tracking_id, LineageState.CANCELLED, why):
+        return False
+    record_act(session, by=by, act="cancel_lineage", subject=tracking_id, tracking_id=tracking_id, reason=reason)
+    return True
+
+
+def _cancel_one(session: Session, seq: int, by: str, reason: str | None) -> bool:
+    rows = session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq = ?", (seq,))
+    if not rows:
+        return False
+    why = f"cancelled by {by}" + (f": {reason}" if reason else "")
+    standing = Standing._make(rows[0])
+    if standing.state == PROCESSING:
+        count_end(session)
+    change = decide(standing, ev.Cancel(by, why), session.now)
+    return isinstance(change, Change) and not apply(session, [change]).lost
+
+
+def _only_root(session: Session, tracking_id: str, task_id: str) -> bool:
+    roots = session.rows(
+        "SELECT id FROM ramet_tasks WHERE tracking_id = ? AND parent_id IS NULL LIMIT 2", (tracking_id,)
+    )
+    return roots == [(task_id,)]
+
+
+def _bury(session: Session, tracking_id: str, task_id: str, by: str, reason: str | None) -> bool:
+    lineage = lock_lineages(session, [tracking_id])[tracking_id]
+    marks = tombstones_of(lineage)
+    lifted = _lifted_below(session, marks, task_id)
+    if not lineage.live or (marks.get(task_id) == 1 and not lifted):
+        return False
+    _mark(session, lineage, {**{marked: mark for marked, mark in marks.items() if marked not in lifted}, task_id: 1})
+    count_end(session)
+    seq = find(session, task_id)
+    assert seq is not None
+    _cancel_one(session, seq, by, reason)
+    record_act(session, by=by, act="cancel_tree", subject=task_id, tracking_id=tracking_id, reason=reason)
+    return True
+
+
+def _lifted_below(session: Session, marks: dict[str, int], task_id: str) -> set[str]:
+    """Subtrees of a task that were revived: cancelling it again covers them too."""
+    seqs = [find(session, marked) for marked, mark in marks.items() if not mark]
+    parents = load_parents(session, [seq for seq in seqs if seq is not None])
+    return {below for below, _, chain, _ in parents.values() if task_id in chain}
+
+
+def _mark(session: Session, lineage: Lineage, marks: dict[str, int]) -> None:
+    session.run(
+        "UPDATE ramet_lineages SET tombstones = ?, sweep = 1 WHERE tracking_id = ?",
+        (json.dumps(marks), lineage.tracking_id),
+    )
+
+
+def revive(
+    session: Session, task_ids: Sequence[str], by: str, reason: str | None, extend_seconds: float | None
+) -> list[str]:
+    """New attempts for ended tasks that were not successful, under the same identity.
+
+    Raises:
+        StoreError: the lineage's deadline has passed and no extension was given, or a task id is unknown.
+        UniqueHeld: another task holds the unique key of one of them.
+    """
+    refuse_odd_extension(extend_seconds)
+    revived = []
+    for task_id in task_ids:
+        seq = find(session, task_id)
+        if seq is None:
+            raise StoreError(f"no task {task_id}: look it up with `ramet status` or `ramet tree`")
+        [(_, tracking_id, _, _)] = load_parents(session, [seq]).values()
+        # Tasks that a cancel has not reached yet would otherwise run on in the reopened lineage.
+        finish_ends(session, lock_lineages(session, [tracking_id])[tracking_id])
+        standing, print_ = ended_standing(session, seq)
+        if standing is None:
+            continue
+        change = decide(standing, ev.Revive(by, reason), session.now)
+        if not isinstance(change, Change):
+            continue
+        if standing.unique_seconds is not None:
+            uniqueness.take_again(session, seq)
+        _reopen_lineage(session, standing.tracking_id, task_id, extend_seconds)
+        if not apply(session, [change._replace(fingerprint=print_)]).lost:
+            revived.append(task_id)
+    if revived:
+        session.wake()
+    return revived
+
+
+def exclude(session: Session, task_ids: Sequence[str], by: str, reason: str | None) -> list[str]:
+    """Skip tasks for good that are pending, failed or cancelled; their identity stays taken.
+
+    Raises:
+        StoreError: a task id is unknown.
+    """
+    excluded = []
+    for task_id in task_ids:
+        seq = find(session, task_id)
+        if seq is None:
+            raise StoreError(f"no task {task_id}: look it up with `ramet status` or `ramet tree`")
+        live = session.rows(f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq = ?", (seq,))
+        standing = Standing._make(live[0]) if live else ended_standing(session, seq)[0]
+        change = None if standing is None else decide(standing, ev.Exclude(by, reason), session.now)
+        if isinstance(change, Change) and not apply(session, [change]).lost:
+            excluded.append(task_id)
+    return excluded
+
+
+def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_seconds: float | None) -> None:
+    lineage = lock_lineages(session, [tracking_id])[tracking_id]
+    if lineage.sweep == PRUNING:
+        raise StoreError(f"lineage {tracking_id} is being pruned: nothing of it can be revived")
+    if extend_seconds is not None:
+        session.run(
+            "UPDATE ramet_lineages SET deadline_at = ? WHERE tracking_id = ?",
+            (extended_deadline(session, lineage, extend_seconds), tracking_id),
+        )
+    elif session.now >= lineage.deadline_at:
+        raise StoreError(f"the deadline of lineage {tracking_id} has passed: give --extend SECONDS to revive its tasks")
+    marks = tombstones_of(lineage)
+    if marks:
+        seq = find(session, task_id)
+        assert seq is not None
+        [(_, _, chain, _)] = load_parents(session, [seq]).values()
+        if buried(marks, task_id, chain) is not None:
+            _mark(session, lineage, {**marks, task_id: 0})
+    # A claim may have set tasks aside that are free again now; one that is not steps aside at the next claim.
+    release(session, tracking_id)

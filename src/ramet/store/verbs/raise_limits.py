@@ -1,0 +1,122 @@
+"""Raising the limits of a lineage that exists: a person's act, recorded (DESIGN §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ramet.model.lineage.limits import RAISABLE
+from ramet.model.lineage.lineage import Lineage, shapes_text
+from ramet.model.money import AMOUNT_MAX
+from ramet.model.numbers import SECONDS_MAX
+from ramet.model.shapes import allowed_shapes
+from ramet.store.errors import StoreError
+from ramet.store.rows.audit_log import record_act
+from ramet.store.rows.lineages import extended_deadline, lock_lineages
+from ramet.store.session import Session
+
+
+def raise_limits(
+    session: Session,
+    tracking_id: str,
+    *,
+    limits: Mapping[str, int],
+    extend_seconds: float | None,
+    by: str,
+    reason: str | None,
+    allow_shapes: Sequence[str] = (),
+) -> Lineage:
+    """Raise limits, allow shapes, put off the deadline; all or nothing. See the protocol."""
+    _refuse_odd(limits, extend_seconds)
+    shapes = _shapes(allow_shapes)
+    unknown = sorted(set(limits) - RAISABLE)
+    if unknown:
+        raise StoreError(f"{', '.join(unknown)} cannot be raised for a lineage: give {', '.join(sorted(RAISABLE))}")
+    lineage = lock_lineages(session, [tracking_id]).get(tracking_id)
+    if lineage is None:
+        raise StoreError(f"no lineage {tracking_id}: `ramet status` lists them")
+    detail: dict[str, list[Any]] = {}
+    for name, value in sorted(limits.items()):
+        present: int | None = getattr(lineage, name)
+        if present is None or value < present:
+            told = "without bound" if present is None else present
+            raise StoreError(f"{name} of lineage {tracking_id} is {told} already: give more, a limit is only raised")
+        if value > present:
+            detail[name] = [present, value]
+    _refuse_soft_above_hard(lineage, {name: raised for name, (_, raised) in detail.items()})
+    for name, (_, raised) in detail.items():
+        session.run(f"UPDATE ramet_lineages SET {name} = ? WHERE tracking_id = ?", (raised, tracking_id))
+    if extend_seconds is not None:
+        session.run(
+            "UPDATE ramet_lineages SET deadline_at = ? WHERE tracking_id = ?",
+            (extended_deadline(session, lineage, extend_seconds), tracking_id),
+        )
+    allowed = _allow(session, lineage, shapes)
+    if allowed:
+        detail["allow_shapes"] = allowed
+    after = lock_lineages(session, [tracking_id])[tracking_id]
+    if after.deadline_at > lineage.deadline_at:
+        detail["deadline_at"] = [lineage.deadline_at, after.deadline_at]
+        _follow_deadline(session, tracking_id, lineage.deadline_at, after.deadline_at)
+    if detail:
+        record_act(session, by=by, act="raise_limits", subject=tracking_id, tracking_id=tracking_id, reason=reason,
+                   detail=detail)  # fmt: skip
+    return after
+
+
+def _shapes(texts: Sequence[str]) -> dict[str, int | None]:
+    try:
+        return allowed_shapes(texts)
+    except ValueError as error:
+        raise StoreError(str(error)) from None
+
+
+def _allow(session: Session, lineage: Lineage, shapes: Mapping[str, int | None]) -> list[str]:
+    """Allow these shapes; returns those that had less before, as a person would name them."""
+    before = lineage.shapes_allowed
+    for shape, most in shapes.items():
+        present = before.get(shape, lineage.max_shape)
+        if most is not None and (present is None or most < present):
+            told = "any number" if present is None else present
+            raise StoreError(f"of the shape {shape} {told} keys are allowed already: give more, a limit is only raised")
+    wider = {shape: most for shape, most in shapes.items() if before.get(shape, lineage.max_shape) != most}
+    if wider:
+        session.run(
+            "UPDATE ramet_lineages SET allowed_shapes = ? WHERE tracking_id = ?",
+            (shapes_text({**before, **wider}), lineage.tracking_id),
+        )
+    return [shape if most is None else f"{shape}={most}" for shape, most in sorted(wider.items())]
+
+
+def _refuse_soft_above_hard(lineage: Lineage, raised: Mapping[str, float]) -> None:
+    if "soft_cost" in raised and lineage.max_cost is not None:
+        soft, hard = raised["soft_cost"], raised.get("max_cost", lineage.max_cost)
+        if soft > hard:
+            raise StoreError(f"soft_cost cannot be {soft}: give at most max_cost, which is {hard}")
+
+
+def _refuse_odd(limits: Mapping[str, int], extend_seconds: float | None) -> None:
+    """Values that no lineage can have, or that the database cannot hold."""
+    for name, value in limits.items():
+        if type(value) is not int or not 0 <= value <= AMOUNT_MAX:
+            raise StoreError(f"{name} cannot be {value!r}: give a whole number from 0 to {AMOUNT_MAX:.0e}")
+    refuse_odd_extension(extend_seconds)
+
+
+def refuse_odd_extension(extend_seconds: float | None) -> None:
+    """A deadline is put off by a time that is one.
+
+    Raises:
+        StoreError: it is not more than 0, or over a century.
+    """
+    if extend_seconds is not None and not 0 < extend_seconds <= SECONDS_MAX:
+        raise StoreError(f"a deadline cannot be put off by {extend_seconds} s: give more than 0 and at most a century")
+
+
+def _follow_deadline(session: Session, tracking_id: str, before: float, after: float) -> None:
+    """Tasks that the old deadline had cut short get the time that is theirs, up to the new one."""
+    session.run(
+        "UPDATE ramet_live SET deadline_at = CASE WHEN task_seconds IS NULL OR started_at + task_seconds > ? THEN ? "
+        "ELSE started_at + task_seconds END WHERE tracking_id = ? AND deadline_at = ? AND ending IS NULL",
+        (after, after, tracking_id, before),
+    )

@@ -1,0 +1,135 @@
+"""Buckets that handlers take from, in the database for all workers; the rules are :mod:`ramet.model.flow.shares`.
+
+A bucket belongs to no lineage, so all who take hold one lock and nothing is decided twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ramet.model.flow import resources as rules
+from ramet.model.flow import shares
+from ramet.model.flow.resources import Resource, Told, policy_of, rate_of
+from ramet.model.flow.shares import Bucket, Look, Share, Taken, TakeRequest
+from ramet.store.rows.lineages import read_lineages
+from ramet.store.rows.retained_slots import FLOW
+from ramet.store.session import Session
+from ramet.store.verbs.resources import load, pause_seconds_max, policies, save
+from ramet.store.verbs.settle import claim_refusal, load_standings
+
+_SHARE_LIST = ", ".join(Share._fields)
+_SAVE = (
+    f"INSERT INTO ramet_shares (resource, {_SHARE_LIST}) VALUES (?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (resource, tracking_id) DO UPDATE SET taken = excluded.taken, wanted = excluded.wanted, "
+    "asked_at = excluded.asked_at, until = excluded.until"
+)
+
+
+def take(session: Session, wanted: Sequence[TakeRequest]) -> list[Taken]:
+    """Answers in the order asked; a later request sees what an earlier one took."""
+    standings = load_standings(session, {item.seq for item in wanted})
+    lineages = read_lineages(session, {standing.tracking_id for standing in standings.values()})
+    buckets = _buckets(session, {name for item in wanted for name, _ in item.amounts})
+    before = dict(buckets)
+    answers = []
+    for item in wanted:
+        standing = standings.get(item.seq)
+        lineage = None if standing is None else lineages[standing.tracking_id]
+        why = claim_refusal(session, standing, item.fence, lineage)
+        if why is not None or standing is None:
+            answers.append(Taken(0.0, why))
+        else:
+            answers.append(_take(buckets, standing.tracking_id, item, session.now))
+    _save(session, before, buckets)
+    return answers
+
+
+def _take(buckets: dict[str, Bucket], tracking_id: str, item: TakeRequest, now: float) -> Taken:
+    """All of one request, or nothing; the buckets are changed in place."""
+    amounts = [(name, amount) for name, amount in item.amounts if name in buckets]
+    told = [shares.look(buckets[name], tracking_id, amount, now) for name, amount in amounts]
+    seconds = max((each.seconds for each in told), default=0.0)
+    for (name, amount), each in zip(amounts, told, strict=True):
+        buckets[name] = _after(buckets[name], tracking_id, amount, now, each if seconds else None)
+    return Taken(seconds)
+
+
+def _after(bucket: Bucket, tracking_id: str, amount: float, now: float, told: Look | None) -> Bucket:
+    if told is None:
+        return shares.took(bucket, tracking_id, amount, now)
+    return shares.refused(bucket, tracking_id, amount, now, told)
+
+
+def _buckets(session: Session, names: set[str]) -> dict[str, Bucket]:
+    """Those of the named resources that hold anybody back, under their lock. The others have no bucket."""
+    known = policies(session)
+
+    def bounded() -> dict[str, Resource]:
+        found = load(session, names)
+        return {name: resource for name, resource in found.items() if _bounded(resource)}
+
+    def _bounded(resource: Resource) -> bool:
+        paused = resource.opened_at is not None or session.now < resource.paused_until
+        return paused or rate_of(resource, policy_of(resource.name, known)) is not None
+
+    if not bounded():
+        return {}
+    session.lock(FLOW)
+    found = bounded()
+    stored = _shares(session, found)
+    return {name: Bucket(row, policy_of(name, known), stored.get(name, {})) for name, row in found.items()}
+
+
+def _shares(session: Session, names: Iterable[str]) -> dict[str, dict[str, Share]]:
+    """How lineages stand with resources. One that runs no more is expected back by nobody."""
+    listed, values = session.members(sorted(names))
+    rows = session.rows(
+        "SELECT s.resource, s.tracking_id, s.taken, s.wanted, s.asked_at, s.until FROM ramet_shares s "
+        "JOIN ramet_lineages l ON l.tracking_id = s.tracking_id "
+        f"WHERE s.resource IN {listed} AND s.until > ? AND s.asked_at <= ? AND l.state || '' = 'running'",
+        (values, session.now, session.now),
+    )
+    found: dict[str, dict[str, Share]] = {}
+    for name, *fields in rows:
+        share = Share._make(fields)
+        found.setdefault(name, {})[share.tracking_id] = share
+    return found
+
+
+def _save(session: Session, before: dict[str, Bucket], after: dict[str, Bucket]) -> None:
+    changed = [(before[name], bucket) for name, bucket in after.items() if bucket != before[name]]
+    save(session, [new.resource for old, new in changed if new.resource != old.resource])
+    rows = [
+        (new.resource.name, *share)
+        for old, new in changed
+        for share in new.shares.values()
+        if share != old.shares.get(share.tracking_id)
+    ]
+    session.run_many(_SAVE, sorted(rows))
+
+
+def adapted(session: Session, name: str, told: Told) -> Resource | None:
+    """The resource as a server's response changes it; None when it says nothing new."""
+    resource = load(session, [name])[name]
+    policy = policy_of(name, policies(session))
+    if told.reset_seconds is not None and told.limit_per_minute is None:
+        told = told._replace(reset_seconds=min(told.reset_seconds, pause_seconds_max(session)))
+    after = rules.adapted(resource, policy, told, session.now)
+    return None if after in (resource, rules.refilled(resource, policy, session.now)) else after
+
+
+def adapt(session: Session, name: str, told: Told) -> None:
+    """Write down what a server's response says about a resource."""
+    session.lock(FLOW)
+    after = adapted(session, name, told)
+    if after is not None:
+        save(session, [after])
+
+
+def forget_shares(session: Session, limit: int = 1_000) -> None:
+    """Drop what lineages took of resources for which nobody has been refused lately."""
+    session.run(
+        "DELETE FROM ramet_shares WHERE (resource, tracking_id) IN "
+        "(SELECT resource, tracking_id FROM ramet_shares WHERE until <= ? LIMIT ?)",
+        (session.now, limit),
+    )

@@ -1,0 +1,201 @@
+"""Offering blocked spawns again, after a person raised what had blocked them (DESIGN §5).
+
+A spawn is offered as a child of the first parent that asked for it, with that one's ancestry and depth, and goes
+through the whole guard. The parent's claim need not be current: a person asks, not the parent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from ramet.model.lineage.guard import REOFFERABLE, BlockReason
+from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
+from ramet.model.shapes import allowed_shapes
+from ramet.store.answers import SpawnAnswer
+from ramet.store.base_persons import Cursor, Reoffered
+from ramet.store.errors import StoreError
+from ramet.store.rows.audit_log import record_act
+from ramet.store.rows.blocks import Parent, wanted_task
+from ramet.store.rows.left_out import take_back
+from ramet.store.rows.lineages import PRUNING, lock_lineages, reopen_lineage
+from ramet.store.session import Row, Session
+from ramet.store.state.apply import release
+from ramet.store.verbs.lineage_followup import finish_ends
+from ramet.store.verbs.spawn import load_parents, spawn
+
+THERE_ALREADY = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE, BlockReason.ELSEWHERE})
+REOFFER_MAX = 1_000
+
+
+class Offer(NamedTuple):
+    """A stored block that is offered again."""
+
+    kind: str
+    key: str
+    reason: str
+    parents: tuple[str, str]
+    wanted: str
+
+
+class Only(NamedTuple):
+    """Which of the blocks are offered; None for all."""
+
+    kind: str | None = None
+    key: str | None = None
+    shape: str | None = None
+    """As :func:`ramet.model.shapes.allowed_shapes` reads it; kinds without a trap have none."""
+
+
+ALL = Only()
+
+
+def _shapes(texts: Sequence[str]) -> list[str]:
+    try:
+        return list(allowed_shapes(texts))
+    except ValueError as error:
+        raise StoreError(str(error)) from None
+
+
+def reoffer(
+    session: Session,
+    tracking_id: str,
+    *,
+    reasons: Collection[str],
+    by: str,
+    reason: str | None,
+    limit: int,
+    after: Cursor | None,
+    only: Only = ALL,
+) -> Reoffered:
+    """Offer a page of blocks again. See the protocol."""
+    refused = sorted(set(reasons) - REOFFERABLE)
+    if refused:
+        can = ", ".join(sorted(REOFFERABLE))
+        raise StoreError(f"blocks by {', '.join(refused)} cannot be offered again: name {can}")
+    lineage = _open_to_persons(session, tracking_id)
+    most = max(1, min(limit, REOFFER_MAX))
+    offers = _offers(session, tracking_id, reasons or REOFFERABLE, limit=most, after=after, only=only)
+    last = offers[-1] if offers else None
+    if only.shape is not None:
+        [shape] = _shapes([only.shape])
+        offers = [offer for offer in offers if wanted_task(offer.wanted).shape == shape]
+    told = _offer(session, lineage, offers)
+    result = _booked(session, lineage, told, by, reason)
+    return result._replace(after=(last.kind, last.key, last.reason) if last else None)
+
+
+def _open_to_persons(session: Session, tracking_id: str) -> Lineage:
+    """The lineage as the guard is to see it: a finished or failed one would run again if something passed."""
+    lineage = lock_lineages(session, [tracking_id]).get(tracking_id)
+    if lineage is None:
+        raise StoreError(f"no lineage {tracking_id}: `ramet status` lists them")
+    if lineage.sweep == PRUNING:
+        raise StoreError(f"lineage {tracking_id} is being pruned: nothing of it can be created again")
+    if lineage.state == LineageState.CANCELLED:
+        raise StoreError(f"lineage {tracking_id} was cancelled: revive a task of it first, with `ramet retry`")
+    if session.now >= lineage.deadline_at:
+        raise StoreError(
+            f"the deadline of lineage {tracking_id} has passed: "
+            f"put it off first, with `ramet lineage raise {tracking_id} --extend SECONDS`"
+        )
+    finish_ends(session, lineage)
+    return lock_lineages(session, [tracking_id])[tracking_id]
+
+
+def _offers(
+    session: Session, tracking_id: str, reasons: Collection[str], *, limit: int, after: Cursor | None, only: Only
+) -> list[Offer]:
+    listed, values = session.members(sorted(str(reason) for reason in reasons))
+    where = ""
+    behind: tuple[str, ...] = ()
+    if after is not None:
+        where, behind = " AND (kind, key, reason) > (?, ?, ?)", tuple(after)
+    for name, value in (("kind", only.kind), ("key", only.key)):
+        if value is not None:
+            where, behind = f"{where} AND {name} = ?", (*behind, value)
+    rows = session.rows(
+        "SELECT kind, key, reason, first_parent, last_parent, wanted FROM ramet_blocks WHERE tracking_id = ? "
+        f"AND wanted IS NOT NULL AND reoffered_at IS NULL AND reason IN {listed}{where} "
+        "ORDER BY kind, key, reason LIMIT ?",
+        (tracking_id, values, *behind, limit),
+    )
+    return [Offer(kind, key, reason, (first, last), wanted) for kind, key, reason, first, last, wanted in rows]
+
+
+def _offer(session: Session, lineage: Lineage, offers: Sequence[Offer]) -> list[tuple[Offer, SpawnAnswer | None]]:
+    """The guard's answers; None where no parent is known any more."""
+    parents = _parents(session, {name for offer in offers for name in offer.parents})
+    told: list[tuple[Offer, SpawnAnswer | None]] = []
+    seen = lineage if lineage.state in OPEN else lineage._replace(state=LineageState.RUNNING.value)
+    lineages = {lineage.tracking_id: seen}
+    grouped: dict[int, list[Offer]] = {}
+    for offer in offers:
+        seq = next((parents[name][0] for name in offer.parents if name in parents), None)
+        if seq is None:
+            told.append((offer, None))
+        else:
+            grouped.setdefault(seq, []).append(offer)
+    by_seq = dict(parents.values())
+    asked = [(by_seq[seq], [wanted_task(offer.wanted) for offer in group]) for seq, group in grouped.items()]
+    answered = spawn(session, asked, lineages, record=False)
+    for (seq, group), (_, news), answers in zip(grouped.items(), asked, answered, strict=True):
+        told += zip(group, answers, strict=True)
+        # A later stage of the parent itself is no child of it, as when it is settled.
+        granted = sum(1 for new, answer in zip(news, answers, strict=True) if answer.id is not None and new.places)
+        _count_children(session, seq, granted)
+    return told
+
+
+def _parents(session: Session, ids: Collection[str]) -> dict[str, tuple[int, Parent]]:
+    """Number and facts of the tasks that asked, by id. Their claims need not be current: a person asks."""
+    listed, values = session.members(sorted(ids))
+    rows = session.rows(
+        "SELECT t.id, t.seq, COALESCE(l.fan_out, t.fan_out) FROM ramet_tasks t LEFT JOIN ramet_live l ON l.seq = t.seq "
+        f"WHERE t.id IN {listed}",
+        (values,),
+    )
+    about = load_parents(session, [seq for _, seq, _ in rows])
+    return {task_id: (seq, Parent(*about[seq], fan_out, True)) for task_id, seq, fan_out in rows}
+
+
+def _count_children(session: Session, seq: int, granted: int) -> None:
+    if granted and not session.run("UPDATE ramet_live SET fan_out = fan_out + ? WHERE seq = ?", (granted, seq)):
+        session.run("UPDATE ramet_tasks SET fan_out = fan_out + ? WHERE seq = ?", (granted, seq))
+
+
+def _booked(
+    session: Session,
+    lineage: Lineage,
+    told: Sequence[tuple[Offer, SpawnAnswer | None]],
+    by: str,
+    reason: str | None,
+) -> Reoffered:
+    """Mark what need not be offered again, reopen the lineage where something was created, record the act."""
+    created = [answer.id for _, answer in told if answer is not None and answer.id is not None]
+    marked: list[Row] = []
+    still: Counter[str] = Counter()
+    for offer, answer in told:
+        blocked = None if answer is None else answer.reason
+        if answer is not None and (blocked is None or blocked in THERE_ALREADY):
+            marked.append((session.now, by, lineage.tracking_id, offer.kind, offer.key, offer.reason))
+        else:
+            still["parent_unknown" if blocked is None else blocked.value] += 1
+    session.run_many(
+        "UPDATE ramet_blocks SET reoffered_at = ?, reoffered_by = ? "
+        "WHERE tracking_id = ? AND kind = ? AND key = ? AND reason = ?",
+        marked,
+    )
+    [(left_out,)] = session.rows("SELECT left_out FROM ramet_lineages WHERE tracking_id = ?", (lineage.tracking_id,))
+    if left_out and marked:
+        take_back(session, lineage.tracking_id, left_out, [(row[3], row[4]) for row in marked])
+    if created and lineage.state not in OPEN:
+        reopen_lineage(session, lineage.tracking_id)
+        release(session, lineage.tracking_id)
+    there = len(marked) - len(created)
+    if told:
+        detail = {"created": len(created), "there_already": there, "still_blocked": dict(still)}
+        record_act(session, by=by, act="reoffer", subject=lineage.tracking_id, tracking_id=lineage.tracking_id,
+                   reason=reason, detail=detail)  # fmt: skip
+    return Reoffered(tuple(created), there, dict(still))

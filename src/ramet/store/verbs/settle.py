@@ -1,0 +1,393 @@
+"""Settle: everything a worker asks for under its claims, in one transaction.
+
+Per settlement: is the claim current, is the lineage still open, do its own writes succeed, what does the guard say to
+its spawns, what becomes of the task. One that is refused writes nothing and does not disturb the others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ramet.model.lineage.guard import buried
+from ramet.model.lineage.limits import LOWERABLE
+from ramet.model.lineage.lineage import OPEN, Lineage, retry_slot
+from ramet.model.task import events as ev
+from ramet.model.task.binding import ItemAnswer
+from ramet.model.task.lifecycle import decide
+from ramet.model.task.retry import ErrorClass
+from ramet.model.task.task import Standing
+from ramet.model.task.transitions import PENDING, Change
+from ramet.store.answers import Settled, SpawnAnswer
+from ramet.store.requests import Settlement
+from ramet.store.rows.blocks import Parent
+from ramet.store.rows.deadlines import name_deadlines
+from ramet.store.rows.lineages import lock_lineages, tombstones_of
+from ramet.store.rows.money import add_to_sums, book_charges
+from ramet.store.rows.retained_slots import FLOW
+from ramet.store.rows.turns import renew
+from ramet.store.schema.tables import LIVE_LIST
+from ramet.store.session import Session, StatementFailed
+from ramet.store.state.apply import apply
+from ramet.store.state.path_changes import let_go
+from ramet.store.verbs import resources
+from ramet.store.verbs.bound import Items, numbers_of, settle_items
+from ramet.store.verbs.failures import NOT_STORED, failed, repeated_failure
+from ramet.store.verbs.lineage_end import start_ends
+from ramet.store.verbs.required import RequiredRefused, check_required
+from ramet.store.verbs.spawn import hold_paths, load_parents, spawn
+
+
+def load_standings(session: Session, seqs: Iterable[int]) -> dict[int, Standing]:
+    """Hot rows by task number, held until the transaction ends; a task that is not live is absent."""
+    listed, values = session.members(seqs)
+    found = session.rows(
+        f"SELECT {LIVE_LIST} FROM ramet_live WHERE seq IN {listed} ORDER BY seq{session.for_update}", (values,)
+    )
+    return {row[0]: Standing._make(row) for row in found}
+
+
+def settle(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
+    """Answers in the order of the batch. Several settlements of one task take effect one after the other.
+
+    One that the database cannot take (a value that it cannot hold, say) becomes that error and disturbs no other; so
+    does one of which a required spawn is refused.
+    """
+    try:
+        with session.savepoint():
+            return _settle_together(session, batch)
+    except RequiredRefused as refused:
+        answers = settle(session, refused.replaced(batch))
+        refused.record(session, answers)
+        return answers
+    except StatementFailed as error:
+        if len(batch) == 1:
+            return _settle_together(session, [failed(batch[0], NOT_STORED, error)])
+    # One by one they would take their rows in the order of the batch, and two batches could wait for each other.
+    _hold(session, batch)
+    return [answer for item in batch for answer in settle(session, [item])]
+
+
+class _Held(NamedTuple):
+    """The rows that a batch decides about: live ones first, in order of number, then lineages, in order of name."""
+
+    seqs: dict[str, int]
+    """Numbers of bound tasks, by id."""
+    standings: dict[int, Standing]
+    lineages: dict[str, Lineage]
+
+
+def _hold(session: Session, batch: Sequence[Settlement]) -> _Held:
+    named = [each.task_id for item in batch if item.items for each in item.items]
+    seqs = numbers_of(session, named) if named else {}
+    if session.for_update:
+        hold_paths(session, batch, seqs.values())
+    standings = load_standings(session, [*(item.seq for item in batch), *seqs.values()])
+    tracking_ids = {row.tracking_id for row in standings.values()}
+    late = [item.seq for item in batch if item.spawns and item.seq not in standings]
+    if late:
+        tracking_ids |= {tracking_id for _, tracking_id, _, _ in load_parents(session, late).values()}
+    lineages = lock_lineages(session, tracking_ids)
+    if any(row.resource for row in standings.values()) or any(map(_names_resource, batch)):
+        session.lock(FLOW)
+    return _Held(seqs, standings, lineages)
+
+
+def _names_resource(item: Settlement) -> bool:
+    event = item.event
+    return (type(event) is ev.Snooze and bool(event.resource)) or any(new.resource for new in item.spawns)
+
+
+def _settle_together(session: Session, batch: Sequence[Settlement]) -> list[Settled]:
+    answers: dict[int, Settled] = {}
+    rounds = _rounds(batch)
+    if len(rounds) > 1:
+        _hold(session, batch)  # In one order for all: what a later round wants is not waited for with rows in hand.
+    for items in rounds:
+        _settle_round(session, items, answers)
+    return [answers[at] for at in range(len(batch))]
+
+
+def _rounds(batch: Sequence[Settlement]) -> list[list[tuple[int, Settlement]]]:
+    """The batch with its places, in parts in which each task comes once."""
+    if len({item.seq for item in batch}) == len(batch):
+        return [list(enumerate(batch))]
+    rounds: list[list[tuple[int, Settlement]]] = []
+    turn: dict[int, int] = defaultdict(int)
+    for at, item in enumerate(batch):
+        if turn[item.seq] == len(rounds):
+            rounds.append([])
+        rounds[turn[item.seq]].append((at, item))
+        turn[item.seq] += 1
+    return rounds
+
+
+def _settle_round(session: Session, items: Sequence[tuple[int, Settlement]], answers: dict[int, Settled]) -> None:
+    held = _hold(session, [item for _, item in items])
+    standings, lineages = held.standings, held.lineages
+    accepted: list[tuple[int, Settlement, Standing]] = []
+    over: list[Change] = []
+    for at, item in items:
+        standing = standings.get(item.seq)
+        if standing is None or not _current(standing, item.fence, session.now):
+            answers[at] = Settled(item.seq, None, "stale", _refuse_spawns(session, item, lineages))
+            continue
+        end = _lineage_end(session, standing, lineages[standing.tracking_id])
+        if end is None:
+            accepted.append((at, item, standing))
+            continue
+        change = decide(standing, end, session.now)
+        assert isinstance(change, Change)
+        over.append(change)
+        answers[at] = Settled(item.seq, None, end.state, _refuse_spawns(session, item, lineages), end.reason)
+    _settle_accepted(session, accepted, held, answers, over)
+    # Whoever settles does not run any more: what was ended from outside meanwhile gives its slot back.
+    let_go(
+        session,
+        [(item.seq, item.fence) for at, item in items if answers[at].refused and type(item.event) not in _GOES_ON],
+    )
+
+
+_GOES_ON = (ev.Progress, ev.Checkpoint)
+
+
+def _current(standing: Standing, fence: int, now: float) -> bool:
+    """A claim is current while nobody took a newer one and its lease runs (DESIGN §2: stale is an expired lease)."""
+    return standing.fence == fence and standing.state == "processing" and standing.lease_until > now
+
+
+def _settle_accepted(
+    session: Session,
+    accepted: Sequence[tuple[int, Settlement, Standing]],
+    held: _Held,
+    answers: dict[int, Settled],
+    over: list[Change],
+) -> None:
+    lineages = held.lineages
+    accepted = resources.capped(session, _all_with_writes(session, accepted))
+    _lower_limits(session, accepted, lineages)
+    charged = _charge(session, accepted, lineages)
+    settled_items = _settle_items(session, accepted, held)
+    spawned = _spawn_all(session, accepted, lineages)
+    # Errors count retries on these rows; each lineage is written once, however many of its tasks failed.
+    retries_before = {tracking_id: (row.retry_minute, row.retries) for tracking_id, row in lineages.items()}
+    changes: list[Change] = over
+    results: dict[int, str | None] = {}
+    now, renewed = session.now, list[Standing]()
+    about: list[resources.Told] = []
+    for at, item, read in accepted:
+        told = spawned.get(item.seq, ())
+        granted = _children(item, told) if told else 0
+        standing, event = read, item.event
+        told_items = settled_items.get(item.seq, ())
+        if granted or item.writes or item.charge is not None or (told_items and any(t.state for t in told_items)):
+            standing = read._replace(fan_out=read.fan_out + granted, progressed=1)
+        if type(event) is ev.Error:
+            change = _decide_error(session, standing, event, lineages)
+        else:
+            change = _decided(standing, event, now, item.hold_seconds)
+        if type(event) is ev.Continue and change.after.state == PENDING:
+            renewed.append(change.after)
+        if read.resource is not None or type(event) is ev.Snooze:
+            about.append(resources.Told(change, event, item.switch_off))
+        changes.append(change)
+        if item.result is not None:
+            results[item.seq] = item.result
+        answers[at] = Settled(item.seq, change.after.state, None, told, change.reason, told_items, change.error)
+    _save_retries(session, lineages, retries_before)
+    changes = _with_deadlines(session, changes, accepted, answers)
+    applied = apply(session, changes, results)
+    assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
+    resources.settled(session, about)
+    renew(session, renewed)
+    _save_checkpoints(session, [(item, standing) for _, item, standing in accepted])
+    add_to_sums(session, charged)
+    _then(session, lineages, changes)
+
+
+def _then(session: Session, lineages: Mapping[str, Lineage], changes: Sequence[Change]) -> None:
+    """What follows from settling: ends that are wanted, and tasks to claim."""
+    if any(row.end_wanted for row in lineages.values()):
+        start_ends(session, limit=len(lineages))
+    if any(change.after.state == PENDING for change in changes):
+        session.wake()
+
+
+def _with_deadlines(
+    session: Session,
+    changes: list[Change],
+    accepted: Sequence[tuple[int, Settlement, Standing]],
+    answers: dict[int, Settled],
+) -> list[Change]:
+    """The lineage's deadline may be what ended some of them."""
+    named = name_deadlines(session, changes)
+    if named is changes:
+        return changes
+    reasons = {change.before.seq: change.reason for change in named}
+    for at, item, _ in accepted:
+        answers[at] = answers[at]._replace(reason=reasons[item.seq])
+    return list(named)
+
+
+def _children(item: Settlement, told: Sequence[SpawnAnswer]) -> int:
+    """How many of its spawns count as fan-out: those granted that are no later stage of the task itself."""
+    return sum(1 for new, answer in zip(item.spawns, told, strict=True) if answer.id is not None and new.places)
+
+
+def _settle_items(
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], held: _Held
+) -> Mapping[int, Sequence[ItemAnswer]]:
+    wanted = [(item.seq, item.items) for _, item, _ in accepted if item.items]
+    return settle_items(session, Items(session, *held), wanted) if wanted else {}
+
+
+def _charge(
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], lineages: dict[str, Lineage]
+) -> int:
+    charges = [
+        (item.seq, item.fence, standing.tracking_id, item.charge)
+        for _, item, standing in accepted
+        if item.charge is not None
+    ]
+    return book_charges(session, charges, lineages) if charges else 0
+
+
+def _decided(standing: Standing, event: ev.Event, now: float, hold_seconds: float | None = None) -> Change:
+    change = decide(standing, event, now)
+    assert isinstance(change, Change), f"a current claim refused {event}: {change}"
+    return change if hold_seconds is None else change._replace(hold_seconds=hold_seconds)
+
+
+def _decide_error(session: Session, standing: Standing, event: ev.Error, lineages: dict[str, Lineage]) -> Change:
+    """An error, with what only the database knows: was it seen before, has its lineage retried too often."""
+    if event.error_class == ErrorClass.UNCLASSIFIED:
+        event = replace(event, repeats=repeated_failure(session, standing, event.fingerprint))
+    change = _decided(standing, event, session.now)
+    if change.after.state != PENDING:
+        return change
+    lineages[standing.tracking_id], not_before_at = retry_slot(lineages[standing.tracking_id], session.now)
+    if not_before_at is None:
+        return change
+    return _decided(standing, replace(event, not_before_at=not_before_at), session.now)
+
+
+def _save_retries(session: Session, lineages: dict[str, Lineage], before: dict[str, tuple[int, int]]) -> None:
+    rows = [
+        (row.retry_minute, row.retries, tracking_id)
+        for tracking_id, row in lineages.items()
+        if (row.retry_minute, row.retries) != before[tracking_id]
+    ]
+    session.run_many("UPDATE ramet_lineages SET retry_minute = ?, retries = ? WHERE tracking_id = ?", rows)
+
+
+def _refuse_spawns(session: Session, item: Settlement, lineages: dict[str, Lineage]) -> Sequence[SpawnAnswer]:
+    """Of a settlement that is refused nothing is written but the reason why its spawns were refused (promise I8)."""
+    if not item.spawns:
+        return ()
+    parents = load_parents(session, [item.seq])
+    if item.seq not in parents:
+        return ()
+    task_id, tracking_id, chain, depth = parents[item.seq]
+    parent = Parent(task_id, tracking_id, chain, depth, 0, claim_current=False)
+    [told] = spawn(session, [(parent, item.spawns)], lineages)
+    return told
+
+
+def _lineage_end(session: Session, standing: Standing, lineage: Lineage) -> ev.LineageEnded | None:
+    """The lineage row is the truth: work that was going on when it ended is refused."""
+    if standing.ending is not None:
+        return None
+    if lineage.state not in OPEN:
+        return ev.LineageEnded(lineage.state, lineage.reason or f"lineage_{lineage.state}")
+    marks = tombstones_of(lineage)
+    if marks:
+        [(task_id, _, chain, _)] = load_parents(session, [standing.seq]).values()
+        grave = buried(marks, task_id, chain)
+        if grave is not None:
+            return ev.LineageEnded("cancelled", f"cancel_tree: {grave}")
+    return None
+
+
+def claim_refusal(session: Session, standing: Standing | None, fence: int, lineage: Lineage | None) -> str | None:
+    """Why a claim may not ask for anything any more, as settle would say; None for a current one."""
+    if standing is None or lineage is None or not _current(standing, fence, session.now):
+        return "stale"
+    end = _lineage_end(session, standing, lineage)
+    return None if end is None else end.state
+
+
+def _all_with_writes(
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]]
+) -> Sequence[tuple[int, Settlement, Standing]]:
+    if not any(item.writes for _, item, _ in accepted):
+        return accepted
+    return [(at, _with_writes(session, item), standing) for at, item, standing in accepted]
+
+
+def _with_writes(session: Session, item: Settlement) -> Settlement:
+    """Run a handler's own writes; when one fails, the settlement becomes that error and nothing of it is kept."""
+    if not item.writes:
+        return item
+    try:
+        with session.theirs():
+            for write in item.writes:
+                session.run(write.sql, write.parameters)
+    except StatementFailed as error:
+        return failed(item, "a ctx.write failed", error)
+    return item
+
+
+def _lower_limits(
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], lineages: dict[str, Lineage]
+) -> None:
+    for _, item, standing in accepted:
+        for name, wanted in item.lower:
+            if name not in LOWERABLE:
+                raise StatementFailed(f"{name} cannot be lowered by a handler: use one of {sorted(LOWERABLE)}")
+            lineage = lineages[standing.tracking_id]
+            # Never under what exists already: the row's own CHECK holds tasks <= max_tasks.
+            lowered = max(wanted, lineage.tasks) if name == "max_tasks" else wanted
+            if lowered < getattr(lineage, name):
+                session.run(
+                    f"UPDATE ramet_lineages SET {name} = ? WHERE tracking_id = ?",
+                    (lowered, lineage.tracking_id),
+                )
+                lineages[standing.tracking_id] = Lineage._make(
+                    lowered if field == name else value for field, value in zip(Lineage._fields, lineage, strict=True)
+                )
+
+
+def _spawn_all(
+    session: Session, accepted: Sequence[tuple[int, Settlement, Standing]], lineages: dict[str, Lineage]
+) -> dict[int, list[SpawnAnswer]]:
+    asking = [(item, standing) for _, item, standing in accepted if item.spawns]
+    if not asking:
+        return {}
+    parents = load_parents(session, [item.seq for item, _ in asking])
+    wanted = [
+        # A task that is ending has a claim for its on_end handler only, which spawns nothing.
+        (Parent(*parents[item.seq], fan_out=standing.fan_out, claim_current=standing.ending is None), item.spawns)
+        for item, standing in asking
+    ]
+    told = spawn(session, wanted, lineages)
+    check_required([at for at, item, _ in accepted if item.spawns], wanted, told)
+    return {item.seq: answers for (item, _), answers in zip(asking, told, strict=True)}
+
+
+def _save_checkpoints(session: Session, items: Sequence[tuple[Settlement, Standing]]) -> None:
+    rows = [
+        (item.seq, standing.tracking_id, item.pipeline_state, item.progress, session.now)
+        for item, standing in items
+        if item.pipeline_state is not None or item.progress is not None
+    ]
+    if rows:
+        session.run_many(
+            "INSERT INTO ramet_checkpoints (seq, tracking_id, pipeline_state, progress, updated_at) "
+            "VALUES (?, ?, ?, ?, ?) ON CONFLICT (seq) DO UPDATE SET "
+            "pipeline_state = COALESCE(excluded.pipeline_state, ramet_checkpoints.pipeline_state), "
+            "progress = COALESCE(excluded.progress, ramet_checkpoints.progress), "
+            "updated_at = excluded.updated_at",
+            rows,
+        )

@@ -1,0 +1,156 @@
+"""What people do to what is kept beside the work: settings, the stop list, schedules."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ramet import Client, Schedule
+from ramet.web.actions.action import Action, Done, Fields, Name, Person, Value, done, found, require
+
+
+class OneSetting(Fields):
+    """Which setting."""
+
+    name: Annotated[Name, Field(title="Setting")]
+
+
+class NewValue(OneSetting):
+    """Which setting, and its value."""
+
+    value: Annotated[Value, Field(title="Value", description="As its type says; none for no limit, where it may be.")]
+
+
+class Entry(Fields):
+    """An entry of the stop list."""
+
+    entry_type: Annotated[Literal["host", "domain", "pattern"], Field(title="Type")]
+    value: Annotated[Name, Field(title="Value", description="A host, a domain, or a pattern of keys with * and ?.")]
+
+
+class OneSchedule(Fields):
+    """Which schedule."""
+
+    name: Annotated[Name, Field(title="Schedule")]
+
+
+async def _ask_set(client: Client, fields: NewValue) -> str:
+    held = await client.settings.get(fields.name)
+    unit = f" {held.unit}" if held.unit else ""
+    return (
+        f"Sets {held.name} ({held.description}), a value of type {held.value_type}{unit and ' in' + unit}. It is "
+        f"{held.value} now, its default is {held.default}. Workers act on it within seconds."
+    )
+
+
+async def _set(client: Client, fields: NewValue, person: Person) -> Done:
+    before = await client.settings.get(fields.name)
+    value = await client.settings.set(before.name, fields.value, by=person.by, reason=person.reason)
+    return Done(
+        f"{before.name} is {value} now (was {before.value})",
+        {"name": before.name, "value": value, "before": before.value},
+    )
+
+
+async def _ask_unset(client: Client, fields: OneSetting) -> str:
+    held = await client.settings.get(fields.name)
+    require(held.stored, f"{held.name} has its default already: {held.default}")
+    return f"Lets the default of {held.name} hold again: {held.default} instead of {held.value}."
+
+
+async def _unset(client: Client, fields: OneSetting, person: Person) -> Done:
+    changed = await client.settings.unset(fields.name, by=person.by, reason=person.reason)
+    told, why = f"{fields.name} has its default again", f"{fields.name} has its default already"
+    return done(changed, told, why, name=fields.name)
+
+
+async def _ask_stop(client: Client, fields: Entry) -> str:
+    return (
+        f"Stops {fields.entry_type} {fields.value}: the guard blocks every spawn that it covers, and submits of it are "
+        "refused. Tasks that exist are not touched."
+    )
+
+
+async def _stop(client: Client, fields: Entry, person: Person) -> Done:
+    entry = await client.stop(fields.entry_type, fields.value, by=person.by, reason=person.reason)
+    return Done(f"stopped {entry.entry_type} {entry.value}", entry._asdict())
+
+
+async def _ask_unstop(client: Client, fields: Entry) -> str:
+    listed = any((one.entry_type, one.value) == (fields.entry_type, fields.value) for one in await client.stop_list())
+    require(listed, f"{fields.entry_type} {fields.value} is not on the stop list")
+    return f"Takes {fields.entry_type} {fields.value} off the stop list. What it had blocked can be offered again then."
+
+
+async def _unstop(client: Client, fields: Entry, person: Person) -> Done:
+    removed = await client.unstop(fields.entry_type, fields.value, by=person.by, reason=person.reason)
+    what = f"{fields.entry_type} {fields.value}"
+    return done(removed, f"took {what} off the stop list", f"{what} is not on the stop list", value=fields.value)
+
+
+async def _schedule(client: Client, name: str) -> Schedule:
+    return found(await client.schedules.get(name), f"no schedule {name!r}: the page of schedules lists them")
+
+
+async def _ask_pause(client: Client, fields: OneSchedule) -> str:
+    one = await _schedule(client, fields.name)
+    require(one.state == "active", f"schedule {one.name} is paused already")
+    return f"Lets no slot of schedule {one.name} run until it is resumed. A run that has begun goes on."
+
+
+async def _pause(client: Client, fields: OneSchedule, person: Person) -> Done:
+    one = await _schedule(client, fields.name)
+    paused = await client.schedules.pause(one.name, by=person.by, reason=person.reason)
+    return done(paused, f"paused schedule {one.name}", f"schedule {one.name} is paused already", schedule=one.name)
+
+
+async def _ask_resume(client: Client, fields: OneSchedule) -> str:
+    one = await _schedule(client, fields.name)
+    require(one.state != "active", f"schedule {one.name} is not paused")
+    return f"Lets schedule {one.name} go on with its next slot; what came while it was paused is not run."
+
+
+async def _resume(client: Client, fields: OneSchedule, person: Person) -> Done:
+    one = await _schedule(client, fields.name)
+    resumed = await client.schedules.resume(one.name, by=person.by, reason=person.reason)
+    return done(resumed, f"resumed schedule {one.name}", f"schedule {one.name} is not paused", schedule=one.name)
+
+
+async def _ask_run(client: Client, fields: OneSchedule) -> str:
+    one = await _schedule(client, fields.name)
+    return f"Starts a run of schedule {one.name} ({one.kind}) now, in a lineage of its own."
+
+
+async def _run(client: Client, fields: OneSchedule, person: Person) -> Done:
+    one = await _schedule(client, fields.name)
+    slot = await client.schedules.run(one.name, by=person.by, reason=person.reason)
+    return Done(f"schedule {one.name} runs as lineage {slot.tracking_id}", {"tracking_id": slot.tracking_id})
+
+
+async def _ask_remove(client: Client, fields: OneSchedule) -> str:
+    one = await _schedule(client, fields.name)
+    back = " An app declared it: its next worker brings it back. Pause it instead." if one.declared_by == "app" else ""
+    return f"Forgets schedule {one.name} and its slots; its runs stay.{back}"
+
+
+async def _remove(client: Client, fields: OneSchedule, person: Person) -> Done:
+    one = await _schedule(client, fields.name)
+    removed = await client.schedules.remove(one.name, by=person.by, reason=person.reason)
+    return done(removed, f"removed schedule {one.name}", f"no schedule {one.name!r}", schedule=one.name)
+
+
+ACTIONS = (
+    Action("set-setting", "Change setting", "Store a setting; workers act on it within seconds.", NewValue, _ask_set,
+           _set, open=frozenset({"value"})),
+    Action("unset-setting", "Back to default", "Let the default of a setting hold again.", OneSetting, _ask_unset,
+           _unset),
+    Action("stop", "Add to the stop list", "Create nothing more for a host, a domain or a pattern of keys.", Entry,
+           _ask_stop, _stop),
+    Action("unstop", "Take off the stop list", "Take an entry off the stop list.", Entry, _ask_unstop, _unstop),
+    Action("pause-schedule", "Pause schedule", "Let no slot of a schedule run.", OneSchedule, _ask_pause, _pause),
+    Action("resume-schedule", "Resume schedule", "Let a paused schedule go on.", OneSchedule, _ask_resume, _resume),
+    Action("run-schedule", "Run now", "Start one run of a schedule now.", OneSchedule, _ask_run, _run),
+    Action("remove-schedule", "Remove schedule", "Forget a schedule; its runs stay.", OneSchedule, _ask_remove, _remove,
+           True),
+)  # fmt: skip

@@ -1,0 +1,156 @@
+"""The commands that do something with a run that is there: `refresh`, `retry` and `exclude`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+
+import click
+
+from ramet import Client
+from ramet.commands.options import ask, json_option, person, renamed
+from ramet.commands.terminal import counted, emit, plain
+from ramet.wiki.commands.expand import Again, work_again
+from ramet.wiki.commands.options import database_option
+from ramet.wiki.errors import RunNotFound, WikiError
+from ramet.wiki.expansion import Prepared
+from ramet.wiki.runs import PREFIX, Run, find_run, is_refresh
+from ramet.wiki.tables import WikiState
+from ramet.wiki.tasks.article import app
+from ramet.wiki.tasks.refresh import begin_refresh, refreshed
+from ramet.wiki.tasks.retry_exclude import Excluded, RetryPayload, begin_retry, exclude_titles, find_titles
+
+_REASON = re.compile(r"[a-z]+(_[a-z]+)*")
+"""How reasons of failed titles are written: one word, which no person's own words are."""
+
+
+@click.command(short_help="Load again what has changed.")
+@click.argument("run", required=False)
+@database_option
+@json_option
+def refresh(run: str | None, database: str, as_json: bool) -> None:
+    """Compare every article of a run (the newest, if none is named) with its source, and load again what changed.
+
+    A refresh that was interrupted goes on. What changed articles newly link to is looked up by the next `expand`.
+    """
+
+    async def act() -> int:
+        async with app.client(database, create=False) as client:
+            found = await find_run(client, run)
+            goes_on = bool(found.live) and await is_refresh(client, found.newest.tracking_id)
+
+        async def begin(client: Client, found: Run, prepared: Prepared) -> bool:
+            return not goes_on and await begin_refresh(client, found)
+
+        return await work_again(Again(run, database, as_json), begin, _tell_refreshed)
+
+    click.get_current_context().exit(asyncio.run(act()))
+
+
+async def _tell_refreshed(client: Client, run: Run) -> None:
+    found = await refreshed(client, run.newest.tracking_id) if run.newest.ended_at is not None else None
+    if found is not None:
+        compared = counted(found.compared, "article")
+        redirects = counted(found.redirects, "new redirect")
+        click.echo(f"compared {compared}: {found.loaded:,} loaded again, {found.gone:,} gone, {redirects}")
+
+
+@click.command(short_help="Try failed titles again.")
+@click.argument("words", nargs=-1, metavar="[RUN] [TITLE]...")
+@click.option("--failed-for", metavar="REASON", help="Only those that failed for this reason, as `status` names it.")
+@click.option("--reason", metavar="TEXT", help="Why, for the record.")
+@click.option("--note", hidden=True)
+@database_option
+@json_option
+def retry(
+    *,
+    words: tuple[str, ...],
+    failed_for: str | None,
+    reason: str | None,
+    note: str | None,
+    database: str,
+    as_json: bool,
+) -> None:
+    """Look the failed titles of a run up again, and follow their links where that makes them articles.
+
+    Without titles: all that trying again may mend. Those that the source said no to (not_found, disambiguation, ...)
+    and excluded ones are tried when they, or their reason, are named.
+    """
+
+    failed_for, reason = _as_before(failed_for, reason, note)
+
+    async def act() -> int:
+        async with app.client(database, create=False) as client:
+            run, titles = await _run_and_titles(client, words)
+            states = await find_titles(client, run, titles)
+        if states and failed_for:
+            raise WikiError("give either titles or --failed-for")
+        for key, state in states.items():
+            if not run.live and state not in (WikiState.FAILED, WikiState.EXCLUDED):
+                raise WikiError(f"'{key}' is {state}: only a failed or excluded title can be tried again")
+        keys, begun = tuple(states), False
+        wanted = RetryPayload(by=person(), note=reason, keys=keys, reason=failed_for)
+
+        async def begin(client: Client, run: Run, prepared: Prepared) -> bool:
+            nonlocal begun
+            begun = await begin_retry(client, run, wanted)
+            return begun
+
+        async def tell(client: Client, run: Run) -> None:
+            if not begun:
+                click.echo("no failed title is left to try; those that the source said no to are tried when named")
+
+        return await work_again(Again(run.run_id, database, as_json), begin, tell)
+
+    click.get_current_context().exit(asyncio.run(act()))
+
+
+def _as_before(failed_for: str | None, reason: str | None, note: str | None) -> tuple[str | None, str | None]:
+    """The filter and the record, as they are named now: until the next release the former names are taken too."""
+    if note is not None:
+        renamed("--note", "--reason")
+        return failed_for or reason, note
+    if failed_for is None and reason is not None and _REASON.fullmatch(reason):
+        renamed("--reason", "--failed-for")
+        return reason, None
+    return failed_for, reason
+
+
+@click.command(short_help="Take titles out for good.")
+@click.argument("words", nargs=-1, required=True, metavar="[RUN] TITLE...")
+@click.option("--reason", metavar="TEXT", help="Why, for the record.")
+@database_option
+@json_option
+def exclude(words: tuple[str, ...], reason: str | None, database: str, as_json: bool) -> None:
+    """Never look these failed or waiting titles of a run up again; `retry TITLE` brings one back.
+
+    Works beside a running expansion.
+    """
+
+    async def act(client: Client) -> Excluded:
+        run, titles = await _run_and_titles(client, words)
+        if not titles:
+            raise WikiError("give the titles to exclude, as the source spells them")
+        return await exclude_titles(client, run, await find_titles(client, run, titles), note=reason)
+
+    found = ask(app, database, act)
+    if as_json:
+        emit({"excluded": list(found.excluded), "left": found.left})
+    else:
+        for key in found.excluded:
+            click.echo(f"excluded {plain(key)}")
+        for key, why in found.left.items():
+            click.echo(f"ramet: {plain(key)}: {why}", err=True)
+    if found.left:
+        click.get_current_context().exit(2)
+
+
+async def _run_and_titles(client: Client, words: Sequence[str]) -> tuple[Run, Sequence[str]]:
+    """A first word that is the name of a run is one; else the newest is meant."""
+    if words and words[0].startswith(PREFIX):
+        try:
+            return await find_run(client, words[0]), words[1:]
+        except RunNotFound:
+            pass
+    return await find_run(client), words

@@ -1,0 +1,221 @@
+"""The commands `ramet wiki ...`.
+
+What a user can put right leaves as `UserError` or `StoreError`: one line and exit status 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.live import Live
+
+from ramet import Client
+from ramet.commands.options import ask, json_option
+from ramet.commands.terminal import console, counted, emit, on_terminal
+from ramet.fetch.addresses import host_and_port, is_private_host
+from ramet.wiki.commands import change as acting
+from ramet.wiki.commands import demo as demonstration
+from ramet.wiki.commands import query as asking
+from ramet.wiki.commands import terminal
+from ramet.wiki.commands import work as serving
+from ramet.wiki.commands.expand import Wanted, submit_only, work
+from ramet.wiki.commands.options import data_option, database_option
+from ramet.wiki.driving import CONCURRENCY, LOOK_SECONDS
+from ramet.wiki.errors import GraphError
+from ramet.wiki.graphs.registry import GraphInfo, default_graph
+from ramet.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings, find_run, list_runs
+from ramet.wiki.sources.mediawiki_site import user_agent
+from ramet.wiki.sources.registry import BUNDLED
+from ramet.wiki.status import RunStatus, graph_of_run, status_of
+from ramet.wiki.tasks.article import app
+
+WATCH_SECONDS = 0.5
+CHOSEN = ("links", "disambiguation", "user_agent", "requests_per_second", "max_articles", "max_depth", "max_links")
+"""Options of `expand` that are settings of a run by the same name."""
+
+
+@click.group(short_help="Expand articles into a graph of linked ones.")
+def wiki() -> None:
+    """Expand a few articles into a graph of linked articles that can be searched by meaning.
+
+    \b
+      ramet wiki demo                         see it: 500 articles in a minute
+      ramet wiki expand "Alan Turing"         start or continue an expansion
+      ramet wiki status --watch               how far it is
+      ramet wiki search "breaking ciphers"    ask the graph
+    """
+
+
+@wiki.command("expand", short_help="Start or continue an expansion.")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
+@click.option(
+    "--source",
+    default=BUNDLED,
+    show_default="the bundled set",
+    metavar="URL|FILE",
+    help="A MediaWiki (its address or api.php), a dump (.xml, .xml.bz2), a file with one article a line (.jsonl), "
+    "or the bundled set of 10,033 articles.",
+)
+@click.option(
+    "--max-articles", type=click.IntRange(min=1), default=MAX_ARTICLES, show_default=True, help="Titles looked up."
+)
+@click.option(
+    "--max-depth", type=click.IntRange(0, 100), default=MAX_DEPTH, show_default=True, help="Links from a seed, at most."
+)
+@click.option(
+    "--max-links", type=click.IntRange(min=1), default=MAX_LINKS, show_default=True, help="Links of one page, at most."
+)
+@click.option(
+    "--links",
+    type=click.Choice(["body", "all"]),
+    default="body",
+    show_default=True,
+    help="Links of a page's own text, or those that templates bring in as well.",
+)
+@click.option(
+    "--disambiguation",
+    type=click.Choice(["fail", "links"]),
+    default="fail",
+    show_default=True,
+    help="A page that only lists meanings fails, or its links are followed.",
+)
+@click.option(
+    "--contact", "user_agent", default="", metavar="E-MAIL|URL", help="How the wiki's operators can reach you."
+)
+@click.option(
+    "--requests-per-second", type=click.FloatRange(min=0, min_open=True), help="To the wiki, over all workers; at most."
+)
+@click.option(
+    "--graph",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=default_graph,
+    show_default="wiki.lbug",
+    help="The graph file; .sqlite for one of SQLite.",
+)
+@click.option(
+    "--embed",
+    "embedder",
+    default="onnx",
+    show_default=True,
+    metavar="MODEL",
+    help="onnx, sentence-transformers:NAME, openai:NAME@URL, hashing (no model: finds shared words only), or none.",
+)
+@click.option("--no-embed", is_flag=True, help="No vectors: the same as --embed none.")
+@click.option("--no-work", is_flag=True, help="Submit only; `ramet wiki work` in other processes does the work.")
+@click.option("--concurrency", type=click.IntRange(1, 1_000), default=CONCURRENCY, show_default=True, hidden=True)
+@data_option
+@database_option
+@json_option
+def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: Path, **options: Any) -> None:
+    """Load the SEED articles and what they link to, level by level, until --max-articles or --max-depth.
+
+    The same command again continues where it stopped, whatever stopped it; once it has finished, larger limits go on
+    from there. The first Ctrl-C ends after what is in hand, a second at once.
+    """
+    by_address = "://" in source
+    if by_address:  # Before anybody is asked where the host is.
+        user_agent(host_and_port(source)[0], options["user_agent"])
+    settings = RunSettings(
+        source=source if source == BUNDLED or by_address else str(Path(source).absolute()),
+        data_dir=str(data_dir.absolute()),
+        graph=str(graph.absolute()),
+        embedder="none" if options["no_embed"] else options["embedder"],
+        private=by_address and asyncio.run(is_private_host(source)),
+        **{name: options[name] for name in CHOSEN},
+    )
+    wanted = Wanted(seeds, settings, options["database"], options["concurrency"], options["as_json"])
+    if options["no_work"]:
+        asyncio.run(submit_only(wanted))
+        return
+    _, code = asyncio.run(work(wanted))
+    click.get_current_context().exit(code)
+
+
+@wiki.command(short_help="How far a run is.")
+@click.argument("run", required=False)
+@click.option("--watch", is_flag=True, help="Refresh until it has ended, or Ctrl-C.")
+@database_option
+@json_option
+def status(run: str | None, watch: bool, database: str, as_json: bool) -> None:
+    """How far a run is (the newest, if none is named): articles by depth and state, rate, failures, refused links."""
+
+    async def show(client: Client) -> None:
+        found = await find_run(client, run)
+        if watch:
+            await _watch(client, found, as_json)
+            return
+        now = await status_of(client, found)
+        graph = _graph(now)
+        if as_json:
+            told = None if graph is None else dataclasses.asdict(graph)
+            emit({**now.as_json(), "graph_is": told, "graph_holds": told and told.pop("counts")})
+            return
+        console().print(terminal.show_status(now, client.place, graph))
+        others = len(await list_runs(client)) - 1
+        if others and run is None:
+            click.echo(f"\n{counted(others, 'other run')} in {client.place}: `ramet status` lists the lineages")
+
+    try:
+        ask(app, database, show)
+    except KeyboardInterrupt:
+        click.get_current_context().exit(0)
+
+
+async def _watch(client: Client, run: Run, as_json: bool) -> None:
+    """Tell how far the run is until it has ended."""
+    now = await status_of(client, run)
+    if as_json or not on_terminal():
+        view = terminal.JsonView() if as_json else terminal.LineView()
+        view.begin(now, resumed=True)
+        while now.live:
+            view.look(now)
+            await asyncio.sleep(LOOK_SECONDS)
+            now = await status_of(client, run)
+        view.look(now)
+        return
+    with Live(terminal.show_status(now, client.place, None), console=console(), auto_refresh=False) as live:
+        while now.live:
+            await asyncio.sleep(WATCH_SECONDS)
+            now = await status_of(client, run)
+            live.update(terminal.show_status(now, client.place, None), refresh=True)
+
+
+def _graph(status: RunStatus) -> GraphInfo | None:
+    """What the graph is and holds; None while it is not there, or cannot be read just now."""
+    try:
+        return graph_of_run(Path(status.run.settings.graph))
+    except GraphError:
+        if status.live:
+            return None
+        raise
+
+
+for command in (
+    acting.refresh,
+    acting.retry,
+    acting.exclude,
+    serving.work_command,
+    asking.search,
+    asking.neighbors,
+    asking.export,
+):
+    wiki.add_command(command)
+
+
+@wiki.command(short_help="See it: 500 articles in a minute.")
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="ramet-demo",
+    show_default=True,
+    help="Where the graph is kept, and without --db the database.",
+)
+@click.option("--db", "database", metavar="DATABASE", help="A database elsewhere, such as postgresql://... .")
+@data_option
+def demo(folder: Path, database: str | None, data_dir: Path) -> None:
+    """Expand "Alan Turing" and "Ada Lovelace" to 500 articles, and show what can be done with them."""
+    click.get_current_context().exit(demonstration.demonstrate(folder, data_dir, database))

@@ -1,0 +1,197 @@
+"""The commands that ask a graph: `search`, `neighbors` and `export`. They read beside a running expansion."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from ramet.commands.options import ask, json_option
+from ramet.commands.terminal import columns, console, counted, emit, plain
+from ramet.model.keys import InvalidKey, title_key
+from ramet.wiki.commands import terminal
+from ramet.wiki.commands.options import data_option, database_option, graph_of, graph_option
+from ramet.wiki.embedding.registry import NONE
+from ramet.wiki.errors import NotInGraph
+from ramet.wiki.graphs.base import Direction, GraphStore, Neighbor, SearchHit
+from ramet.wiki.graphs.export import Exported, ExportFormat, export_file, export_stream
+from ramet.wiki.graphs.registry import open_graph_reader
+from ramet.wiki.graphs.search import Found, search_graph, section_url
+from ramet.wiki.runs import find_run
+from ramet.wiki.tasks.article import app
+
+DEPTH_MAX = 100
+STANDARD_OUTPUT = "-"
+
+
+@click.command(short_help="Find sections by meaning.")
+@click.argument("text")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=5, show_default=True, help="Results, at most.")
+@click.option(
+    "--follow",
+    type=click.IntRange(0, 100),
+    default=0,
+    metavar="N",
+    help="With each result, the N nearest of the articles that its article links to.",
+)
+@click.option("--words", "by_words", is_flag=True, help="Find words as they are written, not meaning.")
+@click.option("--embed", "embedder", metavar="MODEL", help="With --graph: the model, as `expand` takes it.")
+@graph_option
+@data_option
+@database_option
+@json_option
+def search(text: str, limit: int, graph: Path | None, data_dir: Path, **options: Any) -> None:
+    """Find the sections nearest to TEXT by meaning, in the graph of the newest run. Works while it grows."""
+    embedder = options["embedder"]
+    if graph is None:
+        settings = ask(app, options["database"], find_run).settings
+        graph, embedder = Path(settings.graph), embedder or settings.embedder
+    found = search_graph(
+        graph,
+        text,
+        limit=limit,
+        data_dir=data_dir,
+        follow=options["follow"],
+        by_words=options["by_words"],
+        embedder=None if embedder == NONE else embedder,
+    )
+    if options["as_json"]:
+        for hit, followed in zip(found.hits, found.followed, strict=True):
+            links = {"linked": [_hit_as_json(near) for near in followed]} if options["follow"] else {}
+            emit({**_hit_as_json(hit), "by_words": found.by_words, **links})
+        return
+    _show_found(found, asked_for_words=options["by_words"])
+
+
+def _hit_as_json(hit: SearchHit) -> dict[str, Any]:
+    return {**dataclasses.asdict(hit), "url": section_url(hit)}
+
+
+def _show_found(found: Found, *, asked_for_words: bool) -> None:
+    out = console()
+    for number, (hit, followed) in enumerate(zip(found.hits, found.followed, strict=True), start=1):
+        for line in terminal.show_hit(hit, f"{number}. ", out.width, url=section_url(hit)):
+            out.print(line)
+        for near in followed:
+            for line in terminal.show_hit(near, "   → ", out.width, url=section_url(near)):
+                out.print(line)
+    if not found.hits:
+        click.echo("no section holds any of these words" if found.by_words else "the graph is empty yet")
+    if found.by_words:
+        if not asked_for_words:
+            out.print(Text("this graph has no vectors: these are the sections that hold your words", "yellow"))
+    elif not found.semantic:
+        out.print(Text("this graph was made without a model: results share words with the text, not meaning", "yellow"))
+
+
+@click.command(short_help="What an article links to, or is linked from.")
+@click.argument("title")
+@click.option(
+    "--direction",
+    type=click.Choice([way.value for way in Direction]),
+    default=Direction.OUT.value,
+    show_default=True,
+    help="Follow its links, the links to it, or both.",
+)
+@click.option(
+    "--depth", type=click.IntRange(1, DEPTH_MAX), default=1, show_default=True, help="Links to go along, at most."
+)
+@click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Articles, at most.")
+@graph_option
+@database_option
+@json_option
+def neighbors(title: str, direction: str, depth: int, limit: int, graph: Path | None, **options: Any) -> None:
+    """The articles around TITLE, which may be a redirect's: nearest first. Works while the graph grows."""
+    with open_graph_reader(graph_of(graph, options["database"])) as reader:
+        article = find_article(reader, title)
+        found = reader.neighbors(article.title_key, direction=Direction(direction), depth=depth, limit=limit)
+    if options["as_json"]:
+        for neighbor in found:
+            emit(dataclasses.asdict(neighbor))
+        return
+    out = console()
+    out.print(Text(plain(article.title), style="bold"))
+    if not found:
+        click.echo({"in": "nothing links to it", "out": "it links to nothing"}.get(direction, "it has no links"))
+    out.print(_table(found))
+    if len(found) == limit:
+        click.echo(f"the nearest {counted(limit, 'article')}; there may be more: --limit")
+
+
+def find_article(graph: GraphStore, title: str) -> Neighbor:
+    """The article that a person means by `title`, by whatever name the graph knows it.
+
+    Raises:
+        NotInGraph: it knows none.
+    """
+    try:
+        key = title_key(title)
+    except InvalidKey as error:
+        raise NotInGraph(f"{title!r} is no title: {error}") from error
+    # A wiki may tell titles apart by the case of their first letter.
+    for spelling in (key, " ".join(title.replace("_", " ").split())):
+        if found := graph.find(spelling):
+            return found
+    raise NotInGraph(f"the graph has no article {title!r}; `ramet wiki search --words` finds words in titles")
+
+
+def _table(found: list[Neighbor]) -> Table:
+    table = columns(header=None)
+    table.add_column(justify="right", style="dim")
+    table.add_column(overflow="fold")
+    table.add_column(style="dim")
+    for neighbor in found:
+        title = Text(plain(neighbor.title), style="" if neighbor.loaded else "dim")
+        table.add_row(str(neighbor.distance), title, plain(neighbor.url) if neighbor.loaded else "not loaded")
+    return table
+
+
+@click.command(short_help="Write the graph as GraphML, JSON Lines or CSV.")
+@click.argument("form", metavar="graphml|jsonl|csv", type=click.Choice([form.value for form in ExportFormat]))
+@click.option(
+    "--out",
+    metavar="FILE|DIR|-",
+    help="Where to: a file, for csv a folder, - for standard output.  [default: named as the graph]",
+)
+@graph_option
+@database_option
+@json_option
+def export(form: str, out: str | None, graph: Path | None, database: str, as_json: bool) -> None:
+    """Write every node and edge, without vectors. What was there is replaced when all is written."""
+    chosen = ExportFormat(form)
+    if out == STANDARD_OUTPUT and (chosen is ExportFormat.CSV or as_json):
+        reason = "csv is two files: give a folder" if chosen is ExportFormat.CSV else "--json is for what is told of it"
+        raise click.BadParameter(f"- is not possible here, {reason}", param_hint="--out")
+    place = graph_of(graph, database)
+    with open_graph_reader(place) as reader:
+        if out == STANDARD_OUTPUT:
+            _tell(export_stream(reader, _standard_output(), chosen), "standard output")
+            return
+        path = Path(out) if out else Path(f"{place.stem}-csv" if chosen is ExportFormat.CSV else f"{place.stem}.{form}")
+        exported = export_file(reader, path, chosen)
+    if as_json:
+        emit({**dataclasses.asdict(exported), "paths": [str(written) for written in exported.paths]})
+    else:
+        _tell(exported, " and ".join(map(str, exported.paths)))
+
+
+def _standard_output() -> TextIO:
+    # Whatever the language of the terminal: the file says that it is UTF-8.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="")
+    return sys.stdout
+
+
+def _tell(exported: Exported, place: str) -> None:
+    """Say what was written, beside the export itself."""
+    nodes, edges = counted(exported.nodes, "node"), counted(exported.edges, "edge")
+    click.echo(f"wrote {nodes} and {edges} to {plain(place)}", err=True)
+    if exported.dropped:
+        characters = counted(exported.dropped, "character")
+        click.echo(f"left out {characters} that XML forbids", err=True)

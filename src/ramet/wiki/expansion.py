@@ -1,0 +1,209 @@
+"""Running an expansion in this process: check what was asked for, submit it, work until it ends.
+
+Everything a user can get wrong is found before anything is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ramet import Client, LineageState, RetryAfter, TaskOptions, Transient
+from ramet.commands.errors import one_line
+from ramet.wiki import questions
+from ramet.wiki.driving import CONCURRENCY, View, work_through
+from ramet.wiki.embedding.base import Embedder
+from ramet.wiki.embedding.registry import check_embedder, open_embedder
+from ramet.wiki.errors import GraphBusy, SourceError, UnknownSeed, WikiError
+from ramet.wiki.graphs.base import NO_MODEL
+from ramet.wiki.graphs.graph_file import lock_alone
+from ramet.wiki.graphs.registry import open_graph_writer
+from ramet.wiki.run_resources import source_options
+from ramet.wiki.runs import (
+    ARTICLE,
+    LEVEL,
+    ArticlePayload,
+    LevelPayload,
+    Run,
+    RunSettings,
+    limits_of,
+    run_id_of,
+)
+from ramet.wiki.sources.base import ArticleSource
+from ramet.wiki.sources.registry import open_source
+from ramet.wiki.status import RunStatus
+from ramet.wiki.wikitext.titles import key_of
+
+LOOK_SECONDS = 0.25
+"""Between two looks at whether a graph is free."""
+ORPHAN_SECONDS = 5.0
+"""How long the handlers of a killed worker may take to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that can be started: nothing has been written yet."""
+
+    run_id: str
+    settings: RunSettings
+    keys: tuple[str, ...]
+    """Canonical titles of the seeds, sorted; none for a run that is there already."""
+    titles: tuple[str, ...]
+    """Of the seeds, as they are displayed, in the order of their keys."""
+    resource: str
+    attribution: str
+    embedder: Embedder | None
+
+
+async def prepare(
+    seeds: Sequence[str], settings: RunSettings, *, progress: Callable[[str], None] | None = None
+) -> Prepared:
+    """Open the source, find the seeds in it, and fetch what the run needs.
+
+    `progress` is told a line now and then while a big file is read.
+
+    Raises:
+        UnknownSeed: the source has no such article; names the nearest titles.
+        WikiError: something that the run needs is not there.
+    """
+    check_embedder(settings.embedder)
+    data_dir = Path(settings.data_dir)
+    source = await asyncio.to_thread(
+        open_source, settings.source, data_dir, source_options(settings), progress=progress
+    )
+    try:
+        titles = await _resolve(source, seeds)
+        name, attribution = source.resource, source.attribution
+    except (Transient, RetryAfter) as error:
+        raise SourceError(f"{source.name} cannot be asked just now: {one_line(error)}: try again later") from None
+    finally:
+        await source.close()
+    if len(titles) > settings.max_articles:
+        raise WikiError(f"{len(titles)} seeds are more than --max-articles {settings.max_articles}: raise it")
+    embedder = await asyncio.to_thread(open_embedder, settings.embedder, data_dir)
+    keys = sorted(titles)
+    return Prepared(
+        run_id_of(keys, settings),
+        settings,
+        tuple(keys),
+        tuple(titles[key] for key in keys),
+        name,
+        attribution,
+        embedder,
+    )
+
+
+async def prepare_again(run: Run) -> Prepared:
+    """What a run that is there needs, to work on it under the settings of its newest pass.
+
+    Raises:
+        WikiError: something that it needs is not there (any more).
+    """
+    settings, data_dir = run.settings, Path(run.settings.data_dir)
+    source = await asyncio.to_thread(open_source, settings.source, data_dir, source_options(settings))
+    name, attribution = source.resource, source.attribution
+    await source.close()
+    embedder = await asyncio.to_thread(open_embedder, settings.embedder, data_dir)
+    return Prepared(run.run_id, settings, (), run.seeds, name, attribution, embedder)
+
+
+async def _resolve(source: ArticleSource, seeds: Sequence[str]) -> dict[str, str]:
+    """Display titles of the seeds by key."""
+    titles, site = {}, await source.site()
+    for seed in seeds:
+        title = await source.resolve(seed)
+        if title is None:
+            near = " or ".join(f"'{title}'" for title in await source.suggest(seed))
+            hint = f"did you mean {near}?" if near else "give a title as the source spells it"
+            raise UnknownSeed(f"no article '{seed}' in {source.name}: {hint}")
+        titles[key_of(title, site)] = title
+    return titles
+
+
+@asynccontextmanager
+async def graph_for_us(settings: RunSettings, embedder: Embedder | None) -> AsyncIterator[None]:
+    """Be the only expansion on a graph, which is free, or not there yet, and of the run's model.
+
+    Raises:
+        GraphBusy: another process writes it.
+        GraphMismatch, GraphError: it is no graph for this run.
+    """
+    path = Path(settings.graph)
+    # A run holds this lock from its first to its last moment; its handlers hold the graph's own only while they live.
+    lock = lock_alone(path, "expanding")
+    try:
+        give_up_at = time.monotonic() + ORPHAN_SECONDS
+        while not _fits(path, embedder):
+            if time.monotonic() >= give_up_at:
+                os.close(lock_alone(path, "writer"))  # Raises, naming the process that holds it.
+            await asyncio.sleep(LOOK_SECONDS)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _fits(path: Path, embedder: Embedder | None) -> bool:
+    """Whether a graph can be written: it is not there yet, or free and of this model. False while another writes it."""
+    if path.exists():
+        model_id, dimension = (NO_MODEL, 0) if embedder is None else (embedder.model_id, embedder.dimension)
+        try:
+            open_graph_writer(path, model_id=model_id, dimension=dimension).close()
+        except GraphBusy:
+            return False
+    return True
+
+
+async def expand(
+    client: Client, prepared: Prepared, view: View, *, concurrency: int = CONCURRENCY
+) -> tuple[RunStatus, int]:
+    """Submit the run, or go on with it, and work on it until it has ended; as `work_through`."""
+    resumed = not await submit(client, prepared)
+
+    async def begin(client: Client, run: Run) -> bool:
+        return resumed and await go_on(client, run, prepared)
+
+    return await work_through(client, prepared.run_id, view, begin=begin, resumed=resumed, concurrency=concurrency)
+
+
+async def submit(client: Client, prepared: Prepared) -> bool:
+    """Submit the first pass of a run, whole or not at all; False when it is there already."""
+    first = LevelPayload(level=0, run=prepared.settings, seeds=prepared.titles, resource=prepared.resource)
+    seeds = [
+        # The wiki's own rules make the key: where case matters, the first letter's does.
+        (ARTICLE, ArticlePayload(title=title, resource=prepared.resource), TaskOptions(key=key))
+        for key, title in zip(prepared.keys, prepared.titles, strict=True)
+    ]
+    submitted = await client.submit_many(
+        [*seeds, (LEVEL, first)],
+        one_lineage=True,
+        tracking_id=prepared.run_id,
+        limits=limits_of(prepared.settings),
+        may_raise=True,
+    )
+    return submitted[0].created
+
+
+async def go_on(client: Client, run: Run, prepared: Prepared) -> bool:
+    """Begin another pass of a run that has ended, if there is anything to do under these settings."""
+    if run.newest.state == LineageState.CANCELLED:
+        return False
+    [(looked_up,)] = await client.read(questions.LOOKED_UP, (run.run_id,))
+    unfinished = await client.read(questions.UNFINISHED, (run.run_id,))
+    if not unfinished:
+        if looked_up >= prepared.settings.max_articles:
+            return False
+        if not await client.read(questions.FRONTIER, (run.run_id, prepared.settings.max_depth)):
+            return False
+    submitted = await client.submit_many(
+        [(LEVEL, LevelPayload(level=0, run=prepared.settings, seeds=run.seeds, resource=prepared.resource))],
+        one_lineage=True,
+        tracking_id=run.next_tracking_id,
+        limits=limits_of(prepared.settings, looked_up=looked_up),
+        may_raise=True,
+    )
+    return submitted[0].created

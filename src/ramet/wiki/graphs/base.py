@@ -1,0 +1,274 @@
+"""The graph of loaded articles: what a graph store must offer, whatever database is behind it.
+
+Node labels Article, Section, Category and Alias; edges HAS_SECTION, IN_CATEGORY, LINKS_TO and ALIAS_OF. Task state
+does not live here: the graph is written first and the state after, every write can be repeated without effect
+(merge, or delete and create, in one transaction), and so a crash at any point leaves nothing that running again
+would not put right. The content is a function of what was loaded: it holds no time, no random number, and no
+order of arrival.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from ramet.wiki.articles import Article
+from ramet.wiki.embedding.base import Vector
+
+NO_MODEL = "none"
+"""The `model_id` of a graph without vectors."""
+
+DEPTH_UNKNOWN = -1
+"""The `expansion_depth` of an article that is known only as an alias's target; loading it replaces this."""
+
+DIGITS_COMPARED = 4
+"""Decimal places to which `dump` compares vectors: beyond them, machines differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedArticle:
+    """An article that is ready to be loaded.
+
+    Attributes:
+        article: the article.
+        expansion_depth: links between it and the nearest seed.
+        vectors: one for each of its sections, in their order; empty for a graph without vectors.
+    """
+
+    article: Article
+    expansion_depth: int
+    vectors: tuple[Vector, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLink:
+    """A link to be drawn.
+
+    Attributes:
+        source_key: canonical title of an article in the graph.
+        target_key: canonical title of the linked article, which may not be loaded yet.
+        target_title: its display title, used only if the graph does not have it.
+        target_depth: its expansion_depth, used only if the graph does not have it.
+    """
+
+    source_key: str
+    target_key: str
+    target_title: str
+    target_depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphAlias:
+    """A title that redirects: canonical and display title, and canonical title of the article it leads to at last."""
+
+    alias_key: str
+    alias_title: str
+    target_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCounts:
+    """How much a graph holds. `articles` counts loaded ones, `discovered` those known only from links."""
+
+    articles: int
+    discovered: int
+    sections: int
+    categories: int
+    links: int
+    aliases: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A section that was found.
+
+    Attributes:
+        score: the cosine of its vector and the query's, from -1 to 1; or, where words were looked for, the share of
+            the query's words that it holds, from 0 to 1.
+        title_key: canonical title of its article.
+        title: of its article, as displayed.
+        expansion_depth: of its article.
+        heading: its own; empty for the lead.
+        text: its plain text.
+        url: where its article is read; empty if nowhere.
+    """
+
+    score: float
+    title_key: str
+    title: str
+    expansion_depth: int
+    heading: str
+    text: str
+    url: str = ""
+
+
+class Direction(StrEnum):
+    """Which way links are followed."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """An article near another: `distance` links away (1 at least); `loaded` is false for one known only from links."""
+
+    distance: int
+    title_key: str
+    title: str
+    expansion_depth: int
+    loaded: bool
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """A node of an export. `properties` are JSON values; vectors are never among them."""
+
+    label: str
+    node_id: str
+    """Unique over all labels: `Article:Ollo Island`."""
+    properties: Mapping[str, str | int | float | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """An edge of an export, between nodes by `node_id`."""
+
+    label: str
+    source_id: str
+    target_id: str
+
+
+class GraphStore(Protocol):
+    """A graph opened for writing by its one writer, or for reading by any number beside it.
+
+    A reader sees the graph as it was when it was opened. Methods may be called from any thread.
+    """
+
+    model_id: str
+    """Which model its vectors come from; fixed when the graph is made."""
+    dimension: int
+    """Length of its vectors; 0 for a graph without vectors, whose `model_id` is `NO_MODEL`."""
+
+    @property
+    def vector_index(self) -> str:
+        """How vectors are searched: `hnsw`, `exact`, or `none` for a graph without vectors."""
+
+    def load_articles(self, batch: Sequence[EmbeddedArticle]) -> None:
+        """Put articles into the graph, replacing sections and categories they had.
+
+        In one transaction, or in several where the articles are very large; each article as a whole.
+
+        Each key at most once in a batch. An article's depth never grows: of two, the smaller stays. A key that was
+        an alias's becomes the article's.
+
+        Raises:
+            GraphError: nothing was written of the transaction that failed.
+        """
+
+    def add_links(self, links: Sequence[GraphLink]) -> None:
+        """Draw links, in transactions of bounded size; links that exist stay as they are.
+
+        A target that the graph does not have is added by its title, to be loaded later. A target that is an alias
+        stands for its article. No article links to itself. A link whose source the graph does not have is an error
+        of the caller, and is not drawn.
+
+        Raises:
+            GraphError: the links of earlier transactions may have been written.
+        """
+
+    def replace_links(self, source_keys: Collection[str], links: Sequence[GraphLink]) -> None:
+        """Take away every link that leaves one of `source_keys`, and draw `links`, in one transaction.
+
+        An article known only from links that are gone, goes as well.
+
+        Raises:
+            GraphError: nothing was written.
+        """
+
+    def add_aliases(self, aliases: Sequence[GraphAlias]) -> None:
+        """Note what redirects where, replacing what was noted of the same alias; a missing target is added as a stub.
+
+        An article under the alias's key that was never loaded is merged into the target: links to it lead there.
+        One that was loaded stays an article, and the alias is left out: take it away first (`remove_articles`).
+
+        Raises:
+            GraphError: nothing was written.
+        """
+
+    def remove_articles(self, keys: Collection[str]) -> None:
+        """Take away the sections, categories and outgoing links of articles whose page is gone.
+
+        One that others link to stays, as known only from links; one that nobody links to goes, with its aliases, and
+        so do articles that were known only from its links.
+
+        Raises:
+            GraphError: nothing was written.
+        """
+
+    def build_vector_index(self) -> None:
+        """Make an index of the vectors, when a run ends; later writes keep it up.
+
+        Does nothing where the database has none, or the graph is small, or has it already. A writer that is killed
+        meanwhile leaves the graph as it was.
+
+        Raises:
+            GraphError: the graph has no index now.
+        """
+
+    def revisions(self, keys: Collection[str]) -> dict[str, str]:
+        """The revision of each of these articles that is loaded."""
+
+    def counts(self) -> GraphCounts:
+        """How much the graph holds."""
+
+    def find(self, title_key: str) -> Neighbor | None:
+        """The article of this canonical title, or the one that it is an alias of, at distance 0."""
+
+    def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
+        """Articles within `depth` links, nearest first, then by canonical title; each once, without the article itself.
+
+        `title_key` is an article's, not an alias's.
+        """
+
+    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
+        """The sections nearest to `vector` by cosine, best first; ties by title and position.
+
+        `among` are the canonical titles of the articles to look into; None: all.
+        """
+
+    def search_words(
+        self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None
+    ) -> list[SearchHit]:
+        """The sections that hold the most of these casefolded words, best first; ties by title and position.
+
+        A section holds the words of its article's title, its heading and its text; one that holds none is left out.
+        `among` is as for `search`.
+        """
+
+    def nodes(self) -> Iterator[GraphNode]:
+        """Every node, articles first, in a fixed order, without holding all of them in memory."""
+
+    def edges(self) -> Iterator[GraphEdge]:
+        """Every edge, in a fixed order, without holding all of them in memory."""
+
+    def dump(self) -> list[str]:
+        """Every node and edge, one line each, sorted: equal graphs have equal dumps.
+
+        A vector appears as a hash of its values rounded to `DIGITS_COMPARED` places.
+        """
+
+    def close(self) -> None:
+        """Release the graph; further calls do nothing."""
+
+
+def vector_digest(vector: Sequence[float]) -> str:
+    """A short hash of a vector rounded to `DIGITS_COMPARED` places."""
+    # Adding zero turns a negative zero, which prints differently, into zero.
+    rounded = " ".join(f"{round(value, DIGITS_COMPARED) + 0.0:.{DIGITS_COMPARED}f}" for value in vector)
+    return hashlib.sha256(rounded.encode()).hexdigest()[:16]

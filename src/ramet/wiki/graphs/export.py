@@ -1,0 +1,174 @@
+"""A graph as GraphML, JSON Lines or CSV, written as it is read: nothing is held in memory."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+from ramet.commands.errors import one_line
+from ramet.wiki.errors import GraphError
+from ramet.wiki.graphs.base import GraphStore
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+
+PROPERTIES = {
+    "title": "string",
+    "name": "string",
+    "expansion_depth": "int",
+    "description": "string",
+    "loaded": "boolean",
+    "revision": "string",
+    "url": "string",
+    "position": "int",
+    "heading": "string",
+    "level": "int",
+    "text": "string",
+}
+"""Every property of every node -> its type in GraphML, in the order of the columns."""
+
+
+class ExportFormat(StrEnum):
+    """How a graph is written."""
+
+    GRAPHML = "graphml"
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+@dataclass(slots=True)
+class Exported:
+    """What was written. `dropped` counts characters that XML forbids, which were left out."""
+
+    nodes: int = 0
+    edges: int = 0
+    dropped: int = 0
+    paths: list[Path] = field(default_factory=list)
+
+
+def export_file(graph: GraphStore, path: Path, form: ExportFormat) -> Exported:
+    """Write the graph to `path`: a file, or for CSV a folder for `nodes.csv` and `edges.csv`.
+
+    What is there is replaced once everything is written; until then it stays as it is.
+
+    Raises:
+        GraphError: it cannot be written there, or the graph cannot be read.
+    """
+    try:
+        with ExitStack() as files:
+            if form is ExportFormat.CSV:
+                path.mkdir(parents=True, exist_ok=True)
+                paths = [path / "nodes.csv", path / "edges.csv"]
+                nodes, edges = (files.enter_context(_replaced(one)) for one in paths)
+                exported = _csv(graph, nodes, edges)
+            else:
+                paths = [path]
+                exported = export_stream(graph, files.enter_context(_replaced(path)), form)
+    except OSError as error:
+        raise GraphError(f"cannot write {path}: {one_line(error.strerror or error)}") from error
+    exported.paths = paths
+    return exported
+
+
+def export_stream(graph: GraphStore, out: TextIO, form: ExportFormat) -> Exported:
+    """Write the graph to an open stream, which takes UTF-8, as GraphML or JSON Lines."""
+    writers: dict[ExportFormat, Callable[[GraphStore, TextIO], Exported]] = {
+        ExportFormat.GRAPHML: _graphml,
+        ExportFormat.JSONL: _jsonl,
+    }
+    return writers[form](graph, out)
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[TextIO]:
+    """A file that takes the place of `path` if the block ends well, and else leaves no trace."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _jsonl(graph: GraphStore, out: TextIO) -> Exported:
+    exported = Exported()
+    for node in graph.nodes():
+        line = {"node": node.node_id, "label": node.label, **node.properties}
+        out.write(json.dumps(line, ensure_ascii=False) + "\n")
+        exported.nodes += 1
+    for edge in graph.edges():
+        line = {"edge": edge.label, "source": edge.source_id, "target": edge.target_id}
+        out.write(json.dumps(line, ensure_ascii=False) + "\n")
+        exported.edges += 1
+    return exported
+
+
+def _graphml(graph: GraphStore, out: TextIO) -> Exported:
+    exported = Exported()
+
+    def clean(text: str) -> str:
+        kept, dropped = _NOT_XML.subn("", text)
+        exported.dropped += dropped
+        return kept
+
+    def attribute(text: str) -> str:
+        return quoteattr(clean(text))
+
+    def data(name: str, value: str | int | float | bool) -> str:
+        text = str(value).lower() if isinstance(value, bool) else clean(str(value))
+        return f'<data key="{name}">{escape(text, _RETURN)}</data>'
+
+    out.write('<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
+    for name, kind in {"label": "string", **PROPERTIES}.items():
+        out.write(f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n')
+    out.write('<key id="edge_label" for="edge" attr.name="label" attr.type="string"/>\n')
+    out.write('<graph id="wiki" edgedefault="directed">\n')
+    for node in graph.nodes():
+        values = "".join(data(name, value) for name, value in {"label": node.label, **node.properties}.items())
+        out.write(f"<node id={attribute(node.node_id)}>{values}</node>\n")
+        exported.nodes += 1
+    for edge in graph.edges():
+        ends = f"source={attribute(edge.source_id)} target={attribute(edge.target_id)}"
+        out.write(f"<edge {ends}>{data('edge_label', edge.label)}</edge>\n")
+        exported.edges += 1
+    out.write("</graph>\n</graphml>\n")
+    return exported
+
+
+# A reader of XML takes a bare carriage return for a line feed.
+_RETURN = {"\r": "&#13;"}
+
+
+def _csv(graph: GraphStore, nodes: TextIO, edges: TextIO) -> Exported:
+    exported = Exported()
+    rows = csv.writer(nodes, quoting=csv.QUOTE_ALL)
+    rows.writerow(["id", "label", *PROPERTIES])
+    for node in graph.nodes():
+        values = [_cell(node.properties.get(name, "")) for name in PROPERTIES]
+        rows.writerow([node.node_id, node.label, *values])
+        exported.nodes += 1
+    rows = csv.writer(edges, quoting=csv.QUOTE_ALL)
+    rows.writerow(["source", "target", "label"])
+    for edge in graph.edges():
+        rows.writerow([edge.source_id, edge.target_id, edge.label])
+        exported.edges += 1
+    return exported
+
+
+def _cell(value: str | int | float | bool) -> str | int | float:
+    """A value for a table. What a spreadsheet would take for a formula begins with an apostrophe instead."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

@@ -1,0 +1,228 @@
+"""Asking a graph in LadybugDB.
+
+Statements name one key each where a graph may be large: the database finds a key that a statement names by its
+index, but walks through a whole table to join it with a list of keys along an edge.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from ramet.wiki.embedding.base import Vector
+from ramet.wiki.graphs.base import (
+    Direction,
+    GraphCounts,
+    GraphEdge,
+    GraphNode,
+    Neighbor,
+    SearchHit,
+    vector_digest,
+)
+from ramet.wiki.graphs.ladybug_file import LadybugFile
+from ramet.wiki.graphs.ladybug_vectors import candidates, has_index, load_extension
+from ramet.wiki.graphs.traversal import walk
+
+PAGE_ROWS = 500
+"""Rows that an export fetches together."""
+
+_SEARCH = """
+    MATCH (a:Article{article})-[:HAS_SECTION]->(s:Section{section})
+    RETURN array_cosine_similarity(s.embedding, CAST($vector AS FLOAT[{dimension}])) AS score,
+        a.title_key, a.title, a.expansion_depth, s.heading, s.text, a.url, s.position
+    ORDER BY score DESC, a.title_key, s.position LIMIT $limit"""
+# Every column is looked at where it is: texts that are put together first do not fit the database's memory.
+_HOLDS = "(regexp_matches(s.text, ${word}) OR regexp_matches(s.heading, ${word}) OR regexp_matches(a.title, ${word}))"
+_SEARCH_WORDS = """
+    MATCH (a:Article{article})-[:HAS_SECTION]->(s:Section) WITH a, s, {held} AS held WHERE held > 0
+    RETURN held, a.title_key, a.title, a.expansion_depth, s.heading, s.text, a.url
+    ORDER BY held DESC, a.title_key, s.position LIMIT $limit"""
+_COUNTS = {
+    "articles": "MATCH (a:Article) WHERE a.loaded RETURN count(*)",
+    "discovered": "MATCH (a:Article) WHERE NOT a.loaded RETURN count(*)",
+    "sections": "MATCH (s:Section) RETURN count(*)",
+    "categories": "MATCH (c:Category) RETURN count(*)",
+    "links": "MATCH (:Article)-[edge:LINKS_TO]->(:Article) RETURN count(*)",
+    "aliases": "MATCH (x:Alias) RETURN count(*)",
+}
+_DUMPS = {
+    "Article": "MATCH (a:Article) RETURN a.title_key, a.title, a.expansion_depth, a.description, a.revision, "
+    "a.url, a.loaded",
+    "Category": "MATCH (c:Category) RETURN c.name",
+    "Alias": "MATCH (x:Alias) RETURN x.alias_key, x.title",
+    "HAS_SECTION": "MATCH (a:Article)-[:HAS_SECTION]->(s:Section) RETURN a.title_key, s.section_key",
+    "IN_CATEGORY": "MATCH (a:Article)-[:IN_CATEGORY]->(c:Category) RETURN a.title_key, c.name",
+    "LINKS_TO": "MATCH (a:Article)-[:LINKS_TO]->(b:Article) RETURN a.title_key, b.title_key",
+    "ALIAS_OF": "MATCH (x:Alias)-[:ALIAS_OF]->(a:Article) RETURN x.alias_key, a.title_key",
+}
+_DUMP_SECTIONS = "MATCH (s:Section) RETURN s.section_key, s.position, s.heading, s.level, s.text"
+
+_REVISIONS = "UNWIND $keys AS key MATCH (a:Article {title_key: key}) WHERE a.loaded RETURN a.title_key, a.revision"
+_NEIGHBOR = "a.title_key, a.title, a.expansion_depth, a.loaded, a.url"
+_ARTICLE = f"MATCH (a:Article {{title_key: $key}}) RETURN {_NEIGHBOR}"
+_ARTICLE_OF_ALIAS = f"MATCH (:Alias {{alias_key: $key}})-[:ALIAS_OF]->(a:Article) RETURN {_NEIGHBOR}"
+_ADJACENT = {
+    Direction.OUT: "MATCH (:Article {title_key: $key})-[:LINKS_TO]->(b:Article) RETURN b.title_key",
+    Direction.IN: "MATCH (:Article {title_key: $key})<-[:LINKS_TO]-(b:Article) RETURN b.title_key",
+}
+
+_WHOLE_ARTICLE = "a.title_key, a.title, a.expansion_depth, a.description, a.loaded, a.revision, a.url"
+_PAGE_OF_ARTICLES = f"""
+    MATCH (a:Article) WHERE a.title_key > $after RETURN {_WHOLE_ARTICLE} ORDER BY a.title_key LIMIT $limit"""
+_PAGE_OF_CATEGORIES = "MATCH (c:Category) WHERE c.name > $after RETURN c.name ORDER BY c.name LIMIT $limit"
+_PAGE_OF_ALIASES = """
+    MATCH (x:Alias)-[:ALIAS_OF]->(a:Article) WHERE x.alias_key > $after
+    RETURN x.alias_key, x.title, a.title_key ORDER BY x.alias_key LIMIT $limit"""
+_SECTIONS_OF = """
+    MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section)
+    RETURN s.position, s.heading, s.level, s.text ORDER BY s.position"""
+_POSITIONS_OF = """
+    MATCH (:Article {title_key: $key})-[:HAS_SECTION]->(s:Section) RETURN s.position ORDER BY s.position"""
+_CATEGORIES_OF = "MATCH (:Article {title_key: $key})-[:IN_CATEGORY]->(c:Category) RETURN c.name ORDER BY c.name"
+
+
+class LadybugReading:
+    """The questions of a `GraphStore`, put to an open file."""
+
+    def __init__(self, file: LadybugFile, info: Mapping[str, str]) -> None:
+        """Wrap an open file whose GraphInfo is `info`."""
+        self._file = file
+        self.model_id = info["embedding_model"]
+        self.dimension = int(info["embedding_dimension"])
+        self._extended = self.dimension > 0 and load_extension(file)
+        self._indexed = self.dimension > 0 and has_index(file)
+
+    @property
+    def vector_index(self) -> str:
+        """See `GraphStore.vector_index`."""
+        if not self.dimension:
+            return "none"
+        return "hnsw" if self._extended and self._indexed else "exact"
+
+    def revisions(self, keys: Collection[str]) -> dict[str, str]:
+        """See `GraphStore.revisions`."""
+        return dict(self._file.read(_REVISIONS, {"keys": list(keys)})) if keys else {}
+
+    def counts(self) -> GraphCounts:
+        """See `GraphStore.counts`."""
+        return GraphCounts(**{name: self._file.read(query)[0][0] for name, query in _COUNTS.items()})
+
+    def find(self, title_key: str) -> Neighbor | None:
+        """See `GraphStore.find`."""
+        for query in (_ARTICLE, _ARTICLE_OF_ALIAS):
+            if rows := self._file.read(query, {"key": title_key}):
+                return Neighbor(0, *rows[0])
+        return None
+
+    def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
+        """See `GraphStore.neighbors`."""
+
+        def adjacent(key: str, way: Direction) -> Iterator[str]:
+            return (near for (near,) in self._file.read(_ADJACENT[way], {"key": key}))
+
+        found = walk(title_key, adjacent, direction=direction, depth=depth, limit=limit)
+        return [Neighbor(distance, *self._file.read(_ARTICLE, {"key": key})[0]) for distance, key in found]
+
+    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
+        """See `GraphStore.search`."""
+        assert len(vector) == self.dimension > 0
+        if among is not None:
+            return self._ranked(vector, "title_key", among, limit)
+        if self.vector_index == "hnsw":
+            near = candidates(self._file, vector, limit=limit)
+            if len(hits := self._ranked(vector, "section_key", near, limit)) == limit:
+                return hits
+        query = _SEARCH.format(article="", section="", dimension=self.dimension)
+        return [SearchHit(*row[:-1]) for row in self._file.read(query, {"vector": vector, "limit": limit})]
+
+    def _ranked(self, vector: Vector, by: str, keys: Collection[str], limit: int) -> list[SearchHit]:
+        """The nearest sections of those that have one of these keys, or whose articles have."""
+        named = {"title_key": "", "section_key": "", by: f" {{{by}: $key}}"}
+        query = _SEARCH.format(article=named["title_key"], section=named["section_key"], dimension=self.dimension)
+        parameters = {"vector": vector, "limit": limit}
+        rows = [row for key in sorted(set(keys)) for row in self._file.read(query, {**parameters, "key": key})]
+        rows.sort(key=lambda row: (-row[0], row[1], row[-1]))
+        return [SearchHit(*row[:-1]) for row in rows[:limit]]
+
+    def search_words(
+        self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None
+    ) -> list[SearchHit]:
+        """See `GraphStore.search_words`."""
+        if not words:
+            return []
+        patterns = {f"word{number}": _whole(word) for number, word in enumerate(words)}
+        held = " + ".join(f"CASE WHEN {_HOLDS.format(word=name)} THEN 1 ELSE 0 END" for name in patterns)
+        query = _SEARCH_WORDS.format(article="" if among is None else " {title_key: $key}", held=held)
+        keys: list[dict[str, str]] = [{}] if among is None else [{"key": key} for key in sorted(set(among))]
+        rows = [row for key in keys for row in self._file.read(query, {**patterns, **key, "limit": limit})]
+        # Sorting keeps equals in order: by title, and within one as they came.
+        rows.sort(key=lambda row: -row[0])
+        return [SearchHit(count / len(words), *row) for count, *row in rows[:limit]]
+
+    def nodes(self) -> Iterator[GraphNode]:
+        """See `GraphStore.nodes`."""
+        for key, title, depth, description, loaded, revision, url in self._pages(_PAGE_OF_ARTICLES):
+            properties = {
+                "title": title,
+                "expansion_depth": depth,
+                "description": description,
+                "loaded": loaded,
+                "revision": revision,
+                "url": url,
+            }
+            yield GraphNode("Article", f"Article:{key}", properties)
+        for key, *_ in self._pages(_PAGE_OF_ARTICLES):
+            for position, heading, level, text in self._file.read(_SECTIONS_OF, {"key": key}):
+                properties = {"position": position, "heading": heading, "level": level, "text": text}
+                yield GraphNode("Section", f"Section:{key}#{position}", properties)
+        for (name,) in self._pages(_PAGE_OF_CATEGORIES):
+            yield GraphNode("Category", f"Category:{name}", {"name": name})
+        for key, title, _ in self._pages(_PAGE_OF_ALIASES):
+            yield GraphNode("Alias", f"Alias:{key}", {"title": title})
+
+    def edges(self) -> Iterator[GraphEdge]:
+        """See `GraphStore.edges`."""
+        for key in (row[0] for row in self._pages(_PAGE_OF_ARTICLES)):
+            node = f"Article:{key}"
+            for (position,) in self._file.read(_POSITIONS_OF, {"key": key}):
+                yield GraphEdge("HAS_SECTION", node, f"Section:{key}#{position}")
+            for (name,) in self._file.read(_CATEGORIES_OF, {"key": key}):
+                yield GraphEdge("IN_CATEGORY", node, f"Category:{name}")
+            for target in sorted(near for (near,) in self._file.read(_ADJACENT[Direction.OUT], {"key": key})):
+                yield GraphEdge("LINKS_TO", node, f"Article:{target}")
+        for key, _, target in self._pages(_PAGE_OF_ALIASES):
+            yield GraphEdge("ALIAS_OF", f"Alias:{key}", f"Article:{target}")
+
+    def _pages(self, query: str) -> Iterator[Any]:
+        """The rows of a query that goes on `$after` a key, which is the first column."""
+        after = ""
+        while rows := self._file.read(query, {"after": after, "limit": PAGE_ROWS}):
+            yield from rows
+            after = rows[-1][0]
+
+    def dump(self) -> list[str]:
+        """See `GraphStore.dump`."""
+        lines = [_line(name, row) for name, query in _DUMPS.items() for row in self._file.read(query)]
+        if self.dimension:
+            for *values, vector in self._file.read(f"{_DUMP_SECTIONS}, s.embedding"):
+                lines.append(_line("Section", [*values, vector_digest(vector)]))
+        else:
+            lines += [_line("Section", row) for row in self._file.read(_DUMP_SECTIONS)]
+        return sorted(lines)
+
+    def close(self) -> None:
+        """See `GraphStore.close`."""
+        self._file.close()
+
+
+def _line(label: str, values: Sequence[object]) -> str:
+    return f"{label} {json.dumps(list(values), ensure_ascii=False)}"
+
+
+def _whole(word: str) -> str:
+    """A pattern of the database for a casefolded word, as a whole and in any case."""
+    # The database folds letter by letter, and one letter folds into two that are common.
+    letters = re.escape(word).replace("ss", "(?:ss|ß|ẞ)")
+    return rf"(?i)(?:^|[^\pL\pN_]){letters}(?:$|[^\pL\pN_])"

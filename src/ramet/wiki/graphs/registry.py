@@ -1,0 +1,90 @@
+"""Which database a graph is kept in."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+from ramet.commands.errors import one_line
+from ramet.wiki.errors import GraphError
+from ramet.wiki.graphs.base import GraphCounts
+from ramet.wiki.graphs.ladybug import LadybugGraph
+from ramet.wiki.graphs.sqlite import SqliteGraph
+from ramet.wiki.sqlite_file import looks_like_sqlite
+
+LADYBUG_SUFFIX = ".lbug"
+SQLITE_SUFFIXES = (".sqlite", ".sqlite3")
+
+Graph = LadybugGraph | SqliteGraph
+"""An open graph: a `GraphStore` that is a context manager."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphInfo:
+    """What a graph is: whose vectors it holds, how they are searched (`GraphStore.vector_index`), and how much."""
+
+    model_id: str
+    dimension: int
+    vector_index: str
+    counts: GraphCounts
+
+
+def default_graph() -> Path:
+    """The graph of who names none: of LadybugDB if that is installed, else of SQLite."""
+    return Path(f"wiki{LADYBUG_SUFFIX if _ladybug_installed() else SQLITE_SUFFIXES[0]}")
+
+
+def open_graph_writer(path: Path, *, model_id: str, dimension: int) -> Graph:
+    """Open the graph at `path` as its only writer, making it if it is not there.
+
+    A file that exists is what its first bytes say. A new one is of SQLite if it is named so (`.sqlite`, `.sqlite3`),
+    or if LadybugDB is not installed and it is not named as its own (`.lbug`); else of LadybugDB.
+
+    Raises:
+        GraphBusy: another writer holds it.
+        GraphMismatch: its vectors come from another model, or its schema from another version.
+        GraphError: the file cannot be opened or is no such graph.
+        ExtraMissing: it is a LadybugDB graph, and that is not installed.
+    """
+    return _kind(path).open_writer(path, model_id=model_id, dimension=dimension)
+
+
+def open_graph_reader(path: Path) -> Graph:
+    """Open a snapshot of the graph at `path`, beside a writer or without one; close it soon.
+
+    Raises:
+        GraphError: there is no graph, or it cannot be read.
+        ExtraMissing: it is a LadybugDB graph, and that is not installed.
+    """
+    return _kind(path).open_reader(path)
+
+
+def graph_is_there(path: Path) -> bool:
+    """Whether there is a file at `path`; whether it is a graph, opening it tells."""
+    return path.exists()
+
+
+def graph_info(path: Path) -> GraphInfo:
+    """What the graph at `path` is, as of now.
+
+    Raises:
+        GraphError, ExtraMissing: as `open_graph_reader`.
+    """
+    with open_graph_reader(path) as graph:
+        return GraphInfo(graph.model_id, graph.dimension, graph.vector_index, graph.counts())
+
+
+def _kind(path: Path) -> type[LadybugGraph] | type[SqliteGraph]:
+    try:
+        if path.exists() and path.stat().st_size:
+            return SqliteGraph if looks_like_sqlite(path) else LadybugGraph
+    except OSError as error:
+        raise GraphError(f"cannot open {path} as a graph: {one_line(error.strerror or error)}") from error
+    if path.suffix in SQLITE_SUFFIXES:
+        return SqliteGraph
+    return LadybugGraph if _ladybug_installed() or path.suffix == LADYBUG_SUFFIX else SqliteGraph
+
+
+def _ladybug_installed() -> bool:
+    return importlib.util.find_spec("ladybug") is not None

@@ -1,0 +1,193 @@
+"""Asking a graph in SQLite."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from ramet.wiki.embedding.base import Vector
+from ramet.wiki.graphs.base import (
+    Direction,
+    GraphCounts,
+    GraphEdge,
+    GraphNode,
+    Neighbor,
+    SearchHit,
+    vector_digest,
+)
+from ramet.wiki.graphs.ranking import nearest, unpack
+from ramet.wiki.graphs.traversal import walk
+from ramet.wiki.graphs.words import best_shares
+from ramet.wiki.sqlite_file import Row, SqliteFile
+
+_COUNTS = {
+    "articles": "SELECT count(*) FROM articles WHERE loaded",
+    "discovered": "SELECT count(*) FROM articles WHERE NOT loaded",
+    "sections": "SELECT count(*) FROM sections",
+    "categories": "SELECT count(*) FROM categories",
+    "links": "SELECT count(*) FROM links",
+    "aliases": "SELECT count(*) FROM aliases",
+}
+_REVISIONS = """
+    SELECT title_key, revision FROM json_each(?) JOIN articles ON title_key = value WHERE loaded"""
+_NEIGHBOR = "articles.title_key, articles.title, articles.expansion_depth, articles.loaded, articles.url"
+_ARTICLE = f"SELECT {_NEIGHBOR} FROM articles WHERE title_key = ?"  # noqa: S608 - of constants
+_ARTICLE_OF_ALIAS = f"SELECT {_NEIGHBOR} FROM aliases JOIN articles ON articles.id = article WHERE alias_key = ?"  # noqa: S608
+_ADJACENT = {
+    Direction.OUT: """
+        SELECT far.title_key FROM articles near JOIN links ON source = near.id JOIN articles far ON far.id = target
+        WHERE near.title_key = ?""",
+    Direction.IN: """
+        SELECT far.title_key FROM articles near JOIN links ON target = near.id JOIN articles far ON far.id = source
+        WHERE near.title_key = ?""",
+}
+_VECTORS = "SELECT section, embedding FROM vectors"
+_VECTORS_AMONG = """
+    SELECT section, embedding FROM json_each(?) JOIN articles ON title_key = value
+    JOIN sections ON article = articles.id JOIN vectors ON section = sections.id"""
+_PLACES = """
+    SELECT sections.id, title_key, position FROM json_each(?)
+    JOIN sections ON sections.id = value JOIN articles ON articles.id = article"""
+_HIT = """
+    SELECT title_key, title, expansion_depth, heading, text, url
+    FROM sections JOIN articles ON articles.id = article WHERE sections.id = ?"""
+
+_ARTICLES = """
+    SELECT title_key, title, expansion_depth, description, revision, url, loaded FROM articles ORDER BY title_key"""
+# The order of joining is told (CROSS JOIN), so that rows come sorted without being sorted.
+_SECTIONS = """
+    SELECT title_key, position, heading, level, text, title, expansion_depth, url, sections.id
+    FROM articles CROSS JOIN sections ON article = articles.id ORDER BY title_key, position"""
+# In the order in which they lie in the file: by title would mean to jump about in it.
+_TEXTS = """
+    SELECT sections.id, title_key, position, title, heading, text
+    FROM sections CROSS JOIN articles ON articles.id = article ORDER BY sections.id"""
+_TEXTS_AMONG = """
+    SELECT sections.id, title_key, position, title, heading, text
+    FROM json_each(?) JOIN articles ON title_key = value JOIN sections ON article = articles.id"""
+_CATEGORIES = "SELECT name FROM categories ORDER BY name"
+_ALIASES = """
+    SELECT alias_key, aliases.title, title_key FROM aliases JOIN articles ON articles.id = article
+    ORDER BY alias_key"""
+_MEMBERSHIPS = """
+    SELECT title_key, name FROM articles CROSS JOIN memberships ON article = articles.id
+    JOIN categories ON categories.id = category ORDER BY title_key, name"""
+_LINKS = """
+    SELECT near.title_key, far.title_key FROM articles near CROSS JOIN links ON source = near.id
+    JOIN articles far ON far.id = target ORDER BY near.title_key, far.title_key"""
+_VECTOR = "SELECT embedding FROM vectors WHERE section = ?"
+
+
+class SqliteReading:
+    """The questions of a `GraphStore`, put to an open file."""
+
+    def __init__(self, file: SqliteFile, info: Mapping[str, str]) -> None:
+        """Wrap an open file whose graph_info is `info`."""
+        self._file = file
+        self.model_id = info["embedding_model"]
+        self.dimension = int(info["embedding_dimension"])
+        self.vector_index = "exact" if self.dimension else "none"
+
+    def revisions(self, keys: Collection[str]) -> dict[str, str]:
+        """See `GraphStore.revisions`."""
+        return dict(self._file.rows(_REVISIONS, [json.dumps(list(keys))]))
+
+    def counts(self) -> GraphCounts:
+        """See `GraphStore.counts`."""
+        return GraphCounts(**{name: self._file.rows(query)[0][0] for name, query in _COUNTS.items()})
+
+    def find(self, title_key: str) -> Neighbor | None:
+        """See `GraphStore.find`."""
+        for query in (_ARTICLE, _ARTICLE_OF_ALIAS):
+            if rows := self._file.rows(query, [title_key]):
+                return _neighbor(0, rows[0])
+        return None
+
+    def neighbors(self, title_key: str, *, direction: Direction, depth: int, limit: int) -> list[Neighbor]:
+        """See `GraphStore.neighbors`."""
+
+        def adjacent(key: str, way: Direction) -> Iterator[str]:
+            return (near for (near,) in self._file.rows(_ADJACENT[way], [key]))
+
+        found = walk(title_key, adjacent, direction=direction, depth=depth, limit=limit)
+        return [_neighbor(distance, self._file.rows(_ARTICLE, [key])[0]) for distance, key in found]
+
+    def search(self, vector: Vector, *, limit: int, among: Collection[str] | None = None) -> list[SearchHit]:
+        """See `GraphStore.search`."""
+        assert len(vector) == self.dimension > 0
+        rows = self._file.stream(_VECTORS) if among is None else self._file.stream(_VECTORS_AMONG, [_listed(among)])
+        cosines = nearest(vector, ((number, data) for number, data in rows), limit=limit)
+        places = self._file.rows(_PLACES, [json.dumps(list(cosines))])
+        ranked = sorted((-cosines[number], key, position, number) for number, key, position in places)
+        return [SearchHit(-less, *self._file.rows(_HIT, [number])[0]) for less, _, _, number in ranked[:limit]]
+
+    def search_words(
+        self, words: Sequence[str], *, limit: int, among: Collection[str] | None = None
+    ) -> list[SearchHit]:
+        """See `GraphStore.search_words`."""
+        rows = self._file.stream(_TEXTS) if among is None else self._file.stream(_TEXTS_AMONG, [_listed(among)])
+        shares = best_shares(((number, key, position, texts) for number, key, position, *texts in rows), words, limit)
+        return [SearchHit(share, *self._file.rows(_HIT, [number])[0]) for number, share in shares]
+
+    def nodes(self) -> Iterator[GraphNode]:
+        """See `GraphStore.nodes`."""
+        for key, title, depth, description, revision, url, loaded in self._file.stream(_ARTICLES):
+            properties = {
+                "title": title,
+                "expansion_depth": depth,
+                "description": description,
+                "loaded": bool(loaded),
+                "revision": revision,
+                "url": url,
+            }
+            yield GraphNode("Article", f"Article:{key}", properties)
+        for key, position, heading, level, text, *_ in self._file.stream(_SECTIONS):
+            properties = {"position": position, "heading": heading, "level": level, "text": text}
+            yield GraphNode("Section", f"Section:{key}#{position}", properties)
+        for (name,) in self._file.stream(_CATEGORIES):
+            yield GraphNode("Category", f"Category:{name}", {"name": name})
+        for key, title, _ in self._file.stream(_ALIASES):
+            yield GraphNode("Alias", f"Alias:{key}", {"title": title})
+
+    def edges(self) -> Iterator[GraphEdge]:
+        """See `GraphStore.edges`."""
+        for key, position, *_ in self._file.stream(_SECTIONS):
+            yield GraphEdge("HAS_SECTION", f"Article:{key}", f"Section:{key}#{position}")
+        for key, name in self._file.stream(_MEMBERSHIPS):
+            yield GraphEdge("IN_CATEGORY", f"Article:{key}", f"Category:{name}")
+        for source, target in self._file.stream(_LINKS):
+            yield GraphEdge("LINKS_TO", f"Article:{source}", f"Article:{target}")
+        for key, _, target in self._file.stream(_ALIASES):
+            yield GraphEdge("ALIAS_OF", f"Alias:{key}", f"Article:{target}")
+
+    def dump(self) -> list[str]:
+        """See `GraphStore.dump`."""
+        return sorted(f"{label} {json.dumps(values, ensure_ascii=False)}" for label, values in self._dumped())
+
+    def _dumped(self) -> Iterator[tuple[str, Sequence[object]]]:
+        for *values, loaded in self._file.stream(_ARTICLES):
+            yield "Article", [*values, bool(loaded)]
+        for key, position, heading, level, text, *_, number in self._file.stream(_SECTIONS):
+            section = f"{key}#{position}"
+            digests = [vector_digest(unpack(data)) for (data,) in self._file.rows(_VECTOR, [number])]
+            yield "Section", [section, position, heading, level, text, *digests]
+            yield "HAS_SECTION", [key, section]
+        yield from (("Category", row) for row in self._file.stream(_CATEGORIES))
+        yield from (("IN_CATEGORY", row) for row in self._file.stream(_MEMBERSHIPS))
+        yield from (("LINKS_TO", row) for row in self._file.stream(_LINKS))
+        for key, title, target in self._file.stream(_ALIASES):
+            yield "Alias", [key, title]
+            yield "ALIAS_OF", [key, target]
+
+    def close(self) -> None:
+        """See `GraphStore.close`."""
+        self._file.close()
+
+
+def _neighbor(distance: int, row: Row) -> Neighbor:
+    key, title, depth, loaded, url = row
+    return Neighbor(distance, key, title, depth, bool(loaded), url)
+
+
+def _listed(keys: Collection[str]) -> str:
+    return json.dumps(sorted(set(keys)))

@@ -1,0 +1,61 @@
+"""Going along links, and along redirects, whatever database holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ramet.wiki.graphs.base import DEPTH_UNKNOWN, Direction, GraphAlias
+
+_WAYS = {
+    Direction.OUT: (Direction.OUT,),
+    Direction.IN: (Direction.IN,),
+    Direction.BOTH: (Direction.OUT, Direction.IN),
+}
+
+
+def walk(
+    start: str,
+    adjacent: Callable[[str, Direction], Iterable[str]],
+    *,
+    direction: Direction,
+    depth: int,
+    limit: int,
+) -> list[tuple[int, str]]:
+    """(distance, key) of what lies within `depth` links of `start`, level by level, each level by key, `limit` at most.
+
+    `adjacent` gives the keys one link away, `OUT` or `IN`. No level is looked into once there are enough.
+    """
+    seen = {start}
+    level = [start]
+    found: list[tuple[int, str]] = []
+    for distance in range(1, depth + 1):
+        near = {next_key for key in level for way in _WAYS[direction] for next_key in adjacent(key, way)} - seen
+        seen |= near
+        level = sorted(near)
+        found += [(distance, key) for key in level[: limit - len(found)]]
+        if not level or len(found) >= limit:
+            break
+    return found
+
+
+def resolved(aliases: Sequence[GraphAlias]) -> dict[str, tuple[str, str]]:
+    """Canonical title of every alias -> its display title and the key that it leads to at last.
+
+    Of two of the same key the later counts. One that leads back to itself is left out.
+    """
+    noted = {alias.alias_key: alias for alias in aliases}
+    leads: dict[str, tuple[str, str]] = {}
+    for key, alias in noted.items():
+        walked = {key}
+        target = alias.target_key
+        while target in noted and target not in walked:
+            walked.add(target)
+            target = noted[target].target_key
+        if target not in walked:
+            leads[key] = (alias.alias_title, target)
+    return leads
+
+
+def nearer(known: int, depth: int) -> int:
+    """The smaller of two depths, of which either may be unknown."""
+    return max(known, depth) if DEPTH_UNKNOWN in (known, depth) else min(known, depth)

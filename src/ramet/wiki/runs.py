@@ -1,0 +1,241 @@
+"""Runs: what one expansion was asked to do, and how it is found again.
+
+A run is what a person started and continues; its name follows from its seeds, its source and its graph, so the same
+command finds it again. It works in passes, each a lineage of the engine: the first expands the seeds, a later one goes
+on with larger limits, or compares what was loaded with its source. The settings travel in the payload of a pass's first
+task, so they become durable in the very transaction that submits it, and a process that finds the database finds them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from ramet import Limits, TaskState
+from ramet.wiki.errors import RunNotFound
+
+if TYPE_CHECKING:
+    from ramet import Client, Lineage
+
+ARTICLE = "wiki.article"
+FETCH, PARSE, EMBED, LOAD = STAGES = tuple(f"{ARTICLE}.{stage}" for stage in ("fetch", "parse", "embed", "load"))
+LEVEL = "wiki.level"
+REFRESH = "wiki.refresh"
+RETRY = "wiki.retry"
+FIRST_TASKS = (LEVEL, REFRESH)
+"""Kinds whose root tasks carry the settings of a pass."""
+ENDED_BADLY = tuple(state for state in TaskState if state.terminal and state is not TaskState.SUCCESS)
+QUEUES = FETCHING, PARSING, EMBEDDING, LOADING = ("wiki.fetch", "wiki.parse", "wiki.embed", "wiki.load")
+
+PREFIX = "wiki-"
+"""How the name of every run begins."""
+
+MAX_ARTICLES = 500
+MAX_DEPTH = 5
+MAX_LINKS = 5_000
+"""Links of one page that are followed and drawn; the rest of a longer page is left out."""
+RUN_SECONDS = 7 * 86_400.0
+"""Deadline of a pass (DESIGN §8)."""
+RUNS_LISTED_MAX = 1_000
+
+_OUTSIDE_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+class RunSettings(BaseModel):
+    """What a run was asked to do. Paths are absolute, so that any process understands them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    source: str
+    """As `ramet.wiki.sources.registry.open_source` takes it."""
+    data_dir: str
+    """Where fetched packages and indexes of sources are kept."""
+    graph: str
+    """The graph file."""
+    embedder: str = "onnx"
+    """As `ramet.wiki.embedding.registry.open_embedder` takes it."""
+    links: Literal["body", "all"] = "body"
+    """`body`: links that a page's own text has; `all`: those that templates bring in as well."""
+    disambiguation: Literal["fail", "links"] = "fail"
+    """`fail`: such a page is no article; `links`: it is loaded and its links are followed."""
+    user_agent: str = ""
+    """How to reach who runs this, for the source's operators."""
+    private: bool = False
+    """Whether the source may be on a private network: the person named it so."""
+    requests_per_second: float | None = None
+    """Requests to the source, over all workers; None: as fast as three at a time answer."""
+    max_articles: int = MAX_ARTICLES
+    """Titles that the run looks up, seeds included; never exceeded."""
+    max_depth: int = MAX_DEPTH
+    """Links between a seed and the farthest article."""
+    max_links: int = MAX_LINKS
+
+
+LEFT_OUT_OF_NAMES = {
+    "data_dir", "user_agent", "private", "requests_per_second", "max_articles", "max_depth"
+}  # fmt: skip
+
+
+class ArticlePayload(BaseModel):
+    """Which article a `wiki.article` task loads, and how it was found."""
+
+    title: str
+    depth: int = 0
+    """Links between it and the nearest seed."""
+    discovered_from: str | None = None
+    """Canonical title of the article that linked to it first; None for a seed."""
+    resource: str = ""
+    """What the source's requests go through; empty for a local source."""
+    refresh: bool = False
+    """The run has the article already, and its source a newer one."""
+
+
+class LevelPayload(BaseModel):
+    """Which level a `wiki.level` task closes."""
+
+    level: int
+    run: RunSettings | None = None
+    """Only the first task of a pass carries them."""
+    seeds: tuple[str, ...] = ()
+    """Display titles of the run's seeds, in the order of their keys; with the first task of a pass."""
+    resource: str = ""
+    """What the source's requests go through; empty for a local source. Who closes levels need not have the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that exists."""
+
+    run_id: str
+    seeds: tuple[str, ...]
+    """Titles as they are displayed, in the order of their keys."""
+    settings: RunSettings
+    """Those of its newest pass."""
+    passes: tuple[Lineage, ...]
+    """Its lineages, oldest first."""
+    resource: str
+    """What its source's requests go through; empty for a local source."""
+
+    @property
+    def newest(self) -> Lineage:
+        """The lineage of the pass that was begun last."""
+        return self.passes[-1]
+
+    @property
+    def live(self) -> tuple[Lineage, ...]:
+        """The passes that have not ended, oldest first: the newest, or one of which something was revived."""
+        return tuple(one for one in self.passes if one.ended_at is None)
+
+    @property
+    def next_tracking_id(self) -> str:
+        """Of the pass after the newest."""
+        return tracking_id_of(self.run_id, number_of(self.newest.tracking_id) + 1)
+
+
+def run_id_of(seed_keys: Sequence[str], settings: RunSettings) -> str:
+    """The name of the run with these seeds (in any order) and settings: readable, and the same every time."""
+    told = settings.model_dump_json(exclude=LEFT_OUT_OF_NAMES)
+    digest = hashlib.sha256("\n".join([*sorted(seed_keys), told]).encode()).hexdigest()[:8]
+    slug = _OUTSIDE_SLUG.sub("-", min(seed_keys).lower()).strip("-")[:24]
+    return f"{PREFIX}{slug}-{digest}" if slug else f"{PREFIX}{digest}"
+
+
+def tracking_id_of(run_id: str, number: int) -> str:
+    """The lineage of a pass; the first is called like its run."""
+    return run_id if number == 1 else f"{run_id}.{number}"
+
+
+def run_of(tracking_id: str) -> str:
+    """The run that a lineage is a pass of."""
+    return tracking_id.partition(".")[0]
+
+
+def number_of(tracking_id: str) -> int:
+    """Which pass of its run a lineage is, from 1."""
+    return int(tracking_id.partition(".")[2] or 1)
+
+
+def sizes_of(max_articles: int, max_depth: int, more_tasks: int = 0) -> dict[str, Any]:
+    """The limits of a pass by name: a task for each stage of its articles and one for each level."""
+    levels = max_depth + 1
+    max_tasks = len(STAGES) * max_articles + levels + more_tasks
+    return {
+        "max_tasks": max_tasks, "max_fan_out": max_tasks, "max_spawn_depth": levels + 2, "lineage_seconds": RUN_SECONDS,
+    }  # fmt: skip
+
+
+LIMITS = Limits(task_seconds=None, **sizes_of(MAX_ARTICLES, MAX_DEPTH))
+"""Of whatever begins with one of the pipeline's kinds and is no run that a person sized."""
+
+
+def limits_of(settings: RunSettings, *, looked_up: int = 0, more_tasks: int = 0) -> dict[str, Any]:
+    """The bounds of a pass, as a person sized it.
+
+    The depth of an article is domain data; `max_spawn_depth` is only the backstop.
+
+    Args:
+        settings: of the pass.
+        looked_up: titles that earlier passes looked up.
+        more_tasks: room for so many other tasks.
+    """
+    return sizes_of(max(0, settings.max_articles - looked_up), settings.max_depth, more_tasks)
+
+
+async def find_run(client: Client, run_id: str | None = None) -> Run:
+    """The run of this name (or of one of its passes), or the newest.
+
+    Raises:
+        RunNotFound: there is none.
+    """
+    runs = await list_runs(client)
+    if run_id is None:
+        if not runs:
+            raise RunNotFound("this database holds no wiki run yet; start one with `ramet wiki expand SEED...`")
+        run_id = next(iter(runs))
+    run_id = run_of(run_id)
+    passes = runs.get(run_id) or await _passes(client, run_id)
+    found = None if not passes else await settings_of(client, passes[-1].tracking_id)
+    if found is None:
+        raise RunNotFound(f"no wiki run {run_id} in this database; `ramet wiki status` shows the newest")
+    return Run(run_id, found.seeds, found.run or _missing(run_id), tuple(passes), found.resource)
+
+
+async def settings_of(client: Client, tracking_id: str) -> LevelPayload | None:
+    """The payload of a pass's first task; None if the lineage is none of ours."""
+    # By kind, and not among the roots: a run may have thousands of seeds.
+    for kind in FIRST_TASKS:
+        async for task in client.all_tasks(tracking_id=tracking_id, kind=kind):
+            if task.parent_id is None:
+                return LevelPayload.model_validate(task.payload)
+    return None
+
+
+async def is_refresh(client: Client, tracking_id: str) -> bool:
+    """Whether a pass compares what was loaded with its source."""
+    return bool((await client.tasks(tracking_id=tracking_id, kind=REFRESH, limit=1)).tasks)
+
+
+async def list_runs(client: Client) -> dict[str, list[Lineage]]:
+    """The lineages of the newest runs (of at most `RUNS_LISTED_MAX` lineages), oldest first, by run, newest first."""
+    runs: dict[str, list[Lineage]] = {}
+    for lineage in await client.lineages(limit=RUNS_LISTED_MAX):
+        if lineage.tracking_id.startswith(PREFIX):
+            runs.setdefault(run_of(lineage.tracking_id), []).append(lineage)
+    return {run_id: sorted(passes, key=lambda one: number_of(one.tracking_id)) for run_id, passes in runs.items()}
+
+
+async def _passes(client: Client, run_id: str) -> list[Lineage]:
+    """The lineages of a run that is too old to be listed."""
+    passes: list[Lineage] = []
+    while (lineage := await client.lineage(tracking_id_of(run_id, len(passes) + 1))) is not None:
+        passes.append(lineage)
+    return passes
+
+
+def _missing(run_id: str) -> RunSettings:
+    raise RunNotFound(f"the first task of {run_id} carries no settings: it was made by another release")

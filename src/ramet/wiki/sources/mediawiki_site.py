@@ -1,0 +1,126 @@
+"""What a MediaWiki says of itself, and whom it may be asked by: its rules for titles, and its users' manners."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import ramet
+from ramet.fetch.addresses import joined
+from ramet.wiki.errors import SourceError, WikiError
+from ramet.wiki.sources.mediawiki_calls import records
+from ramet.wiki.wikitext.site import Site
+
+SITE_PARAMETERS = {
+    "meta": "siteinfo",
+    "siprop": "general|namespaces|namespacealiases|interwikimap|magicwords|rightsinfo",
+    "list": "pagepropnames",
+    "ppnlimit": "max",
+}
+
+WIKIMEDIA_DOMAINS = frozenset(
+    {
+        "mediawiki.org",
+        "toolforge.org",
+        "w.wiki",
+        "wikibooks.org",
+        "wikidata.org",
+        "wikifunctions.org",
+        "wikimedia.org",
+        "wikimediafoundation.org",
+        "wikinews.org",
+        "wikipedia.org",
+        "wikiquote.org",
+        "wikisource.org",
+        "wikiversity.org",
+        "wikivoyage.org",
+        "wiktionary.org",
+        "wmcloud.org",
+        "wmflabs.org",
+    }
+)
+_CONTACT = re.compile(r"[^\s@()<>]+@[^\s@()<>]+\.[^\s@()<>]+|https?://[^\s()<>]+\.[^\s()<>]+")
+
+
+def is_wikimedia(host: str) -> bool:
+    """Whether the Wikimedia Foundation runs it, whose rules ask every client for a contact."""
+    labels = host.lower().rstrip(".").split(".")
+    return ".".join(labels[-2:]) in WIKIMEDIA_DOMAINS
+
+
+def user_agent(host: str, contact: str) -> str:
+    """The `User-Agent` for a host: this program, its version, and whom to write to.
+
+    Raises:
+        WikiError: a Wikimedia host would be asked without an e-mail address or web page to turn to.
+    """
+    contact = contact.strip()
+    if is_wikimedia(host) and not _CONTACT.search(contact):
+        raise WikiError(f"{host} asks its clients for a contact: give your e-mail address or web page with --contact")
+    if contact and (not contact.isascii() or not contact.isprintable()):
+        raise WikiError("the user agent has a character that no header may have: use plain ASCII")
+    return f"ramet-wiki/{ramet.__version__}" + (f" ({contact})" if contact else "")
+
+
+def site_of(query: Mapping[str, Any], endpoint: str) -> Site:
+    """A wiki's rules, from the answer to `SITE_PARAMETERS`.
+
+    Raises:
+        SourceError: it is no such answer.
+    """
+    general = query.get("general")
+    named = query.get("namespaces")
+    if not isinstance(general, dict) or not isinstance(named, dict):
+        raise SourceError(f"{endpoint} does not describe its wiki: give the address of a MediaWiki's api.php")
+    namespaces: dict[str, int] = {}
+    for space in records(list(named.values())):
+        for field in ("canonical", "name"):
+            _add_namespace(namespaces, space.get(field), space.get("id"))
+    for alias in records(query.get("namespacealiases")):
+        _add_namespace(namespaces, alias.get("alias"), alias.get("id"))
+    words = [
+        str(word).casefold()
+        for magic in records(query.get("magicwords"))
+        if magic.get("name") == "redirect" and isinstance(magic.get("aliases"), list)
+        for word in magic["aliases"]
+    ]
+    return Site(
+        name=str(general.get("sitename", "")),
+        namespaces=namespaces,
+        interwiki=frozenset(str(other.get("prefix", "")).casefold() for other in records(query.get("interwikimap"))),
+        capital_first=general.get("case") != "case-sensitive",
+        redirect_words=tuple(dict.fromkeys([*words, "#redirect"])),
+        article_url=_article_url(general, endpoint),
+    )
+
+
+def knows_disambiguation(query: Mapping[str, Any]) -> bool:
+    """Whether this wiki marks disambiguation pages by the property that most wikis mark them by."""
+    return any(prop.get("propname") == "disambiguation" for prop in records(query.get("pagepropnames")))
+
+
+def attribution_of(query: Mapping[str, Any]) -> str:
+    """Whose texts they are: the wiki's name and the licence that it states."""
+    rights, general = query.get("rightsinfo"), query.get("general")
+    name = str(general.get("sitename", "")) if isinstance(general, dict) else ""
+    stated = [str(rights.get(field) or "") for field in ("text", "url")] if isinstance(rights, dict) else []
+    licence = next((text for text in stated if text), "")
+    return ": ".join(part for part in (name, licence) if part) if licence else ""
+
+
+def web_address(address: str, endpoint: str) -> str:
+    """An address that the wiki states, made whole; empty if it is none of the web."""
+    whole = joined(endpoint, address) if address else ""
+    return whole if whole.startswith(("http://", "https://")) else ""
+
+
+def _add_namespace(namespaces: dict[str, int], name: Any, number: Any) -> None:
+    if isinstance(name, str) and name and isinstance(number, int):
+        namespaces[name.replace("_", " ").casefold()] = number
+
+
+def _article_url(general: Mapping[str, Any], endpoint: str) -> str:
+    path = str(general.get("articlepath", ""))
+    server = web_address(str(general.get("server", "")), endpoint)
+    return f"{server}{path}" if server and "$1" in path else ""

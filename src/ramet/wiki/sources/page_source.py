@@ -1,0 +1,209 @@
+"""Articles out of a page file: titles are resolved here as MediaWiki would, redirects by redirects."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from ramet.model.keys import InvalidKey, title_key
+from ramet.wiki.pages import Markup, Page, Reason, Refusal
+from ramet.wiki.sources.mentions import TitleMatcher
+from ramet.wiki.sources.page_file import PageEntry, PageFile
+from ramet.wiki.wikitext.site import Site
+from ramet.wiki.wikitext.titles import WikiTitle, read_title, redirect_target
+
+REDIRECTS_MAX = 50
+"""Redirects that are followed from one title, at most."""
+
+SUGGESTED_MAX = 3
+_LOOKED_AT_MAX = 20_000
+_SPELLINGS_MAX = 20
+
+PLAIN = "plain"
+"""The fact of a page file whose titles are texts as they stand, and no wiki's."""
+
+ATTRIBUTION = "attribution"
+"""The fact that says whose texts these are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The page at the end of a chain of redirects, and the titles of these."""
+
+    entry: PageEntry
+    aliases: tuple[str, ...]
+
+
+class PageFileSource:
+    """A dump, or a file of articles; an `ArticleSource`.
+
+    Links that a plain text does not state are the titles of other pages that it mentions. Finding these takes all
+    titles in memory, up to 50 bytes for each of their characters; the matcher is built when first needed, once per
+    process.
+    """
+
+    resource = ""
+
+    def __init__(self, name: str, file: PageFile) -> None:
+        """Answer out of `file`, which `close` closes."""
+        self.name = name
+        self.attribution = file.fact(ATTRIBUTION)
+        self._file = file
+        self._site = file.site
+        self._plain = bool(file.fact(PLAIN))
+        self._matcher: TitleMatcher | None = None
+        self._building = threading.Lock()
+
+    async def site(self) -> Site:
+        """See `ArticleSource.site`."""
+        return self._site
+
+    async def pages(self, titles: Sequence[str]) -> Mapping[str, Page | Refusal | Exception]:
+        """See `ArticleSource.pages`."""
+        return await asyncio.to_thread(lambda: {title: self._page(title) for title in titles})
+
+    async def revisions(self, titles: Sequence[str]) -> Mapping[str, str | Refusal]:
+        """See `ArticleSource.revisions`."""
+        return await asyncio.to_thread(lambda: {title: self._revision(title) for title in titles})
+
+    async def resolve(self, title: str) -> str | None:
+        """See `ArticleSource.resolve`. One that differs in case alone is found too, if it can mean one article only."""
+        return await asyncio.to_thread(self._resolve, title)
+
+    async def suggest(self, title: str) -> tuple[str, ...]:
+        """See `ArticleSource.suggest`: titles that `title` is a part of, or that look like it."""
+        return await asyncio.to_thread(self._suggest, title)
+
+    async def close(self) -> None:
+        """See `ArticleSource.close`."""
+        self._file.close()
+
+    def _page(self, title: str) -> Page | Refusal:
+        found = self._follow(title)
+        if isinstance(found, Refusal):
+            return found
+        entry = found.entry
+        markup, text, stated = self._file.content(entry.position)
+        if markup is Markup.WIKITEXT:
+            return Page(
+                entry.title, entry.key, markup, text, entry.revision, aliases=found.aliases, url=self._url(entry.title)
+            )
+        links = stated.get("links")
+        return Page(
+            entry.title,
+            entry.key,
+            markup,
+            text,
+            entry.revision,
+            aliases=found.aliases,
+            categories=tuple(stated.get("categories") or ()),
+            links=self._mentioned(text, entry.title) if links is None else tuple(links),
+            description=stated.get("description", ""),
+            disambiguation=False,
+            url=stated.get("url", ""),
+        )
+
+    def _revision(self, title: str) -> str | Refusal:
+        found = self._follow(title)
+        if isinstance(found, Refusal):
+            return found
+        if found.aliases:
+            return Refusal(Reason.NOT_FOUND, f"'{title}' redirects to '{found.entry.title}' now")
+        return found.entry.revision
+
+    def _resolve(self, title: str) -> str | None:
+        found = self._follow(title)
+        if isinstance(found, _Found):
+            return found.entry.title
+        read = self._read(title)
+        if isinstance(read, Refusal) or found.reason is not Reason.NOT_FOUND:
+            return None
+        meant = [self._follow_from(entry) for entry in self._file.find_folded(read.text, limit=_SPELLINGS_MAX)]
+        titles = {found.entry.title for found in meant if isinstance(found, _Found)}
+        return titles.pop() if len(titles) == 1 else None
+
+    def _suggest(self, title: str) -> tuple[str, ...]:
+        wanted = " ".join(title.replace("_", " ").casefold().split())
+        if not wanted:
+            return ()
+        holding = self._file.titles_with(wanted, limit=_LOOKED_AT_MAX)
+        whole = [found for found in holding if f" {wanted} " in f" {found.casefold()} "]
+        near = {found.casefold(): found for found in self._file.titles_near(wanted, limit=_LOOKED_AT_MAX)}
+        close = difflib.get_close_matches(wanted, list(near), n=SUGGESTED_MAX, cutoff=0.7)
+        return tuple(dict.fromkeys([*whole, *(near[folded] for folded in close)]))[:SUGGESTED_MAX]
+
+    def _follow(self, title: str) -> _Found | Refusal:
+        """The page that a title leads to, redirects followed."""
+        read = self._read(title)
+        if isinstance(read, Refusal):
+            return read
+        entry = self._file.find(read.text)
+        if entry is None:
+            return Refusal(Reason.NOT_FOUND, f"{self.name} has no page '{title}'")
+        return self._follow_from(entry)
+
+    def _follow_from(self, entry: PageEntry) -> _Found | Refusal:
+        walked: dict[str, str] = {}
+        while True:
+            if entry.refusal is not None:
+                return entry.refusal
+            if entry.redirect is None:
+                return _Found(entry, tuple(walked.values()))
+            walked[entry.key] = entry.title
+            chain = " -> ".join(walked.values())
+            target = self._target(entry)
+            if isinstance(target, Refusal):
+                return Refusal(target.reason, f"'{chain}' redirects on: {target.detail}")
+            # A redirect to a section of its own page has no text.
+            if not target.text or target.text in walked or len(walked) > REDIRECTS_MAX:
+                first = next(iter(walked.values()))
+                return Refusal(Reason.REDIRECT_LOOP, f"'{first}' redirects in a circle or without end: {_cut(chain)}")
+            following = self._file.find(target.text)
+            if following is None:
+                return Refusal(
+                    Reason.NOT_FOUND, f"{_cut(chain)} -> {target.text}: {self.name} has no page '{target.text}'"
+                )
+            entry = following
+
+    def _target(self, entry: PageEntry) -> WikiTitle | Refusal:
+        """Where a redirect leads: to what its text says, or else to what its source states."""
+        if self._plain:
+            return self._read(entry.redirect or "")
+        _, text, _ = self._file.content(entry.position)
+        target = redirect_target(text, self._site)
+        return self._article(target, entry.title) if target is not None else self._read(entry.redirect or "")
+
+    def _read(self, title: str) -> WikiTitle | Refusal:
+        """What a title names, if that can be an article of this source."""
+        try:
+            if self._plain:
+                return WikiTitle(0, title_key(title))
+            return self._article(read_title(title, self._site), title)
+        except InvalidKey as error:
+            return Refusal(Reason.INVALID_TITLE, f"{title!r} is no title: {error}")
+
+    def _article(self, read: WikiTitle, title: str) -> WikiTitle | Refusal:
+        if read.interwiki:
+            return Refusal(Reason.ELSEWHERE, f"'{title}' leads to another wiki, '{read.interwiki}:{read.text}'")
+        if read.namespace != 0:
+            return Refusal(Reason.NOT_AN_ARTICLE, f"'{title}' is of namespace {read.namespace}, where no articles are")
+        return read
+
+    def _mentioned(self, text: str, title: str) -> tuple[str, ...]:
+        with self._building:
+            if self._matcher is None:
+                self._matcher = TitleMatcher(self._file.titles())
+        return self._matcher.find(text, exclude=title)
+
+    def _url(self, title: str) -> str:
+        if not self._site.article_url:
+            return ""
+        return self._site.article_url.replace("$1", quote(title.replace(" ", "_"), safe="/:@!$*(),;~'"))
+
+
+def _cut(chain: str) -> str:
+    return chain if len(chain) <= 300 else f"{chain[:300]}..."

@@ -1,0 +1,251 @@
+"""How far a run is: numbers for people and machines, computed from stored rows only.
+
+What an article is shown as is a projection of the engine's task and of the last thing that was settled about it
+(DESIGN §2): a task that is processing and has loaded nothing yet shows as claimed, one that ended badly as failed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ramet import Client, LineageState, Task, TaskState
+from ramet.wiki import questions
+from ramet.wiki.graphs.registry import GraphInfo, graph_info, graph_is_there
+from ramet.wiki.runs import ARTICLE, ENDED_BADLY, FETCH, LEVEL, REFRESH, RETRY, ArticlePayload, Run, number_of
+from ramet.wiki.tables import WikiState
+from ramet.wiki.waits import PausedHost, StaleClaim, paused_hosts, stale_claims, waiting_for
+
+RATE_SECONDS = 15.0
+"""The rate is that of the articles loaded in so many seconds."""
+RATE_SPAN_SECONDS = 1.0
+"""Over less than that, a rate says nothing."""
+CLAIMED_MAX = 1_000
+DONE = (WikiState.LOADED, WikiState.PROCESSED)
+
+
+class Pass(NamedTuple):
+    """A pass of a run."""
+
+    tracking_id: str
+    sort: str
+    """What it does: expand, continue, retry or refresh."""
+    state: str
+    created_at: float
+    ended_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """A run at one moment."""
+
+    run: Run
+    state: str
+    """Of its lineage: running, paused, finished, failed or cancelled."""
+    depths: dict[int, dict[WikiState, int]]
+    """Articles by depth and state; every state is there."""
+    elapsed_seconds: float
+    """From submission to now, or to the end; time in which nobody worked on it included."""
+    articles_per_second: float | None
+    """Over the last `RATE_SECONDS`; None when fewer than two articles were loaded in them."""
+    eta_seconds: float | None
+    """At that rate, at most, as a run may find fewer articles than it may have; None when it cannot be told."""
+    failures: dict[str, int]
+    """Articles and levels that failed, by reason."""
+    blocks: dict[str, int]
+    """Refused spawns of articles, by reason."""
+    passes: tuple[Pass, ...] = ()
+    """Oldest first."""
+    stale: tuple[StaleClaim, ...] = ()
+    """Titles whose worker has fallen silent."""
+    waiting: dict[str, int] = field(default_factory=dict)
+    """Titles that were put off, by what is missing."""
+    paused: tuple[PausedHost, ...] = ()
+    """Hosts that are not asked just now."""
+
+    @property
+    def live(self) -> bool:
+        """Whether there is anything left to do."""
+        return self.state in (LineageState.RUNNING, LineageState.PAUSED)
+
+    @property
+    def articles(self) -> int:
+        """How many articles the run has, in any state."""
+        return sum(self.states.values())
+
+    @property
+    def states(self) -> Counter[WikiState]:
+        """How many articles are in each state."""
+        return sum((Counter(states) for states in self.depths.values()), Counter())
+
+    @property
+    def mean_depths(self) -> dict[WikiState, float]:
+        """The mean depth of the articles in each state that there is one in."""
+        return {
+            state: sum(depth * states[state] for depth, states in self.depths.items()) / count
+            for state, count in self.states.items()
+            if count
+        }
+
+    @property
+    def queue_size(self) -> int:
+        """How many titles are known and not begun."""
+        return self.states[WikiState.DISCOVERED]
+
+    @property
+    def active(self) -> int:
+        """How many are being worked on."""
+        return self.states[WikiState.CLAIMED]
+
+    @property
+    def percent_complete(self) -> float:
+        """Articles in the graph, of all that the run has; those that it may still find not counted."""
+        return 100.0 * self.loaded / self.articles if self.articles else 0.0
+
+    @property
+    def failure_rate(self) -> float:
+        """Failed ones among the titles that came to an end, 0 to 1."""
+        return self.states[WikiState.FAILED] / self.ended if self.ended else 0.0
+
+    @property
+    def loaded(self) -> int:
+        """How many articles are in the graph."""
+        return sum(self.states[state] for state in DONE)
+
+    @property
+    def ended(self) -> int:
+        """How many need no loading any more: those in the graph, the failed, redirects and what a person took out."""
+        return self.articles - self.states[WikiState.DISCOVERED] - self.states[WikiState.CLAIMED]
+
+    @property
+    def expected(self) -> int:
+        """How many articles the run may still come to have: exact once it has ended, else the most."""
+        return max(self.articles, self.run.settings.max_articles) if self.live else self.articles
+
+    @property
+    def level(self) -> int:
+        """The deepest level that has articles."""
+        return max(self.depths, default=0)
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "run": self.run.run_id,
+            "state": self.state,
+            "seeds": list(self.run.seeds),
+            "source": self.run.settings.source,
+            "graph": self.run.settings.graph,
+            "max_articles": self.run.settings.max_articles,
+            "max_depth": self.run.settings.max_depth,
+            "articles": self.articles,
+            "states": {state.value: self.states[state] for state in WikiState},
+            "depths": {
+                str(depth): {state.value: count for state, count in states.items()}
+                for depth, states in sorted(self.depths.items())
+            },
+            "mean_depths": {state.value: round(depth, 3) for state, depth in self.mean_depths.items()},
+            "queue_size": self.queue_size,
+            "active": self.active,
+            "loaded": self.loaded,
+            "percent_complete": round(self.percent_complete, 1),
+            "failure_rate": round(self.failure_rate, 4),
+            "stale_claims": [one._asdict() for one in self.stale],
+            "waiting": self.waiting,
+            "paused": [one._asdict() for one in self.paused],
+            "passes": [one._asdict() for one in self.passes],
+            "embedder": self.run.settings.embedder,
+            "elapsed_seconds": round(self.elapsed_seconds, 3),
+            "articles_per_second": _rounded(self.articles_per_second),
+            "eta_seconds": _rounded(self.eta_seconds),
+            "failures": self.failures,
+            "blocks": self.blocks,
+        }
+
+
+async def status_of(client: Client, run: Run, *, now: float | None = None) -> RunStatus:
+    """The status of a run. Works beside a running expansion; a handful of indexed reads."""
+    now = time.time() if now is None else now
+    passes = [await _pass(client, one.tracking_id) for one in run.passes]
+    live = [one.tracking_id for one in passes if one.ended_at is None]
+    # What a person revived is in an older pass.
+    at_work = passes[-1] if passes[-1].ended_at is None or not live else next(one for one in passes if not one.ended_at)
+    newest = at_work.tracking_id
+    fetching = await client.tasks(tracking_id=newest, kind=FETCH, states=[TaskState.PROCESSING], limit=CLAIMED_MAX)
+    rows = await client.read(questions.DISTRIBUTION, (run.run_id,))
+    failures = Counter(reason_of(error) for *_, error in await client.read(questions.FAILURES, (run.run_id,)))
+    levels = await client.tasks(tracking_id=newest, kind=LEVEL, states=ENDED_BADLY)
+    failures.update(f"{reason_of(task.error or task.reason or task.state)} ({task.key})" for task in levels.tasks)
+    blocks: Counter[str] = Counter()
+    for one in run.passes:
+        for (kind, reason), count in (await client.block_totals(one.tracking_id)).items():
+            if kind in (ARTICLE, FETCH):
+                blocks[reason] += count
+    status = RunStatus(
+        run,
+        at_work.state,
+        _project(rows, Counter(_depth(task) for task in fetching.tasks)),
+        (at_work.ended_at or now) - run.passes[0].created_at,
+        None,
+        None,
+        dict(failures.most_common()),
+        dict(blocks),
+        tuple(passes),
+        tuple(await stale_claims(client, run.run_id, live, now)),
+        await waiting_for(client, live),
+        tuple(await paused_hosts(client, now)) if live else (),
+    )
+    return await _with_rate(client, status, now)
+
+
+async def _pass(client: Client, tracking_id: str) -> Pass:
+    lineage = await client.lineage(tracking_id)
+    assert lineage is not None, "a run is found by its lineages"
+    kinds = {task.kind for task in await client.roots(tracking_id)}
+    first = "expand" if number_of(tracking_id) == 1 else "continue"
+    sort = "refresh" if REFRESH in kinds else "retry" if RETRY in kinds else first
+    return Pass(tracking_id, sort, lineage.state, lineage.created_at, lineage.ended_at)
+
+
+async def _with_rate(client: Client, status: RunStatus, now: float) -> RunStatus:
+    [(count, first, last)] = await client.read(questions.LOADED_SINCE, (status.run.run_id, now - RATE_SECONDS))
+    if not status.live or count < 2 or last - first < RATE_SPAN_SECONDS:
+        return status
+    rate = (count - 1) / (last - first)
+    return replace(status, articles_per_second=rate, eta_seconds=(status.expected - status.ended) / rate)
+
+
+def _project(rows: list[tuple[Any, ...]], fetching: Counter[int]) -> dict[int, dict[WikiState, int]]:
+    """Settled states by depth; of what is only discovered, some is being fetched."""
+    depths: dict[int, dict[WikiState, int]] = {}
+    for depth, state, count in sorted(rows):
+        depths.setdefault(depth, dict.fromkeys(WikiState, 0))[WikiState(state)] += count
+    for depth, states in depths.items():
+        busy = min(fetching[depth], states[WikiState.DISCOVERED])
+        states[WikiState.DISCOVERED] -= busy
+        states[WikiState.CLAIMED] += busy
+    return depths
+
+
+def _depth(task: Task) -> int:
+    return ArticlePayload.model_validate(task.payload).depth
+
+
+def reason_of(error: str | None) -> str:
+    """What a failure is counted under: what a stage said, or the error's name."""
+    return (error or "unknown").partition(":")[0]
+
+
+def graph_of_run(path: Path) -> GraphInfo | None:
+    """What the graph of a run is and holds; None when it is not there yet.
+
+    Raises:
+        GraphError: it cannot be read.
+    """
+    return graph_info(path) if graph_is_there(path) else None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

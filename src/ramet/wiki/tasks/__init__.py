@@ -1,0 +1,1 @@
+"""The tasks of the wiki pipeline: a level, an article, a refresh."""

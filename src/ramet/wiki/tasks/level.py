@@ -1,0 +1,299 @@
+"""The task of a level: it waits until all articles of its level have ended, then closes the level.
+
+It offers their links to the spawn guard, draws those whose targets have ended too, and opens the next level. Links are
+drawn one level late, as a title may turn out to be a redirect only when it has been looked up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ramet import Context, Outcome, TaskState
+from ramet.commands.errors import UserError
+from ramet.wiki import questions, tables
+from ramet.wiki.graphs.base import GraphAlias, GraphLink, GraphStore
+from ramet.wiki.runs import (
+    ARTICLE,
+    ENDED_BADLY,
+    LEVEL,
+    LIMITS,
+    LOADING,
+    PARSE,
+    RUN_SECONDS,
+    STAGES,
+    ArticlePayload,
+    LevelPayload,
+    RunSettings,
+    run_of,
+)
+from ramet.wiki.tables import WikiState
+from ramet.wiki.tasks.article import app, expansions, wait_for
+from ramet.wiki.tasks.levels import OFFERS_PER_ROUND_MAX, Link, Planner, Seen, beyond, offered, within
+
+LEVEL_ATTEMPTS = 10
+"""A level that cannot read or draw (a full disk, say) tries for about a quarter of an hour."""
+WAIT_SECONDS = 1.0
+"""How long a level waits for its articles at a stretch; then it lets others have its place for as long."""
+LOOK_SECONDS = (0.02, 0.5)
+"""Shortest and longest pause between two looks at whether its articles have ended."""
+SNOOZE_SECONDS = 1.0
+
+EXCLUDED = "excluded"
+"""The engine's reason for a task that a person took out."""
+OFFERING, OFFERED = "offering", "offered"
+SOURCES_PER_READ = 500
+KEYS_PER_READ = 2_000
+
+
+class Known(NamedTuple):
+    """A title of the run."""
+
+    title: str
+    expansion_depth: int
+    found_in: str
+    alias_of: str | None
+
+
+@app.task(
+    LEVEL,
+    key=lambda payload: f"level-{payload.level}",
+    queue=LOADING,
+    limits=replace(LIMITS, max_attempts=LEVEL_ATTEMPTS, invocation_seconds=RUN_SECONDS),
+    probation=False,
+)
+async def level(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
+    """Close a level: offer the links of its articles, draw what can be drawn, and open the next level."""
+    settings = await expansions.settings(ctx.client, ctx.tracking_id)
+    if ctx.stage is None and not await all_ended(ctx):
+        return ctx.snooze(SNOOZE_SECONDS, f"level {payload.level} is still being loaded")
+    try:
+        graph = await expansions.graph(settings)
+    except UserError as error:
+        return ctx.snooze(wait_for(error), str(error))
+    if ctx.stage != OFFERED:
+        await _settle_failures(ctx)
+        await _offer(ctx, payload, settings)
+    follows = bool((await ctx.client.tasks(parent_id=ctx.id, kind=LEVEL, limit=1)).tasks)
+    drawn = await _draw(ctx, graph, payload.level - 1 if follows else payload.level)
+    if not follows:
+        await asyncio.to_thread(graph.build_vector_index)
+    return {"drawn": drawn}
+
+
+async def all_ended(ctx: Context) -> bool:
+    """Wait for a while until this task is the last live one of its lineage; False when others are live still.
+
+    Raises:
+        AssertionError: the lineage is gone, while one of its tasks runs.
+    """
+    pause, longest = LOOK_SECONDS
+    give_up_at = time.monotonic() + WAIT_SECONDS
+    while True:
+        lineage = await ctx.client.lineage(ctx.tracking_id)
+        assert lineage is not None, "a running task has a lineage"
+        if lineage.live == 1:
+            return True
+        if time.monotonic() >= give_up_at:
+            return False
+        await asyncio.sleep(min(pause, longest))
+        pause *= 1.2
+
+
+async def known_among(ctx: Context, keys: Collection[str]) -> dict[str, Known]:
+    """Those of these titles that the run knows, and the articles that they redirect to, by key."""
+    known = await _titles(ctx, sorted(keys))
+    targets = {one.alias_of for one in known.values() if one.alias_of is not None}
+    return known | await _titles(ctx, sorted(targets - known.keys()))
+
+
+async def _titles(ctx: Context, keys: Sequence[str]) -> dict[str, Known]:
+    known: dict[str, Known] = {}
+    for start in range(0, len(keys), KEYS_PER_READ):
+        some = keys[start : start + KEYS_PER_READ]
+        rows = await ctx.read(questions.titles_of(len(some)), (run_of(ctx.tracking_id), *some))
+        known.update((key, Known(*rest)) for key, *rest in rows)
+    return known
+
+
+async def _settle_failures(ctx: Context) -> None:
+    """Titles whose last attempt ended in an exception or from outside could not say so themselves."""
+    run_id = run_of(ctx.tracking_id)
+    unsettled = {key for (key,) in await ctx.client.read(questions.UNSETTLED, (run_id,))}
+    if not unsettled:
+        return
+    async for task in ctx.client.all_tasks(tracking_id=ctx.tracking_id, states=ENDED_BADLY):
+        one = (await known_among(ctx, [task.key])).get(task.key) if task.key not in unsettled else None
+        subject = task.key if one is None or one.alias_of is None else one.alias_of
+        if subject not in unsettled:
+            continue
+        if task.state == TaskState.SKIPPED and (task.reason or "").partition(":")[0] == EXCLUDED:
+            ctx.write(tables.EXCLUDE, (task.reason, run_id, subject))
+        elif task.state != TaskState.SKIPPED:
+            error = task.error or task.reason or task.state.value
+            ctx.write(tables.FAIL, (f"unparsable: {error}" if task.kind == PARSE else error, run_id, subject))
+
+
+class Offer(NamedTuple):
+    """What a level offers, and to what."""
+
+    number: int
+    sources: Sequence[tuple[int, str]]
+    """(depth, key) of the articles whose links are offered, in the order in which they are."""
+    seen: Seen
+    room: int
+    levels_left: int
+    """How many levels may still follow; none: titles farther away than these are too far."""
+    deeper: bool
+    """Whether an earlier pass has loaded articles farther away, whose links are to be offered again."""
+    resource: str
+
+
+async def _offer(ctx: Context, payload: LevelPayload, settings: RunSettings) -> None:
+    """Offer all links, round by round; after a crash, the rounds that are left."""
+    offer = await _prepare(ctx, payload, settings)
+    done, place = int(ctx.state.get("rounds", 0)), 0
+    async for part, past in _rounds(ctx, offer):
+        if place >= done:
+            if place == 0:
+                await _open_next(ctx, offer)
+            if past:
+                ctx.lower(max_spawn_depth=ctx.spawn_depth)
+            await _offer_round(ctx, part, offer.resource, place)
+        place += 1
+    if place == 0:  # Nobody links anywhere, but what an earlier pass has loaded farther away may.
+        await _open_next(ctx, offer)
+    for _, key in offer.sources:
+        ctx.write(tables.OFFER, (ctx.tracking_id, run_of(ctx.tracking_id), key))
+    await ctx.checkpoint(OFFERED)
+
+
+async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -> Offer:
+    run_id, number = run_of(ctx.tracking_id), payload.level
+    here, elsewhere = set[str](), set[str]()
+    looked_up, deepest = 0, 0
+    for key, depth, own_task, found_in in await ctx.client.read(questions.SEEN, (run_id,)):
+        # What this level's own rounds brought, before a crash, was not known when they were planned.
+        if found_in == ctx.tracking_id and depth > number:
+            continue
+        looked_up, deepest = looked_up + own_task, max(deepest, depth)
+        (here if own_task and found_in == ctx.tracking_id else elsewhere).add(key)
+    rows = await ctx.read(questions.TO_OFFER, (run_id, number, ctx.tracking_id))
+    return Offer(
+        number,
+        sorted((depth, key) for key, depth in rows),
+        Seen(here, elsewhere),
+        settings.max_articles - looked_up,
+        settings.max_depth - number,
+        deepest > number,
+        payload.resource,
+    )
+
+
+async def _rounds(ctx: Context, offer: Offer) -> AsyncIterator[tuple[tuple[Link, ...], bool]]:
+    """What is offered together, and whether it lies beyond the last level; the same whenever it is asked."""
+    if offer.levels_left > 0:
+        async for part in _links(ctx, offer.sources):
+            yield offered(part, offer.seen), False
+        return
+    async for part in _links(ctx, offer.sources):
+        yield within(part, offer.seen), False
+    async for part in _links(ctx, offer.sources):
+        yield beyond(part, offer.seen), True
+
+
+async def _links(ctx: Context, sources: Sequence[tuple[int, str]]) -> AsyncIterator[list[Link]]:
+    """The recorded links of these articles, in the order in which they are offered, so many at a time."""
+    part: list[Link] = []
+    for start in range(0, len(sources), SOURCES_PER_READ):
+        some = sources[start : start + SOURCES_PER_READ]
+        depths = {key: depth for depth, key in some}
+        rows = await ctx.read(questions.links_of(len(some)), (run_of(ctx.tracking_id), *depths))
+        part += sorted(Link(depths[key], key, *rest) for key, *rest in rows)
+        while len(part) >= OFFERS_PER_ROUND_MAX:
+            yield part[:OFFERS_PER_ROUND_MAX]
+            part = part[OFFERS_PER_ROUND_MAX:]
+    if part:
+        yield part
+
+
+async def _open_next(ctx: Context, offer: Offer) -> None:
+    """The next level goes before its articles, so that no budget can strand them."""
+    if offer.levels_left <= 0:
+        return
+    planner = Planner(offer.seen, offer.room)
+    async for part in _links(ctx, offer.sources):
+        if planner.add(part):
+            break
+    plan = planner.plan
+    follows = plan.grants > 0 or offer.deeper
+    if plan.binds:
+        lineage = await ctx.client.lineage(ctx.tracking_id)
+        assert lineage is not None, "a running task has a lineage"
+        # Deeper levels add no title any more, but each is a task.
+        levels = int(follows) if not offer.deeper else offer.levels_left
+        ctx.lower(max_tasks=lineage.tasks + len(STAGES) * plan.grants + levels)
+    if follows:
+        ctx.spawn(LEVEL, LevelPayload(level=offer.number + 1, resource=offer.resource))
+
+
+async def _offer_round(ctx: Context, part: Sequence[Link], resource: str, place: int) -> None:
+    """Offer some links, and announce what was granted: who is looked up first announces itself as well."""
+    for link in part:
+        depth = link.source_depth + 1
+        wanted = ArticlePayload(
+            title=link.target_title, depth=depth, discovered_from=link.source_key, resource=resource
+        )
+        ctx.spawn(ARTICLE, wanted, key=link.target_key)
+    answers = await ctx.checkpoint(OFFERING, state={"rounds": place + 1})
+    granted = {answer.key for answer in answers if answer.reason is None and answer.kind != LEVEL}
+    run_id = run_of(ctx.tracking_id)
+    for link in part:
+        if link.target_key in granted:
+            granted.discard(link.target_key)
+            row = (run_id, link.target_key, link.target_title, link.source_depth + 1, link.source_key)
+            ctx.write(tables.DISCOVER, (*row, ctx.tracking_id))
+
+
+async def _draw(ctx: Context, graph: GraphStore, depth: int) -> int:
+    """Draw redirects, and the links of articles down to this depth; how many links."""
+    run_id, now = run_of(ctx.tracking_id), time.time()
+    aliases = await ctx.read(questions.NEW_ALIASES, (run_id,))
+    if aliases:
+        await asyncio.to_thread(graph.add_aliases, [GraphAlias(*row) for row in sorted(aliases)])
+        for key, *_ in aliases:
+            ctx.write(tables.PROCESS, (now, ctx.tracking_id, run_id, key))
+    rows = dict(await ctx.read(questions.TO_DRAW, (run_id, depth, ctx.tracking_id)))
+    drawn, keys = 0, sorted(rows)
+    for start in range(0, len(keys), SOURCES_PER_READ):
+        some = keys[start : start + SOURCES_PER_READ]
+        recorded = await ctx.read(questions.links_of(len(some)), (run_id, *some))
+        known = await known_among(ctx, {target for _, _, target, _ in recorded})
+        fresh = {key for key in some if rows[key] == WikiState.LOADED}
+        links = to_draw(
+            # What earlier passes drew is there.
+            ((source, target) for source, _, target, _ in sorted(recorded)
+             if source in fresh or (target in known and known[target].found_in == ctx.tracking_id)),
+            known,
+        )  # fmt: skip
+        await asyncio.to_thread(graph.add_links, links)
+        drawn += len(links)
+        for key in some:
+            ctx.write(tables.PROCESS, (now, ctx.tracking_id, run_id, key))
+        await ctx.checkpoint(OFFERED)
+    return drawn
+
+
+def to_draw(links: Iterable[tuple[str, str]], known: dict[str, Known]) -> list[GraphLink]:
+    """The links between these (source, target) as the graph has them: redirects followed, each once, none to itself."""
+    found: dict[tuple[str, str], GraphLink] = {}
+    for source, wanted in links:
+        one = known.get(wanted)
+        target = wanted if one is None or one.alias_of is None else one.alias_of
+        one = known.get(target)
+        if one is not None and target != source:
+            found[source, target] = GraphLink(source, target, one.title, one.expansion_depth)
+    return list(found.values())

@@ -1,0 +1,195 @@
+"""A pass that brings a run up to date: it compares revisions with the source and loads again only what changed.
+
+It looks nothing up that the run does not have; what changed articles newly link to is left for the next `expand`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from ramet import Client, Context, LineageState, Outcome
+from ramet.commands.errors import UserError
+from ramet.fetch import host_gate as gate
+from ramet.wiki import questions, tables
+from ramet.wiki.graphs.base import GraphAlias, GraphStore
+from ramet.wiki.runs import (
+    ARTICLE,
+    FETCHING,
+    LIMITS,
+    LOADING,
+    REFRESH,
+    RUN_SECONDS,
+    STAGES,
+    ArticlePayload,
+    LevelPayload,
+    Run,
+    run_of,
+)
+from ramet.wiki.sources.base import TITLES_MAX
+from ramet.wiki.tables import WikiState
+from ramet.wiki.tasks.article import app, expansions, wait_for
+from ramet.wiki.tasks.level import LEVEL_ATTEMPTS, SOURCES_PER_READ, all_ended, known_among, to_draw
+
+COMPARE = "wiki.compare"
+REDRAW = "wiki.redraw"
+COMPARE_ATTEMPTS = 6
+
+
+class ComparePayload(BaseModel):
+    """Which articles a `wiki.compare` task compares with their source."""
+
+    number: int
+    keys: tuple[str, ...]
+    """Canonical titles, at most 50."""
+    resource: str = ""
+
+
+async def begin_refresh(client: Client, run: Run) -> bool:
+    """Submit a pass that refreshes a run that has ended; False when there is nothing to refresh, or it is there."""
+    loaded = len(await client.read(questions.LOADED, (run.run_id,)))
+    if not loaded or run.newest.state == LineageState.CANCELLED:
+        return False
+    limits = {
+        "max_tasks": (len(STAGES) + 1) * loaded + 10,
+        "max_fan_out": loaded + 10,
+        "max_spawn_depth": 3,
+        "lineage_seconds": RUN_SECONDS,
+    }
+    [submitted] = await client.submit_many(
+        [(REFRESH, LevelPayload(level=0, run=run.settings, seeds=run.seeds, resource=run.resource))],
+        one_lineage=True,
+        tracking_id=run.next_tracking_id,
+        limits=limits,
+        may_raise=True,
+    )
+    return submitted.created
+
+
+class Refreshed(NamedTuple):
+    """What a refresh pass has found."""
+
+    compared: int
+    loaded: int
+    """Articles that were loaded again, or that a title now redirects to."""
+    gone: int
+    """Articles that the source has no more."""
+    redirects: int
+    """Titles that were found to redirect."""
+
+
+async def refreshed(client: Client, tracking_id: str) -> Refreshed | None:
+    """What a refresh pass has found; None before its end."""
+    [first, *_] = await client.roots(tracking_id)
+    last = (await client.tasks(tracking_id=tracking_id, kind=REDRAW, limit=1)).tasks
+    if not isinstance(first.result, dict) or not last or not isinstance(last[0].result, dict):
+        return None
+    found = last[0].result
+    return Refreshed(first.result["articles"], found["changed"], found["gone"], found["redirects"])
+
+
+@app.task(REFRESH, key=lambda payload: "refresh", queue=FETCHING)
+async def refresh(ctx: Context, payload: LevelPayload) -> dict[str, int]:
+    """Ask for a comparison of every loaded article, 50 at a time, and for the drawing afterwards."""
+    keys = sorted(key for (key,) in await ctx.read(questions.LOADED, (run_of(ctx.tracking_id),)))
+    for number, start in enumerate(range(0, len(keys), TITLES_MAX)):
+        some = ComparePayload(number=number, keys=tuple(keys[start : start + TITLES_MAX]), resource=payload.resource)
+        ctx.spawn(compare, some)
+    ctx.spawn(redraw, LevelPayload(level=0))
+    return {"articles": len(keys)}
+
+
+@app.task(
+    COMPARE,
+    key=lambda payload: f"compare-{payload.number}",
+    queue=FETCHING,
+    resource=lambda payload: payload.resource or None,
+    limits=replace(LIMITS, max_attempts=COMPARE_ATTEMPTS),
+)
+async def compare(ctx: Context, payload: ComparePayload) -> Outcome | dict[str, int]:
+    """Compare the revisions of some articles with the source's; what differs is fetched again."""
+    try:
+        source = await expansions.source(ctx.client, await expansions.settings(ctx.client, ctx.tracking_id))
+    except UserError as error:
+        return ctx.snooze(wait_for(error), str(error))
+    run_id = run_of(ctx.tracking_id)
+    rows = await ctx.read(questions.revisions_of(len(payload.keys)), (run_id, *payload.keys))
+    with gate.through(ctx.transaction):
+        found = await source.revisions([title for _, title, *_ in rows])
+    for answer in found.values():
+        if isinstance(answer, Exception):  # Nothing is known of this one: all are compared again.
+            raise answer
+    changed = 0
+    for key, title, depth, revision, discovered_from in sorted(rows):
+        if found[title] != revision:
+            changed += 1
+            again = ArticlePayload(
+                title=title, depth=depth, discovered_from=discovered_from, resource=payload.resource, refresh=True
+            )
+            ctx.spawn(ARTICLE, again, key=key)
+    return {"compared": len(rows), "changed": changed}
+
+
+@app.task(
+    REDRAW,
+    key=lambda payload: "redraw",
+    queue=LOADING,
+    limits=replace(LIMITS, max_attempts=LEVEL_ATTEMPTS, invocation_seconds=RUN_SECONDS),
+    probation=False,
+)
+async def redraw(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int]:
+    """Draw what changed: the links of what was loaded again, new redirects, and nothing of what is gone."""
+    if ctx.stage is None and not await all_ended(ctx):
+        return ctx.snooze(1.0, "articles are still being loaded")
+    try:
+        graph = await expansions.graph(await expansions.settings(ctx.client, ctx.tracking_id))
+    except UserError as error:
+        return ctx.snooze(wait_for(error), str(error))
+    gone = dict(await ctx.read(questions.VANISHED, (run_of(ctx.tracking_id),)))
+    await _remove(ctx, graph, gone)
+    aliases = sorted(await ctx.read(questions.NEW_ALIASES, (run_of(ctx.tracking_id),)))
+    await asyncio.to_thread(graph.add_aliases, [GraphAlias(*row) for row in aliases])
+    for key, *_ in aliases:
+        _drawn(ctx, key)
+    gone_for_good = sum(state != WikiState.ALIAS for state in gone.values())
+    changed = sorted(key for (key,) in await ctx.read(questions.UNDRAWN, (run_of(ctx.tracking_id),)))
+    links = await _draw(ctx, graph, changed)
+    return {"changed": len(changed), "links": links, "gone": gone_for_good, "redirects": len(aliases)}
+
+
+async def _remove(ctx: Context, graph: GraphStore, gone: Mapping[str, str]) -> None:
+    """Take articles away, given as keys with their states; those that are redirects now are still to be drawn so."""
+    keys = sorted(gone)
+    for start in range(0, len(keys), SOURCES_PER_READ):
+        some = keys[start : start + SOURCES_PER_READ]
+        await asyncio.to_thread(graph.remove_articles, some)
+        for key in some:
+            if gone[key] != WikiState.ALIAS:
+                _drawn(ctx, key)
+        await ctx.checkpoint("drawing")
+
+
+async def _draw(ctx: Context, graph: GraphStore, keys: Sequence[str]) -> int:
+    run_id, drawn = run_of(ctx.tracking_id), 0
+    for start in range(0, len(keys), SOURCES_PER_READ):
+        some = keys[start : start + SOURCES_PER_READ]
+        recorded = await ctx.read(questions.links_of(len(some)), (run_id, *some))
+        known = await known_among(ctx, {target for _, _, target, _ in recorded})
+        links = to_draw(((source, target) for source, _, target, _ in sorted(recorded)), known)
+        await asyncio.to_thread(graph.replace_links, some, links)
+        drawn += len(links)
+        for key in some:
+            _drawn(ctx, key)
+        await ctx.checkpoint("drawing")
+    return drawn
+
+
+def _drawn(ctx: Context, key: str) -> None:
+    run_id = run_of(ctx.tracking_id)
+    ctx.write(tables.DRAW, (ctx.tracking_id, run_id, key))
+    ctx.write(tables.PROCESS, (time.time(), ctx.tracking_id, run_id, key))

@@ -1,0 +1,248 @@
+"""What a person does to titles of a run: tries failed ones again, and takes some out for good.
+
+Trying again is a pass of its own, so that it needs nothing of the pass in which they failed: neither its deadline nor
+its room for tasks, nor a page that was dropped. Only tasks write domain rows, so taking out is one as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from ramet import Client, Context, LineageState, Task, TaskState, Worker
+from ramet.commands.options import person
+from ramet.model.keys import InvalidKey, title_key
+from ramet.wiki import questions, tables
+from ramet.wiki.errors import NotInRun, WikiError
+from ramet.wiki.pages import Reason
+from ramet.wiki.runs import (
+    ARTICLE,
+    LEVEL,
+    LOADING,
+    RETRY,
+    STAGES,
+    ArticlePayload,
+    LevelPayload,
+    Run,
+    limits_of,
+    run_of,
+)
+from ramet.wiki.status import reason_of
+from ramet.wiki.tables import WikiState
+from ramet.wiki.tasks.article import app
+from ramet.wiki.tasks.levels import OFFERS_PER_ROUND_MAX
+
+EXCLUDE = "wiki.exclude"
+EXCLUDING = "wiki.exclude"
+"""The queue of `wiki.exclude`: whoever takes titles out does the task too, at once, whatever else is waiting."""
+PERMANENT = frozenset(reason.value for reason in Reason)
+"""Reasons that trying again does not mend, unless the source has changed."""
+CAN_BE_EXCLUDED = (TaskState.PENDING, TaskState.FAILED, TaskState.CANCELLED)
+
+
+class RetryPayload(BaseModel):
+    """Which titles a `wiki.retry` task tries again, who wanted that, and why."""
+
+    by: str
+    note: str | None = None
+    """Why, for the record."""
+    keys: tuple[str, ...] = ()
+    """Canonical titles; empty: all failed ones that match."""
+    reason: str | None = None
+    """Only those that failed for this reason; None: for any that trying again may mend, or of any if they are named."""
+    resource: str = ""
+    """What the source's requests go through, as its run says; empty for a local source."""
+
+
+class ExcludePayload(BaseModel):
+    """Which titles a `wiki.exclude` task takes out for good, who wanted that, and why."""
+
+    run_id: str
+    keys: tuple[str, ...]
+    asked_for: tuple[str, ...]
+    """Canonical titles by which they were looked up."""
+    by: str
+    note: str | None = None
+
+
+class Title(NamedTuple):
+    """A title of a run, as it is stored."""
+
+    title: str
+    expansion_depth: int
+    state: str
+    own_task: bool
+    discovered_from: str | None
+    error: str | None
+
+
+class Excluded(NamedTuple):
+    """What became of titles that a person wanted out."""
+
+    excluded: tuple[str, ...]
+    left: dict[str, str]
+    """Why others were left as they are, by canonical title."""
+
+
+async def find_titles(client: Client, run: Run, titles: Sequence[str]) -> dict[str, str]:
+    """The states of the titles of a run that a person means, by canonical title.
+
+    Raises:
+        NotInRun: the run has no such title; the message names it.
+    """
+    found: dict[str, str] = {}
+    for title in titles:
+        for key in _spellings(title):
+            rows = await client.read(questions.ARTICLE, (run.run_id, key))
+            if rows:
+                found[key] = rows[0][3]
+                break
+        else:
+            raise NotInRun(f"{run.run_id} has no title '{title}'; give it as the source spells it, in quotes")
+    return found
+
+
+def _spellings(title: str) -> list[str]:
+    """As people and links spell it; a wiki may tell titles apart by the case of their first letter."""
+    plain = " ".join(title.replace("_", " ").split())
+    try:
+        return list(dict.fromkeys([title_key(title), plain]))
+    except InvalidKey:
+        return [plain]
+
+
+# --- trying again -----------------------------------------------------------------------------------------------
+
+
+async def begin_retry(client: Client, run: Run, wanted: RetryPayload) -> bool:
+    """Submit a pass that tries titles of a run again, whose levels then follow their links; False for no such title.
+
+    Named titles that have not failed, or not any more, are left as they are.
+
+    Raises:
+        WikiError: the run was cancelled.
+    """
+    known = await _titles(client, run.run_id)
+    again = _to_try(known, wanted)
+    if not again:
+        return False
+    if run.newest.state == LineageState.CANCELLED:
+        raise WikiError(f"{run.run_id} was cancelled: nothing of it can be tried again")
+    looked_up = sum(one.own_task for one in known.values())
+    wanted = wanted.model_copy(update={"resource": run.resource})
+    submitted = await client.submit_many(
+        [(RETRY, wanted), (LEVEL, LevelPayload(level=0, run=run.settings, seeds=run.seeds, resource=run.resource))],
+        one_lineage=True,
+        tracking_id=run.next_tracking_id,
+        limits=limits_of(run.settings, looked_up=looked_up, more_tasks=len(STAGES) * len(again) + 1),
+        may_raise=True,
+    )
+    return submitted[0].created
+
+
+@app.task(RETRY, key=lambda payload: "retry", queue=LOADING, probation=False)
+async def retry(ctx: Context, payload: RetryPayload) -> dict[str, int]:
+    """Ask for the titles again: they are discovered once more."""
+    run_id = run_of(ctx.tracking_id)
+    tried = int(ctx.state.get("tried", 0))
+    known = await _titles(ctx.client, run_id)
+    again = _to_try(known, payload)
+    for start in range(0, len(again), OFFERS_PER_ROUND_MAX):
+        some = again[start : start + OFFERS_PER_ROUND_MAX]
+        for key in some:
+            asked = asked_for(known, key)
+            one = known[asked]
+            wanted = ArticlePayload(
+                title=one.title,
+                depth=one.expansion_depth,
+                discovered_from=one.discovered_from,
+                resource=payload.resource,
+            )
+            ctx.spawn(ARTICLE, wanted, key=asked)
+            ctx.write(tables.REDISCOVER, (run_id, key))
+        tried += len(some)
+        # What was asked for is not failed any more: after a crash here only the others are left.
+        await ctx.checkpoint("retrying", state={"tried": tried})
+    return {"titles": tried}
+
+
+def _to_try(known: dict[str, Title], wanted: RetryPayload) -> list[str]:
+    """The titles that match, in the order of their keys."""
+    if wanted.keys:
+        return sorted(key for key in wanted.keys if known[key].state in (WikiState.FAILED, WikiState.EXCLUDED))
+    reasons = {key: reason_of(one.error) for key, one in known.items() if one.state == WikiState.FAILED}
+    if wanted.reason is not None:
+        return sorted(key for key, reason in reasons.items() if reason == wanted.reason)
+    return sorted(key for key, reason in reasons.items() if reason not in PERMANENT)
+
+
+def asked_for(known: dict[str, Title], key: str) -> str:
+    """The title by which an article was looked up: its own, or that of the redirect through which it was found."""
+    one = known[key]
+    return key if one.own_task or one.discovered_from is None else one.discovered_from
+
+
+async def _titles(client: Client, run_id: str) -> dict[str, Title]:
+    return {
+        key: Title(title, depth, state, bool(own_task), discovered_from, error)
+        for key, title, depth, state, own_task, _, _, discovered_from, error in await client.read(
+            questions.ARTICLES, (run_id,)
+        )
+    }
+
+
+# --- taking out -------------------------------------------------------------------------------------------------
+
+
+async def exclude_titles(client: Client, run: Run, keys: Collection[str], *, note: str | None) -> Excluded:
+    """Take failed and waiting titles out for good; beside a running expansion or without one."""
+    known, by = await _titles(client, run.run_id), person()
+    out, left = [], {}
+    for key in sorted(keys):
+        state = known[key].state
+        if state not in (WikiState.DISCOVERED, WikiState.CLAIMED, WikiState.FAILED, WikiState.EXCLUDED):
+            left[key] = f"it is {state}: only a failed or waiting title can be excluded"
+            continue
+        tasks = await _tasks_of(client, run, asked_for(known, key))
+        if any(task.state == TaskState.PROCESSING for task in tasks):
+            left[key] = "it is being worked on this moment: try again"
+            continue
+        ended = [task.id for task in tasks if task.state in CAN_BE_EXCLUDED]
+        live = {task.id for task in tasks if task.state == TaskState.PENDING}
+        # A worker may take it this very moment; then it is not ours any more.
+        if live - set(await client.exclude(ended, by=by, reason=note)):
+            left[key] = "it is being worked on this moment: try again"
+            continue
+        out.append(key)
+    if out:
+        asked = tuple(asked_for(known, key) for key in out)
+        payload = ExcludePayload(run_id=run.run_id, keys=tuple(out), asked_for=asked, by=by, note=note)
+        await _write_excluded(client, payload)
+    return Excluded(tuple(out), left)
+
+
+async def _tasks_of(client: Client, run: Run, key: str) -> list[Task]:
+    """The tasks of a title, of whatever stage, in all passes."""
+    found: list[Task] = []
+    for one in run.passes:
+        for stage in STAGES:
+            found += (await client.tasks(tracking_id=one.tracking_id, kind=stage, key=key)).tasks
+    return found
+
+
+async def _write_excluded(client: Client, payload: ExcludePayload) -> None:
+    submitted = await client.submit(EXCLUDE, payload)
+    await Worker(app, client, kinds=[EXCLUDE], until_ended=submitted.tracking_id).run()
+
+
+@app.task(EXCLUDE, key=lambda payload: payload.run_id, queue=EXCLUDING, probation=False)
+async def exclude(ctx: Context, payload: ExcludePayload) -> dict[str, int]:
+    """Write down that titles are out, by whom and why."""
+    why = f"excluded by {payload.by}" + (f": {payload.note}" if payload.note else "")
+    for key in payload.keys:
+        ctx.write(tables.EXCLUDE, (why, payload.run_id, key))
+    for key in payload.asked_for:
+        ctx.write(tables.DROP_PAGE, (payload.run_id, key))
+    return {"titles": len(payload.keys)}

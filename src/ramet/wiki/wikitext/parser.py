@@ -1,0 +1,134 @@
+"""From a page as its source has it to an article, or to the reason why it is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ramet.wiki.articles import Article, Section, split_sections
+from ramet.wiki.pages import Markup, Page, Reason, Refusal
+from ramet.wiki.wikitext.labels import with_labels
+from ramet.wiki.wikitext.links import article_links, categories, distinct_links
+from ramet.wiki.wikitext.marks import GONE, clean
+from ramet.wiki.wikitext.markup import Views, read_extensions
+from ramet.wiki.wikitext.plain_text import plain
+from ramet.wiki.wikitext.site import Site
+from ramet.wiki.wikitext.tables import without_tables
+from ramet.wiki.wikitext.templates import templates_named, without_templates
+from ramet.wiki.wikitext.titles import redirect_target
+
+TEXT_BYTES_MAX = 4_000_000
+"""Bytes of UTF-8 of a page that is read; MediaWiki's own limit for a page is half of it."""
+
+_HEADING = re.compile(rf"^{GONE}*+=.*=[ {GONE}]*+$", re.MULTILINE)
+_DISAMBIGUATION = re.compile(r"__DISAMBIG__", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """What is taken from a page.
+
+    Attributes:
+        links: `body`, the links that its text has; `all`, those that the source states, which a template may bring
+            in, where it states any.
+        disambiguation: whether a page that only tells meanings apart is refused (`fail`) or an article (`links`).
+        links_max: how many links of a page are kept, the first ones.
+    """
+
+    links: Literal["body", "all"] = "body"
+    disambiguation: Literal["fail", "links"] = "fail"
+    links_max: int = 10_000
+
+
+def parse_page(page: Page, site: Site, options: ParseOptions) -> Article | Refusal:
+    """Read a page. Never raises, and takes time in proportion to its text, whatever the text is.
+
+    Refused are: more than `TEXT_BYTES_MAX` (TOO_LARGE); a text that is a redirect still, since a source follows them
+    (REDIRECT_LOOP); disambiguation pages, unless they are asked for (DISAMBIGUATION); a page that has neither text
+    nor links, such as an empty one (UNPARSABLE). Broken wikitext is read as far as it makes sense.
+    """
+    # A character has four bytes at most: most pages need not be encoded to be known as small.
+    if len(page.text) * 4 > TEXT_BYTES_MAX and len(page.text.encode(errors="replace")) > TEXT_BYTES_MAX:
+        return Refusal(Reason.TOO_LARGE, f"{page.title!r} has more than {TEXT_BYTES_MAX:,} bytes of text")
+    text = clean(page.text)
+    if page.markup is Markup.PLAIN:
+        return _article(page, split_sections(text), page.links or (), page.categories or (), options)
+    if redirect_target(text, site) is not None:
+        return Refusal(Reason.REDIRECT_LOOP, f"{page.title!r} is a redirect that leads to no article")
+    views = read_extensions(text)
+    body = "".join(views.links)
+    if options.disambiguation == "fail" and _is_disambiguation(page, body, site):
+        return Refusal(Reason.DISAMBIGUATION, f"{page.title!r} only tells the meanings of its title apart")
+    stated = page.links if options.links == "all" else None
+    return _article(
+        page,
+        tuple(_sections(views, site)),
+        article_links(body, site) if stated is None else stated,
+        categories(body, site) if page.categories is None else page.categories,
+        options,
+    )
+
+
+def _article(
+    page: Page, sections: tuple[Section, ...], links: Iterable[str], categories: Iterable[str], options: ParseOptions
+) -> Article | Refusal:
+    linked = distinct_links(links, page.key, options.links_max)
+    if not sections and not linked:
+        return Refusal(Reason.UNPARSABLE, f"no text left of {page.title!r}, and it links to no article")
+    return Article(
+        title=page.title,
+        key=page.key,
+        sections=sections,
+        categories=tuple(dict.fromkeys(categories)),
+        description=page.description,
+        links=linked,
+        revision=page.revision,
+        url=page.url,
+    )
+
+
+def _is_disambiguation(page: Page, body: str, site: Site) -> bool:
+    if page.disambiguation is not None:
+        return page.disambiguation
+    if _DISAMBIGUATION.search(body):
+        return True
+    marks = site.disambiguation_templates
+    return bool(marks) and any(name in marks for name in templates_named(body, site))
+
+
+def _sections(views: Views, site: Site) -> Iterator[Section]:
+    """The lead and the sections that have text, in reading order."""
+    text = without_tables(with_labels(without_templates("".join(views.text)), site))
+    heading, level, at = "", 1, 0  # the heading as wikitext still
+    for line in _HEADING.finditer(text):
+        found = _heading(line[0].strip(f" {GONE}"))
+        if found is None:
+            continue
+        if section := _section(heading, level, text[at : line.start()], views):
+            yield section
+        level, heading, at = *found, line.end()
+    if section := _section(heading, level, text[at:], views):
+        yield section
+
+
+def _section(heading: str, level: int, text: str, views: Views) -> Section | None:
+    shown = "" if text.isspace() else views.restore(plain(text)).strip()
+    return Section(_one_line(views.restore(plain(heading))), level, shown) if shown else None
+
+
+def _heading(line: str) -> tuple[int, str] | None:
+    """(level, wikitext) of a line that begins and ends with `=`; None if there is nothing between.
+
+    Its level is the lesser count of the two ends, and 2 for a page that uses 1: that is the lead's.
+    """
+    before = len(line) - len(line.lstrip("="))
+    if before == len(line):
+        return None
+    level = min(before, len(line) - len(line.rstrip("=")), 6)
+    return max(level, 2), line[level:-level]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

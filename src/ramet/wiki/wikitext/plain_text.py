@@ -1,0 +1,116 @@
+"""The last pass of the text: bold, external links, HTML and all that stands within a line; what remains is plain."""
+
+from __future__ import annotations
+
+import re
+
+from ramet.wiki.wikitext.entities import decode_entities
+from ramet.wiki.wikitext.marks import CELL, GONE
+
+_QUOTES = re.compile(r"('{2,})")
+_BOLD_LINE = re.compile(r"^.*'''.*$", re.MULTILINE)
+SCHEMES = (
+    "(?:(?:https?|ftps?|sftp|gopher|irc|ircs|nntp|telnet|git|svn|ssh|worldwind|mms|redis):)?//"
+    "|(?:mailto|news|urn|geo|magnet|tel|sip|sips|sms|xmpp|bitcoin|matrix):"
+)
+"""How an external link begins, as a pattern."""
+_EXTERNAL_LINK = re.compile(rf"\[(?:{SCHEMES})[^\s\[\]<>\"]++[ \u00a0]*+([^\[\]\n]*+)\]", re.IGNORECASE)
+_BREAKS = (
+    "address blockquote br caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section table tr ul".split()
+)
+_CELLS = ["td", "th"]
+_INLINE = (
+    "abbr b bdi bdo big cite code data del dfn em font i ins kbd link mark meta q rb rp rt rtc ruby s samp small span"
+    " strike strong sub sup time tt tbody tfoot thead u var wbr"
+    " categorytree ce chem gallery graph hiero imagemap includeonly indicator inputbox mapframe maplink math noinclude"
+    " nowiki onlyinclude poem ref references score source syntaxhighlight templatedata templatestyles timeline"
+).split()
+_TAG = re.compile(rf"</?({'|'.join([*_BREAKS, *_CELLS, *_INLINE])})(?![\w.:@-])[^<>]*+>", re.IGNORECASE)
+_SWITCH = re.compile(r"__([^\W\d_]++(?:_[^\W\d_]++)*+)__")
+_LINE_MARKS = re.compile(rf"^[ {GONE}]*+(?:[*#:;]++|-{{4,}}+)[ ]*+", re.MULTILINE)
+# A run is looked at from its first character alone: from each of them would take a square of its length.
+_EMPTY_BRACKETS = re.compile(rf"\((?=[\s,;:/\u2013{GONE}]*+\))[^()]*{GONE}[^()]*\)")
+_OPENED = re.compile(rf"(?<=\()[ ,;:]*+{GONE}[ ,;:{GONE}]*+")
+_CLOSED = re.compile(rf"(?<![ ,;:{GONE}])(?=[ ,;:]*+{GONE})[ ,;:{GONE}]++(?=\))")
+_PAUSED = re.compile(rf"(?<![ {GONE}])(?= ++{GONE})[ {GONE}]++(?=[,.;:])")
+_EMPTIED_LINE = re.compile(rf"^[ {GONE}]*{GONE}[ {GONE}]*\n?", re.MULTILINE)
+_LEFT_OVER = re.compile(r"\[\[++|\]\]++|\{\{++|\}\}++|\{\||\|\}|<!--|'''*+")
+_SPACES = re.compile(r"[^\S\n]+")
+_AROUND_NEWLINE = re.compile(rf"(?<![ {CELL}])[ {CELL}]*+\n[ {CELL}]*+")
+_AROUND_CELL = re.compile(rf"(?<! ) *+{CELL}[ {CELL}]*+")
+_BLANK_LINES = re.compile(r"\n{3,}")
+
+
+def plain(text: str) -> str:
+    """Wikitext without links, templates and tables (the passes before) as plain text, stripped.
+
+    Cells of a row are parted by a tab, paragraphs by a blank line. What looks like markup and is none, as it has no
+    partner, goes as well.
+    """
+    # Without bold there is nothing to tell apart.
+    text = _BOLD_LINE.sub(_without_quotes, text).replace("''", "")
+    text = _EXTERNAL_LINK.sub(r"\1", text)
+    text = _TAG.sub(_in_place_of_tag, text)
+    text = _SWITCH.sub(lambda switch: "" if switch[1].isupper() else switch[0], text)
+    text = _LINE_MARKS.sub("", text)
+    if GONE in text:
+        text = _without_gaps(text)
+    text = decode_entities(_LEFT_OVER.sub("", text))
+    text = _SPACES.sub(" ", text)
+    text = _AROUND_CELL.sub(CELL, _AROUND_NEWLINE.sub("\n", text))
+    return _BLANK_LINES.sub("\n\n", text).strip(f"\n {CELL}").replace(CELL, "\t")
+
+
+def _without_gaps(text: str) -> str:
+    """`text` without the marks of what is gone, nor the brackets, spaces and pauses that only stood around it."""
+    text = _CLOSED.sub("", _OPENED.sub("", _EMPTY_BRACKETS.sub(GONE, text)))
+    return _EMPTIED_LINE.sub("", _PAUSED.sub("", text)).replace(GONE, "")
+
+
+def _in_place_of_tag(tag: re.Match[str]) -> str:
+    name = tag[1].lower()
+    if name in _CELLS:
+        return CELL
+    return "\n" if name in _BREAKS else ""
+
+
+def _without_quotes(line: re.Match[str]) -> str:
+    """A line without the marks of bold and italics. Which apostrophes are letters is MediaWiki's rule."""
+    pieces = _QUOTES.split(line[0])
+    kept = [_apostrophes(len(run)) for run in pieces[1::2]]
+    marks = [len(run) - count for run, count in zip(pieces[1::2], kept, strict=True)]
+    bold = sum(mark in (3, 5) for mark in marks)
+    italics = sum(mark in (2, 5) for mark in marks)
+    if bold % 2 and italics % 2:
+        _spare_apostrophe(pieces[0::2], marks, kept)
+    shown = [pieces[0]]
+    for count, piece in zip(kept, pieces[2::2], strict=True):
+        shown.extend(("'" * count, piece))
+    return "".join(shown)
+
+
+def _apostrophes(run: int) -> int:
+    """How many of a run of two or more are letters: two mark italics, three bold, five both."""
+    if run == 4:
+        return 1
+    return max(0, run - 5)
+
+
+def _spare_apostrophe(texts: list[str], marks: list[int], kept: list[int]) -> None:
+    """Where both are left open, one mark of bold is an apostrophe and italics: after a single letter if there is one,
+    as in `l'''amour''`, else after a word, else after a space."""
+    after_word = after_space = None
+    for number, mark in enumerate(marks):
+        if mark != 3:
+            continue
+        before = texts[number]
+        if before.endswith(" ") or not before:
+            after_space = number if after_space is None else after_space
+        elif len(before) == 1 or before[-2] == " ":
+            kept[number] += 1
+            return
+        else:
+            after_word = number if after_word is None else after_word
+    spared = after_word if after_word is not None else after_space
+    if spared is not None:
+        kept[spared] += 1

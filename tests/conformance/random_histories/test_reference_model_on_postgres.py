@@ -1,0 +1,28 @@
+"""The same comparison with the plain model, on PostgreSQL: fewer histories, each takes ten times as long."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.conformance.random_histories.test_reference_model import SOME, StoreAndModel
+from tests.simulation.database import ServerStore
+
+pytestmark = pytest.mark.server
+
+
+class ServerAndModel(StoreAndModel):
+    """Every rule does one thing to both and compares the answers."""
+
+    made_store = ServerStore
+
+
+def test_the_store_does_what_the_plain_model_does() -> None:
+    run_state_machine_as_test(ServerAndModel, settings=settings(SOME, max_examples=3))
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(6_000)
+def test_the_store_does_what_the_plain_model_does_in_many_more_histories() -> None:
+    run_state_machine_as_test(ServerAndModel, settings=settings(SOME, max_examples=300, stateful_step_count=80))

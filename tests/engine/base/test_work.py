@@ -1,0 +1,187 @@
+"""What travels between supervisor and handler process comes out as it went in."""
+
+from __future__ import annotations
+
+import types
+import typing
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ramet.engine.base.work import (
+    FRAME_HEAD,
+    Work,
+    frame,
+    settled_in,
+    settlement_in,
+    settlement_out,
+    state_json,
+    unframe,
+    work_of,
+    works_in,
+    works_out,
+)
+from ramet.model.cost import Charge
+from ramet.model.lineage.guard import BlockReason
+from ramet.model.paths import PathRule
+from ramet.model.task import events as ev
+from ramet.model.task.binding import ItemSettlement
+from ramet.model.task.retry import Waits
+from ramet.model.task.task import NewTask, Standing
+from ramet.store.answers import Claimed, Settled, SpawnAnswer
+from ramet.store.requests import Settlement, Write
+
+TEXT = st.text()
+NUMBERS = st.integers(min_value=-(2**63), max_value=2**63 - 1)
+SECONDS = st.floats(allow_nan=False)
+
+FROM_HANDLERS = (
+    ev.Complete,
+    ev.Filter,
+    ev.Skip,
+    ev.Fail,
+    ev.Error,
+    ev.Snooze,
+    ev.Continue,
+    ev.Checkpoint,
+    ev.Progress,
+    ev.HandBack,
+)
+FROM_ELSEWHERE = tuple(kind for kind in typing.get_args(ev.Event) if kind not in FROM_HANDLERS)
+
+OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
+    int: NUMBERS,
+    float: SECONDS,
+    str: TEXT,
+    bool: st.booleans(),
+    type(None): st.none(),
+    Waits: st.tuples(SECONDS, SECONDS, SECONDS, SECONDS),
+    PathRule: st.builds(PathRule, st.lists(TEXT, max_size=3).map(tuple), TEXT, TEXT, st.booleans()),
+}
+
+
+def of_hint(hint: Any) -> st.SearchStrategy[Any]:
+    """Values of a type, or of any member of a union."""
+    members = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    return st.one_of(*(OF_TYPE[member] for member in members))
+
+
+def of_fields(kind: Any) -> st.SearchStrategy[Any]:
+    """Values of a class with typed fields."""
+    hints = typing.get_type_hints(kind)
+    return st.builds(kind, **{name: of_hint(hints[name]) for name in hints})
+
+
+EVENTS = st.one_of(*(of_fields(kind) for kind in FROM_HANDLERS))
+PARAMETERS = st.one_of(st.none(), st.booleans(), NUMBERS, SECONDS, TEXT, st.binary())
+SETTLEMENTS = st.builds(
+    Settlement,
+    seq=NUMBERS,
+    fence=NUMBERS,
+    event=EVENTS,
+    result=st.none() | TEXT,
+    spawns=st.lists(of_fields(NewTask), max_size=3),
+    writes=st.lists(st.builds(Write, TEXT, st.lists(PARAMETERS, max_size=4).map(tuple)), max_size=3),
+    pipeline_state=st.none() | TEXT,
+    progress=st.none() | TEXT,
+    lower=st.lists(st.tuples(TEXT, NUMBERS), max_size=3).map(tuple),
+    charge=st.none() | of_fields(Charge),
+    items=st.lists(of_fields(ItemSettlement), max_size=3),
+    hold_seconds=st.none() | SECONDS,
+    switch_off=st.none() | TEXT,
+)
+ANSWERS = st.builds(
+    SpawnAnswer,
+    id=st.none() | TEXT,
+    kind=TEXT,
+    key=TEXT,
+    reason=st.none() | st.sampled_from(BlockReason),
+    detail=TEXT,
+    winner=st.none() | TEXT,
+)
+
+
+def travelled(message: Any) -> Any:
+    """Through a frame and out again."""
+    sent = frame(message)
+    assert int.from_bytes(sent[:FRAME_HEAD], "big") == len(sent) - FRAME_HEAD
+    return unframe(sent[FRAME_HEAD:])
+
+
+@given(SETTLEMENTS)
+def test_every_settlement_survives_the_wire(settlement: Settlement) -> None:
+    arrived = settlement_in(travelled(settlement_out(settlement)))
+    listed = arrived._replace(spawns=list(arrived.spawns), writes=list(arrived.writes), items=list(arrived.items))
+    assert listed == settlement
+    assert type(arrived.event) is type(settlement.event)
+    assert all(new.path is None or type(new.path) is PathRule for new in arrived.spawns)
+    for sent, got in zip(settlement.writes, arrived.writes, strict=True):
+        assert list(map(type, sent.parameters)) == list(map(type, got.parameters)), "1, 1.0 and True are not the same"
+
+
+@given(NUMBERS, NUMBERS, st.none() | TEXT, st.none() | TEXT)
+def test_a_settlement_that_asks_for_nothing_travels_short_and_arrives_whole(
+    seq: int, fence: int, reason: str | None, result: str | None
+) -> None:
+    settlement = Settlement(seq, fence, ev.Complete(fence, reason), result)
+    row = travelled(settlement_out(settlement))
+    assert settlement_in(row) == settlement
+    assert (len(row) == 3) is (reason is None)
+
+
+def test_what_the_store_gave_is_what_the_handler_sees() -> None:
+    values: dict[str, Any] = {name: f"standing {name}" for name in Standing._fields}
+    standing = Standing(**values)
+    more: dict[str, Any] = {name: f"claimed {name}" for name in Claimed._fields[1:]}
+    claimed = Claimed(standing, **more)
+    work = work_of(claimed)
+    for name, value in zip(Work._fields, work, strict=True):
+        assert value == (f"claimed {name}" if name in Claimed._fields else f"standing {name}")
+    assert type(work) is Work
+
+
+@given(st.builds(Settled, NUMBERS, st.none() | TEXT, st.none() | TEXT, st.lists(ANSWERS, max_size=3), st.none() | TEXT))
+def test_every_answer_survives_the_wire(settled: Settled) -> None:
+    arrived = settled_in(travelled(settled))
+    assert arrived == settled
+    for sent, got in zip(settled.spawns, arrived.spawns, strict=True):
+        assert got.reason is sent.reason
+
+
+@given(st.lists(of_fields(Work), max_size=3))
+def test_every_claimed_task_survives_the_wire(works: list[Work]) -> None:
+    arrived = works_in(travelled(works_out(works)))
+    assert arrived == works
+    assert all(type(work) is Work for work in arrived)
+
+
+@pytest.mark.parametrize("kind", FROM_HANDLERS)
+def test_each_event_of_a_handler_is_known_on_both_sides(kind: type[Any]) -> None:
+    values = {
+        "fence": 1, "seconds": 1.0, "jitter": 0.5, "progressed": True, "lease_seconds": 9.0,
+        "waits": (1.0, 2.0, 3.0, 0.5),
+    }  # fmt: skip
+    event = kind(**{f.name: values.get(f.name, "x") for f in fields(kind)})
+    assert settlement_in(travelled(settlement_out(Settlement(1, 1, event)))).event == event
+
+
+@pytest.mark.parametrize("kind", FROM_ELSEWHERE, ids=lambda kind: kind.__name__)
+def test_a_handler_process_cannot_ask_for_what_is_not_a_handlers(kind: type[Any]) -> None:
+    assert FROM_ELSEWHERE, "claim, cancel, revive and their like"
+    row = settlement_out(Settlement(1, 1, ev.Skip(1, "x")))
+    assert settlement_in(row).event == ev.Skip(1, "x")
+    row[2] = kind.__name__
+    with pytest.raises(KeyError):
+        settlement_in(row)
+
+
+def test_a_state_is_compact_json_within_its_limit() -> None:
+    assert state_json({"a": [1, "ü"]}, 100) == '{"a":[1,"ü"]}'
+    assert state_json("ü" * 4, 10)
+    with pytest.raises(ValueError, match="pipeline_state has 12 bytes, over 11"):
+        state_json("ü" * 5, 11)
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        state_json(float("nan"), 100)

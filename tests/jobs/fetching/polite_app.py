@@ -1,0 +1,29 @@
+"""An app whose tasks ask for one address each; for a child process to import as well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ramet import App, Context
+from ramet.fetch.host_pace import ask, declare
+from ramet.jobs.web_settings import FetchSettings
+
+SETTINGS = FetchSettings()
+
+
+def asking_app(settings: FetchSettings = SETTINGS, **host: Any) -> App:
+    """An app whose task asks for one address: ``{"url": …, "robots": …}``."""
+    app = App()
+    declare(app)
+    if host:
+        app.resource("jobs:host:*", breaker_failures=0, **host)
+
+    @app.task("ask", key=lambda payload: payload["name"])
+    async def asks(ctx: Context, payload: dict[str, Any]) -> str:
+        answer = await ask(ctx, payload["url"], settings, bytes_max=10_000, robots=payload.get("robots", False))
+        return answer.url
+
+    return app
+
+
+app = asking_app()

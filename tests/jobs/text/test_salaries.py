@@ -1,0 +1,124 @@
+"""What a listing pays a year: forms of numbers, currencies and periods; and money that is no pay."""
+
+from __future__ import annotations
+
+import pytest
+
+from ramet.jobs.text.salaries import Salary, salary_of
+
+K = 1_000
+
+
+def usd(low: int | None, high: int | None) -> Salary:
+    return Salary(low, high, "USD")
+
+
+@pytest.mark.parametrize(
+    ("text", "salary"),
+    [
+        ("The salary range is $120,000 - $150,000.", usd(120 * K, 150 * K)),
+        ("Base salary: $120k-$150k plus equity", usd(120 * K, 150 * K)),
+        ("Pay: $120-150k", usd(120 * K, 150 * K)),
+        ("Pay Range$159,000—$211,666.67 USDWe're committed", usd(159 * K, 211_667)),
+        ("range for this position is $94,550.00 - $151,170.00. Actual", usd(94_550, 151_170)),
+        ("Based Salary range for this role is: 140,000-200,000 USD/Year", usd(140 * K, 200 * K)),
+        ("$245,000 - $345,000/year + benefits", usd(245 * K, 345 * K)),
+        ("base salary for this position is $139,900 to $199,300 per year", usd(139_900, 199_300)),
+        ("Salary: $150,000", usd(150 * K, 150 * K)),
+        ("You earn $130,000 per year.", usd(130 * K, 130 * K)),
+        ("Salary from $130,000, or more", usd(130 * K, None)),
+        ("Salary: $130k+", usd(130 * K, None)),
+        ("Pay of up to $130k", usd(None, 130 * K)),
+        ("Compensation: $45 - $60 per hour", usd(45 * 2_080, 60 * 2_080)),
+        ("Rate: $55/hr", usd(55 * 2_080, 55 * 2_080)),
+        ("The hourly pay range is $25.50 to $31.25", usd(53_040, 65 * K)),
+        ("Salary $6,000 - $8,000 per month", usd(72 * K, 96 * K)),
+        ("Gehalt: 60.000 € - 75.000 € pro Jahr", Salary(60 * K, 75 * K, "EUR")),
+        ("€75–90k OTE, uncapped", Salary(75 * K, 90 * K, "EUR")),
+        ("Salary £50,000 - £60,000", Salary(50 * K, 60 * K, "GBP")),
+        ("CAN$168,000—$177,500 CAD", Salary(168 * K, 177_500, "CAD")),
+        ("salary ₹12,00,000 - ₹18,00,000 per annum", Salary(1_200 * K, 1_800 * K, "INR")),
+        ("Salary: CHF 110'000 - 130'000", Salary(110 * K, 130 * K, "CHF")),
+        ("Vergütung: 4.000 - 5.000 EUR / Monat", Salary(48 * K, 60 * K, "EUR")),
+        ("Pay: 500 - 600 USD per day", usd(130 * K, 156 * K)),
+    ],
+)
+def test_pay(text: str, salary: Salary) -> None:
+    assert salary_of(None, text) == salary
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We match your 401k up to 5% and offer a 401(k) plan.",
+        "Having surpassed $300M ARR and continuing to grow",
+        "We raised $30,000,000 - $40,000,000 in funding.",
+        "disrupt the $300 billion ticketing industry",
+        "Learning stipend: $500 - $750 a year, $200/mo for wellness, $25k towards family building",
+        "A sign-on bonus of $10,000 - $20,000",
+        "You will manage budgets of $500,000 - $1,000,000 for our clients.",
+        "Founded in 2010 - 2012, with 100-200 employees and 50,000 - 60,000 customers.",
+        "We serve 120,000 - 150,000 restaurants.",
+        "Call 555-123-4567 and see pages 100-200.",
+        "Deal sizes of $100k - $250k ACV",
+        "portfolio of $50,000-$100,000 assets",
+        "Referral bonus $5,000; equipment budget: $3,000",
+        "",
+    ],
+)
+def test_money_that_is_no_pay(text: str) -> None:
+    assert salary_of(None, text) is None
+
+
+def test_a_k_of_something_else_multiplies_nothing() -> None:
+    assert salary_of(None, "Salary: $95,000 - $110,000. 401k, 20k users and a 10k run.") == usd(95 * K, 110 * K)
+
+
+def test_the_widest_of_several_ranges_counts() -> None:
+    zones = "US Zone 2$162,200—$219,400 USDUS Zone 3$144,200—$195,000 USD"
+    assert salary_of(None, "Salary/OTE is listed for each zone. " + zones) == usd(144_200, 219_400)
+
+
+def test_dollars_of_the_united_states_before_other_money() -> None:
+    text = "Salary\nCanada: $128,000-$174,000 CAD\nBrazil: R$562,000-R$702,000 BRL\nArgentina: $103,000-$128,000 USD"
+    assert salary_of(None, text) == usd(103 * K, 128 * K)
+
+
+def test_a_range_counts_before_single_amounts() -> None:
+    text = "The salary is $90,000 to $110,000. A first-year salary of $200,000 was paid to one of us."
+    assert salary_of(None, text) == usd(90 * K, 110 * K)
+
+
+@pytest.mark.parametrize(
+    ("field", "salary"),
+    [
+        ("USD 130200-211400", usd(130_200, 211_400)),
+        ("USD 150000.00-200000.00", usd(150 * K, 200 * K)),
+        ("$196,900 - $246,100", usd(196_900, 246_100)),
+        ("120000", usd(120 * K, 120 * K)),
+        ("EUR 55000 - 70000 a year", Salary(55 * K, 70 * K, "EUR")),
+        ("$40 - $50 an hour", usd(40 * 2_080, 50 * 2_080)),
+        ("Up to $150,000", usd(None, 150 * K)),
+        ("up to £120,000 a year", Salary(None, 120 * K, "GBP")),
+        ("from €90,000 a year", Salary(90 * K, None, "EUR")),
+        ("102,800 CAD - 137,000 CAD a year", Salary(102_800, 137 * K, "CAD")),
+        ("$45 - $60.50 an hour", usd(93_600, 125_840)),
+    ],
+)
+def test_a_field_of_a_board(field: str, salary: Salary) -> None:
+    assert salary_of(field, "The salary range is $1,000,000 - $1,200,000.") == salary
+
+
+def test_a_field_without_an_amount_leaves_it_to_the_text() -> None:
+    assert salary_of("Competitive", "Salary: $120,000 - $150,000") == usd(120 * K, 150 * K)
+
+
+def test_which_dollar_follows_from_the_country() -> None:
+    assert salary_of(None, "Salary: $120,000 - $150,000", "CA") == Salary(120 * K, 150 * K, "CAD")
+    assert salary_of(None, "Salary: $120,000 - $150,000 USD", "CA") == usd(120 * K, 150 * K)
+
+
+def test_money_without_a_sign_is_that_of_the_country() -> None:
+    assert salary_of(None, "Gehalt: 60-80k", "DE") == Salary(60 * K, 80 * K, "EUR")
+    assert salary_of(None, "Salary: $60-80k", "DE") == usd(60 * K, 80 * K)
+    assert salary_of(None, "Salary: 60-80k", None) == usd(60 * K, 80 * K)

@@ -1,0 +1,82 @@
+"""Seniority by the title, the text and the years; and who leads people."""
+
+from __future__ import annotations
+
+import pytest
+
+from ramet.jobs.text.experience import Seniority, is_management, seniority_of
+
+
+@pytest.mark.parametrize(
+    ("title", "seniority"),
+    [
+        ("Senior Software Engineer", "senior"),
+        ("Sr. Engineer", "senior"),
+        ("Sr Machine Learning Engineer I", "senior"),
+        ("Senior Staff Engineer", "staff"),
+        ("Senior Principal Engineer", "principal"),
+        ("AI Growth Lead (Staff Software Engineer)", "staff"),
+        ("Lead Software Engineer", "lead"),
+        ("Engineering Manager", "lead"),
+        ("Head of Data", "lead"),
+        ("Director, Institutional Growth", "lead"),
+        ("Solutions Architect", "senior"),
+        ("Software Engineer", "mid"),
+        ("Software Engineer II", "mid"),
+        ("Software Engineer III", "senior"),
+        ("Software Engineer 2", "mid"),
+        ("Junior Developer", "junior"),
+        ("SAP Associate Engineer", "junior"),
+        ("Engineering Intern", "junior"),
+        ("Software Engineer, New Grad", "junior"),
+        ("Werkstudent Softwareentwicklung", "junior"),
+        ("Desenvolvedor Pleno", "mid"),
+        ("Desarrollador Semi Senior", "mid"),
+        ("Product Manager", "mid"),
+        ("Senior Product Manager", "senior"),
+        ("Chief of Staff", "mid"),
+        ("Member of Technical Staff", "mid"),
+        ("Internal Tools Engineer", "mid"),
+        ("Leadership Coach", "mid"),
+        ("Solutions Engineer - Mid-Market", "mid"),
+        ("Warehouse, 2 -3 Shifts, near Hwy 4", "mid"),
+        ("Engineer (C++)", "mid"),
+    ],
+)
+def test_titles(title: str, seniority: str) -> None:
+    assert seniority_of(title, "", None)[0] == seniority
+
+
+@pytest.mark.parametrize(
+    ("text", "years", "seniority", "word"),
+    [
+        ("We are looking for a Senior Developer to join us", 2, Seniority.SENIOR, "senior"),
+        ("Level: Junior", 9, Seniority.JUNIOR, "junior"),
+        ("You mentor junior engineers and work with a lead designer.", None, Seniority.MID, None),
+        ("", 8, Seniority.SENIOR, None),
+        ("", 5, Seniority.MID, None),
+        ("", 1, Seniority.JUNIOR, None),
+    ],
+)
+def test_texts_and_years(text: str, years: int | None, seniority: Seniority, word: str | None) -> None:
+    assert seniority_of("Engineer", text.lower(), years) == (seniority, word)
+
+
+def test_without_a_title_nothing_is_known() -> None:
+    assert seniority_of(" ", "", None) == (Seniority.UNKNOWN, None)
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "leads"),
+    [
+        ("Engineering Manager", "", True),
+        ("Director of Engineering", "", True),
+        ("Head of Backend", "", True),
+        ("Product Manager", "", False),
+        ("Engineer", "You will manage a team of six engineers.", True),
+        ("Engineer", "You have three direct reports.", True),
+        ("Engineer", "You join a team of six engineers.", False),
+    ],
+)
+def test_management(title: str, text: str, leads: bool) -> None:
+    assert is_management(title, text.lower()) is leads

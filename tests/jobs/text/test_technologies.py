@@ -1,0 +1,80 @@
+"""Technologies: whole words, by case and by what stands beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ramet.jobs.text.technologies import canonical_technology, find_technologies
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("We use C#, C++ and .NET; some C/C++ and F#.", "c# c++ .net c f#"),
+        ("ASP.NET Core on .NET 8 with VB.NET", "asp.net .net visual_basic"),
+        ("Node.js, NodeJS, React.js/Vue.js and next.js", "node.js react vue next.js"),
+        ("services in Go and Rust, golang preferred", "go rust"),
+        ("Go, Python or C", "go python c"),
+        ("Experience with Go services", "go"),
+        ("Java (Spring, Hibernate), JavaScript", "java spring hibernate javascript"),
+        ("Programming in R; R, SQL and Stata", "r sql stata"),
+        ("Amazon Web Services, GCP, Google Cloud Platform, Azure", "aws google_cloud azure"),
+        ("Docker/Kubernetes/k8s and CI/CD", "docker kubernetes ci/cd"),
+        ("PostgreSQL (Postgres), MySQL, MongoDB, Redis", "postgresql mysql mongodb redis"),
+        ("TensorFlow, PyTorch and machine learning", "tensorflow pytorch machine_learning"),
+        ("React, Vue, Angular, Svelte with TypeScript/Javascript", "react vue angular svelte typescript javascript"),
+        ("Ruby on Rails, RoR, rails; Ruby; PHP", "ruby_on_rails ruby php"),
+        ("React Native apps", "react_native"),
+        ("Azure DevOps pipelines and T-SQL on SQL Server", "azure_devops t-sql sql_server"),
+        ("know Python.Experience with Terraform", "python terraform"),
+        ("PYTHON and KUBERNETES", "python kubernetes"),
+    ],
+)
+def test_found(text: str, names: str) -> None:
+    assert set(find_technologies(text)) == {name.replace("_", " ") for name in names.split()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Maintain the email chain; said again; training",
+        "Go above and beyond. Ready to go? Go-to-market strategy, let's Go!",
+        "R&D, C-level and C-suite, Series C, vitamin C, Plan C",
+        "react quickly, express yourself, swift action, a rust belt town, the dart board",
+        "Join us this Spring, Summer or Fall. American Express, Shell and others",
+        "jobs at https://example.com/python/ruby-on-rails and www.golang.org/doc",
+        "the chef cooks; take the helm; a vault; a spark of joy; less is more; a node of trust",
+        "tests, its, objects, nets and ports",
+        "guard rails, an elk, an iceberg, a remedy, unreal; entra; offices in Palo Alto and Phoenix",
+        "",
+    ],
+)
+def test_not_found(text: str) -> None:
+    assert find_technologies(text) == {}
+
+
+def test_mentions_are_counted() -> None:
+    assert find_technologies("Python, python and PYTHON; postgres, PostgreSQL") == {"python": 3, "postgresql": 2}
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical"),
+    [
+        ("NodeJS", "node.js"),
+        ("Golang", "go"),
+        ("Google  Cloud", "google cloud"),
+        ("GCP", "google cloud"),
+        ("Rails", "ruby on rails"),
+        (".NET Core", ".net"),
+        ("C#", "c#"),
+        ("Something New", "something new"),
+        ("", ""),
+    ],
+)
+def test_canonical(name: str, canonical: str) -> None:
+    assert canonical_technology(name) == canonical
+
+
+def test_every_canonical_name_is_found_as_itself() -> None:
+    for name in ("C#", "C++", ".NET", "Node.js", "CI/CD", "PL/SQL", "TCP/IP", "scikit-learn", "Three.js", "S3", "k6"):
+        assert canonical_technology(name) in find_technologies(f"such as {name}, Python")

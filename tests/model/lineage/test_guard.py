@@ -1,0 +1,397 @@
+"""The spawn guard (DESIGN §5): each reason, its edges, and which one wins when several apply."""
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ramet.model.lineage.guard import (
+    ORDINARY,
+    REOFFERABLE,
+    Allowed,
+    Blocked,
+    BlockReason,
+    Elsewhere,
+    Facts,
+    Holder,
+    buried,
+    check_spawn,
+    leaves_out,
+)
+from ramet.model.lineage.lineage import Lineage
+from ramet.model.task.task import TaskState
+
+NOW = 1_000.0
+LINEAGE = Lineage(
+    tracking_id="lineage",
+    state="running",
+    reason=None,
+    created_at=0.0,
+    deadline_at=2_000.0,
+    ended_at=None,
+    max_spawn_depth=10,
+    max_tasks=100,
+    max_fan_out=50,
+    tasks=20,
+    live=5,
+    success=15,
+    filtered=0,
+    skipped=0,
+    failed=0,
+    cancelled=0,
+    blocks=0,
+    tombstones="",
+    sweep=0,
+)
+FACTS = Facts(
+    lineage=LINEAGE,
+    tombstones={},
+    parent_id="parent",
+    ancestry_chain=("root", "middle"),
+    parent_depth=2,
+    parent_fan_out=3,
+    claim_current=True,
+    kind="company",
+    cycle_on="key",
+    holders=(),
+    now=NOW,
+)
+
+
+def facts(lineage: dict[str, Any] | None = None, **changes: Any) -> Facts:
+    """A spawn that nothing speaks against, changed."""
+    return FACTS._replace(lineage=LINEAGE._replace(**(lineage or {})), **changes)
+
+
+def blocked(asked: Facts) -> Blocked:
+    """The refusal that must follow."""
+    verdict = check_spawn(asked)
+    assert isinstance(verdict, Blocked), "the guard allowed it"
+    return verdict
+
+
+def test_a_spawn_that_nothing_speaks_against_is_allowed() -> None:
+    assert check_spawn(facts()) == Allowed()
+
+
+# --- the order
+
+TROUBLE: list[tuple[BlockReason, dict[str, Any], dict[str, Any]]] = [
+    (BlockReason.CANCELLED, {}, {"tombstones": {"middle": 1}}),
+    (BlockReason.ENDED, {"state": "failed"}, {}),
+    (BlockReason.STALE, {}, {"claim_current": False}),
+    (BlockReason.DEPTH, {"max_spawn_depth": 2}, {}),
+    (BlockReason.CYCLE, {}, {"holders": (Holder("root", "job", "success"),)}),
+    (BlockReason.IN_FLIGHT, {}, {"holders": (Holder("other", "company", "pending"),)}),
+    (BlockReason.DONE, {}, {"holders": (Holder("other", "company", "success"),)}),
+    (BlockReason.ELSEWHERE, {}, {"elsewhere": Elsewhere("far", "other", None, None)}),
+    (BlockReason.BUDGET, {"tasks": 100}, {}),
+    (BlockReason.FAN_OUT, {}, {"parent_fan_out": 50}),
+    (BlockReason.DEADLINE, {"deadline_at": NOW}, {}),
+    (BlockReason.COST, {"max_cost": 10, "spent": 10}, {}),
+    (BlockReason.STOP_LIST, {}, {"stopped_by": "host example.com"}),
+    (BlockReason.TRAP, {"max_shape": 7}, {"shape": "example.com/#", "shape_count": 7}),
+]
+"""One cause for each reason, in the order of DESIGN §5: (reason, changes of the lineage, changes of the facts)."""
+
+
+def troubled(*causes: tuple[BlockReason, dict[str, Any], dict[str, Any]]) -> Facts:
+    """Facts with all of these causes at once."""
+    lineage: dict[str, Any] = {}
+    changes: dict[str, Any] = {"holders": ()}
+    for _, of_lineage, of_facts in causes:
+        lineage |= of_lineage
+        holders = changes["holders"] + of_facts.get("holders", ())
+        changes |= {**of_facts, "holders": holders}
+    return facts(lineage, **changes)
+
+
+def test_the_reasons_are_those_of_the_design_in_its_order() -> None:
+    # A refused reservation is stored as a block, and the guard of spawns never says it.
+    assert [reason for reason, _, _ in TROUBLE] == [reason for reason in BlockReason if reason != BlockReason.RESERVE]
+    assert [reason.value for reason in BlockReason] == (
+        "cancelled ended stale depth cycle in_flight done elsewhere".split()
+        + "budget fan_out deadline cost stop_list trap reserve".split()
+    )
+
+
+@pytest.mark.parametrize("cause", TROUBLE, ids=lambda cause: cause[0].value)
+def test_each_cause_alone_gives_its_reason_and_a_detail(cause: Any) -> None:
+    verdict = blocked(troubled(cause))
+    assert verdict.reason is cause[0]
+    assert verdict.detail
+
+
+@pytest.mark.parametrize(("earlier", "later"), list(combinations(TROUBLE, 2)), ids=lambda cause: cause[0].value)
+def test_of_two_causes_the_earlier_gives_the_reason(earlier: Any, later: Any) -> None:
+    assert blocked(troubled(earlier, later)).reason is earlier[0]
+    # One identity has one holder, so a duplicate is either live or ended; which one is asked first cannot matter.
+    if {earlier[0], later[0]} != {BlockReason.IN_FLIGHT, BlockReason.DONE}:
+        assert blocked(troubled(later, earlier)).reason is earlier[0]
+
+
+@given(st.sets(st.sampled_from(range(len(TROUBLE))), min_size=1))
+def test_of_any_causes_the_first_gives_the_reason(chosen: set[int]) -> None:
+    causes = [TROUBLE[at] for at in sorted(chosen)]
+    assert blocked(troubled(*causes)).reason is causes[0][0]
+
+
+# --- over
+
+
+@pytest.mark.parametrize(
+    ("state", "refusal"),
+    [
+        ("running", None),
+        ("paused", None),
+        ("finished", Blocked(BlockReason.ENDED, "the lineage is finished")),
+        ("failed", Blocked(BlockReason.ENDED, "the lineage is failed")),
+        ("cancelled", Blocked(BlockReason.CANCELLED, "the lineage was cancelled")),
+    ],
+)
+def test_an_open_lineage_takes_spawns_and_an_ended_one_does_not(state: str, refusal: Blocked | None) -> None:
+    assert check_spawn(facts({"state": state})) == (refusal or Allowed())
+
+
+def test_a_claim_that_is_not_current_spawns_nothing() -> None:
+    assert blocked(facts(claim_current=False)) == (
+        BlockReason.STALE, "the claim of the spawning task is not current", None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tombstones", "grave"),
+    [
+        ({}, None),
+        ({"somebody": 1}, None),
+        ({"parent": 1}, "parent"),
+        ({"middle": 1}, "middle"),
+        ({"root": 1}, "root"),
+        ({"parent": 0}, None),
+        ({"root": 1, "middle": 0}, None),
+        ({"root": 0, "middle": 1}, "middle"),
+        ({"root": 1, "middle": 0, "parent": 1}, "parent"),
+        ({"root": 1, "parent": 0}, None),
+        ({"root": 1, "middle": 1}, "middle"),
+    ],
+)
+def test_the_nearest_mark_on_the_way_to_the_root_decides(tombstones: dict[str, int], grave: str | None) -> None:
+    assert buried(tombstones, "parent", ("root", "middle")) == grave
+    verdict = check_spawn(facts(tombstones=tombstones))
+    if grave is None:
+        assert verdict == Allowed()
+    else:
+        assert isinstance(verdict, Blocked)
+        assert verdict.reason is BlockReason.CANCELLED
+        assert verdict.detail == f"task {grave} and all below it were cancelled"
+
+
+def test_a_mark_on_a_sibling_or_below_covers_nobody_else() -> None:
+    assert buried({"child": 1}, "root", ()) is None
+    assert buried({"sibling": 1}, "child", ("root",)) is None
+
+
+# --- depth
+
+
+@pytest.mark.parametrize(("parent_depth", "allowed"), [(0, True), (9, True), (10, False), (11, False)])
+def test_a_task_may_be_at_max_spawn_depth_and_its_child_may_not(parent_depth: int, allowed: bool) -> None:
+    verdict = check_spawn(facts(parent_depth=parent_depth))
+    if allowed:
+        assert verdict == Allowed()
+    else:
+        assert verdict == Blocked(BlockReason.DEPTH, f"depth {parent_depth + 1} is over max_spawn_depth 10")
+
+
+def test_max_spawn_depth_0_allows_roots_only() -> None:
+    assert blocked(facts({"max_spawn_depth": 0}, parent_depth=0)).reason is BlockReason.DEPTH
+
+
+# --- cycle
+
+
+@pytest.mark.parametrize("ancestor", ["root", "middle", "parent"])
+@pytest.mark.parametrize(
+    ("kind", "cycle_on", "cycle"),
+    [("company", "key", True), ("job", "key", True), ("company", "kind+key", True), ("job", "kind+key", False)],
+)
+def test_an_ancestor_of_the_same_key_closes_a_cycle_unless_only_its_own_kind_counts(
+    ancestor: str, kind: str, cycle_on: str, cycle: bool
+) -> None:
+    verdict = check_spawn(facts(holders=(Holder(ancestor, kind, "success"),), cycle_on=cycle_on))
+    if cycle:
+        assert isinstance(verdict, Blocked)
+        assert verdict == (BlockReason.CYCLE, f"ancestor {ancestor} ({kind}) already works on this key", ancestor)
+    else:
+        assert verdict == Allowed()
+
+
+def test_a_cycle_is_told_even_when_another_holder_of_the_key_comes_first() -> None:
+    holders = (Holder("other", "job", "pending"), Holder("root", "listing", "success"))
+    assert blocked(facts(holders=holders)).winner == "root"
+
+
+def test_a_holder_of_another_kind_that_is_no_ancestor_is_no_obstacle() -> None:
+    assert check_spawn(facts(holders=(Holder("other", "job", "pending"),))) == Allowed()
+
+
+# --- duplicates
+
+
+@pytest.mark.parametrize("state", list(TaskState))
+def test_a_duplicate_is_in_flight_while_it_lives_and_done_in_any_terminal_state(state: TaskState) -> None:
+    verdict = blocked(facts(holders=(Holder("other", "company", state.value),)))
+    assert verdict.reason is (BlockReason.DONE if state.terminal else BlockReason.IN_FLIGHT)
+    assert verdict[1:] == (f"task other of this lineage is {state.value}", "other")
+
+
+def test_the_duplicate_is_found_among_holders_of_other_kinds() -> None:
+    holders = (Holder("first", "job", "pending"), Holder("second", "company", "failed"))
+    assert blocked(facts(holders=holders)).winner == "second"
+
+
+# --- size and time
+
+
+@pytest.mark.parametrize(("tasks", "allowed"), [(0, True), (99, True), (100, False), (101, False)])
+def test_a_lineage_creates_exactly_max_tasks(tasks: int, allowed: bool) -> None:
+    verdict = check_spawn(facts({"tasks": tasks}))
+    if allowed:
+        assert verdict == Allowed()
+    else:
+        assert verdict == Blocked(BlockReason.BUDGET, f"the lineage has created {tasks} of 100 tasks")
+
+
+@pytest.mark.parametrize(("fan_out", "allowed"), [(0, True), (49, True), (50, False), (51, False)])
+def test_a_parent_creates_exactly_max_fan_out(fan_out: int, allowed: bool) -> None:
+    verdict = check_spawn(facts(parent_fan_out=fan_out))
+    if allowed:
+        assert verdict == Allowed()
+    else:
+        assert verdict == Blocked(BlockReason.FAN_OUT, f"the parent has created {fan_out} of 50 children")
+
+
+@pytest.mark.parametrize(("deadline_at", "allowed"), [(NOW + 0.001, True), (NOW, False), (NOW - 1.0, False)])
+def test_nothing_is_spawned_at_the_lineages_deadline(deadline_at: float, allowed: bool) -> None:
+    verdict = check_spawn(facts({"deadline_at": deadline_at}))
+    assert verdict == (
+        Allowed() if allowed else Blocked(BlockReason.DEADLINE, "the deadline of the lineage has passed")
+    )
+
+
+@pytest.mark.parametrize(
+    ("spent", "max_cost", "soft_cost", "most"),
+    [
+        (0, None, None, None),
+        (0, 0, None, None),  # nothing is spent: what costs nothing may go on under a ceiling of nothing
+        (1, 1, None, "$0.000000001 of $0.000000001"),
+        (9, 10, None, None),
+        (10, 10, None, "$0.00000001 of $0.00000001"),
+        (11, 10, None, "$0.000000011 of $0.00000001"),
+        (5, 10, 6, None),
+        (6, 10, 6, "$0.000000006 of $0.000000006"),
+        (6, None, 6, "$0.000000006 of $0.000000006"),
+    ],
+)
+def test_nothing_is_spawned_once_what_may_be_reserved_is_spent(
+    spent: int, max_cost: int | None, soft_cost: int | None, most: str | None
+) -> None:
+    verdict = check_spawn(facts({"spent": spent, "max_cost": max_cost, "soft_cost": soft_cost}))
+    assert verdict == (Allowed() if most is None else Blocked(BlockReason.COST, f"the lineage has spent {most}"))
+
+
+def test_endless_attempts_need_a_ceiling_on_money() -> None:
+    assert blocked(facts(max_attempts=None)) == (
+        BlockReason.COST, "a task without max_attempts needs a lineage with max_cost", None,
+    )  # fmt: skip
+    assert check_spawn(facts({"max_cost": 10}, max_attempts=None)) == Allowed()
+
+
+def test_the_entry_of_the_stop_list_is_named() -> None:
+    stopped = blocked(facts(stopped_by="host example.com"))
+    assert stopped == (BlockReason.STOP_LIST, "host example.com is on the stop list", None)
+
+
+def test_a_duplicate_is_told_as_such_when_the_budget_is_gone_too() -> None:
+    full = facts({"tasks": 100}, parent_fan_out=50, holders=(Holder("other", "company", "pending"),))
+    assert blocked(full).reason is BlockReason.IN_FLIGHT
+
+
+# --- over all lineages, stop list, shape
+
+
+def test_a_key_held_elsewhere_names_its_holder_and_how_that_stands() -> None:
+    where = "task far of lineage other"
+    live = blocked(facts(elsewhere=Elsewhere("far", "other", None, None)))
+    assert live == (BlockReason.ELSEWHERE, f"{where} holds this unique key and is live", "far")
+    ended = blocked(facts(elsewhere=Elsewhere("far", "other", "success", NOW + 1.0)))
+    assert ended == (BlockReason.ELSEWHERE, f"{where} ended as success and still holds this unique key", "far")
+
+
+@pytest.mark.parametrize(("count", "allowed"), [(0, True), (999, True), (1_000, False), (1_001, False)])
+def test_a_lineage_spawns_exactly_max_shape_keys_of_one_shape(count: int, allowed: bool) -> None:
+    verdict = check_spawn(facts(shape="example.com/#", shape_count=count))
+    many = f"the lineage has {count} keys of the shape example.com/#: if they are honest, allow the shape"
+    assert verdict == (Allowed() if allowed else Blocked(BlockReason.TRAP, many))
+
+
+def test_a_kind_without_a_shape_is_never_trapped() -> None:
+    assert check_spawn(facts({"max_shape": 0}, shape_count=5)) == Allowed()
+
+
+# --- what cannot be read
+
+
+@pytest.mark.parametrize("name", ["max_spawn_depth", "tasks", "max_tasks", "max_fan_out", "max_shape", "deadline_at"])
+@pytest.mark.parametrize("value", [None, "lots", b"\x01"])
+def test_a_bound_that_cannot_be_read_counts_as_spent(name: str, value: Any) -> None:
+    verdict = blocked(facts({name: value}, shape="s"))
+    assert verdict.reason is BlockReason.BUDGET
+    assert verdict.detail == f"{name} cannot be read, so the budget counts as spent"
+
+
+def test_a_fan_out_that_cannot_be_read_counts_as_spent() -> None:
+    damaged: Any = None
+    assert blocked(facts(parent_fan_out=damaged)) == (
+        BlockReason.BUDGET, "the parent's fan_out cannot be read, so the budget counts as spent", None,
+    )  # fmt: skip
+
+
+def test_all_bounds_that_cannot_be_read_are_named() -> None:
+    damaged = blocked(facts({"max_tasks": None, "deadline_at": "late"}))
+    assert damaged.detail == "max_tasks, deadline_at cannot be read, so the budget counts as spent"
+
+
+def test_a_mistake_in_the_guard_itself_is_not_taken_for_a_damaged_row() -> None:
+    with pytest.raises(TypeError):
+        check_spawn(facts(ancestry_chain=None, holders=(Holder("other", "job", "pending"),)))
+
+
+# --- what follows from a reason
+
+
+def test_duplicates_are_ordinary_and_what_a_person_may_change_can_be_offered_again() -> None:
+    assert {"in_flight", "done", "elsewhere"} == ORDINARY
+    assert {"depth", "budget", "fan_out", "deadline", "cost", "stop_list", "trap"} == REOFFERABLE
+
+
+# --- what a refusal leaves undone
+
+
+@pytest.mark.parametrize(
+    ("reason", "changes", "left"),
+    [
+        ("budget", {}, True),
+        ("budget", {"holders": (Holder("h", "company", "pending"),)}, False),
+        ("budget", {"holders": (Holder("h", "page", "pending"),)}, True),
+        ("cycle", {"cycle_on": "key"}, False),
+        ("cycle", {"cycle_on": "kind+key"}, True),
+        ("in_flight", {}, False),
+        ("done", {}, False),
+        ("reserve", {}, False),
+    ],
+)
+def test_a_refusal_leaves_work_undone_unless_a_task_is_about_it(reason: str, changes: Any, left: bool) -> None:
+    assert leaves_out(facts(**changes), Blocked(BlockReason(reason), "x", None)) is left

@@ -1,0 +1,82 @@
+"""What limits allow at worst, beside the numbers of the safety design and beside counting one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ramet.model.lineage.limits import PRESETS, Limits
+from ramet.model.lineage.worst_case import HOUR_SECONDS, bill, waits, worst_case
+
+HALF_A_DOLLAR_FOR_1000 = 500_000
+TWO_DOLLARS_FOR_1000 = 2_000_000
+DOLLAR = 1_000_000_000
+
+NUMBERS = {
+    # invocations, items a cycle, items, calls; dollars at 0.5 and at 2 for 1,000; seconds of a stuck item
+    "conservative": ((24, 2_000, 24_000, 96_000), (12, 48), 243.5),
+    "balanced": ((36, 3_000, 36_000, 252_000), (18, 72), 443.5),
+    "aggressive": ((72, 6_000, 72_000, 792_000), (36, 144), 715.5),
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_worst_hour_of_each_preset(name: str) -> None:
+    counts, dollars, stuck = NUMBERS[name]
+    worst = worst_case(PRESETS[name])
+    assert worst.cycles == 12
+    assert (worst.invocations, worst.items_per_cycle, worst.items, worst.calls) == counts
+    bills = [bill(worst, price) for price in (HALF_A_DOLLAR_FOR_1000, TWO_DOLLARS_FOR_1000)]
+    assert [found.items for found in bills] == [amount * DOLLAR for amount in dollars]
+    assert [found.calls for found in bills] == [worst.calls * found.call_price for found in bills]
+    assert worst.item_seconds == stuck
+    assert worst.item_seconds_within == min(stuck, 600.0)
+
+
+def test_runs_that_overlap_take_longer_than_an_hour_in_an_hour_and_one_at_a_time_cannot() -> None:
+    worst = worst_case(Limits())
+    assert worst.overlapping == 6
+    assert worst.running_seconds == 36 * 600.0
+    assert worst.running_seconds_alone == HOUR_SECONDS
+    quick = worst_case(replace(Limits(), invocation_seconds=10.0))
+    assert (quick.overlapping, quick.running_seconds, quick.running_seconds_alone) == (1, 360.0, 360.0)
+
+
+def test_the_waits_double_from_half_a_second_to_eight() -> None:
+    assert [waits(retries) for retries in range(8)] == [0.0, 0.5, 1.5, 3.5, 7.5, 15.5, 23.5, 31.5]
+    assert waits(10_000) == 7.5 + 9_996 * 8.0
+
+
+@given(
+    every=st.floats(1.0, 100_000.0),
+    depth=st.integers(0, 20),
+    items=st.integers(0, 5_000),
+    retries=st.integers(0, 20),
+    phase=st.floats(0.0, 1.0),
+)
+def test_no_hour_has_more_than_the_worst_one(every: float, depth: int, items: int, retries: int, phase: float) -> None:
+    limits = Limits(
+        schedule_seconds=every, max_chain_depth=depth, invocation_items=items, call_retries=retries
+    )  # fmt: skip
+    worst = worst_case(limits)
+    slots, at = 0, every * phase
+    while at < HOUR_SECONDS and slots <= 4_000:
+        slots, at = slots + 1, at + every
+    taken = sum(items for _ in range(slots) for _ in range(depth + 1))
+    assert taken <= worst.items
+    assert taken * (retries + 1) <= worst.calls
+    assert worst.items == worst.cycles * worst.items_per_cycle
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [Limits(schedule_seconds=0.0), Limits(invocation_items=0), Limits(max_chain_depth=0, call_retries=0),
+     Limits(invocation_seconds=0.0), Limits(call_seconds=0.0)],
+)  # fmt: skip
+def test_limits_of_nothing_have_a_worst_case_too(limits: Limits) -> None:
+    worst = worst_case(limits)
+    assert worst.items == worst.cycles * (limits.max_chain_depth + 1) * limits.invocation_items
+    assert worst.item_seconds_within <= limits.invocation_seconds

@@ -1,5 +1,0 @@
-"""The desk of the running tests."""
-
-from tests.pipelines.jobs.running.conftest import backend, desk
-
-__all__ = ["backend", "desk"]

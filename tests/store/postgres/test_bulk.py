@@ -1,0 +1,58 @@
+"""Many rows of one statement leave what they leave one by one, in whatever way they are written together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from ramet.store.postgres.bulk import ROWS_WORTH_COPYING
+from ramet.store.postgres.session import PostgresSession, connect
+
+TEXTS = ("plain", "", "\x1f", "a\x1fb", 'a "quoted" one', "a \\ and {braces}, NULL", "\t\n\r", "ä")
+INSERT = "INSERT INTO kept (id, text, number, flag) VALUES (?, ?, ?, ?)"
+
+
+@pytest.fixture
+def session(postgres_url: str) -> Iterator[PostgresSession]:
+    with closing(PostgresSession(connect(postgres_url), None)) as session:
+        session.run("CREATE TEMPORARY TABLE kept (id bigint, text text, number float8, flag boolean)")
+        yield session
+
+
+def rows_of(texts: tuple[Any, ...], count: int) -> list[tuple[Any, ...]]:
+    return [(at, texts[at % len(texts)], at / 4, at % 2 == 0) for at in range(count)]
+
+
+def kept(session: PostgresSession) -> list[tuple[Any, ...]]:
+    return session.rows("SELECT id, text, number, flag FROM kept ORDER BY id")
+
+
+@pytest.mark.parametrize("count", [2, len(TEXTS), ROWS_WORTH_COPYING * 2])
+@pytest.mark.parametrize("texts", [TEXTS, (*TEXTS, None), ("plain", "other"), (None,)])
+def test_rows_that_are_inserted_together_are_kept_as_they_are(
+    session: PostgresSession, texts: tuple[Any, ...], count: int
+) -> None:
+    rows = rows_of(texts, count)
+    assert session.run_many(INSERT, rows) == count
+    assert kept(session) == rows
+
+
+@pytest.mark.parametrize("texts", [TEXTS, (*TEXTS, None), ("plain", "other"), (None,)])
+def test_rows_that_are_changed_together_are_kept_as_they_are(session: PostgresSession, texts: tuple[Any, ...]) -> None:
+    rows = rows_of(texts, 20)
+    session.run_many(INSERT, [(number, "before", 0.0, None) for number, *_ in rows])
+    for name, at in (("text", 1), ("number", 2), ("flag", 3)):
+        assert session.run_many(f"UPDATE kept SET {name} = ? WHERE id = ?", [(row[at], row[0]) for row in rows]) == 20
+    assert kept(session) == rows
+
+
+def test_a_row_that_several_meet_is_changed_by_each_of_them(session: PostgresSession) -> None:
+    session.run_many(INSERT, rows_of(TEXTS, 4))
+    session.run("UPDATE kept SET number = 0")
+    session.run_many("UPDATE kept SET number = number + ? WHERE id = ? OR id = ?", [(1.0, 1, 2), (10.0, 2, 1)])
+    assert [number for _, _, number, _ in kept(session)] == [0.0, 11.0, 11.0, 0.0]
+    session.run_many("DELETE FROM kept WHERE id = ? OR id = ?", [(0, 1), (1, 2)])
+    assert [row[0] for row in kept(session)] == [3]

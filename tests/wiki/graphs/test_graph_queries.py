@@ -1,0 +1,107 @@
+"""Walks, words and exports: the same answers from both databases, in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+
+import pytest
+
+from ramet.wiki.articles import Article
+from ramet.wiki.graphs import ladybug_reader as ladybug_reading
+from ramet.wiki.graphs.base import Direction, EmbeddedArticle, GraphAlias, GraphLink, Neighbor
+from ramet.wiki.graphs.registry import Graph
+from ramet.wiki.graphs.words import words_of
+from tests.wiki.article_texts import article_from_text
+
+Embed = Callable[[Sequence[Article], int], list[EmbeddedArticle]]
+LINKS = ["Ollo Island>Tarn", "Ollo Island>Sound of Brae", "Tarn>Lighthouse", "Lighthouse>Lamp", "Lamp>Oil", "Oil>Tarn"]
+
+
+@pytest.fixture
+def linked(graph: Graph, embedded: Embed, articles: list[Article]) -> Graph:
+    """The archipelago without the page of Oil, which is only linked to."""
+    graph.load_articles(embedded(articles, 1))
+    graph.add_links([GraphLink(source, target, target, 2) for source, target in (pair.split(">") for pair in LINKS)])
+    graph.remove_articles(["Oil"])
+    graph.add_aliases([GraphAlias("The island", "the island", "Ollo Island")])
+    return graph
+
+
+def test_an_article_is_found_by_its_title_and_by_its_aliases(linked: Graph) -> None:
+    island = Neighbor(0, "Ollo Island", "Ollo Island", 1, True, "")
+    assert linked.find("Ollo Island") == linked.find("The island") == island
+    assert linked.find("Oil") == Neighbor(0, "Oil", "Oil", 1, False, "")
+    assert linked.find("Nowhere") is None
+
+
+@pytest.mark.parametrize(
+    ("direction", "depth", "limit", "expected"),
+    [
+        (Direction.OUT, 1, 10, {"Sound of Brae": 1, "Tarn": 1}),
+        (Direction.OUT, 3, 10, {"Sound of Brae": 1, "Tarn": 1, "Lighthouse": 2, "Lamp": 3}),
+        (Direction.OUT, 9, 3, {"Sound of Brae": 1, "Tarn": 1, "Lighthouse": 2}),
+        (Direction.OUT, 9, 1, {"Sound of Brae": 1}),
+        (Direction.IN, 5, 10, {}),
+        (Direction.BOTH, 9, 10, {"Sound of Brae": 1, "Tarn": 1, "Lighthouse": 2, "Lamp": 3, "Oil": 4}),
+    ],
+)
+def test_neighbors_are_walked_to_level_by_level(
+    linked: Graph, direction: Direction, depth: int, limit: int, expected: dict[str, int]
+) -> None:
+    found = linked.neighbors("Ollo Island", direction=direction, depth=depth, limit=limit)
+    assert [(neighbor.title_key, neighbor.distance) for neighbor in found] == list(expected.items())
+
+
+def test_links_are_followed_backwards(linked: Graph) -> None:
+    found = linked.neighbors("Lamp", direction=Direction.IN, depth=2, limit=10)
+    assert [(neighbor.title_key, neighbor.distance) for neighbor in found] == [("Lighthouse", 1), ("Tarn", 2)]
+
+
+def test_words_are_found_whole_in_title_heading_and_text(linked: Graph, embedded: Embed) -> None:
+    linked.load_articles(embedded([article_from_text("Straße", "Ölfarbe\n== Été ==\nLAMP")], 1))
+    hits = linked.search_words(words_of("Lamp, oil lamp ISLAND"), limit=4)
+    assert [(hit.title_key, hit.heading, round(hit.score, 2)) for hit in hits] == [
+        ("Lamp", "", 0.67),
+        ("Lighthouse", "", 0.33),
+        ("Ollo Island", "", 0.33),
+        ("Ollo Island", "Climate", 0.33),
+    ]
+    assert linked.search_words(words_of("ollo fog"), limit=1)[0].heading == "Climate"
+    assert [hit.heading for hit in linked.search_words(words_of("STRASSE été"), limit=5)] == ["Été", ""]
+    assert linked.search_words(words_of("amp"), limit=5) == []
+    assert linked.search_words([], limit=5) == []
+
+
+def test_an_export_has_every_node_and_edge_once_in_a_fixed_order(
+    linked: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ladybug_reading, "PAGE_ROWS", 2)
+    nodes, edges = list(linked.nodes()), list(linked.edges())
+    labels = [node.label for node in nodes]
+    assert labels == sorted(labels, key=["Article", "Section", "Category", "Alias"].index)
+    counts = linked.counts()
+    assert (labels.count("Article"), labels.count("Alias")) == (counts.articles + counts.discovered, 1)
+    assert (labels.count("Section"), labels.count("Category")) == (counts.sections, counts.categories)
+    for label in set(labels):
+        ids = [node.node_id for node in nodes if node.label == label]
+        assert ids == sorted(set(ids))
+    told = {f'{edge.label} ["{edge.source_id.split(":")[1]}", "{edge.target_id.split(":")[1]}"]' for edge in edges}
+    dumped = {line for line in linked.dump() if line.split()[0] in {edge.label for edge in edges}}
+    assert told == dumped
+    assert len(told) == len(edges)
+    assert {edge.source_id for edge in edges} | {edge.target_id for edge in edges} <= {node.node_id for node in nodes}
+
+
+def test_a_node_has_what_was_loaded_and_no_vector(linked: Graph) -> None:
+    by_id = {node.node_id: node for node in linked.nodes()}
+    assert by_id["Section:Ollo Island#2"].properties == {
+        "position": 2,
+        "heading": "Harbour",
+        "level": 3,
+        "text": "A stone pier, rebuilt twice.",
+    }
+    assert by_id["Article:Oil"].properties["loaded"] is False
+    assert by_id["Alias:The island"].properties == {"title": "the island"}
+    first = min((edge for edge in linked.edges() if edge.label == "ALIAS_OF"), key=attrgetter("source_id"))
+    assert (first.source_id, first.target_id) == ("Alias:The island", "Article:Ollo Island")
