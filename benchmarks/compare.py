@@ -20,8 +20,7 @@ import click
 import ramet
 from benchmarks import measure, report
 from benchmarks.arithmetic import Drain, percentile
-from benchmarks.engine import bare_loop as bench_bare
-from benchmarks.engine import bare_loop_postgres as bench_bare_postgres
+from benchmarks.engine import bare_loop, bare_loop_postgres
 from benchmarks.engine.places import PostgresPlace
 from benchmarks.entrants import ENTRANTS, Entrant, Failed, NotInstalled
 from benchmarks.peers.role import TEXT
@@ -136,9 +135,9 @@ class Run:
         _tell(f"turn {turn} of {self.size.repeats}: the bare loop")
         with self._place() as (database, folder):
             if self.store == "sqlite":
-                self.bare.append(bench_bare.run(folder, self.size.tasks, BATCH, TEXT)._asdict())
+                self.bare.append(bare_loop.run(folder, self.size.tasks, BATCH, TEXT)._asdict())
             else:
-                self.bare.append(bench_bare_postgres.run(database.address, self.size.tasks, BATCH, TEXT)._asdict())
+                self.bare.append(bare_loop_postgres.run(database.address, self.size.tasks, BATCH, TEXT)._asdict())
         _tell(f"  {self.bare[-1]['drain_per_s']:,.0f} per second")
 
 

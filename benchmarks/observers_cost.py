@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.arithmetic import Spread
-from benchmarks.engine import app as bench_app
+from benchmarks.engine import app
 from benchmarks.engine.processes import cpu_seconds
 from benchmarks.horizon import own_database
 from ramet import Client
@@ -87,9 +87,7 @@ def collector() -> Iterator[str]:
 async def submit(client: Client, tasks: int, first: int) -> None:
     """So many tasks, in lineages of a hundred."""
     for at in range(first, first + tasks, LINEAGE_TASKS):
-        roots = [
-            (KIND, bench_app.Payload(number=number)) for number in range(at, min(at + LINEAGE_TASKS, first + tasks))
-        ]
+        roots = [(KIND, app.Payload(number=number)) for number in range(at, min(at + LINEAGE_TASKS, first + tasks))]
         await client.submit_many(roots, one_lineage=True)
 
 
@@ -115,7 +113,7 @@ async def scrape(client: Client) -> None:
 async def loaded(address: str, tasks: int, environment: Mapping[str, str]) -> AsyncIterator[tuple[Client, int]]:
     """A client, and the process of a worker that is warm; so many tasks wait until the queue is resumed."""
     command = [sys.executable, "-m", "ramet.cli", "worker", TARGET, "--db", address, "--log-level", "error"]
-    async with bench_app.app.client(address) as client:
+    async with app.app.client(address) as client:
         worker = subprocess.Popen(command, env={**os.environ, **environment})  # noqa: ASYNC220 - our own program
         try:
             await submit(client, WARM_TASKS, 0)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from benchmarks.engine import app as bench_app
+from benchmarks.engine import app
 from ramet import Client
 from ramet.model.lineage.limits import LEASE_SECONDS
 from ramet.model.task import events as ev
@@ -43,8 +43,8 @@ class _Lineage:
 
     @classmethod
     async def grow(cls, address: str, tasks: int) -> _Lineage:
-        client = bench_app.app.client(address)
-        await client.submit(bench_app.tree, bench_app.Branch(place="root", levels=0))
+        client = app.app.client(address)
+        await client.submit(app.tree, app.Branch(place="root", levels=0))
         [parent] = await client.store.claim(_request("bench.tree", 1))
         grown = cls(client, parent)
         while grown._made < tasks:
@@ -53,9 +53,9 @@ class _Lineage:
 
     async def spawn(self, count: int) -> None:
         """Spawn so many tasks in one transaction, through the guard."""
-        kind = self._client.registry.get(bench_app.noop)
+        kind = self._client.registry.get(app.noop)
         numbers = range(self._made, self._made + count)
-        spawns = [kind.new_task(bench_app.Payload(number=number)) for number in numbers]
+        spawns = [kind.new_task(app.Payload(number=number)) for number in numbers]
         self._made += count
         standing = self._parent.standing
         event = ev.Progress(standing.fence, LEASE_SECONDS)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, cast
 
-from benchmarks.engine import app as bench_app
+from benchmarks.engine import app
 from ramet import Client, Worker
 from ramet.store.answers import Claimed, Settled
 from ramet.store.base import Store
@@ -53,8 +53,8 @@ async def drain(client: Client, tasks: int) -> Stopwatch:
         RuntimeError: not exactly ``tasks`` tasks succeeded.
     """
     watch = Stopwatch(client.store)
-    measured = Client(client.registry, cast(Store, watch), bench_app.app.limits)
-    await Worker(bench_app.app, measured, target=TARGET, until_idle=True).run()
+    measured = Client(client.registry, cast(Store, watch), app.app.limits)
+    await Worker(app.app, measured, target=TARGET, until_idle=True).run()
     done = sum(item.tasks for item in await client.counts() if item.state == "success")
     if done != tasks:
         raise RuntimeError(f"{done} of {tasks} tasks succeeded: these numbers mean nothing")

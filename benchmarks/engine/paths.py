@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from benchmarks.engine import app as bench_app
+from benchmarks.engine import app
 from benchmarks.engine.drain import drain
 from benchmarks.engine.places import Place
 from ramet import Client
@@ -129,7 +129,7 @@ def told(found: Mapping[str, Any]) -> str:
 @asynccontextmanager
 async def _fresh(place: Place) -> AsyncIterator[Client]:
     with place.fresh() as spot:
-        async with bench_app.app.client(spot.address) as client:
+        async with app.app.client(spot.address) as client:
             yield client
 
 
@@ -147,7 +147,7 @@ async def submit(client: Client, tasks: int, path: PathOf = _no_path, *, first: 
     began = time.perf_counter()
     for start in range(first, first + tasks, BATCH):
         numbers = range(start, min(start + BATCH, first + tasks))
-        items = ((bench_app.noop, bench_app.Payload(number=at), {"path": path(at)}) for at in numbers)
+        items = ((app.noop, app.Payload(number=at), {"path": path(at)}) for at in numbers)
         await client.submit_many(items, one_lineage=True)  # type: ignore[arg-type]
     return time.perf_counter() - began
 

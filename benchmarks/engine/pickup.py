@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.engine import app as bench_app
+from benchmarks.engine import app
 
 TARGET = "benchmarks.engine.app:app"
 READY_SECONDS_MAX = 60.0
@@ -33,16 +33,16 @@ class PickUp(NamedTuple):
 
 async def run(database: str, samples: int) -> PickUp:
     """Submit one task after the other to a worker started for this."""
-    async with bench_app.app.client(database) as client:
+    async with app.app.client(database) as client:
         command = [sys.executable, "-m", "ramet.cli", "worker", TARGET, "--db", database, "--log-level", "error"]
         worker = subprocess.Popen(command)  # noqa: ASYNC220 - our own interpreter and module
         try:
-            first = await client.submit(bench_app.pickup)
+            first = await client.submit(app.pickup)
             await client.result(first.id, timeout_seconds=READY_SECONDS_MAX)
             latencies = []
             for _ in range(samples):
                 asked_at = time.time()
-                task = await client.submit(bench_app.pickup)
+                task = await client.submit(app.pickup)
                 began_at = await client.result(task.id, timeout_seconds=READY_SECONDS_MAX)
                 latencies.append((began_at - asked_at) * 1_000)
             memory = resident_mb(worker.pid)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from benchmarks.engine import app as bench_app
+from benchmarks.engine import app
 from benchmarks.engine.places import Place, Spot
 from ramet import Client, Worker
 from ramet.store.answers import Settled
@@ -62,10 +62,10 @@ class _Counting:
 async def run(place: Place, spot: Spot, phases: Phases) -> Pinned:
     """Keep a worker busy, and look at its rate before, while and after a snapshot is held."""
     # Who submits has a connection of its own, as another process would.
-    async with bench_app.app.client(spot.address) as client, bench_app.app.client(spot.address) as submitter:
+    async with app.app.client(spot.address) as client, app.app.client(spot.address) as submitter:
         counting = _Counting(client.store)
-        measured = Client(client.registry, cast(Store, counting), bench_app.app.limits)
-        worker = Worker(bench_app.app, measured, target=TARGET)
+        measured = Client(client.registry, cast(Store, counting), app.app.limits)
+        worker = Worker(app.app, measured, target=TARGET)
         feeding = asyncio.create_task(_feed(submitter, counting))
         working = asyncio.create_task(worker.run())
         try:
@@ -100,7 +100,7 @@ async def _feed(client: Client, counting: _Counting) -> None:
             await asyncio.sleep(0.005)
             continue
         numbers = range(submitted, submitted + BATCH)
-        await client.submit_many(((bench_app.noop, bench_app.Payload(number=at)) for at in numbers), one_lineage=True)
+        await client.submit_many(((app.noop, app.Payload(number=at)) for at in numbers), one_lineage=True)
         submitted += BATCH
 
 

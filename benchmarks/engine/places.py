@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from benchmarks.engine import bare_loop as bench_bare
+from benchmarks.engine import bare_loop
 from benchmarks.engine.processes import cpu_seconds, postmaster
 from ramet.cli.errors import CliError
 from ramet.store.address import shown
@@ -74,7 +74,7 @@ class SqlitePlace:
             yield Spot(str(Path(made) / "bench.db"), Path(made))
 
     def bare(self, spot: Spot, tasks: int, batch: int, text: str) -> BareRun:
-        return BareRun(*bench_bare.run(spot.folder, tasks, batch, text))
+        return BareRun(*bare_loop.run(spot.folder, tasks, batch, text))
 
     def server_cpu(self) -> float | None:
         return None
@@ -90,7 +90,7 @@ class SqlitePlace:
             connection.close()
 
     def conditions(self) -> dict[str, Any]:
-        return {"sqlite": bench_bare.VERSION}
+        return {"sqlite": bare_loop.VERSION}
 
 
 class PostgresPlace:
@@ -135,9 +135,9 @@ class PostgresPlace:
                 drop_database(self._server, database_of(address))
 
     def bare(self, spot: Spot, tasks: int, batch: int, text: str) -> BareRun:
-        from benchmarks.engine import bare_loop_postgres as bench_bare_postgres
+        from benchmarks.engine import bare_loop_postgres
 
-        return BareRun(*bench_bare_postgres.run(spot.address, tasks, batch, text)[:4])
+        return BareRun(*bare_loop_postgres.run(spot.address, tasks, batch, text)[:4])
 
     def server_cpu(self) -> float | None:
         return cpu_seconds(self._postmaster) if self._postmaster else None

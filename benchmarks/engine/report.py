@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.engine import backlog as bench_backlog
-from benchmarks.engine import paths as bench_paths
+from benchmarks.engine import backlog, paths
 from ramet.cli.output import console, number, table
 
 DATABASES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
@@ -30,13 +29,13 @@ def show(name: str, found: dict[str, Any]) -> None:
     screen.print(
         f"a tree of {found['tree_tasks']:,} tasks: {number(of('tree_per_s'))} per second\n"
         f"with {found['backlog_tasks']:,} waiting: claims {of('backlog_ratio'):.2f} as fast as with "
-        f"{bench_backlog.SMALL_BACKLOG:,}; a spawn takes {of('spawn_large_lineage_ratio'):.2f} of one in "
-        f"a lineage of {bench_backlog.SMALL_LINEAGE:,}\n"
+        f"{backlog.SMALL_BACKLOG:,}; a spawn takes {of('spawn_large_lineage_ratio'):.2f} of one in "
+        f"a lineage of {backlog.SMALL_LINEAGE:,}\n"
         f"picked up from another process: median {of('latency_ms_p50'):.1f} ms, 99 % within "
         f"{of('latency_ms_p99'):.1f} ms; worker {of('worker_mb')} MB\n"
         f"submitted and drained at once, {number(of('steady_per_s'))} per second; with a snapshot held for "
         f"{found['pinned_seconds']:g} s {of('pinned_ratio'):.2f} of that, {of('recovered_ratio'):.2f} after it\n"
-        f"{bench_paths.told(found)}"
+        f"{paths.told(found)}"
     )
     screen.print(
         f"medians of {found['repeats']} runs of {found['tasks']:,} tasks in batches of {found['batch']:,}; "

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 import click
 
 import ramet
-from benchmarks.engine import app as bench_app
+from benchmarks.engine import app, pickup
 from benchmarks.engine import backlog as bench_backlog
 from benchmarks.engine import paths as bench_paths
-from benchmarks.engine import pickup as bench_pickup
 from benchmarks.engine import pinned as bench_pinned
 from benchmarks.engine.drain import drain
 from benchmarks.engine.paths import Sizes
@@ -51,7 +50,7 @@ class Size(NamedTuple):
     @property
     def tree(self) -> int:
         """Tasks of the spawn tree."""
-        return sum(bench_app.FAN_OUT**level for level in range(self.levels + 1))
+        return sum(app.FAN_OUT**level for level in range(self.levels + 1))
 
 
 QUICK = Size(10_000, 3, 4, 100_000, 100, Phases(3, 6, 3), Sizes(20_000, 20_000, 10_000, 3, 2_000))
@@ -74,7 +73,7 @@ class Shape(NamedTuple):
 
     tree_per_s: float
     backlog: bench_backlog.Backlog
-    pick_up: bench_pickup.PickUp
+    pick_up: pickup.PickUp
     pinned: bench_pinned.Pinned
     paths: bench_paths.Paths
 
@@ -86,7 +85,7 @@ def run(*, quick: bool, place: Place, as_json: bool) -> None:
     for turn in range(1, size.repeats + 1):
         click.echo(f"run {turn} of {size.repeats}: {size.tasks:,} tasks", err=True)
         with place.fresh() as spot:
-            bare.append(place.bare(spot, size.tasks, BATCH, bench_app.TEXT))
+            bare.append(place.bare(spot, size.tasks, BATCH, app.TEXT))
         with place.fresh() as spot:
             engine.append(asyncio.run(_engine(place, spot, size.tasks)))
     found = report(place, size, bare, engine) | _report_shape(place.name, size, _shape(place, size))
@@ -108,7 +107,7 @@ def _shape(place: Place, size: Size) -> Shape:
     with told(f"a backlog of {size.waiting:,} tasks") as large, place.fresh() as small, place.fresh() as tiny:
         backlog = asyncio.run(bench_backlog.run(large.address, small.address, tiny.address, size.waiting))
     with told(f"{size.samples} tasks picked up one by one") as spot:
-        pick_up = asyncio.run(bench_pickup.run(spot.address, size.samples))
+        pick_up = asyncio.run(pickup.run(spot.address, size.samples))
     with told(f"a snapshot held for {size.pinned.during:g} s under load") as spot:
         pinned = asyncio.run(bench_pinned.run(place, spot, size.pinned))
     return Shape(tree_per_s, backlog, pick_up, pinned, bench_paths.run(place, size.paths))
@@ -116,15 +115,15 @@ def _shape(place: Place, size: Size) -> Shape:
 
 async def _tree(spot: Spot, size: Size) -> float:
     """Tasks per second of one lineage that grows from one root, guard and budget included."""
-    async with bench_app.app.client(spot.address) as client:
-        await client.submit(bench_app.tree, bench_app.Branch(place="0", levels=size.levels))
+    async with app.app.client(spot.address) as client:
+        await client.submit(app.tree, app.Branch(place="0", levels=size.levels))
         watch = await drain(client, size.tree)
     return size.tree / watch.seconds
 
 
 async def _engine(place: Place, spot: Spot, tasks: int) -> Engine:
     with _noting_cpu(spot.folder) as noted:
-        async with bench_app.app.client(spot.address) as client:
+        async with app.app.client(spot.address) as client:
             submit_seconds = await _submit(client, tasks)
             before = place.server_cpu()
             watch = await drain(client, tasks)
@@ -139,7 +138,7 @@ async def _engine(place: Place, spot: Spot, tasks: int) -> Engine:
 def _noting_cpu(folder: Path) -> Iterator[tuple[Path, Path]]:
     """Where the handler process writes its processor time; it inherits the environment."""
     noted = folder / "loaded", folder / "ended"
-    names = bench_app.LOADED_CPU_FILE, bench_app.ENDED_CPU_FILE
+    names = app.LOADED_CPU_FILE, app.ENDED_CPU_FILE
     os.environ |= {name: str(path) for name, path in zip(names, noted, strict=True)}
     try:
         yield noted
@@ -153,7 +152,7 @@ async def _submit(client: Client, tasks: int) -> float:
     began = time.perf_counter()
     for first in range(1, tasks + 1, BATCH):
         numbers = range(first, min(first + BATCH, tasks + 1))
-        await client.submit_many(((bench_app.noop, bench_app.Payload(number=at)) for at in numbers), one_lineage=True)
+        await client.submit_many(((app.noop, app.Payload(number=at)) for at in numbers), one_lineage=True)
     return time.perf_counter() - began
 
 

@@ -22,8 +22,7 @@ from ramet.store.processes.registry import Neighbours
 from ramet.store.session import Row
 from ramet.store.sqlite.session import connect
 from ramet.store.sqlite.store import SqliteStore
-from tests.crash import handler_world as garden
-from tests.crash import limits_world as office
+from tests.crash import handler_world, limits_world
 from tests.invariants.check import violations
 from tests.simulation.virtual_time import VirtualClock, VirtualLoop
 
@@ -129,17 +128,17 @@ class Run(ABC):
         return self._store
 
     async def _season(self) -> None:
-        client = Client(garden.app.registry, self._opened(), garden.LIMITS, tables=garden.TABLES)
+        client = Client(handler_world.app.registry, self._opened(), handler_world.LIMITS, tables=handler_world.TABLES)
         await client.ensure_tables()
-        await garden.sow(client)
-        await office.sow(client)
+        await handler_world.sow(client)
+        await limits_world.sow(client)
         await self._work(client)
-        await garden.revive_rotten(client)
+        await handler_world.revive_rotten(client)
         await self._work(client)
 
     async def _work(self, client: Client) -> None:
         worker = Worker(
-            garden.app, client, until_idle=True, clock=self.clock, rng=NoJitter(), concurrency=60,
+            handler_world.app, client, until_idle=True, clock=self.clock, rng=NoJitter(), concurrency=60,
             poll_seconds=120.0, sweep_seconds=20.0,
         )  # fmt: skip
         await worker.run()
@@ -152,7 +151,7 @@ class Run(ABC):
             assert found == [], "\n".join(found)
             states = await store.read("SELECT tracking_id, kind, key, state FROM ramet_tasks")
             effects = await store.read("SELECT task, step FROM effects")
-            return Ended(office.in_order(states), Counter((a, b) for a, b in effects))
+            return Ended(limits_world.in_order(states), Counter((a, b) for a, b in effects))
 
         assert self._store is not None
         return self.loop.run_until_complete(read(self._store))

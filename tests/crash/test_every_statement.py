@@ -21,10 +21,9 @@ import pytest
 from ramet.store.errors import StoreError
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.sqlite.session import SqliteSession
-from tests.crash import limits_world as office
-from tests.crash import runs
+from tests.crash import limits_world, runs
 from tests.crash.runs import Counts, Ended, Point, PostgresRun, Run, SqliteRun
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 
 PARTS, PARTS_FULL = 2, 40
 SHARE = {"postgres": 48, "sqlite": 6}
@@ -67,7 +66,7 @@ WRITES = (
 def database(on: str, folder: Path) -> Iterator[Path]:
     """A folder with an empty database in it, or with the address of one."""
     folder.mkdir()
-    with used.database(anew=True) if on == "postgres" else nullcontext("") as url:
+    with database_pool.database(anew=True) if on == "postgres" else nullcontext("") as url:
         (folder / "address").write_text(url)
         yield folder
     shutil.rmtree(folder)
@@ -143,7 +142,7 @@ def test_the_run_does_everything_that_is_worth_crashing(on: str, reference: tupl
     assert set(ended.effects.values()) == {1}
     assert {step for _, step in ended.effects} == STEPS
     told = Counter((kind, state) for (lineage, kind, _), state in ended.states.items() if lineage == "office")
-    assert told == office.ENDS
+    assert told == limits_world.ENDS
     for beginning in (*WRITES, *OWN_WRITES[on]):
         assert any(sql.strip().startswith(beginning) for sql, _ in counts), f"no statement begins with {beginning}"
 

@@ -19,7 +19,7 @@ from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import NewLineage, Settlement
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 from tests.support.comparable_rows import comparable
 from tests.support.world import SettableClock, World
 
@@ -143,8 +143,8 @@ class ServerGarden:
                 connection.execute("SELECT setval('ramet_task_numbers', %s, %s)", self._number)
             return
         if self.url:
-            used.give_back(self.url, anew=True)
-        self.url = used.take()
+            database_pool.give_back(self.url, anew=True)
+        self.url = database_pool.take()
         await build_all(self.open, self._build)
         with psycopg.connect(self.url) as connection:
             [self._number] = connection.execute("SELECT last_value, is_called FROM ramet_task_numbers").fetchall()
@@ -183,7 +183,7 @@ def garden(request: pytest.FixtureRequest, name: str, tmp_path: Path) -> Iterato
         return
     garden = ServerGarden(built_for(name))
     yield garden
-    used.give_back(garden.url, anew=True)
+    database_pool.give_back(garden.url, anew=True)
 
 
 def built_for(verb: str) -> Build:

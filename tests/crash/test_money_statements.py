@@ -12,7 +12,7 @@ from ramet.model.task import events as ev
 from ramet.store.requests import Settlement
 from tests.crash.test_guard_statements import FileGarden, Garden, ServerGarden, run
 from tests.invariants.check import violations
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 from tests.support.world import World
 
 Build = Callable[[World], Awaitable[None]]
@@ -67,7 +67,7 @@ def garden(request: pytest.FixtureRequest, name: str, tmp_path: Path) -> Iterato
         return
     garden = ServerGarden(VERBS[name][0])
     yield garden
-    used.give_back(garden.url, anew=True)
+    database_pool.give_back(garden.url, anew=True)
 
 
 @pytest.mark.parametrize("often", [1, pytest.param(5, marks=pytest.mark.nightly)])

@@ -17,12 +17,11 @@ import pytest
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.store.maintenance import path_followup as path_waves
+from ramet.store.maintenance import path_followup
 from ramet.store.requests import Settlement
-from ramet.store.state import path_changes
-from ramet.store.state import path_follow as path_following
+from ramet.store.state import path_changes, path_follow
 from tests.crash.test_guard_statements import FileGarden, Garden, ServerGarden, run
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 from tests.pullers.log import Run, wrong
 from tests.support.world import LEASE_SECONDS, SettableClock, World
 
@@ -35,8 +34,8 @@ ROUNDS = 80
 @pytest.fixture(autouse=True)
 def _in_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too much for one transaction is soon reached."""
-    monkeypatch.setattr(path_waves, "LOOKS_MAX", 2)
-    for function in (path_following.leave, path_following.look_again, path_following.end, path_following.give_up,
+    monkeypatch.setattr(path_followup, "LOOKS_MAX", 2)
+    for function in (path_follow.leave, path_follow.look_again, path_follow.end, path_follow.give_up,
                      path_changes.surrender):  # fmt: skip
         monkeypatch.setattr(function, "__defaults__", (2,))
 
@@ -230,7 +229,7 @@ def garden(on: str, name: str, tmp_path: Path) -> Iterator[Garden]:
         return
     garden = ServerGarden(built(CASES[name]))
     yield garden
-    used.give_back(garden.url, anew=True)
+    database_pool.give_back(garden.url, anew=True)
 
 
 @pytest.mark.parametrize("name", CASES)

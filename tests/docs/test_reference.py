@@ -14,7 +14,7 @@ import ramet.testing
 from docs import generate_api, generate_cli, generate_errors, generate_rest, generate_settings, generate_states
 from docs.generate_reference import PAGES
 from docs.generate_shared import members
-from ramet.cli import errors as failures
+from ramet.cli import errors
 from ramet.engine.settings.declared import installed
 from ramet.engine.settings.setting import SETTINGS
 from ramet.model.alerts.rules import Pattern
@@ -202,8 +202,8 @@ def test_the_exit_statuses_are_those_of_the_commands() -> None:
     used = set()
     for file in (PROJECT / "src").rglob("*.py"):
         used |= set(re.findall(r"^EXIT_[A-Z]+ = (\d+)$", text_of(file), flags=re.MULTILINE))
-    assert used - {str(failures.EXIT_STOPPED)} <= set(failures.EXIT_STATUSES)
-    assert str(failures.EXIT_STOPPED) in failures.EXIT_STATUSES["128 + N"]
+    assert used - {str(errors.EXIT_STOPPED)} <= set(errors.EXIT_STATUSES)
+    assert str(errors.EXIT_STOPPED) in errors.EXIT_STATUSES["128 + N"]
 
 
 def test_settings_of_packages_are_on_the_page_of_settings() -> None:

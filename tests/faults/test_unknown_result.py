@@ -22,7 +22,7 @@ import pytest
 from ramet.store.base_monitor import Looked
 from ramet.store.base_operations import SettingChange
 from ramet.store.errors import StoreError, StoreUncertain
-from ramet.store.postgres import writer as postgres_writer
+from ramet.store.postgres import writer
 from ramet.store.postgres.session import connect
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import NewLineage
@@ -107,7 +107,7 @@ async def use_every_verb(world: World) -> None:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A database that is away is tried again soon: it is back at once."""
-    monkeypatch.setattr(postgres_writer, "PAUSE_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(writer, "PAUSE_SECONDS_MAX", 0.05)
 
 
 async def left_by(url: str, disturb: Disturb) -> Left:
@@ -266,12 +266,12 @@ async def test_statistics_that_come_in_the_middle_change_nothing(seed: int, post
 async def test_without_looking_the_fault_is_seen(
     blindly: str, proxy: Proxy, postgres_url: str, expected: Left, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def look(link: postgres_writer.Link, wanted: int) -> bool:
+    def look(link: writer.Link, wanted: int) -> bool:
         if blindly == "again":
             return False
         raise StoreError("who knows")
 
-    monkeypatch.setattr(postgres_writer.Link, "_look", look)
+    monkeypatch.setattr(writer.Link, "_look", look)
 
     async def as_expected() -> None:
         found = await disturbed(proxy, postgres_url, FAULTS[ANSWER], TIMES)
@@ -333,12 +333,12 @@ async def test_who_cannot_look_says_so_and_does_not_repeat(
     world = World(store, SettableClock())
     try:
         await store.submit([NewLineage("before", [world.task()])])
-        monkeypatch.setattr(postgres_writer, "PATIENCE_SECONDS", 0.0)
+        monkeypatch.setattr(writer, "PATIENCE_SECONDS", 0.0)
         proxy.refuse_after_commit()
         with pytest.raises(StoreUncertain, match="not known"):
             await store.submit([NewLineage("line", [world.task()])])
         proxy.heal()
-        monkeypatch.setattr(postgres_writer, "PATIENCE_SECONDS", 30.0)
+        monkeypatch.setattr(writer, "PATIENCE_SECONDS", 30.0)
         assert len(await store.roots("line")) == 1
         # The next commit of the same writer is not taken for the one that nobody could look up.
         for number in range(8):

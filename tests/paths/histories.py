@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from ramet.store.postgres import session as postgres_session
+from ramet.store.postgres import session
 from ramet.store.session import LOOKS_MAX
 from ramet.store.sqlite import session as sqlite_session
 from tests.invariants.paths import paths
@@ -27,7 +27,7 @@ LOOKS = (LOOKS_MAX, LOOKS_MAX, 1, 2)
 @contextmanager
 def batches(looks: int) -> Iterator[None]:
     """Work that follows from an end is done in parts of this size."""
-    with patch.object(sqlite_session, "LOOKS_MAX", looks), patch.object(postgres_session, "LOOKS_MAX", looks):
+    with patch.object(sqlite_session, "LOOKS_MAX", looks), patch.object(session, "LOOKS_MAX", looks):
         yield
 
 

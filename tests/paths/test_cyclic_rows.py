@@ -7,28 +7,27 @@ from typing import Any
 
 import pytest
 
-from ramet.store.reads import path_waits as path_waiting
-from ramet.store.reads import paths as path_queries
+from ramet.store.reads import path_waits, paths
 from ramet.store.reads.tasks import LIMIT_MAX
 
 
 def test_a_task_that_comes_after_itself_is_looked_at_a_hundred_times(monkeypatch: pytest.MonkeyPatch) -> None:
     line: Any = SimpleNamespace(behind=1)
     session: Any = None
-    monkeypatch.setattr(path_waiting, "select", lambda *asked: [line])
-    assert len(list(path_waiting._chain(session, line))) == path_waiting.BEHIND_MAX == 100
+    monkeypatch.setattr(path_waits, "select", lambda *asked: [line])
+    assert len(list(path_waits._chain(session, line))) == path_waits.BEHIND_MAX == 100
 
 
 def test_a_circle_of_tasks_that_wait_has_no_first(monkeypatch: pytest.MonkeyPatch) -> None:
     one: Any = SimpleNamespace(ticket=None)
     asked: list[Any] = []
     session: Any = None
-    monkeypatch.setattr(path_queries, "_waits", lambda seen: True)
+    monkeypatch.setattr(paths, "_waits", lambda seen: True)
 
     def before(session: Any, seen: Any) -> Any:
         asked.append(seen)
         return one
 
-    monkeypatch.setattr(path_queries, "_before", before)
-    assert path_queries._first(session, one) is None
+    monkeypatch.setattr(paths, "_before", before)
+    assert paths._first(session, one) is None
     assert len(asked) == LIMIT_MAX

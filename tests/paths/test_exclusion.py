@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet.store.errors import StoreError
-from ramet.store.rows import paths as path_rows
+from ramet.store.rows import paths
 from ramet.store.rows.paths import Line
 from ramet.store.session import Session
 from tests.paths.named_tasks import Desk, on
@@ -67,7 +67,7 @@ async def test_a_store_that_finds_nobody_in_the_way_lets_nobody_in(
     await desk.submit(on("first", *first))
     assert await desk.start() == ["first"]
     with monkeypatch.context() as patch:
-        patch.setattr(path_rows, "blockers", nobody)
+        patch.setattr(paths, "blockers", nobody)
         with pytest.raises(StoreError, match=REFUSED):
             await desk.submit(on("second", *second))
         await desk.submit(on("beside", "doc2"))

@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from ramet.model.paths import PathRule, nodes_of
-from ramet.store.maintenance import path_followup as path_waves
-from ramet.store.rows import paths as path_rows
+from ramet.store.maintenance import path_followup
+from ramet.store.rows import paths
 from ramet.store.rows.paths import Line
 from ramet.store.session import Session
-from ramet.store.state import path_changes
-from ramet.store.state import path_enter as path_entering
-from ramet.store.state import path_follow as path_following
+from ramet.store.state import path_changes, path_enter, path_follow
 from ramet.store.state.path_follow import SKIP, WAKE, Wave
 from tests.paths.histories import first_failure
 
@@ -40,12 +38,12 @@ def _only_the_path_itself(session: Session, lines: Sequence[Line]) -> None:
 
 
 def _backwards(session: Session, lines: Sequence[Line]) -> list[Line]:
-    return path_entering.line_up(session, lines[::-1])
+    return path_enter.line_up(session, lines[::-1])
 
 
 def _only_lets_go(session: Session, gone: Sequence[Line], looks: int = 0) -> None:
-    path_rows.drop_tickets(session, gone)
-    path_rows.shift_holders(session, [line for line in gone if line.holds], ())
+    paths.drop_tickets(session, gone)
+    paths.shift_holders(session, [line for line in gone if line.holds], ())
 
 
 def _without(what: str) -> Callable[[Session, Sequence[Wave]], None]:
@@ -55,8 +53,8 @@ def _without(what: str) -> Callable[[Session, Sequence[Wave]], None]:
     return insert_waves
 
 
-_insert_waves = path_following.insert_waves
-_line_of = path_rows.line_of
+_insert_waves = path_follow.insert_waves
+_line_of = paths.line_of
 
 
 def _skips_everybody(seq: int, tracking_id: str, rule: PathRule, queue: str) -> Line:
@@ -77,24 +75,24 @@ def _joined(elements: tuple[str, ...], queue: str, owner: str = "") -> tuple[int
 
 
 MUTANTS: dict[str, Patches] = {
-    "nobody looks who stands before": [(path_rows, "blockers", _nobody)],
-    "prefixes are forgotten": [(path_rows, "add_tickets", _only_the_path_itself)],
-    "paths are compared as joined": [(path_rows, "nodes_of", _joined)],
-    "what is due last comes first": [(path_waves, "line_up", _backwards)],
-    "nobody is looked at again": [(path_following, "leave", _only_lets_go)],
-    "those left to a wave are forgotten": [(path_following, "insert_waves", _without(WAKE))],
+    "nobody looks who stands before": [(paths, "blockers", _nobody)],
+    "prefixes are forgotten": [(paths, "add_tickets", _only_the_path_itself)],
+    "paths are compared as joined": [(paths, "nodes_of", _joined)],
+    "what is due last comes first": [(path_followup, "line_up", _backwards)],
+    "nobody is looked at again": [(path_follow, "leave", _only_lets_go)],
+    "those left to a wave are forgotten": [(path_follow, "insert_waves", _without(WAKE))],
     "a retry takes a new ticket": [(path_changes, "PATH_HOLD_SECONDS_MAX", -1.0)],
     "a ticket is kept for ever": [(path_changes, "PATH_HOLD_SECONDS_MAX", 1e9)],
-    "those behind a given-up ticket stay": [(path_following, "_waves_below", _nothing)],
-    "nobody comes after a given-up ticket": [(path_following, "shadows", lambda *_, **__: {})],
-    "nobody is skipped": [(path_following, "insert_waves", _without(SKIP))],
-    "everybody is skipped": [(path_rows, "line_of", _skips_everybody), (path_entering, "line_of", _skips_everybody)],
-    "who is behind a failed one is not skipped": [(path_following, "_end_away", _nothing)],
+    "those behind a given-up ticket stay": [(path_follow, "_waves_below", _nothing)],
+    "nobody comes after a given-up ticket": [(path_follow, "shadows", lambda *_, **__: {})],
+    "nobody is skipped": [(path_follow, "insert_waves", _without(SKIP))],
+    "everybody is skipped": [(paths, "line_of", _skips_everybody), (path_enter, "line_of", _skips_everybody)],
+    "who is behind a failed one is not skipped": [(path_follow, "_end_away", _nothing)],
     "a running task that is cancelled frees its path": [(path_changes, "held_on", lambda *_: False)],
     "a path is never let go of": [(path_changes, "_release", _nothing)],
-    "lineages share their paths": [(path_rows, "line_of", _for_everybody), (path_entering, "line_of", _for_everybody)],
+    "lineages share their paths": [(paths, "line_of", _for_everybody), (path_enter, "line_of", _for_everybody)],
     "queues share their paths": [
-        (path_rows, "line_of", _for_every_queue), (path_entering, "line_of", _for_every_queue),
+        (paths, "line_of", _for_every_queue), (path_enter, "line_of", _for_every_queue),
     ],
     "revived alone": [(path_changes, "_bring_along", _nothing)],
 }  # fmt: skip

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from ramet.store.postgres.store import PostgresStore
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 from tests.postgres.servers import NamedDatabase, databases
 from tests.support.world import EFFECTS, SettableClock, World
 
@@ -27,9 +27,9 @@ def rows(url: str) -> dict[str, list[object]]:
 def url() -> Iterator[str]:
     if isinstance(databases(), NamedDatabase):
         pytest.skip("the named server gives one database, which is emptied each time")
-    url = used.take()
+    url = database_pool.take()
     yield url
-    used.give_back(url)
+    database_pool.give_back(url)
 
 
 async def test_what_a_test_leaves_is_gone(url: str) -> None:
@@ -39,8 +39,8 @@ async def test_what_a_test_leaves_is_gone(url: str) -> None:
     await world.submit(*(world.task() for _ in range(300)))
     await world.run_all()
     assert rows(url) != before
-    used.give_back(url)  # The store is still open.
-    again = used.take()
+    database_pool.give_back(url)  # The store is still open.
+    again = database_pool.take()
     try:
         assert again == url
         assert rows(again) == before
@@ -70,7 +70,7 @@ def test_a_database_whose_tables_were_changed_is_not_used_again(url: str, change
         ).fetchone()
         assert found is not None
         connection.execute(change.format(index=found[0]).encode())
-    used.give_back(url)
-    other = used.take()
-    used.give_back(other)
+    database_pool.give_back(url)
+    other = database_pool.take()
+    database_pool.give_back(other)
     assert other != url

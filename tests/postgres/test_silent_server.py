@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from ramet import App
-from ramet.store.postgres import listen as postgres_bell
+from ramet.store.postgres import listen
 from tests.invariants.check import violations
 from tests.postgres.proxy import Proxy
 from tests.store.postgres.listener import Listener
@@ -52,8 +52,8 @@ async def test_a_silent_server_keeps_no_handler_beyond_its_lease(
 def test_a_listener_whose_server_vanished_finds_it_again(
     proxy: Proxy, postgres_url: str, monkeypatch: pytest.MonkeyPatch, cut: str
 ) -> None:
-    monkeypatch.setattr(postgres_bell, "ALIVE_SECONDS", 0.05)
-    monkeypatch.setattr(postgres_bell, "ANSWER_SECONDS", 2.0)
+    monkeypatch.setattr(listen, "ALIVE_SECONDS", 0.05)
+    monkeypatch.setattr(listen, "ANSWER_SECONDS", 2.0)
     listener, sender = Listener(proxy.url(postgres_url)), Listener(postgres_url)
     listener.listen()
     listener.heard = 0

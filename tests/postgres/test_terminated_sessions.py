@@ -16,7 +16,7 @@ from psycopg import generators, pq
 
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError
-from ramet.store.postgres import writer as postgres_writer
+from ramet.store.postgres import writer
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.session import Session
@@ -53,7 +53,7 @@ class Ender:
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a server that is there."""
-    monkeypatch.setattr(postgres_writer, "Backoff", lambda **more: Backoff(**more, draw=lambda: 0.0))
+    monkeypatch.setattr(writer, "Backoff", lambda **more: Backoff(**more, draw=lambda: 0.0))
 
 
 async def live(world: World) -> list[Any]:

@@ -17,17 +17,12 @@ from ramet.model.task.transitions import Change, Refused
 from ramet.store.errors import StoreError
 from ramet.store.maintenance import path_repair
 from ramet.store.postgres.session import PostgresSession
-from ramet.store.rows import claimable
-from ramet.store.rows import locking as taking
-from ramet.store.rows import paths as path_rows
+from ramet.store.rows import claimable, locking, paths
 from ramet.store.rows.paths import Line
 from ramet.store.session import Session
 from ramet.store.state import path_changes
-from ramet.store.verbs import bound as items
-from ramet.store.verbs import claim as claiming
-from ramet.store.verbs import lineage_followup
-from ramet.store.verbs import spawn as spawning
-from tests.postgres import database_pool as used
+from ramet.store.verbs import bound, claim, lineage_followup, spawn
+from tests.postgres import database_pool
 from tests.pullers.log import Log
 from tests.pullers.pullers import judged, opened, pull
 from tests.support.backends import BACKENDS
@@ -50,7 +45,7 @@ def nobody_decides_alone(patch: Patch) -> None:
 
 def locked_only_when_ticketed(patch: Patch) -> None:
     """Whoever ends looks for waiting tasks beside somebody who is about to wait: a lost wake-up."""
-    hold, follow = path_rows.hold_slots, path_changes.follow
+    hold, follow = paths.hold_slots, path_changes.follow
 
     def at_birth(session: Session, seqs: Iterable[int], rules: Any = ()) -> None:
         hold(session, (), rules)
@@ -62,7 +57,7 @@ def locked_only_when_ticketed(patch: Patch) -> None:
         session._slots = held
 
     patch.setattr(path_changes, "follow", as_if_held)
-    for module in (path_rows, spawning, taking, lineage_followup, items):
+    for module in (paths, spawn, locking, lineage_followup, bound):
         patch.setattr(module, "hold_slots", at_birth)
     patch.setattr(path_repair, "repair", lambda session, limit: 0)
 
@@ -74,7 +69,7 @@ async def test_without_the_lock_of_a_slot_a_crowd_does_wrong(
     mutant(monkeypatch)
     found: list[str] = []
     for turn in range(TIMES):
-        with used.database(anew=True) as url, tempfile.TemporaryDirectory() as folder:
+        with database_pool.database(anew=True) as url, tempfile.TemporaryDirectory() as folder:
             log = Log(Path(folder) / "log")
             async with opened(url, ACTORS) as stores:
                 try:
@@ -103,7 +98,7 @@ async def test_the_database_refuses_a_claim_of_a_task_that_does_not_hold_its_pat
         patch.setattr(
             claimable, "_WAITING", claimable._WAITING.replace("wait IS NULL", "(wait IS NULL OR wait = 'path')")
         )
-        patch.setattr(claiming, "decide", blind)
+        patch.setattr(claim, "decide", blind)
         with pytest.raises(StoreError, match=r"(?i)check constraint"):
             await world.claim(2)
     assert len(await world.claim(2)) == 1
@@ -122,7 +117,7 @@ async def test_the_database_refuses_a_second_holder_of_a_path(on: str, tmp_path:
     def nobody(session: Session, lines: Sequence[Line]) -> list[int | None]:
         return [None for _ in lines]
 
-    monkeypatch.setattr(path_rows, "blockers", nobody)
+    monkeypatch.setattr(paths, "blockers", nobody)
     for number, path in enumerate((("doc", "a"), ("doc",), ("doc", "a", "x"))):
         with pytest.raises(StoreError, match=r"(?i)check constraint"):
             await world.submit(world.task(path=PathRule(path)), tracking_id=f"line{number}")

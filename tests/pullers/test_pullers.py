@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 from tests.pullers.log import Log
 from tests.pullers.pullers import judged, opened, pull
 from tests.support.processes import beside
@@ -26,7 +26,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield str(tmp_path / "ramet.db")
         return
-    with used.database() as url:
+    with database_pool.database() as url:
         yield url
 
 

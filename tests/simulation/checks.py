@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from ramet.store.rows.paths import REPAIRS_COUNTER
-from tests.invariants import check as invariants
+from tests.invariants import check
 from tests.simulation.database import SimulatedStore
 from tests.simulation.workload import PLACES
 
@@ -19,7 +19,7 @@ async def violations(store: SimulatedStore, pruned: Set[str] = frozenset()) -> l
     Args:
         pruned: ids of tasks that are gone, as they may be.
     """
-    found = await invariants.violations(store, place_kinds=PLACES, clock_set_back=True)
+    found = await check.violations(store, place_kinds=PLACES, clock_set_back=True)
     return [*found, *_effects(store, pruned), *_everything_ended(store), *_repairs(store)]
 
 

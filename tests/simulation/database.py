@@ -21,7 +21,7 @@ from ramet.store.processes.registry import Neighbours
 from ramet.store.schema.versions import Plan
 from ramet.store.sqlite.session import Hook, SqliteSession
 from ramet.store.sqlite.store import SqliteStore, _begun, _migrate
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 from tests.support.comparable_rows import comparable
 
 Clock = Callable[[], float]
@@ -93,7 +93,7 @@ class ServerStore(PostgresStore):
     """Everything of the store but what other processes have to do with it."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
-        self._database = used.take()
+        self._database = database_pool.take()
 
         def alone(connect: object, identity: str) -> Neighbours:
             return Neighbours(folder / "simulated.db")
@@ -105,7 +105,7 @@ class ServerStore(PostgresStore):
     @cache
     def ready(cls) -> None:
         """There is a server with a database: making them takes chance, of which no run may miss any."""
-        used.give_back(used.take(), anew=True)
+        database_pool.give_back(database_pool.take(), anew=True)
 
     @property
     def _session_of_writer(self) -> PostgresSession:
@@ -162,7 +162,7 @@ class ServerStore(PostgresStore):
     def close_now(self) -> None:
         super().close_now()
         if self._database:
-            used.give_back(self._database, anew=True)
+            database_pool.give_back(self._database, anew=True)
             self._database = ""
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ramet import Client, Worker
-from tests.crash import handler_world as garden
+from tests.crash import handler_world
 from tests.crash.runs import NoJitter
 from tests.invariants.check import violations
 from tests.simulation.database import SIMULATED, SimulatedStore
@@ -54,12 +54,12 @@ def grown(folder: Path, hands: list[Hand], on: str = "sqlite") -> Left:
 async def _grow(on: str, folder: Path, hands: list[Hand], clock: VirtualClock) -> Left:
     store = SIMULATED[on](folder, clock.now)
     try:
-        client = Client(garden.app.registry, store, garden.LIMITS, tables=garden.TABLES)
+        client = Client(handler_world.app.registry, store, handler_world.LIMITS, tables=handler_world.TABLES)
         await client.ensure_tables()
-        await garden.sow(client)
+        await handler_world.sow(client)
         async with asyncio.timeout(SEASON_SECONDS):
             await _work(client, hands, clock)
-            await garden.revive_rotten(client)
+            await handler_world.revive_rotten(client)
             await _work(client, hands, clock)
         assert await violations(store, lowered={"garden"}) == []
         return _left(store)
@@ -77,9 +77,9 @@ async def _work(client: Client, hands: list[Hand], clock: VirtualClock) -> None:
                 f"w{number}", Witness(store, clock.now), rng=random.Random(number), faults=calm, tell=lambda line: None
             )
             make = DoubledWorker if hand.doubled else Worker
-            slow_client = Client(garden.app.registry, cast(Any, slow), garden.LIMITS)
+            slow_client = Client(handler_world.app.registry, cast(Any, slow), handler_world.LIMITS)
             worker = make(
-                garden.app, slow_client, until_idle=True, clock=clock, rng=NoJitter(),
+                handler_world.app, slow_client, until_idle=True, clock=clock, rng=NoJitter(),
                 concurrency=hand.concurrency, poll_seconds=60.0, sweep_seconds=20.0,
             )  # fmt: skip
             group.create_task(worker.run())

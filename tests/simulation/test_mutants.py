@@ -16,16 +16,12 @@ from ramet.model.task import events as ev
 from ramet.model.task import lifecycle
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import Change, Refused, Transition
-from ramet.store.maintenance import sweep as sweeping
+from ramet.store.maintenance import sweep
 from ramet.store.rows import blocks
 from ramet.store.session import Session
-from ramet.store.verbs import claim as claiming
-from ramet.store.verbs import claim_bounds as bounding
+from ramet.store.verbs import claim, claim_bounds, settle, spawn, submit
 from ramet.store.verbs import reclaim as reclaiming
 from ramet.store.verbs import resources as store_resources
-from ramet.store.verbs import settle as settling
-from ramet.store.verbs import spawn as spawning
-from ramet.store.verbs import submit as creating
 from tests.simulation.broken_engines import SEEDS, SHORT, found, must_be_found, rough
 from tests.simulation.database import SimulatedStore
 
@@ -52,7 +48,7 @@ def test_without_the_fence_the_simulation_fails(on: str, tmp_path: Path, monkeyp
     def any_fence(standing: Standing, fence: int, now: float) -> bool:
         return standing.state == "processing" and standing.lease_until > now
 
-    monkeypatch.setattr(settling, "_current", any_fence)
+    monkeypatch.setattr(settle, "_current", any_fence)
     must_be_found(on, tmp_path)
 
 
@@ -60,7 +56,7 @@ def test_without_the_fence_the_simulation_fails(on: str, tmp_path: Path, monkeyp
 def test_without_counting_what_is_held_the_simulation_fails(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounding, "taken", lambda session: Usage({}, {}, {}))
+    monkeypatch.setattr(claim_bounds, "taken", lambda session: Usage({}, {}, {}))
     must_be_found(on, tmp_path, "run at once, over")
 
 
@@ -78,7 +74,7 @@ def test_without_the_lease_check_the_simulation_fails(on: str, tmp_path: Path, m
     def any_lease(standing: Standing, fence: int, now: float) -> bool:
         return standing.state == "processing" and standing.fence == fence
 
-    monkeypatch.setattr(settling, "_current", any_lease)
+    monkeypatch.setattr(settle, "_current", any_lease)
     must_be_found(on, tmp_path, "which was not current")
 
 
@@ -93,7 +89,7 @@ def test_without_the_identities_the_simulation_fails(on: str, tmp_path: Path, mo
     def blind(facts: Facts) -> Verdict:
         return check_spawn(facts._replace(holders=()))
 
-    monkeypatch.setattr(spawning, "check_spawn", blind)
+    monkeypatch.setattr(spawn, "check_spawn", blind)
     must_be_found(on, tmp_path, prepare=no_index)
 
 
@@ -103,7 +99,7 @@ def test_without_the_budget_decrement_the_simulation_fails(
     def not_counted(session: Session, tracking_id: str, count: int) -> None:
         session.run("UPDATE ramet_lineages SET live = live + ? WHERE tracking_id = ?", (count, tracking_id))
 
-    monkeypatch.setattr(spawning, "add_tasks", not_counted)
+    monkeypatch.setattr(spawn, "add_tasks", not_counted)
     must_be_found(on, tmp_path)
 
 
@@ -112,10 +108,10 @@ def test_a_heartbeat_that_revives_a_dead_claim_is_found(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fresh(session: Session, seqs: Any) -> dict[int, Standing]:
-        standings = settling.load_standings(session, seqs)
+        standings = settle.load_standings(session, seqs)
         return {seq: standing._replace(lease_until=session.now + 1) for seq, standing in standings.items()}
 
-    monkeypatch.setattr(claiming, "load_standings", fresh)
+    monkeypatch.setattr(claim, "load_standings", fresh)
     must_be_found(on, tmp_path, "a heartbeat kept fence")
 
 
@@ -141,15 +137,15 @@ def test_a_sweep_that_reclaims_live_leases_is_found(on: str, tmp_path: Path, mon
         everybody = {str(name): None for (name,) in rows}
         return reclaim(session, limit, everybody)
 
-    monkeypatch.setattr(sweeping, "reclaim", too_eager)
+    monkeypatch.setattr(sweep, "reclaim", too_eager)
     # PostgreSQL looks before it takes rows, and would see that nothing is stale.
-    monkeypatch.setattr(sweeping, "wanted", lambda session, dead_workers: [*sweeping.PARTS])
+    monkeypatch.setattr(sweep, "wanted", lambda session, dead_workers: [*sweep.PARTS])
     must_be_found(on, tmp_path, "whose lease runs")
 
 
 def test_losing_what_a_crashed_worker_held_is_found(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stale claim that nobody takes back never ends."""
-    for module in (sweeping, store_resources):
+    for module in (sweep, store_resources):
         monkeypatch.setattr(module, "reclaim", lambda session, limit, dead_workers=(): (0, 0))
     must_be_found(on, tmp_path)
 
@@ -158,12 +154,12 @@ def test_losing_what_a_crashed_worker_held_is_found(on: str, tmp_path: Path, mon
 def test_a_spawn_that_is_answered_and_not_made_is_found(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = creating.create
+    create = submit.create
 
     def forgetful(session: Session, births: Sequence[Any]) -> None:
         create(session, births[:-1] if len(births) > 3 else births)
 
-    monkeypatch.setattr(spawning, "create", forgetful)
+    monkeypatch.setattr(spawn, "create", forgetful)
     must_be_found(on, tmp_path)
 
 
@@ -171,6 +167,6 @@ def test_a_spawn_that_is_answered_and_not_made_is_found(
 def test_a_refusal_that_is_not_stored_is_found(on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store_blocks = blocks.store_blocks
     monkeypatch.setattr(
-        spawning, "store_blocks", lambda session, refusals, lineages: store_blocks(session, refusals[1:], lineages)
+        spawn, "store_blocks", lambda session, refusals, lineages: store_blocks(session, refusals[1:], lineages)
     )
     must_be_found(on, tmp_path, "refusals are stored")

@@ -14,19 +14,13 @@ from ramet.model.task import events as ev
 from ramet.model.task import lifecycle
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import Change, Refused, Transition
-from ramet.store.rows import lineages
-from ramet.store.rows import paths as path_rows
+from ramet.store.rows import lineages, paths
 from ramet.store.rows.paths import Line
 from ramet.store.schema import versions
 from ramet.store.session import Session
 from ramet.store.sqlite import store as sqlite
 from ramet.store.sqlite.session import SqliteSession
-from ramet.store.verbs import claim as claiming
-from ramet.store.verbs import lineage_followup
-from ramet.store.verbs import pause as pausing
-from ramet.store.verbs import reserve as reserving
-from ramet.store.verbs import schedule as scheduling
-from ramet.store.verbs import settle as settling
+from ramet.store.verbs import claim, lineage_followup, pause, reserve, schedule, settle
 from tests.simulation.broken_engines import must_be_found_with
 from tests.upgrade.plans import LATER, NEXT
 
@@ -38,21 +32,21 @@ def test_paths_that_do_not_exclude_are_found(tmp_path: Path, monkeypatch: pytest
     def nobody(session: Session, lines: Sequence[Line]) -> list[int | None]:
         return [None] * len(lines)
 
-    monkeypatch.setattr(path_rows, "blockers", nobody)
-    monkeypatch.setattr(path_rows, "shift_holders", lambda session, left, came: None)
+    monkeypatch.setattr(paths, "blockers", nobody)
+    monkeypatch.setattr(paths, "shift_holders", lambda session, left, came: None)
     must_be_found_with({"paths"}, tmp_path, "run at once on")
 
 
 @pytest.mark.nightly
 def test_a_task_that_overtakes_on_its_path_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who runs is waited for, and who waits is not: the constraint alone keeps promise I7, and not its order."""
-    blockers = path_rows.blockers
+    blockers = paths.blockers
 
     def only_holders(session: Session, lines: Sequence[Line]) -> list[int | None]:
         holding = {ticket for (ticket,) in session.rows("SELECT ticket FROM ramet_paths WHERE waits_on IS NULL")}
         return [ticket if ticket in holding else None for ticket in blockers(session, lines)]
 
-    monkeypatch.setattr(path_rows, "blockers", only_holders)
+    monkeypatch.setattr(paths, "blockers", only_holders)
     must_be_found_with({"paths"}, tmp_path, "")
 
 
@@ -64,13 +58,13 @@ def test_claims_in_a_pause_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
         found = read(session, tracking_ids)
         return {name: row._replace(state="running") if row.state == "paused" else row for name, row in found.items()}
 
-    monkeypatch.setattr(claiming, "read_lineages", all_run)
+    monkeypatch.setattr(claim, "read_lineages", all_run)
     must_be_found_with({"at once"}, tmp_path, "was paused")
 
 
 @pytest.mark.nightly
 def test_a_clock_that_no_pause_stops_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pausing, "stopped_since", lambda since, now: 0.0)
+    monkeypatch.setattr(pause, "stopped_since", lambda since, now: 0.0)
     must_be_found_with(set(), tmp_path, "and its clock stood still for 0")
 
 
@@ -78,8 +72,8 @@ def test_a_cancelled_tree_that_goes_on_is_found(tmp_path: Path, monkeypatch: pyt
     """Nobody looks for a grave: not claims, heartbeats and settlements, nor the follow-up, which is prompt enough here
     to hide that the others do not.
     """
-    monkeypatch.setattr(claiming, "_buried", lambda session, standing, marks: False)
-    for module in (settling, lineage_followup):
+    monkeypatch.setattr(claim, "_buried", lambda session, standing, marks: False)
+    for module in (settle, lineage_followup):
         monkeypatch.setattr(module, "buried", lambda marks, task_id, chain: None)
     must_be_found_with({"trees"}, tmp_path, "below a task that was cancelled")
 
@@ -130,7 +124,7 @@ def test_money_without_a_ceiling_is_found(tmp_path: Path, monkeypatch: pytest.Mo
         return run(self, sql.replace("spent + reserved + ? <= max_cost", "? IS NOT NULL"), parameters)
 
     monkeypatch.setattr(SqliteSession, "run", unbounded)
-    monkeypatch.setattr(reserving, "refusal", lambda amount, bounds, now: None)
+    monkeypatch.setattr(reserve, "refusal", lambda amount, bounds, now: None)
     must_be_found_with(
         {"money"},
         tmp_path,
@@ -141,7 +135,7 @@ def test_money_without_a_ceiling_is_found(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.nightly
 def test_slots_that_run_beside_the_run_before_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling, "_open", lambda session, tracking_id: False)
+    monkeypatch.setattr(schedule, "_open", lambda session, tracking_id: False)
     must_be_found_with({"schedules"}, tmp_path, "of bell runs beside")
 
 

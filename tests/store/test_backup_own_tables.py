@@ -253,15 +253,15 @@ def test_a_table_that_has_rows_or_lacks_a_column_there_is_left_as_it_is(folder: 
 
 def test_rows_that_do_not_agree_are_never_put_in_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(str(folder / "first.db"))
-    from ramet.store.backup import sqlite_file as sqlite_copies
+    from ramet.store.backup import sqlite_file
 
-    count, asked = sqlite_copies.rows_by_table, list[int]()
+    count, asked = sqlite_file.rows_by_table, list[int]()
 
     def miscount(connection: sqlite3.Connection) -> dict[str, int]:
         asked.append(1)
         return {name: rows + (len(asked) == 1 and name == "authors") for name, rows in count(connection).items()}
 
-    monkeypatch.setattr(sqlite_copies, "rows_by_table", miscount)
+    monkeypatch.setattr(sqlite_file, "rows_by_table", miscount)
     with pytest.raises(StoreError, match="authors has 3 rows and its copy 2: nothing was put in place"):
         backup(folder / "first.db", folder / "copy.db")
     assert not (folder / "copy.db").exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.store.backup import sqlite_file as sqlite_copies
+from ramet.store.backup import sqlite_file
 from ramet.store.backup.copies import backup, restore
 from ramet.store.errors import StoreError, StoreMissing, StoreNewer
 from ramet.store.sqlite.store import SqliteStore
@@ -112,7 +112,7 @@ def test_a_disk_that_fills_while_the_copy_is_made_leaves_nothing(
 ) -> None:
     with pytest.raises(StoreError, match="is full"):
         backup(first, copy, progress=disk_is_full)
-    monkeypatch.setattr(sqlite_copies, "finish", disk_is_full)
+    monkeypatch.setattr(sqlite_file, "finish", disk_is_full)
     with pytest.raises(StoreError, match="is full"):
         backup(first, copy)
     assert files(first.parent) == ["first.db"]

@@ -12,7 +12,7 @@ import pytest
 
 from ramet.model.task.task import NewTask
 from ramet.store import open_store
-from ramet.store.backup import postgres_server as postgres_copies
+from ramet.store.backup import postgres_server
 from ramet.store.backup.copies import backup, restore
 from ramet.store.epoch import FENCES_PER_EPOCH
 from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
@@ -200,7 +200,7 @@ def test_what_is_no_backup_or_no_database_is_refused(folder: Path, postgres_url:
 
 
 def test_no_table_has_to_fit_into_memory(folder: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_copies, "ROWS", 2)
+    monkeypatch.setattr(postgres_server, "ROWS", 2)
     make_postgres(postgres_url, recorded(1))
     backup(postgres_url, folder / "few.db")
     monkeypatch.undo()

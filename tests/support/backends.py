@@ -10,7 +10,7 @@ from typing import Protocol
 from ramet.store.base import Store
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.sqlite.store import SqliteStore
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 
 Clock = Callable[[], float]
 
@@ -58,7 +58,7 @@ class PostgresBackend:
     """A database on the server of this test run."""
 
     def __init__(self, folder: Path) -> None:
-        self._url = used.take()
+        self._url = database_pool.take()
 
     @property
     def address(self) -> str:
@@ -68,7 +68,7 @@ class PostgresBackend:
         return PostgresStore(self._url, clock=clock, inline=inline)
 
     def close(self) -> None:
-        used.give_back(self._url)
+        database_pool.give_back(self._url)
 
 
 BACKENDS: dict[str, Callable[[Path], Backend]] = {"postgres": PostgresBackend, "sqlite": SqliteBackend}

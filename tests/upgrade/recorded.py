@@ -26,8 +26,7 @@ from ramet.store.postgres.schema import translated_steps
 from ramet.store.schema.versions import PLAN
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
-from tests.store.scenarios import every_verb as scenario
-from tests.store.scenarios import rates as scenario_rates
+from tests.store.scenarios import every_verb, rates
 from tests.support.world import EFFECTS, SettableClock, World
 
 FOLDER = Path(__file__).parent / "recorded"
@@ -57,14 +56,14 @@ async def _fill(path: Path) -> list[str]:
     store = SqliteStore(path, clock=clock, inline=True)
     world = World(store, clock)
     await world.store.ensure_tables([EFFECTS])
-    for part in (scenario.submit_and_settle, scenario.commit_at_once, scenario.spend, scenario.bind_and_settle,
-                 scenario.go_through_stages, scenario.follow_an_end, scenario.end_from_outside, scenario.flow_control,
-                 scenario.guard, scenario.ask, scenario.stand_in_line):  # fmt: skip
+    for part in (every_verb.submit_and_settle, every_verb.commit_at_once, every_verb.spend, every_verb.bind_and_settle,
+                 every_verb.go_through_stages, every_verb.follow_an_end, every_verb.end_from_outside, every_verb.flow_control,
+                 every_verb.guard, every_verb.ask, every_verb.stand_in_line):  # fmt: skip
         await part(world)
     await Schedules(Registry(Limits()), world.store, Limits()).add("page", every_seconds=60.0)
     clock.advance(61.0)
     await tick(world.store, 60.0, Limits())
-    await scenario_rates.rates(world)
+    await rates.rates(world)
     await world.store.stop("domain", "stopped.example", by="test")
     # Inline, nothing is measured: what is recorded may not depend on how long something took.
     store._timer.give_back({("claim", 4): (1, 0.02)})

@@ -9,17 +9,17 @@ import pytest
 
 from ramet import Client
 from ramet.testing import fresh_client
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 from tests.web.actions_app import app
 
 
 @pytest.fixture(params=["postgres", "sqlite"])
 def address(request: pytest.FixtureRequest) -> Iterator[str | None]:
     """None for a file, or the address of a database on the server of this test run."""
-    url = used.take() if request.param == "postgres" else None
+    url = database_pool.take() if request.param == "postgres" else None
     yield url
     if url is not None:
-        used.give_back(url)
+        database_pool.give_back(url)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ramet import App, Client, Context, Limits, Permanent, Retry, Transient
 from ramet.testing import drain, fresh_client
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 
 HOSTILE = "<script>alert(1)</script>\"'&{{7919*6101}}"
 ODD = "a/b c?d=1#e%2f/../<b>&\"'\u202e"
@@ -81,8 +81,8 @@ def database_of(backend: str) -> Iterator[str | None]:
     if backend == "sqlite":
         yield None
         return
-    url = used.take()
+    url = database_pool.take()
     try:
         yield url
     finally:
-        used.give_back(url)
+        database_pool.give_back(url)

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ramet.cli import main
-from ramet.wiki import expansion as expanding
+from ramet.wiki import expansion
 from ramet.wiki.embedding.hashing import HashingEmbedder
 from ramet.wiki.graphs.graph_file import lock_alone
 from ramet.wiki.graphs.ladybug import LadybugGraph
@@ -199,7 +199,7 @@ def test_more_seeds_than_articles_are_refused(place: Place, world: Path) -> None
 
 
 def test_a_second_writer_is_refused(place: Place, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expanding, "ORPHAN_SECONDS", 0.0)
+    monkeypatch.setattr(expansion, "ORPHAN_SECONDS", 0.0)
     with LadybugGraph.open_writer(place.graph, model_id=HASHING.model_id, dimension=HASHING.dimension):
         line = refusal(place.expand(*SEEDS, world=world))
     assert f"process {os.getpid()} is writing to {place.graph}" in line

@@ -19,8 +19,7 @@ from ramet.wiki.pipeline import app
 from ramet.wiki.runs import ARTICLE, FETCH, LEVEL, find_run
 from ramet.wiki.status import status_of
 from ramet.wiki.tables import WikiState
-from ramet.wiki.tasks import article as tasks
-from ramet.wiki.tasks import level as leveling
+from ramet.wiki.tasks import article, level
 from tests.wiki.made_up_wikis import SEEDS, expand_in_process, settings_for, what_is_left, write_world
 
 pytestmark = pytest.mark.proof
@@ -118,8 +117,8 @@ def break_once(owner: Any, step: str, monkeypatch: pytest.MonkeyPatch, *, after:
 async def test_steps_that_fail_once_change_nothing(
     tmp_path: Path, undisturbed: dict[str, list[Any]], monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
-    steps: list[tuple[Any, str]] = [(tasks, name) for name in ("_fetched", "_articles", "_load", "_record")]
-    steps += [(leveling, name) for name in ("_prepare", "_open_next", "_offer_round", "_settle_failures", "_draw")]
+    steps: list[tuple[Any, str]] = [(article, name) for name in ("_fetched", "_articles", "_load", "_record")]
+    steps += [(level, name) for name in ("_prepare", "_open_next", "_offer_round", "_settle_failures", "_draw")]
     called = [break_once(owner, step, monkeypatch, after=after) for owner, step in steps]
     world = write_world(tmp_path / "world.jsonl", articles=60)
     await expand_in_process(tmp_path, settings_for(tmp_path, world))
@@ -135,20 +134,20 @@ def left_pages(folder: Path) -> list[tuple[str]]:
 async def test_a_title_that_failed_in_the_middle_goes_on_from_there_when_it_is_revived(
     tmp_path: Path, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load_all = tasks._load_all
+    load_all = article._load_all
 
     def all_but_one(graph: GraphStore, articles: Sequence[EmbeddedArticle]) -> list[Exception | None]:
         taken = [item for item in articles if item.article.title != "Place 001"]
         results = iter(load_all(graph, taken) if taken else [])
         return [next(results) if item in taken else Permanent("this graph does not take it") for item in articles]
 
-    monkeypatch.setattr(tasks, "_load_all", all_but_one)
+    monkeypatch.setattr(article, "_load_all", all_but_one)
     run_id = await expand_in_process(tmp_path, settings_for(tmp_path, world))
     assert left_pages(tmp_path) == [("Place 001",)]
     async with app.client(tmp_path / "wiki.db") as client:
         assert (await status_of(client, await find_run(client))).failures == {"Permanent": 1, "not_found": 1}
         [one] = (await client.tasks(tracking_id=run_id, states=[TaskState.FAILED], key="Place 001")).tasks
-        monkeypatch.setattr(tasks, "_load_all", load_all)
+        monkeypatch.setattr(article, "_load_all", load_all)
         assert await client.revive([one.id], by="test") == [one.id]
         await Worker(app, client, until_ended=run_id).run()
         assert (await status_of(client, await find_run(client))).states[WikiState.LOADED] == 1

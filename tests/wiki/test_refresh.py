@@ -14,7 +14,7 @@ from ramet.wiki.pipeline import app
 from ramet.wiki.runs import FETCH, LOAD, RunSettings, find_run
 from ramet.wiki.status import status_of
 from ramet.wiki.tables import WikiState
-from ramet.wiki.tasks import refresh as refreshing
+from ramet.wiki.tasks import refresh
 from ramet.wiki.tasks.article import expansions
 from ramet.wiki.tasks.refresh import COMPARE, Refreshed, begin_refresh, refreshed
 from tests.wiki.made_up_wikis import Impatient, expand_in_process, graph_of, settings_for
@@ -114,7 +114,7 @@ async def test_steps_of_a_refresh_that_fail_once_change_nothing(
 ) -> None:
     await expand_in_process(tmp_path, settings, seeds=SEEDS)
     write(tmp_path / "world.jsonl", AFTERWARDS)
-    called = [break_once(refreshing, step, monkeypatch, after=after) for step in ("_remove", "_draw")]
+    called = [break_once(refresh, step, monkeypatch, after=after) for step in ("_remove", "_draw")]
     await refresh_in_process(tmp_path)
     assert all(calls() > 1 for calls in called)
     await expand_in_process(tmp_path, settings, seeds=SEEDS)

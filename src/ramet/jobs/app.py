@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ramet import App, Limits, Retry
-from ramet.fetch import host_pace as politeness
+from ramet.fetch import host_pace
 from ramet.jobs.declared_settings import SETTINGS
 from ramet.jobs.kinds import COMPANY, LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, SOURCE_RESOURCE
 from ramet.jobs.tables import DEFINITIONS
@@ -45,4 +45,4 @@ app = App(
     import_held_seconds={COMPANY: 0.0},
 )
 app.resource(f"{SOURCE_RESOURCE}*", breaker_failures=FAILED_RUNS_MAX)
-politeness.declare(app)
+host_pace.declare(app)

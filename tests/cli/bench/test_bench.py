@@ -14,12 +14,7 @@ from typing import cast
 
 import pytest
 
-from benchmarks.engine import app as bench_app
-from benchmarks.engine import backlog as bench_backlog
-from benchmarks.engine import bare_loop as bench_bare
-from benchmarks.engine import pickup as bench_pickup
-from benchmarks.engine import pinned as bench_pinned
-from benchmarks.engine import run as bench
+from benchmarks.engine import app, backlog, bare_loop, pickup, pinned, run
 from benchmarks.engine.paths import Sizes
 from benchmarks.engine.pickup import PickUp
 from benchmarks.engine.pinned import Phases
@@ -50,11 +45,11 @@ SMALL = Size(
 
 def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a quick run measure next to nothing."""
-    monkeypatch.setattr(bench, "QUICK", SMALL)
-    monkeypatch.setattr(bench_backlog, "BATCH", 100)
-    monkeypatch.setattr(bench_backlog, "SMALL_BACKLOG", 1_000)
-    monkeypatch.setattr(bench_backlog, "SMALL_LINEAGE", 100)
-    monkeypatch.setattr(bench_pinned, "BACKLOG", 1_500)
+    monkeypatch.setattr(run, "QUICK", SMALL)
+    monkeypatch.setattr(backlog, "BATCH", 100)
+    monkeypatch.setattr(backlog, "SMALL_BACKLOG", 1_000)
+    monkeypatch.setattr(backlog, "SMALL_LINEAGE", 100)
+    monkeypatch.setattr(pinned, "BACKLOG", 1_500)
 
 
 def columns(connection: sqlite3.Connection, table: str) -> list[str]:
@@ -66,7 +61,7 @@ def test_the_bare_loop_writes_the_engines_rows() -> None:
     for version in MIGRATIONS:
         for statement in version:
             engine.execute(statement)
-    for statement in bench_bare.TABLES:
+    for statement in bare_loop.TABLES:
         bare.execute(statement)
     for name in ("tasks", "live", "identities", "attempts"):
         assert columns(bare, f"bare_{name}") == columns(engine, f"ramet_{name}")
@@ -85,7 +80,7 @@ def test_the_bare_loop_is_as_durable_as_the_engine_and_loses_nothing(tmp_path: P
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite3, "connect", lambda *words, **more: connect(*words, factory=Told, **more))
-        found = bench_bare.run(tmp_path, 2_500, 1_000, bench_app.TEXT)
+        found = bare_loop.run(tmp_path, 2_500, 1_000, app.TEXT)
     assert min(found) > 0
     assert told[:2] == ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"]
     # Three batches to submit; to drain three, a commit after the claim and one after the settling, and a last look.
@@ -95,11 +90,11 @@ def test_the_bare_loop_is_as_durable_as_the_engine_and_loses_nothing(tmp_path: P
         [(payload,)] = connection.execute("SELECT payload FROM bare_tasks LIMIT 1")
     connection.close()
     assert (rows, distinct) == (2_500, 2_500)
-    assert bench_app.Payload.model_validate_json(payload).text == bench_app.TEXT
+    assert app.Payload.model_validate_json(payload).text == app.TEXT
 
 
 def test_the_engine_is_measured_with_its_handler_process(tmp_path: Path) -> None:
-    found = asyncio.run(bench._engine(SqlitePlace(None), Spot(str(tmp_path / "bench.db"), tmp_path), 300))
+    found = asyncio.run(run._engine(SqlitePlace(None), Spot(str(tmp_path / "bench.db"), tmp_path), 300))
     assert min(found[:3]) > 0
     assert found.server_cpu_us is None
     loaded, ended = (float((tmp_path / name).read_text()) for name in ("loaded", "ended"))
@@ -132,7 +127,7 @@ def assert_paths(found: dict[str, float]) -> None:
 def test_the_ratio_is_of_the_medians_of_one_run() -> None:
     bare = [BareRun(10, rate, 1) for rate in (100, 900, 200)]
     engine = [Engine(5, rate, cpu) for rate, cpu in ((50, 7), (60, 9), (10, 8))]
-    found = bench.report(SqlitePlace(None), SMALL, bare, engine)
+    found = run.report(SqlitePlace(None), SMALL, bare, engine)
     assert found["sqlite.drain_per_s"] == 50
     assert found["sqlite.bare_drain_per_s"] == 200
     assert found["sqlite.drain_to_bare_ratio"] == 0.25
@@ -141,7 +136,7 @@ def test_the_ratio_is_of_the_medians_of_one_run() -> None:
 
 
 def test_windows_are_compared_without_the_first_of_each() -> None:
-    assert bench_backlog._warm([100.0, 3.0, 1.0, 2.0]) == 2.0
+    assert backlog._warm([100.0, 3.0, 1.0, 2.0]) == 2.0
 
 
 def test_a_percentile_is_a_latency_that_this_share_does_not_exceed() -> None:
@@ -150,7 +145,7 @@ def test_a_percentile_is_a_latency_that_this_share_does_not_exceed() -> None:
 
 
 def test_memory_is_that_of_a_process_and_all_below_it() -> None:
-    mine = bench_pickup.resident_mb(os.getpid())
+    mine = pickup.resident_mb(os.getpid())
     if mine is None:
         assert sys.platform != "linux"
         return
@@ -158,7 +153,7 @@ def test_memory_is_that_of_a_process_and_all_below_it() -> None:
     with subprocess.Popen([sys.executable, "-c", block], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        both = bench_pickup.resident_mb(os.getpid())
+        both = pickup.resident_mb(os.getpid())
         assert both is not None
         assert both > mine + 50
         child.communicate(b"\n")
@@ -177,7 +172,7 @@ def test_a_file_is_not_measured_in(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_rate_is_that_of_its_phase_and_of_the_end_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    counting = bench_pinned._Counting(cast(Store, None))
+    counting = pinned._Counting(cast(Store, None))
 
     async def sleep(seconds: float) -> None:
         clock[0] += seconds
@@ -185,13 +180,13 @@ def test_a_rate_is_that_of_its_phase_and_of_the_end_of_it(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
-    found = asyncio.run(bench_pinned._rates(counting, 6.0))
+    found = asyncio.run(pinned._rates(counting, 6.0))
     assert [round(rate, 6) for rate in found] == [10.0, 20.0]
 
 
 def test_a_snapshot_is_held_while_it_is_measured(tmp_path: Path) -> None:
     spot = Spot(str(tmp_path / "bench.db"), tmp_path)
-    asyncio.run(bench_app.app.client(spot.address).close())
+    asyncio.run(app.app.client(spot.address).close())
     with sqlite3.connect(spot.address) as writer:
         with SqlitePlace(None).pin(spot):
             writer.execute("CREATE TABLE written (number)")

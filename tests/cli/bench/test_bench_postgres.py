@@ -9,8 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from benchmarks.engine import app as bench_app
-from benchmarks.engine import bare_loop_postgres as bench_bare_postgres
+from benchmarks.engine import app, bare_loop_postgres
 from benchmarks.engine.places import PostgresPlace, Spot
 from ramet.testing.postgres_server.databases import connect
 from tests.cli.bench.test_bench import PUBLISHED, assert_paths, make_small
@@ -39,7 +38,7 @@ def columns(address: str, table: str) -> list[tuple[str, str, str | None]]:
 
 
 def test_the_bare_loop_has_the_engines_columns_and_loses_nothing(address: str) -> None:
-    found = bench_bare_postgres.run(address, 2_500, 1_000, bench_app.TEXT)
+    found = bare_loop_postgres.run(address, 2_500, 1_000, app.TEXT)
     assert min(found.submit_per_s, found.drain_per_s, found.drain_cpu_us, found.wal_bytes) > 0
     for table in TABLES:
         assert columns(address, f"bare_{table}") == columns(address, f"ramet_{table}") != []
@@ -47,7 +46,7 @@ def test_the_bare_loop_has_the_engines_columns_and_loses_nothing(address: str) -
         [(rows, distinct)] = connection.execute("SELECT COUNT(*), COUNT(DISTINCT seq) FROM bare_attempts").fetchall()
         [(payload,)] = connection.execute("SELECT payload FROM bare_tasks LIMIT 1").fetchall()
     assert (rows, distinct) == (2_500, 2_500)
-    assert bench_app.Payload.model_validate_json(payload).text == bench_app.TEXT
+    assert app.Payload.model_validate_json(payload).text == app.TEXT
 
 
 def left_behind() -> int:

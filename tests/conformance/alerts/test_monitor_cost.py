@@ -20,12 +20,12 @@ from ramet.model.lineage.lineage import OPEN
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
 from ramet.store.base import Store
-from ramet.store.maintenance import monitor_shares as monitoring_shares
-from ramet.store.postgres import session as postgres_session
+from ramet.store.maintenance import monitor_shares
+from ramet.store.postgres import session
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import Settlement
 from ramet.store.sqlite.store import SqliteStore
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 from tests.support.backends import BACKENDS, Backend, SqliteBackend
 from tests.support.world import SettableClock, World, failing, settlement
 
@@ -135,7 +135,7 @@ def steps_of_sqlite(backend: Backend, clock: SettableClock) -> Iterator[tuple[St
 def rows_of_postgres(backend: Backend, clock: SettableClock) -> Iterator[tuple[Store, Counter[str]]]:
     """A store, and the rows and index entries that its connections read, by table, once it is closed."""
     rows: Counter[str] = Counter()
-    used.leave(backend.address)
+    database_pool.leave(backend.address)
     with psycopg.connect(backend.address, autocommit=True) as looking:
         _wait_until_alone(looking)
         looking.execute("VACUUM ANALYZE")  # Entries of rows that are gone are the server's to clear away.
@@ -195,7 +195,7 @@ def backends(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[Backend, Backend]]:
     """Two fresh databases of a sort. Reading a whole table is cheapest while it has a page or two: nobody does here."""
-    monkeypatch.setattr(postgres_session, "_ON", postgres_session._OFF)
+    monkeypatch.setattr(session, "_ON", session._OFF)
     both = []
     for name in ("few", "many"):
         (tmp_path / name).mkdir()
@@ -209,8 +209,8 @@ async def test_a_scrape_and_a_look_cost_no_more_at_ten_times_the_history(
     backends: tuple[Backend, Backend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every statement of a look, and so every pattern; the new round fires nearly all of them."""
-    monkeypatch.setattr(monitoring_shares, "RUNS_MAX", 2)
-    monkeypatch.setattr(monitoring_shares, "SLOTS_MAX", 4)
+    monkeypatch.setattr(monitor_shares, "RUNS_MAX", 2)
+    monkeypatch.setattr(monitor_shares, "SLOTS_MAX", 4)
     fired: set[str] = set()
 
     async def watch(world: World) -> None:

@@ -14,7 +14,7 @@ from ramet.store.answers import Claimed
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.requests import ClaimRequest, NewLineage
-from ramet.store.rows import money as costs
+from ramet.store.rows import money
 from tests.support.world import LEASE_SECONDS, World, failing, hand_back, in_threads
 
 DAY_SECONDS = 86_400.0
@@ -62,7 +62,7 @@ async def test_what_is_reserved_is_kept_until_it_is_settled_with_what_it_cost(wo
 async def test_costs_of_kinds_and_tasks_are_those_of_the_latest_calls(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(costs, "LOOKS_MAX", 2)
+    monkeypatch.setattr(money, "LOOKS_MAX", 2)
     await world.submit(world.task(), world.task(), world.task())
     for amount, claimed in enumerate(await world.claim(3), 1):
         await reserve(world, claimed, amount)

@@ -22,9 +22,8 @@ from ramet.model.task.task import NewTask
 from ramet.store.answers import Claimed
 from ramet.store.errors import LineageExists, StoreError
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
-from ramet.store.verbs import operate as persons
+from ramet.store.verbs import operate, spawn
 from ramet.store.verbs import settle as settling
-from ramet.store.verbs import spawn as spawning
 from tests.conformance.random_histories.reference_ends import Ask, Model
 from tests.conformance.random_histories.reference_model import Line, Wish
 from tests.invariants.check import violations
@@ -374,7 +373,7 @@ def test_a_settlement_under_a_dead_claim_is_found(monkeypatch: pytest.MonkeyPatc
 def test_a_spawn_over_the_budget_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     blind = check_spawn
     monkeypatch.setattr(
-        spawning,
+        spawn,
         "check_spawn",
         lambda facts: blind(facts._replace(lineage=facts.lineage._replace(max_fan_out=facts.lineage.max_fan_out + 1))),
     )
@@ -397,5 +396,5 @@ def test_a_lost_claim_that_costs_an_attempt_is_found(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.nightly
 def test_a_revive_that_leaves_the_tombstone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(persons, "buried", lambda marks, task_id, chain: None)
+    monkeypatch.setattr(operate, "buried", lambda marks, task_id, chain: None)
     assert _is_found()

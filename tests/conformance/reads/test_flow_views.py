@@ -14,10 +14,7 @@ from ramet.model.task import events as ev
 from ramet.model.task.task import LIVE, Block
 from ramet.model.views import Backlog, Count, Delay, TaskCalls
 from ramet.store.base_queries import TaskQuery
-from ramet.store.reads import details as viewing_details
-from ramet.store.reads import flow as viewing_flow
-from ramet.store.reads import lineages as viewing_lineages
-from ramet.store.reads import tree as viewing_trees
+from ramet.store.reads import details, flow, lineages, tree
 from tests.support.world import LEASE_SECONDS, World, failing
 
 BEGUN = 1_800_000_000.0
@@ -64,8 +61,8 @@ async def test_what_waits_for_a_resource_is_counted_and_the_first_of_it_named(wo
 
 
 async def test_counting_what_waits_stops_at_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewing_flow, "COUNT_MAX", 2)
-    monkeypatch.setattr(viewing_flow, "HELD_BACK_LOOKS_MAX", 1)
+    monkeypatch.setattr(flow, "COUNT_MAX", 2)
+    monkeypatch.setattr(flow, "HELD_BACK_LOOKS_MAX", 1)
     await world.submit(*(world.task(resource="slow") for _ in range(3)), tracking_id="slow")
     await world.submit(*(world.task() for _ in range(3)), tracking_id="free")
     [backlog] = await world.store.backlogs()
@@ -108,7 +105,7 @@ async def test_what_made_tasks_wait_for_their_time_is_counted(world: World, monk
         Delay("image", None, None, Count(1)), Delay("page", "returned", "handed_back", Count(1)),
     )  # fmt: skip
     assert await world.store.delays("nobody") == ()
-    monkeypatch.setattr(viewing_trees, "LINEAGE_LOOKS_MAX", 6)
+    monkeypatch.setattr(tree, "LINEAGE_LOOKS_MAX", 6)
     assert all(delay.tasks.more for delay in await world.store.delays("line"))
 
 
@@ -155,7 +152,7 @@ async def test_a_page_of_refused_spawns_looks_at_a_bounded_number(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = await refuse(world)
-    monkeypatch.setattr(viewing_details, "BLOCK_LOOKS_MAX", 2)
+    monkeypatch.setattr(details, "BLOCK_LOOKS_MAX", 2)
     looks, after, found = 0, None, list[Block]()
     while True:
         page = await world.store.block_page("line", keys=[every[-1].key], after=after)
@@ -242,7 +239,7 @@ async def test_lineages_are_found_by_how_their_name_begins(world: World, monkeyp
         await world.store.cancel_lineage(name, by="test")
     expected = sorted(name for name in names if name.startswith("batch"))
     for looks in (10_000, 2):
-        monkeypatch.setattr(viewing_lineages, "COUNT_MAX", looks)
+        monkeypatch.setattr(lineages, "COUNT_MAX", looks)
         for limit, states, wanted in (
             (2, (), expected), (50, (), expected), (50, ("running",), [n for n in expected if n != "batch 10"]),
         ):  # fmt: skip

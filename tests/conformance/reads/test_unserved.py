@@ -6,8 +6,7 @@ import pytest
 
 from ramet.model.flow.queues import Unserved, WorkerSeen
 from ramet.model.paths import PathRule
-from ramet.store.reads import flow as viewing_flow
-from ramet.store.reads import live as viewing
+from ramet.store.reads import flow, live
 from tests.support.world import World
 
 
@@ -34,8 +33,8 @@ async def test_unserved_tasks_are_counted_whatever_they_wait_for(world: World) -
 
 
 async def test_counting_what_nobody_serves_stops_at_bounds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewing_flow, "HELD_BACK_LOOKS_MAX", 2)
-    monkeypatch.setattr(viewing.counted, "__defaults__", ((), 3))
+    monkeypatch.setattr(flow, "HELD_BACK_LOOKS_MAX", 2)
+    monkeypatch.setattr(live.counted, "__defaults__", ((), 3))
     await world.submit(*(world.task() for _ in range(4)), tracking_id="many")
     await world.submit(*(world.task(kind="image", delay_seconds=9.0) for _ in range(2)), tracking_id="two")
     assert await world.store.unserved() == [Unserved("default", "image", 2), Unserved("default", "page", 3, more=True)]

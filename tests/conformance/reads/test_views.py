@@ -17,7 +17,7 @@ from ramet.model.task.task import LIVE, Task, TaskState
 from ramet.model.views import CLAIMABLE, Count
 from ramet.store.base_queries import TaskQuery
 from ramet.store.reads import live as viewing
-from ramet.store.reads import tree as viewing_trees
+from ramet.store.reads import tree
 from tests.conformance.reads.test_queries import populate
 from tests.support.world import World, checkpoint, failing, settlement
 
@@ -202,7 +202,7 @@ async def test_branches_and_their_twigs_are_all_children_and_roots(world: World)
 async def test_looking_at_branches_stops_at_a_bound_and_their_pages_go_on(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(viewing_trees, "BRANCH_LOOKS_MAX", 4)
+    monkeypatch.setattr(tree, "BRANCH_LOOKS_MAX", 4)
     await world.submit(*(world.task() for _ in range(4)))
     [branch] = await world.store.branches(tracking_id="line")
     assert branch.tasks == Count(4)
@@ -221,7 +221,7 @@ async def test_looking_at_branches_stops_at_a_bound_and_their_pages_go_on(
 
 
 async def test_children_of_a_twig_are_counted_up_to_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewing_trees, "CHILDREN_MAX", 2)
+    monkeypatch.setattr(tree, "CHILDREN_MAX", 2)
     for number in (2, 3):
         await world.submit(world.task(), tracking_id=f"of {number}")
         claimed = await world.claim_one()
@@ -245,11 +245,11 @@ async def test_below_a_twig_is_everything_that_grew_from_it_up_to_a_bound(
         return twig.children, twig.below
 
     assert await root() == (Count(3), Count(12))
-    monkeypatch.setattr(viewing_trees, "BELOW_LOOKS_MAX", 12)
+    monkeypatch.setattr(tree, "BELOW_LOOKS_MAX", 12)
     assert await root() == (Count(3), Count(12))
-    monkeypatch.setattr(viewing_trees, "BELOW_LOOKS_MAX", 11)
+    monkeypatch.setattr(tree, "BELOW_LOOKS_MAX", 11)
     assert await root() == (Count(3), Count(11, True))
-    monkeypatch.setattr(viewing_trees, "BELOW_LOOKS_MAX", 1)
+    monkeypatch.setattr(tree, "BELOW_LOOKS_MAX", 1)
     assert await root() == (Count(3), Count(3, True)), "never fewer than its children"
 
 
@@ -267,8 +267,8 @@ async def test_counts_of_a_lineage_are_those_of_all_its_tasks(world: World) -> N
 
 
 async def test_counts_of_a_lineage_stop_at_bounds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewing_trees, "LINEAGE_LOOKS_MAX", 3)
-    monkeypatch.setattr(viewing_trees, "UNSUCCESSFUL_LOOKS_MAX", 1)
+    monkeypatch.setattr(tree, "LINEAGE_LOOKS_MAX", 3)
+    monkeypatch.setattr(tree, "UNSUCCESSFUL_LOOKS_MAX", 1)
     await world.submit(*(world.task() for _ in range(9)))
     ends: list[ev.Event | None] = [None, None, None, None]
     for claimed, end in zip(await world.claim(4), ends, strict=True):

@@ -12,7 +12,7 @@ from ramet.store.answers import Claimed
 from ramet.store.errors import StoreError
 from ramet.store.rows.ended import ended_standing
 from ramet.store.session import Session
-from ramet.store.verbs import operate as persons
+from ramet.store.verbs import operate
 from tests.support.world import World, checkpoint, failing
 
 ENDS: dict[str, Callable[[Claimed], ev.Event]] = {
@@ -231,6 +231,6 @@ async def test_of_two_who_revive_a_task_at_once_one_does(world: World, monkeypat
         seen.append(ended_standing(session, seq) if not seen else seen[0])
         return seen[-1]
 
-    monkeypatch.setattr(persons, "ended_standing", early)
+    monkeypatch.setattr(operate, "ended_standing", early)
     assert [await world.store.revive([task_id], by="ann") for _ in range(2)] == [[task_id], []]
     assert len(await world.claim(5)) == 1

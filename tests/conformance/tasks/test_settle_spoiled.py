@@ -14,7 +14,7 @@ import pytest
 from ramet.model.task import events as ev
 from ramet.store.base import Store
 from ramet.store.errors import StoreError
-from ramet.store.postgres import session as postgres_session
+from ramet.store.postgres import session
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Statement, Write
 from ramet.store.sqlite import session as sqlite_session
 from tests.support.backends import Backend
@@ -133,7 +133,7 @@ async def test_a_value_that_none_can_have_is_an_error_of_its_own_task(world: Wor
 async def test_a_row_that_somebody_holds_keeps_nobody_else_waiting(
     world: World, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_session, "LOCK_MILLISECONDS", 50)
+    monkeypatch.setattr(session, "LOCK_MILLISECONDS", 50)
     await world.store.ensure_tables(["CREATE TABLE IF NOT EXISTS book (id INTEGER PRIMARY KEY, author INTEGER)"])
     await world.submit(*(world.task() for _ in range(4)))
     claims = await world.claim(4)
@@ -153,7 +153,7 @@ async def test_a_row_that_somebody_holds_keeps_nobody_else_waiting(
 async def test_a_statement_without_end_is_its_tasks_error(
     world: World, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_session, "OWN_MILLISECONDS", 100)
+    monkeypatch.setattr(session, "OWN_MILLISECONDS", 100)
     monkeypatch.setattr(sqlite_session, "OWN_SECONDS_MAX", 0.1)
     await world.submit(*(world.task() for _ in range(3)))
     claims = await world.claim(3)

@@ -7,7 +7,7 @@ import pytest
 from ramet.store.base_queries import TaskQuery
 from ramet.store.errors import LineageExists, StoreError
 from ramet.store.requests import NewLineage
-from ramet.store.verbs import submit as creating
+from ramet.store.verbs import submit
 from tests.support.world import World
 
 
@@ -114,7 +114,7 @@ async def test_task_numbers_grow_over_every_lineage(world: World) -> None:
 async def test_many_roots_are_written_in_parts_and_keep_their_order(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(creating, "PART", 2)
+    monkeypatch.setattr(submit, "PART", 2)
     ids = await world.submit(*(world.task(f"root {number}") for number in range(5)), tracking_id="large")
     page = await world.store.tasks(TaskQuery(tracking_id="large"))
     assert [task.id for task in page.tasks] == ids

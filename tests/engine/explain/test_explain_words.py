@@ -10,10 +10,7 @@ from pathlib import Path
 import pytest
 
 import ramet.model.task.lifecycle
-from ramet.engine.explain import ends as explain_ends
-from ramet.engine.explain import explain
-from ramet.engine.explain import paths as explain_paths
-from ramet.engine.explain import pending as hindrance
+from ramet.engine.explain import ends, explain, paths, pending
 from ramet.engine.explain.ends import REASONS
 from ramet.model.causes import CODES, ENDED
 from ramet.model.lineage.guard import Allowed, BlockReason, Elsewhere, Facts, Holder, check_spawn
@@ -59,7 +56,7 @@ def test_every_block_reason_has_a_code_and_no_code_is_without_a_reason() -> None
 
 
 def test_every_code_that_is_told_is_in_the_table() -> None:
-    told = {code for module in (explain, explain_ends, explain_paths, hindrance) for code in codes_of(module)}
+    told = {code for module in (explain, ends, paths, pending) for code in codes_of(module)}
     told -= {"queue", "_full"}  # Parts of queue_full and kind_full.
     assert len(told) > 30
     assert told - set(CODES) == set()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.jobs.commands.conftest import Place, refusal
-from tests.jobs.world import faults as plays
+from tests.jobs.world import faults
 from tests.jobs.world.openings import Opening, made_up
 from tests.jobs.world.world import World
 
@@ -129,7 +129,7 @@ def test_ctrl_c_ends_after_what_is_in_hand_and_the_same_command_goes_on(place: P
     ready(place, world, made_up(4))
     listed = "https://boards-api.greenhouse.io/v1/boards/acme/jobs"
     asked = len(world.asked(listed))
-    world.behave(listed, plays.hang())
+    world.behave(listed, faults.hang())
     words = ["jobs", "run", "--all", "--json", "--db", place.database]
     with subprocess.Popen([sys.executable, "-c", COMMAND, *words], stdout=PIPE, stderr=PIPE, text=True) as process:
         world.wait_until_asked(listed, asked + 1)

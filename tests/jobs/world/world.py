@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Self, TextIO
 from urllib.parse import urlsplit
 
-from tests.jobs.world import boards
-from tests.jobs.world import paged_boards as paged
+from tests.jobs.world import boards, paged_boards
 from tests.jobs.world.boards import Board, Maker, Wanted
 from tests.jobs.world.messages import NOT_FOUND, Asked, Handler, Play, Reply, html
 from tests.jobs.world.openings import Opening
@@ -32,8 +31,8 @@ MAKERS: dict[str, Maker] = {
     "greenhouse": boards.greenhouse, "ashby": boards.ashby, "workable": boards.workable,
     "recruitee": boards.recruitee, "personio": boards.personio, "teamtailor": boards.teamtailor,
     "breezy": boards.breezy, "bamboohr": boards.bamboohr, "rss": boards.rss, "jobvite": boards.jobvite,
-    "lever": paged.lever, "smartrecruiters": paged.smartrecruiters, "workday": paged.workday,
-    "workable_v3": paged.workable_v3,
+    "lever": paged_boards.lever, "smartrecruiters": paged_boards.smartrecruiters, "workday": paged_boards.workday,
+    "workable_v3": paged_boards.workable_v3,
 }  # fmt: skip
 
 

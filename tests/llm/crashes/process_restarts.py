@@ -22,7 +22,7 @@ from ramet.store.sqlite.store import SqliteStore
 from ramet.testing import FakeClock, drain
 from tests.llm.crashes.billing_provider import WORDS, BillingProvider
 from tests.llm.running.conftest import DEAR, MODEL, SLOT_SECONDS, asked
-from tests.postgres import database_pool as used
+from tests.postgres import database_pool
 
 MadeStore = SqliteStore | PostgresStore
 SLOTS_MAX = 60
@@ -130,14 +130,14 @@ def asking(world: World) -> Iterator[None]:
 def world(on: str, mode: Mode, folder: Path) -> Iterator[World]:
     """One database, empty."""
     folder.mkdir()
-    address = used.take() if on == "postgres" else None
+    address = database_pool.take() if on == "postgres" else None
     made = World(mode, folder, address)
     try:
         with asking(made):
             yield made
     finally:
         if address is not None:
-            used.give_back(address)
+            database_pool.give_back(address)
         shutil.rmtree(folder)
 
 

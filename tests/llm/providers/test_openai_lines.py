@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.llm.errors import Refused
-from ramet.llm.providers import openai_batch_lines as openai_lines
+from ramet.llm.providers import openai_batch_lines
 from ramet.llm.providers.base import AnswerState, Usage
 from ramet.llm.providers.openai_answers import read_chat
 from ramet.llm.providers.openai_batch_lines import (
@@ -51,7 +51,7 @@ async def test_lines_are_the_same_however_the_bytes_arrive(lines: list[bytes], s
 
 @pytest.mark.parametrize("size", [1, 3, 100])
 async def test_a_line_that_is_too_long_is_left_out_alone(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(openai_lines, "LINE_BYTES_MAX", 10)
+    monkeypatch.setattr(openai_batch_lines, "LINE_BYTES_MAX", 10)
     content = b"short\n" + b"x" * 11 + b"\n" + b"y" * 10 + b"\nlast"
     assert [line async for line in lines_of(parts_of(content, size))] == [b"short", b"y" * 10, b"last"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ramet.engine.context import time as call_time
-from ramet.engine.running import invocation as invoking
+from ramet.engine.context import time
+from ramet.engine.running import invocation
 from ramet.engine.running.invoke import Allowance
 from ramet.llm import items, submits
 from ramet.llm.providers.base import Mode
@@ -16,7 +16,7 @@ from ramet.model.task import events as ev
 from ramet.model.task import lifecycle
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import Change, Refused, Transition
-from ramet.store.maintenance import sweep as sweeping
+from ramet.store.maintenance import sweep
 from tests.llm.scenarios import test_bounds, test_slow_items, test_trouble, world
 
 pytestmark = pytest.mark.proof
@@ -43,7 +43,7 @@ def test_a_chain_without_a_limit_is_noticed(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_progress_that_is_always_there_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(invoking.Invoking, "changed", property(lambda self: 1))
+    monkeypatch.setattr(invocation.Invoking, "changed", property(lambda self: 1))
     with pytest.raises(AssertionError):
         test_bounds.test_5_an_invocation_in_which_nothing_changed_never_continues_itself(ON, tmp_path)
 
@@ -59,13 +59,13 @@ def test_claims_that_are_not_noted_in_advance_are_noticed(tmp_path: Path, monkey
 
 
 def test_a_last_poll_without_time_for_its_call_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = call_time.CallTime.begin
+    begin = time.CallTime.begin
 
     def cut(self: Any, *arguments: Any) -> None:
         begin(self, *arguments)
         self._asked_once_more = False
 
-    monkeypatch.setattr(call_time.CallTime, "begin", cut)
+    monkeypatch.setattr(time.CallTime, "begin", cut)
     with pytest.raises(AssertionError):
         test_slow_items.test_3_an_answer_of_the_last_minute_is_found_by_the_poll_after_the_deadline(
             ON, Mode.BACKGROUND, 0, tmp_path
@@ -96,7 +96,7 @@ def test_an_end_that_is_not_told_to_the_provider_is_noticed(tmp_path: Path, monk
 
 @pytest.mark.nightly
 def test_a_job_that_time_does_not_end_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeping, "end_overdue_lineages", lambda session, limit: 0)
+    monkeypatch.setattr(sweep, "end_overdue_lineages", lambda session, limit: 0)
     with pytest.raises((AssertionError, TimeoutError)):
         test_bounds.test_4_a_job_that_runs_for_days_ends_at_48_hours_and_takes_only_its_own_items_along(
             ON, test_bounds.SELDOM_SECONDS, tmp_path, monkeypatch
@@ -124,6 +124,6 @@ def test_a_submit_that_is_not_written_down_first_is_noticed(tmp_path: Path, monk
 
 @pytest.mark.nightly
 def test_losing_what_a_crashed_run_held_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeping, "reclaim", lambda session, limit, dead_workers=(): (0, 0))
+    monkeypatch.setattr(sweep, "reclaim", lambda session, limit, dead_workers=(): (0, 0))
     with pytest.raises((AssertionError, TimeoutError)):
         _crashes(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 
 from ramet.model.alerts.notifications import NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.store.maintenance import monitor as monitoring
+from ramet.store.maintenance import monitor
 from ramet.store.sqlite.store import SqliteStore
 from tests.support.world import SettableClock, World
 
@@ -35,13 +35,13 @@ async def test_of_two_that_gathered_the_same_one_judges(world: World) -> None:
         world.clock.advance(1.0)
         await world.spawn(root, world.task("root"))
     await world.spawn(root, *(world.task("x", kind) for kind in ("page", "image", "loose")))
-    gather = partial(monitoring.gather, limits=LIMITS, force=False)
+    gather = partial(monitor.gather, limits=LIMITS, force=False)
     first, second = await store._read(gather), await store._read(gather)
     assert first is not None
     assert second == first
-    looked = await store._write(partial(monitoring.judge, seen=first, limits=LIMITS, rules=NoticeRules()))
+    looked = await store._write(partial(monitor.judge, seen=first, limits=LIMITS, rules=NoticeRules()))
     assert (looked.ran, len(looked.fired)) == (True, 2)
-    looked = await store._write(partial(monitoring.judge, seen=second, limits=LIMITS, rules=NoticeRules()))
+    looked = await store._write(partial(monitor.judge, seen=second, limits=LIMITS, rules=NoticeRules()))
     assert (looked.ran, looked.fired) == (False, ())
     assert [alert.count for alert in await store.alerts()] == [1, 1]
     assert await store._read(gather) is None
@@ -55,7 +55,7 @@ async def test_stages_that_are_handed_on_are_not_even_judged(tmp_path: Path) -> 
     for kind in ("image", "page"):
         # A kind that looks for cycles among its own kind only may work on its parent's key.
         await world.grow(await world.claim_one(), world.task("x", kind, cycle_on="kind+key"))
-    seen = await store._read(partial(monitoring.gather, limits=LIMITS, force=True))
+    seen = await store._read(partial(monitor.gather, limits=LIMITS, force=True))
     await store.close()
     assert seen is not None
     assert (seen.keys, seen.whole) == ((), True)

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ramet.store.postgres import listen as postgres_bell
+from ramet.store.postgres import listen
 from ramet.store.postgres.listen import RING_SECONDS, channel_of
 from ramet.store.postgres.listen_connection import Line
 from tests.store.postgres.listener import Listener
@@ -97,7 +97,7 @@ def test_who_only_sends_opens_one_connection_and_does_not_listen(make: Make, ear
 def test_who_has_nothing_to_send_closes_its_connection_and_opens_it_again(
     make: Make, ear: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_bell, "IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(listen, "IDLE_SECONDS", 0.01)
     sender = make()
     for rings in (1, 2):
         sender.bell.ring()
@@ -174,7 +174,7 @@ def test_without_a_ring_or_a_wait_nothing_is_opened(make: Make) -> None:
 
 
 def test_a_listener_asks_now_and_then_whether_the_server_is_there(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_bell, "ALIVE_SECONDS", 0.01)
+    monkeypatch.setattr(listen, "ALIVE_SECONDS", 0.01)
     listener = make()
     listener.listen()
     asked = listener.opened[0]
@@ -201,7 +201,7 @@ class Deaf:
 def test_a_connection_that_hears_nothing_only_sends_and_says_so_once(
     make: Make, ear: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(postgres_bell, "PROBE_SECONDS", 0.01)
+    monkeypatch.setattr(listen, "PROBE_SECONDS", 0.01)
     caplog.set_level("INFO", logger="ramet.store")
     pooled = Deaf(monkeypatch)
     listener = make()
@@ -217,8 +217,8 @@ def test_a_connection_that_hears_nothing_only_sends_and_says_so_once(
 
 
 def test_a_connection_that_was_deaf_is_tried_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_bell, "PROBE_SECONDS", 0.2)
-    monkeypatch.setattr(postgres_bell, "PROBE_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(listen, "PROBE_SECONDS", 0.2)
+    monkeypatch.setattr(listen, "PROBE_AGAIN_SECONDS", 0.01)
     with monkeypatch.context() as patched:
         pooled = Deaf(patched)
         listener = make()

@@ -10,7 +10,7 @@ import pytest
 
 from ramet.store.errors import StoreError, StoreUnreachable
 from ramet.store.migrate import migrate
-from ramet.store.postgres import session as postgres_session
+from ramet.store.postgres import session
 from ramet.store.postgres.connect import connect_error, open_connection
 from ramet.store.postgres.store import PostgresStore
 from ramet.testing.postgres_server.databases import connect, quoted_name, terminate_backends, value
@@ -30,7 +30,7 @@ def test_a_server_that_ends_the_session_meanwhile_is_one_line(ramet_postgres_url
 
 
 def test_a_server_that_is_too_old_is_refused_and_let_go(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_session, "VERSION_MIN", 990_000)
+    monkeypatch.setattr(session, "VERSION_MIN", 990_000)
     with pytest.raises(StoreError, match=r"^PostgreSQL \d\d is too old: ramet needs 15 or newer$"):
         open_connection(postgres_url)
     until_now(lambda: value(postgres_url, OTHERS) == 0, "the connection is closed")

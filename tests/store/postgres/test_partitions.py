@@ -11,7 +11,7 @@ import pytest
 
 from ramet.model.task.task import NewTask
 from ramet.store.errors import StoreError
-from ramet.store.postgres import partitions as postgres_history
+from ramet.store.postgres import partitions
 from ramet.store.postgres import prune as postgres_pruning
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import NewLineage
@@ -22,7 +22,7 @@ SIZE = 10
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_history, "TASKS_PER_PART", SIZE)
+    monkeypatch.setattr(partitions, "TASKS_PER_PART", SIZE)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def parts(url: str) -> list[int]:
                     "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass", (table,)
                 )
             )
-            for table in postgres_history.PARTED
+            for table in partitions.PARTED
         }
         found["known"] = [n for (n,) in connection.execute("SELECT number FROM ramet_parts ORDER BY number")]
     [numbers] = {tuple(numbers) for numbers in found.values()}
@@ -101,7 +101,7 @@ async def test_a_submit_in_somebody_elses_transaction_finds_room(world: World, p
 
 
 async def test_an_id_is_taken_once(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_history, "TASKS_PER_PART", 1_000)
+    monkeypatch.setattr(partitions, "TASKS_PER_PART", 1_000)
     world = World(PostgresStore(postgres_url, inline=True), SettableClock())
     task = world.task()
     await world.submit(task, tracking_id="one")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ramet.store import scan_floor as floors
+from ramet.store import scan_floor
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.rows import claimable
 from ramet.store.scan_floor import Floors, raised
@@ -23,7 +23,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> SettableClock:
         ticks.advance(0.1)
         return ticks()
 
-    for module in (floors, claimable):
+    for module in (scan_floor, claimable):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=monotonic))
     return ticks
 
@@ -41,7 +41,7 @@ async def world(postgres_url: str, ticks: SettableClock) -> AsyncIterator[World]
 def for_long(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """From the floor for a minute, where the test does not say otherwise."""
     if "world" in request.fixturenames:
-        monkeypatch.setattr(floors, "SHARE", 600)
+        monkeypatch.setattr(scan_floor, "SHARE", 600)
 
 
 async def engaged(world: World) -> None:

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from ramet.store.errors import StoreError, StoreUnreachable
-from ramet.store.postgres import writer as postgres_writer
+from ramet.store.postgres import writer
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.postgres.writer import Link
 from ramet.store.session import Session
@@ -100,7 +100,7 @@ def test_who_waits_for_a_database_that_stays_away_is_told_so(monkeypatch: pytest
         tried.append(0.0)
         raise psycopg.OperationalError("no route to host\nand more")
 
-    monkeypatch.setattr(postgres_writer, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(writer, "PATIENCE_SECONDS", 0.0)
     with pytest.raises(StoreUnreachable, match=r"the database is away \(no route to host\): see that it runs"):
         Link(away, None, None, 0).run(lambda session: None, "beside")
     assert len(tried) == 1

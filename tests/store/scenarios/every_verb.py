@@ -21,7 +21,7 @@ from ramet.model.task.task import TaskState
 from ramet.store.base_import import Arrival, ImportDone
 from ramet.store.base_queries import TaskQuery
 from ramet.store.requests import NewLineage, Statement
-from tests.store.scenarios import monitor as scenario_monitor
+from tests.store.scenarios import monitor
 from tests.store.scenarios.rates import rates
 from tests.store.scenarios.views import watch
 from tests.support.world import (
@@ -364,7 +364,7 @@ async def schedule(world: World) -> None:
     await schedules.run("page")
     await schedules.resume("page")
     await schedules.remove("page")
-    await scenario_monitor.look(world)
+    await monitor.look(world)
     await bring(world)
 
 

@@ -12,7 +12,7 @@ from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.requests import NewLineage
-from ramet.store.rows import paths as path_rows
+from ramet.store.rows import paths
 from tests.support.world import LEASE_SECONDS, World, failing, settlement
 
 LATER_SECONDS = 2_000.0
@@ -107,7 +107,7 @@ async def lose_a_wake_up(world: World) -> None:
     await world.submit(*roots, tracking_id="lost")
     claimed = await world.claim_task(roots[0].id)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(path_rows, "waiting_on", lambda *_: ([], set()))
+        patch.setattr(paths, "waiting_on", lambda *_: ([], set()))
         await world.settle(claimed)
     for _ in range(300):
         await world.store.sweep()
@@ -130,7 +130,7 @@ async def release_many(world: World) -> None:
 def written() -> Iterator[tuple[str, str]]:
     """File and beginning of every statement that the modules of paths write out, up to what is put in at run time."""
     for name in FILES:
-        file = Path(path_rows.__file__).with_name(f"path_{name}.py")
+        file = Path(paths.__file__).with_name(f"path_{name}.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             parts = node.values if isinstance(node, ast.JoinedStr) else [node]
             first = parts[0] if parts else None

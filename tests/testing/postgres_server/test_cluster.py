@@ -15,8 +15,7 @@ import psycopg
 import pytest
 
 from ramet.testing.postgres import Cluster, ServerError, terminate_backends
-from ramet.testing.postgres_server import databases as server_databases
-from ramet.testing.postgres_server import server
+from ramet.testing.postgres_server import databases, server
 from ramet.testing.postgres_server.databases import connect, value
 from ramet.testing.postgres_server.programs import alive, family
 from ramet.testing.postgres_server.server import HOST
@@ -94,7 +93,7 @@ def test_terminated_backends_have_ended_and_those_of_other_databases_have_not(cl
 
 def test_a_backend_that_does_not_end_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     url = cluster.create_database()
-    monkeypatch.setattr(server_databases, "ENDED_SECONDS_MAX", 0.01)
+    monkeypatch.setattr(databases, "ENDED_SECONDS_MAX", 0.01)
     with closing(connect(url)) as held:
         os.kill(held.info.backend_pid, signal.SIGSTOP)
         try:

@@ -19,9 +19,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ramet.testing.postgres_server import guard as server_guard
+from ramet.testing.postgres_server import guard, server
 from ramet.testing.postgres_server import programs as server_programs
-from ramet.testing.postgres_server import server
 from ramet.testing.postgres_server.guard import clean_up
 from ramet.testing.postgres_server.programs import Owner, Programs, ServerError, copied, owner, reachable, until
 from ramet.testing.postgres_server.server import HOST, Server, free_port
@@ -183,9 +182,9 @@ def test_the_guard_ends_what_has_its_lock_in_the_folder_and_deletes_that(
         looked.append(seconds)
         assert server_.wait() == -signal.SIGQUIT
 
-    monkeypatch.setattr(server_guard, "time", SimpleNamespace(monotonic=time.monotonic, sleep=look_again))
+    monkeypatch.setattr(guard, "time", SimpleNamespace(monotonic=time.monotonic, sleep=look_again))
     clean_up(folder)
-    assert looked == [server_guard.LOOK_AGAIN_SECONDS]
+    assert looked == [guard.LOOK_AGAIN_SECONDS]
     assert not folder.exists()
 
 
@@ -204,6 +203,6 @@ def test_the_guard_begins_when_its_maker_is_gone(tmp_path: Path, monkeypatch: py
     folder.mkdir()
     monkeypatch.setattr(sys, "argv", ["guard", str(folder)])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    monkeypatch.delitem(sys.modules, server_guard.__name__)
-    runpy.run_module(server_guard.__name__, run_name="__main__")
+    monkeypatch.delitem(sys.modules, guard.__name__)
+    runpy.run_module(guard.__name__, run_name="__main__")
     assert not folder.exists()

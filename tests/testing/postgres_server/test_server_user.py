@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ramet.testing.postgres import Cluster, temporary_folder
-from ramet.testing.postgres_server import programs as server_programs
+from ramet.testing.postgres_server import programs
 from ramet.testing.postgres_server.databases import value
 from ramet.testing.postgres_server.programs import Owner, Programs, ServerError, owner, packaged, reachable
 from ramet.testing.postgres_server.server import Server
@@ -35,12 +35,12 @@ def test_a_closed_folder_anywhere_above_is_out_of_reach(tmp_path: Path) -> None:
 
 def test_programs_in_a_closed_home_are_copied_and_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.chmod(0o700)
-    home = tmp_path / "home" / server_programs.PACKAGE / "pginstall" / "bin"
+    home = tmp_path / "home" / programs.PACKAGE / "pginstall" / "bin"
     shutil.copytree(packaged().parent, home.parent)
-    libraries = packaged().parents[2] / server_programs.LIBRARIES
+    libraries = packaged().parents[2] / programs.LIBRARIES
     if libraries.is_dir():
-        shutil.copytree(libraries, tmp_path / "home" / server_programs.LIBRARIES)
-    monkeypatch.setattr(server_programs, "packaged", lambda: home)
+        shutil.copytree(libraries, tmp_path / "home" / programs.LIBRARIES)
+    monkeypatch.setattr(programs, "packaged", lambda: home)
     before = modes(home)
     with Cluster() as cluster:
         assert cluster.server.programs.folder.is_relative_to(cluster.server.folder) == ROOT

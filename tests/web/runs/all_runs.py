@@ -14,8 +14,7 @@ from ramet.llm import pipeline as llm_pipeline
 from ramet.store.sqlite.store import SqliteStore
 from ramet.testing import FakeClock, drain, fresh_client
 from tests.support.patience import HANG_SECONDS
-from tests.web.runs import jobs, llm, wiki
-from tests.web.runs import press_app as press
+from tests.web.runs import jobs, llm, press_app, wiki
 from tests.web.runs.clock import RealClock, TickingClock
 
 BEGIN = 1_795_432_800.0
@@ -60,60 +59,64 @@ async def make(folder: Path) -> Made:
 @asynccontextmanager
 async def opened(made: Made) -> AsyncIterator[Client]:
     """A client at the moment at which the database was left: time stands still."""
-    async with fresh_client(press.app, clock=FakeClock(made.now), folder=made.folder) as client:
+    async with fresh_client(press_app.app, clock=FakeClock(made.now), folder=made.folder) as client:
         yield client
 
 
 async def _settings(folder: Path, clock: TickingClock) -> None:
-    async with fresh_client(press.app, clock=clock, folder=folder) as client:
+    async with fresh_client(press_app.app, clock=clock, folder=folder) as client:
         await client.settings.set("monitor.quiet_seconds", 120.0, by="ada", reason="an hour is too long to wait")
         await client.settings.set("cost.day_max", 2_000_000_000, by="ada", reason="two dollars a day for the birds")
-        await client.schedules.add(press.nightly, "press", name="nightly-letters", cron="30 2 * * *", by="ada")
-        await client.schedules.add(press.nightly, "week", name="weekly-proofs", cron="0 6 * * 1", by="ada")
+        await client.schedules.add(press_app.nightly, "press", name="nightly-letters", cron="30 2 * * *", by="ada")
+        await client.schedules.add(press_app.nightly, "week", name="weekly-proofs", cron="0 6 * * 1", by="ada")
         await client.schedules.declare(llm_pipeline.app.schedules[0])
         await client.schedules.pause("weekly-proofs", by="grace", reason="no proofs before the fair")
 
 
 async def _look(folder: Path, clock: TickingClock, seconds: float) -> None:
     """The monitor looks, and some time passes."""
-    async with fresh_client(press.app, clock=clock, folder=folder) as client:
+    async with fresh_client(press_app.app, clock=clock, folder=folder) as client:
         await client.check_alerts()
         clock.advance(seconds)
 
 
 async def _press(folder: Path, clock: TickingClock) -> list[str]:
     """Documents whose printing fails, letters of which some have no address, and the schedule's run."""
-    async with fresh_client(press.app, clock=clock, folder=folder) as client:
+    async with fresh_client(press_app.app, clock=clock, folder=folder) as client:
         await client.open_breaker("host:layout.example", by="ada", reason="the layout server moves")
         await client.check_alerts()
         clock.advance(120.0)
         await client.close_breaker("host:layout.example", by="ada", reason="it has moved")
         documents = []
-        for name in press.DOCUMENTS:
-            made = await client.submit(press.document, name, tracking_id=f"press-{name}", path=[name])
+        for name in press_app.DOCUMENTS:
+            made = await client.submit(press_app.document, name, tracking_id=f"press-{name}", path=[name])
             documents.append(made.tracking_id)
         await client.schedules.run("nightly-letters", by="grace", reason="the fair is tomorrow")
-        letters = [(press.letter, f"{who}@press.example") for who in ("ada", "grace", "nobody-1", "nobody-2", "joan")]
+        letters = [
+            (press_app.letter, f"{who}@press.example") for who in ("ada", "grace", "nobody-1", "nobody-2", "joan")
+        ]
         await client.submit_many(letters, one_lineage=False)
-        await drain(press.app, client, advance=False)
+        await drain(press_app.app, client, advance=False)
         for _ in range(6):
             clock.advance(45.0)
-            await drain(press.app, client, advance=False)
+            await drain(press_app.app, client, advance=False)
         return documents
 
 
 async def _acts(folder: Path, clock: TickingClock, run: str, documents: Sequence[str]) -> None:
     """What people did, and what waits because of it."""
-    async with fresh_client(press.app, clock=clock, folder=folder) as client:
+    async with fresh_client(press_app.app, clock=clock, folder=folder) as client:
         await client.check_alerts()
         [firing, *_] = await client.alerts()
         await client.acknowledge_alert(firing.id, by="grace", reason="looking into it")
-        await client.submit(press.letter, "everybody@press.example", tracking_id="fair-invitations", queue="bulk")
+        await client.submit(press_app.letter, "everybody@press.example", tracking_id="fair-invitations", queue="bulk")
         await client.pause_queue("bulk", by="ada", reason="the fair's list is not final")
-        await client.submit(press.document, "almanac", tracking_id="press-almanac", path=["almanac"])
+        await client.submit(press_app.document, "almanac", tracking_id="press-almanac", path=["almanac"])
         await client.pause_lineage("press-almanac", by="grace", reason="waits for its pictures")
-        await client.submit(press.letter, "subscribers@press.example", delay_seconds=5_400.0, tracking_id="reminder")
-        await client.submit(press.proof, "atlas", tracking_id="proofs")
+        await client.submit(
+            press_app.letter, "subscribers@press.example", delay_seconds=5_400.0, tracking_id="reminder"
+        )
+        await client.submit(press_app.proof, "atlas", tracking_id="proofs")
         await client.stop("host", "spam.example", by="ada", reason="asked to be left alone")
         await client.stop("pattern", "*@nowhere.example", by="grace", reason="bounces")
         [hole] = (await client.tasks(tracking_id=run, states=["failed"], limit=1)).tasks
@@ -126,15 +129,15 @@ async def _at_work(folder: Path, clock: TickingClock) -> float:
     """Two workers hold what they claimed; the database as it is in that moment, and when that was."""
     real = RealClock(clock.now())
     store = SqliteStore(folder / DATABASE, clock=real.now)
-    client = Client(press.app.registry, store, press.app.limits, clock=None)
-    workers = [Worker(press.app, client, queues=["default", "post"], concurrency=8) for _ in range(WORKERS)]
-    press.held[:] = [press.Held()]
+    client = Client(press_app.app.registry, store, press_app.app.limits, clock=None)
+    workers = [Worker(press_app.app, client, queues=["default", "post"], concurrency=8) for _ in range(WORKERS)]
+    press_app.held[:] = [press_app.Held()]
     running = [asyncio.create_task(worker.run()) for worker in workers]
     try:
         for name in ("gazette", "herbal", "novel"):
-            await client.submit(press.document, name, tracking_id=f"press-{name}", path=[name])
-            await client.submit(press.letter, f"editor@{name}.example", tracking_id=f"letter-{name}")
-        assert await asyncio.to_thread(press.held[0].everybody.wait, HANG_SECONDS), "not all tasks were claimed"
+            await client.submit(press_app.document, name, tracking_id=f"press-{name}", path=[name])
+            await client.submit(press_app.letter, f"editor@{name}.example", tracking_id=f"letter-{name}")
+        assert await asyncio.to_thread(press_app.held[0].everybody.wait, HANG_SECONDS), "not all tasks were claimed"
         await _all_waiting(client)
         now = real.now()
         (folder / LEFT).mkdir()
@@ -145,7 +148,7 @@ async def _at_work(folder: Path, clock: TickingClock) -> float:
             here.backup(left)
         return now
     finally:
-        press.held.clear()
+        press_app.held.clear()
         for worker in workers:
             worker.stop()
         await asyncio.gather(*running)
@@ -155,5 +158,5 @@ async def _at_work(folder: Path, clock: TickingClock) -> float:
 async def _all_waiting(client: Client) -> None:
     """Until what is not held up has ended."""
     async with asyncio.timeout(HANG_SECONDS):
-        while (await client.present()).processing > press.HELD:  # noqa: ASYNC110  other threads end them
+        while (await client.present()).processing > press_app.HELD:  # noqa: ASYNC110  other threads end them
             await asyncio.sleep(0.02)

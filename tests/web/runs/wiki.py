@@ -11,7 +11,7 @@ from ramet.testing import drain, fresh_client
 from ramet.wiki.expansion import go_on, prepare, submit
 from ramet.wiki.pipeline import app
 from ramet.wiki.runs import RunSettings, find_run
-from ramet.wiki.tasks import level as leveling
+from ramet.wiki.tasks import level
 from ramet.wiki.tasks.article import expansions
 from tests.web.runs.clock import TickingClock
 
@@ -63,7 +63,7 @@ async def expand(folder: Path, clock: TickingClock, *sizes: int) -> str:
                 else:
                     assert await go_on(client, await find_run(client, run_id), prepared)
                 # Nothing works beside it for which a level would wait.
-                with patch.object(leveling, "WAIT_SECONDS", 0.0):
+                with patch.object(level, "WAIT_SECONDS", 0.0):
                     await drain(app, client)
     finally:
         expansions.close()

@@ -18,8 +18,7 @@ import pytest
 from ramet.wiki.articles import Article, Section
 from ramet.wiki.embedding.base import Vector
 from ramet.wiki.errors import GraphError
-from ramet.wiki.graphs import ladybug_reader as ladybug_reading
-from ramet.wiki.graphs import ladybug_vectors
+from ramet.wiki.graphs import ladybug_reader, ladybug_vectors
 from ramet.wiki.graphs.base import EmbeddedArticle, SearchHit
 from ramet.wiki.graphs.ladybug import LadybugGraph
 
@@ -105,7 +104,7 @@ def kept_up(path: Path) -> None:
 def not_written_without_the_extension(path: Path) -> None:
     indexed(path).close()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ladybug_reading, "load_extension", lambda file: False)
+        patched.setattr(ladybug_reader, "load_extension", lambda file: False)
         with pytest.raises(GraphError, match="install its extension VECTOR, or name its file in RAMET_LADYBUG_VECTOR"):
             open_graph(path)
         with LadybugGraph.open_reader(path) as reader:

@@ -8,7 +8,7 @@ from operator import attrgetter
 import pytest
 
 from ramet.wiki.articles import Article
-from ramet.wiki.graphs import ladybug_reader as ladybug_reading
+from ramet.wiki.graphs import ladybug_reader
 from ramet.wiki.graphs.base import Direction, EmbeddedArticle, GraphAlias, GraphLink, Neighbor
 from ramet.wiki.graphs.registry import Graph
 from ramet.wiki.graphs.words import words_of
@@ -76,7 +76,7 @@ def test_words_are_found_whole_in_title_heading_and_text(linked: Graph, embedded
 def test_an_export_has_every_node_and_edge_once_in_a_fixed_order(
     linked: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ladybug_reading, "PAGE_ROWS", 2)
+    monkeypatch.setattr(ladybug_reader, "PAGE_ROWS", 2)
     nodes, edges = list(linked.nodes()), list(linked.edges())
     labels = [node.label for node in nodes]
     assert labels == sorted(labels, key=["Article", "Section", "Category", "Alias"].index)

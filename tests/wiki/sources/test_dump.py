@@ -10,8 +10,7 @@ import pytest
 
 from ramet.wiki.errors import SourceError
 from ramet.wiki.pages import Markup, Page, Reason, Refusal
-from ramet.wiki.sources import compressed_file as packed
-from ramet.wiki.sources import dump_elements
+from ramet.wiki.sources import compressed_file, dump_elements
 from ramet.wiki.sources.dump import open_dump
 from ramet.wiki.sources.page_source import PageFileSource
 from ramet.wiki.sources.registry import open_source
@@ -259,7 +258,7 @@ async def test_a_page_that_is_too_large_is_refused_and_the_others_are_there(
 def test_a_file_that_unfolds_without_end_is_cut_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packer: str
 ) -> None:
-    monkeypatch.setattr(packed, "UNFOLDED_FREE_BYTES", 1_000_000)
+    monkeypatch.setattr(compressed_file, "UNFOLDED_FREE_BYTES", 1_000_000)
     path = tmp_path / "bomb.xml"
     blanks = b"<mediawiki>" + b" " * 30_000_000
     path.write_bytes(bz2.compress(blanks) if packer == "bz2" else gzip.compress(blanks))

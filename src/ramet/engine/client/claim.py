@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from ramet.engine.base import current_tasks as in_hand
+from ramet.engine.base import current_tasks
 from ramet.engine.base.attempt_log import log_outcome
 from ramet.engine.base.observe import observer
 from ramet.engine.base.ports import ClaimLost
@@ -373,7 +373,7 @@ class Claim(BaseClaim, AsyncContext):
         self._working = working
         self._cancelling = working.cancelling()
         await self.keep_alive(self._cancel_working)
-        in_hand.begin(self.unfinished)
+        current_tasks.begin(self.unfinished)
         self._below = ExitStack()
         if self._observed is not None:
             self._below.enter_context(self._observed.inside())
@@ -386,7 +386,7 @@ class Claim(BaseClaim, AsyncContext):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._below.close()
-        in_hand.done(self.unfinished)
+        current_tasks.done(self.unfinished)
         cancelled_by_us = self._lost and isinstance(error, asyncio.CancelledError)
         await self._leave(error)
         if cancelled_by_us and self._working.uncancel() <= self._cancelling:

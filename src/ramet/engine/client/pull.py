@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from typing import Any, TypeVar, cast
 
-from ramet.engine.base import current_tasks as in_hand
+from ramet.engine.base import current_tasks
 from ramet.engine.base.clock import Clock
 from ramet.engine.base.ids import new_id
 from ramet.engine.base.ports import ClaimLost
@@ -212,11 +212,11 @@ class PullVerbs:
         try:
             for claim in held:
                 await claim.keep_alive()
-                in_hand.begin(claim.unfinished)
+                current_tasks.begin(claim.unfinished)
             yield
         finally:
             for claim in held:
-                in_hand.done(claim.unfinished)
+                current_tasks.done(claim.unfinished)
                 claim.let_go()
             try:
                 await self._hand_back([claim.pair for claim in held if not claim.over])

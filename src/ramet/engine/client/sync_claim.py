@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from ramet.engine.base import current_tasks as in_hand
+from ramet.engine.base import current_tasks
 from ramet.engine.base.ports import ClaimLost
 from ramet.engine.client.claim import BaseClaim, Ended, Spawn
 from ramet.engine.context.binding import SyncBinder
@@ -106,13 +106,13 @@ class SyncClaim(SyncDomain, SyncBinder, SyncRates, BaseClaim):
 
     def __enter__(self) -> Self:
         self._wait_for(self.keep_alive())
-        in_hand.begin(self.unfinished)
+        current_tasks.begin(self.unfinished)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        in_hand.done(self.unfinished)
+        current_tasks.done(self.unfinished)
         lost = self._lost
         self._wait_for(self._leave(error))
         if lost and error is None:

@@ -12,10 +12,10 @@ from rich.text import Text
 from ramet import Client
 from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import console, counted, emit, plain
-from ramet.jobs import queries as questions
+from ramet.jobs import queries
 from ramet.jobs.app import app
 from ramet.jobs.choosing import switched_off
-from ramet.jobs.commands import terminal as showing
+from ramet.jobs.commands import terminal
 from ramet.jobs.commands.options import database_option
 from ramet.jobs.queries import REJECTED, Listing
 
@@ -32,16 +32,16 @@ def list_sources(status: str | None, database: str, as_json: bool) -> None:
 
     async def show(client: Client) -> None:
         off = await switched_off(client)
-        counts = await questions.listings_of_sources(client)
+        counts = await queries.listings_of_sources(client)
         found = [
-            one for one in await questions.sources(client) if status in (None, one.status, showing.status_of(one, off))
+            one for one in await queries.sources(client) if status in (None, one.status, terminal.status_of(one, off))
         ]
         if as_json:
             emit(
                 [
                     dataclasses.asdict(one)
                     | {
-                        "status": showing.status_of(one, off),
+                        "status": terminal.status_of(one, off),
                         "switched_off": off.get(one.source_id),
                         "listings": counts.get(one.source_id, {}),
                     }
@@ -53,8 +53,8 @@ def list_sources(status: str | None, database: str, as_json: bool) -> None:
             click.echo("there are no such sources" if status else _no_sources(client))
             return
         out = console()
-        out.print(showing.source_table(found, counts, off, time.time()))
-        for line in showing.remarks(found, off):
+        out.print(terminal.source_table(found, counts, off, time.time()))
+        for line in terminal.remarks(found, off):
             out.print(Text(f"\n{line}" if not line.startswith(" ") else line), soft_wrap=True)
 
     ask(app, database, show)
@@ -74,11 +74,11 @@ def list_companies(database: str, as_json: bool) -> None:
     """Show companies, those of the highest priority first, and what is known of them."""
 
     async def show(client: Client) -> None:
-        found = await questions.companies(client)
+        found = await queries.companies(client)
         if as_json:
             emit([dataclasses.asdict(one) for one in found])
         elif found:
-            console().print(showing.company_table(found, time.time()))
+            console().print(terminal.company_table(found, time.time()))
         else:
             click.echo(f"there are no companies in {client.place}: `ramet jobs company add acme.com` adds one")
 
@@ -100,7 +100,7 @@ def rejected_command(*, search: str, statuses: tuple[str, ...], limit: int, data
 
     async def show(client: Client) -> None:
         words = search.split()
-        found, counts = await questions.rejected(client, words, statuses or REJECTED, limit)
+        found, counts = await queries.rejected(client, words, statuses or REJECTED, limit)
         if as_json:
             emit({"counts": counts, "listings": [one.as_json() for one in found]})
             return
@@ -119,7 +119,7 @@ def rejected_command(*, search: str, statuses: tuple[str, ...], limit: int, data
 
 
 def _print(out: Console, one: Listing) -> None:
-    out.print(showing.listing_line(one), soft_wrap=True)
-    why = Text.assemble("  ", showing.styled(one.status), ": ", plain(one.reason or "no reason was stored"))
+    out.print(terminal.listing_line(one), soft_wrap=True)
+    why = Text.assemble("  ", terminal.styled(one.status), ": ", plain(one.reason or "no reason was stored"))
     out.print(why, soft_wrap=True)
     out.print(Text(f"  {plain(one.url)}", style="dim"), soft_wrap=True)

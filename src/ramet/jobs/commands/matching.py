@@ -12,9 +12,9 @@ from rich.text import Text
 from ramet import Client
 from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import columns, console, counted, emit, plain
-from ramet.jobs import queries as questions
+from ramet.jobs import queries
 from ramet.jobs.app import app
-from ramet.jobs.commands import terminal as showing
+from ramet.jobs.commands import terminal
 from ramet.jobs.commands.options import NO_PROFILE, database_option
 from ramet.jobs.jobs_settings import JobsSettings
 from ramet.jobs.live import settings_in_force
@@ -48,7 +48,7 @@ async def scored_matches(
     say is not asked.
     """
     found = []
-    for match in await questions.matches(client):
+    for match in await queries.matches(client):
         if match.closed_at is not None and not with_closed:
             continue
         score, _ = fresh_score(match.static_score, match.posted_at, settings, now)
@@ -99,10 +99,10 @@ def _print(found: list[Scored], total: int, now: float) -> None:
     for one in found:
         match = one.match
         parts = [plain(part) for part in (match.company, match.location) if part]
-        paid = showing.salary(match.salary_min, match.salary_max, match.salary_currency)
+        paid = terminal.salary(match.salary_min, match.salary_max, match.salary_currency)
         below = " · ".join([*parts, *([paid] if paid else [])])
         opening = Text.assemble((plain(match.title or match.url), "bold"), f"\n{below}\n", (plain(match.url), "dim"))
-        table.add_row(f"{one.score:g}", one.priority, opening, showing.age(match.posted_at, now))
+        table.add_row(f"{one.score:g}", one.priority, opening, terminal.age(match.posted_at, now))
     out.print(table)
     shown = f"; {len(found):,} of them shown" if total > len(found) else ""
     out.print(Text(f"{counted(total, 'match', 'matches')}{shown}", style="dim"))

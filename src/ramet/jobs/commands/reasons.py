@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ramet import Block, Client, Explanation
-from ramet.jobs import queries as questions
+from ramet.jobs import queries
 from ramet.jobs.choosing import switched_off
 from ramet.jobs.kinds import LISTING
 from ramet.jobs.live import settings_in_force
@@ -72,14 +72,14 @@ async def find_listings(client: Client, text: str) -> list[Listing]:
     Words are of title and company; all of them are in each listing that is found, at most `FOUND_MAX`.
     """
     for listing_id in (text, listing_key(text)):
-        rows = await client.read(questions.LISTING_BY_ID, (listing_id,))
+        rows = await client.read(queries.LISTING_BY_ID, (listing_id,))
         if rows:
             return [Listing.of(rows[0])]
-    for statement in (questions.LISTINGS_BY_URL, questions.LISTINGS_BY_TASK):
+    for statement in (queries.LISTINGS_BY_URL, queries.LISTINGS_BY_TASK):
         rows = await client.read(statement, (text,))
         if rows:
             return [Listing.of(row) for row in rows]
-    return await questions.listings_with(client, text.split(), FOUND_MAX) if "://" not in text else []
+    return await queries.listings_with(client, text.split(), FOUND_MAX) if "://" not in text else []
 
 
 async def refused_spawns(client: Client, text: str) -> list[Block]:
@@ -93,15 +93,15 @@ async def refused_spawns(client: Client, text: str) -> list[Block]:
 
 async def why_of(client: Client, listing: Listing) -> Why:
     """Everything about one listing."""
-    match = await client.read(questions.MATCH_BY_ID, (listing.listing_id,))
-    source = await questions.source_by_id(client, listing.source_id) if listing.source_id else None
+    match = await client.read(queries.MATCH_BY_ID, (listing.listing_id,))
+    source = await queries.source_by_id(client, listing.source_id) if listing.source_id else None
     off = (await switched_off(client)).get(source.source_id) if source is not None else None
     return Why(
         listing,
         Match.of(match[0]) if match else None,
         source,
         off,
-        await questions.company_by_id(client, listing.company_id),
+        await queries.company_by_id(client, listing.company_id),
         await _by_id(client, listing.same_as),
         *await _near(client, listing),
         await _today(client, Match.of(match[0])) if match else None,
@@ -115,7 +115,7 @@ async def _today(client: Client, match: Match) -> float:
 
 
 async def _by_id(client: Client, listing_id: str | None) -> Listing | None:
-    rows = await client.read(questions.LISTING_BY_ID, (listing_id,)) if listing_id is not None else []
+    rows = await client.read(queries.LISTING_BY_ID, (listing_id,)) if listing_id is not None else []
     return Listing.of(rows[0]) if rows else None
 
 
@@ -127,7 +127,7 @@ async def _near(client: Client, listing: Listing) -> tuple[tuple[Listing, ...], 
     if not listing.text_hash:
         return (), 0
     bits = (await settings_in_force(client)).listing.near_bits
-    rows = await client.read(questions.HASHES, (listing.listing_id,))
+    rows = await client.read(queries.HASHES, (listing.listing_id,))
     ids = sorted(
         listing_id
         for listing_id, text_hash in rows

@@ -11,7 +11,7 @@ import click
 from ramet import Client, InvalidKey, Task, url_key
 from ramet.commands.options import ask, check_folder, json_option
 from ramet.commands.terminal import emit, plain
-from ramet.jobs import queries as questions
+from ramet.jobs import queries
 from ramet.jobs.commands.checking import work_until_ended
 from ramet.jobs.commands.options import database_option
 from ramet.jobs.companies.identity import company_id_of, website_of
@@ -74,7 +74,7 @@ async def _add(payloads: Sequence[CompanyPayload], database: str, *, work: bool,
         ended = {task.id: task for task in await work_until_ended(client, tasks, [COMPANY])} if work and tasks else {}
         told = []
         for payload, one in zip(payloads, asked, strict=True):
-            row = await questions.company_by_id(client, payload.company_id)
+            row = await queries.company_by_id(client, payload.company_id)
             task = ended.get(one.id)
             told.append(
                 {
@@ -117,9 +117,9 @@ async def source_of(client: Client, text: str) -> Source:
     Raises:
         NotFound: there is none.
     """
-    found = await questions.source_by_id(client, text)
+    found = await queries.source_by_id(client, text)
     if found is None:
-        rows = await client.read(questions.SOURCES_BY_URL, (text,))
+        rows = await client.read(queries.SOURCES_BY_URL, (text,))
         found = Source.of(rows[0]) if len(rows) == 1 else None
     if found is None:
         raise NotFound(f"there is no source {plain(text)}: `ramet jobs sources list` shows them")

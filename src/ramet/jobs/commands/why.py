@@ -14,7 +14,7 @@ from ramet import Block, Client, shown_key
 from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.jobs.app import app
-from ramet.jobs.commands import terminal as showing
+from ramet.jobs.commands import terminal
 from ramet.jobs.commands.options import database_option
 from ramet.jobs.commands.reasons import Why, find_listings, refused_spawns, why_of
 from ramet.jobs.errors import NotFound
@@ -94,7 +94,7 @@ def _tell_which(found: list[Any], *, as_json: bool) -> None:
     click.echo("several are meant; give the id of one:")
     out = console()
     for one in found:
-        out.print(Text.assemble(showing.listing_line(one), "  ", showing.styled(one.status)), soft_wrap=True)
+        out.print(Text.assemble(terminal.listing_line(one), "  ", terminal.styled(one.status)), soft_wrap=True)
         out.print(Text(f"  {plain(one.listing_id)}", style="dim"), soft_wrap=True)
 
 
@@ -104,7 +104,7 @@ def _tell_which(found: list[Any], *, as_json: bool) -> None:
 def screen(told: Why, now: float) -> Iterator[RenderableType]:
     """What `why` tells of one listing, from the verdict to who else was asked for."""
     one = told.listing
-    yield Text.assemble(showing.listing_line(one), "  ", showing.styled(one.status))
+    yield Text.assemble(terminal.listing_line(one), "  ", terminal.styled(one.status))
     yield Text(plain(one.url), style="dim")
     yield Text(" · ".join(_times(told, now)), style="dim")
     yield Text()
@@ -126,10 +126,10 @@ def screen(told: Why, now: float) -> Iterator[RenderableType]:
 
 def _times(told: Why, now: float) -> Iterator[str]:
     one = told.listing
-    yield f"posted {showing.ago(one.posted_at, now)}" if one.posted_at is not None else "no date"
-    yield f"first seen {showing.ago(one.first_seen_at, now)}, last {showing.ago(one.last_seen_at, now)}"
+    yield f"posted {terminal.ago(one.posted_at, now)}" if one.posted_at is not None else "no date"
+    yield f"first seen {terminal.ago(one.first_seen_at, now)}, last {terminal.ago(one.last_seen_at, now)}"
     if one.closed_at is not None:
-        yield f"closed {showing.ago(one.closed_at, now)}"
+        yield f"closed {terminal.ago(one.closed_at, now)}"
     if one.quality:
         yield f"record {plain(one.quality)}"
 
@@ -170,7 +170,7 @@ def _filter(result: Mapping[str, Any]) -> Iterator[RenderableType]:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for mark, found in [("hard", one) for one in hard] + [("", one) for one in strikes]:
-        table.add_row(mark or showing.points(_number(found.get("points"))), _name(found), Text(_said(found)))
+        table.add_row(mark or terminal.points(_number(found.get("points"))), _name(found), Text(_said(found)))
     yield table
 
 
@@ -196,7 +196,7 @@ def _score(score: Mapping[str, Any], adjustments: Any, final: Any) -> Iterator[R
     if "base" in score:
         table.add_row(f"{_number(score['base']):g}", "base", "")
     for found in _dicts(adjustments):
-        table.add_row(showing.points(_number(found.get("points"))), _name(found), Text(_said(found)))
+        table.add_row(terminal.points(_number(found.get("points"))), _name(found), Text(_said(found)))
     yield table
 
 
@@ -216,7 +216,7 @@ def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
             f"{plain(told.twin.title or '') if told.twin else 'a listing that is gone'}  {plain(one.same_as)}",
         )
     for other in told.near:
-        yield "nearly same text", f"{showing.listing_line(other).plain}  {plain(other.listing_id)}"
+        yield "nearly same text", f"{terminal.listing_line(other).plain}  {plain(other.listing_id)}"
     if told.near_count > len(told.near):
         yield "nearly same text", f"and {told.near_count - len(told.near):,} more"
     if told.source is not None:
@@ -238,7 +238,7 @@ def _reading(told: Why) -> str:
     parts = [
         f"{facts['seniority']}" if facts.get("seniority") not in (None, "unknown") else "level not said",
         _arrangement(facts),
-        showing.salary(one.salary_min, one.salary_max, one.salary_currency) or "no salary",
+        terminal.salary(one.salary_min, one.salary_max, one.salary_currency) or "no salary",
     ]
     years = [str(facts[name]) for name in ("years_min", "years_max") if facts.get(name) is not None]
     parts += [f"{' to '.join(dict.fromkeys(years))} years"] if years else []
@@ -260,10 +260,10 @@ def _source(told: Why, now: float) -> str:
     source = told.source
     assert source is not None
     off = {source.source_id: told.source_off} if told.source_off else {}
-    run = f", last run {plain(source.last_status or '-')} {showing.ago(source.last_scraped_at, now)}"
+    run = f", last run {plain(source.last_status or '-')} {terminal.ago(source.last_scraped_at, now)}"
     why_off = f" ({plain(told.source_off)})" if told.source_off else ""
     return (
-        f"{plain(source.source_id)}, {showing.status_of(source, off)}{why_off}{run if source.last_scraped_at else ''}"
+        f"{plain(source.source_id)}, {terminal.status_of(source, off)}{why_off}{run if source.last_scraped_at else ''}"
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ramet.jobs.companies import extraction as candidates
+from ramet.jobs.companies import extraction
 from ramet.jobs.companies.extraction import Candidate, Page
 from ramet.jobs.companies.facts import PATTERN, CompanyFacts, WebPage
 from ramet.jobs.companies.headcount import size_category
@@ -28,19 +28,19 @@ def read_company(pages: Sequence[WebPage], name: str | None, settings: CompanySe
         settings: when texts are long enough, and what is large and small; None: the defaults.
     """
     settings = settings or CompanySettings()
-    read = list(candidates.taken_apart(pages))
-    about = _long_enough(candidates.abouts(read, settings.text_max), settings.about_good)
-    head_office = next(candidates.head_offices(read), None)
+    read = list(extraction.taken_apart(pages))
+    about = _long_enough(extraction.abouts(read, settings.text_max), settings.about_good)
+    head_office = next(extraction.head_offices(read), None)
     found: dict[str, Candidate | None] = {
-        "name": next(candidates.names(read, name), None),
+        "name": next(extraction.names(read, name), None),
         "about": about,
-        "culture": _long_enough(candidates.cultures(read, settings.text_max), settings.culture_good),
-        "mission": next(candidates.missions(read, settings.text_max), None),
+        "culture": _long_enough(extraction.cultures(read, settings.text_max), settings.culture_good),
+        "mission": next(extraction.missions(read, settings.text_max), None),
         "headquarters_location": head_office,
-        "industry": next(candidates.industries(read, about[1] if about else ""), None),
-        "founded": next(candidates.foundings(read), None),
+        "industry": next(extraction.industries(read, about[1] if about else ""), None),
+        "founded": next(extraction.foundings(read), None),
     }
-    if size := next(candidates.sizes(read), None):
+    if size := next(extraction.sizes(read), None):
         method, text, employees = size
         found["size"] = method, text
         found["company_size_category"] = method, size_category(employees, settings)
@@ -62,7 +62,7 @@ def _long_enough(texts: Iterable[Candidate], length: int) -> Candidate | None:
 
 
 def _with_places(facts: CompanyFacts, read: Sequence[Page], head_office: Candidate | None) -> CompanyFacts:
-    offices, method = candidates.offices(read, head_office)
+    offices, method = extraction.offices(read, head_office)
     if not offices:
         return facts
     return replace(facts, offices=offices, methods={**facts.methods, "offices": method})

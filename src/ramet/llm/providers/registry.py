@@ -65,12 +65,11 @@ def caps_of(name: str) -> Mapping[Mode, Caps]:
         from ramet.llm.providers import anthropic_batches
 
         return {Mode.CHAT: CHAT_CAPS, Mode.BATCH: anthropic_batches.BATCH_CAPS}
-    from ramet.llm.providers import openai_batch
-    from ramet.llm.providers import openai_calls as openai_background
+    from ramet.llm.providers import openai_batch, openai_calls
 
     return {
         Mode.CHAT: CHAT_CAPS,
-        Mode.BACKGROUND: openai_background.BACKGROUND_CAPS,
+        Mode.BACKGROUND: openai_calls.BACKGROUND_CAPS,
         Mode.BATCH: openai_batch.BATCH_CAPS,
     }
 

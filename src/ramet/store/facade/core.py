@@ -18,7 +18,7 @@ from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Statement
 from ramet.store.rows import blobs, own_tables, settings
 from ramet.store.session import Session
 from ramet.store.verbs import claim as claiming
-from ramet.store.verbs import operate as persons
+from ramet.store.verbs import operate
 from ramet.store.verbs import settle as settling
 from ramet.store.verbs import submit as creating
 from ramet.store.verbs import transact as transacting
@@ -62,10 +62,10 @@ class CoreVerbs(Verbs):
         return await self._read(querying.ends)
 
     async def cancel(self, task_id: str, *, tree: bool, by: str, reason: str | None = None) -> bool:
-        return await self._write(partial(persons.cancel, task_id=task_id, tree=tree, by=by, reason=reason))
+        return await self._write(partial(operate.cancel, task_id=task_id, tree=tree, by=by, reason=reason))
 
     async def cancel_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
-        return await self._write(partial(persons.cancel_lineage, tracking_id=tracking_id, by=by, reason=reason))
+        return await self._write(partial(operate.cancel_lineage, tracking_id=tracking_id, by=by, reason=reason))
 
     async def revive(
         self,
@@ -77,7 +77,7 @@ class CoreVerbs(Verbs):
     ) -> list[str]:
         await self._follow(task_ids)
         return await self._write(
-            partial(persons.revive, task_ids=task_ids, by=by, reason=reason, extend_seconds=extend_seconds)
+            partial(operate.revive, task_ids=task_ids, by=by, reason=reason, extend_seconds=extend_seconds)
         )
 
     async def get(self, task_id: str) -> Task | None:

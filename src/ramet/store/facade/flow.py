@@ -12,55 +12,53 @@ from ramet.model.flow.resources import Policy, Resource, Told
 from ramet.model.flow.shares import Taken, TakeRequest
 from ramet.store.errors import StoreUncertain
 from ramet.store.facade.runs import Verbs
-from ramet.store.maintenance import path_followup as path_waves
+from ramet.store.maintenance import path_followup
 from ramet.store.reads import unserved
 from ramet.store.rows import commit_times
 from ramet.store.rows import workers as serving
 from ramet.store.state import path_changes
-from ramet.store.verbs import limits as limiting
-from ramet.store.verbs import pause as pausing
-from ramet.store.verbs import rates, resources
+from ramet.store.verbs import limits, pause, rates, resources
 
 
 class FlowVerbs(Verbs):
     """See :class:`ramet.store.base_flow.FlowStore`."""
 
     async def pause_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
-        return await self._write(partial(pausing.pause_lineage, tracking_id=tracking_id, by=by, reason=reason))
+        return await self._write(partial(pause.pause_lineage, tracking_id=tracking_id, by=by, reason=reason))
 
     async def resume_lineage(self, tracking_id: str, *, by: str, reason: str | None = None) -> bool:
-        return await self._write(partial(pausing.resume_lineage, tracking_id=tracking_id, by=by, reason=reason))
+        return await self._write(partial(pause.resume_lineage, tracking_id=tracking_id, by=by, reason=reason))
 
     async def pause_queue(self, name: str, *, by: str, reason: str | None = None) -> bool:
-        return await self._write(partial(pausing.pause_queue, name=name, by=by, reason=reason))
+        return await self._write(partial(pause.pause_queue, name=name, by=by, reason=reason))
 
     async def resume_queue(self, name: str, *, by: str, reason: str | None = None) -> bool:
-        return await self._write(partial(pausing.resume_queue, name=name, by=by, reason=reason))
+        return await self._write(partial(pause.resume_queue, name=name, by=by, reason=reason))
 
     async def declare(self, declared: Declared) -> None:
-        await self._write(partial(limiting.declare, declared=declared))
+        await self._write(partial(limits.declare, declared=declared))
 
     async def limit(self, what: str, name: str, concurrency: int | None, *, by: str, reason: str | None = None) -> None:
-        await self._write(partial(limiting.limit, what=what, name=name, concurrency=concurrency, by=by, reason=reason))
+        await self._write(partial(limits.limit, what=what, name=name, concurrency=concurrency, by=by, reason=reason))
 
     async def limit_resource(self, policy: Policy, *, by: str, reason: str | None = None) -> None:
-        await self._write(partial(limiting.limit_resource, policy=policy, by=by, reason=reason))
+        await self._write(partial(limits.limit_resource, policy=policy, by=by, reason=reason))
 
     async def change_resource(
         self, pattern: str, changes: Mapping[str, Any], *, by: str, reason: str | None = None
     ) -> Policy:
         return await self._write(
-            partial(limiting.change_resource, pattern=pattern, changes=changes, by=by, reason=reason)
+            partial(limits.change_resource, pattern=pattern, changes=changes, by=by, reason=reason)
         )
 
     async def reset_limit(self, what: str, name: str, *, by: str, reason: str | None = None) -> bool:
-        return await self._write(partial(limiting.reset_limit, what=what, name=name, by=by, reason=reason))
+        return await self._write(partial(limits.reset_limit, what=what, name=name, by=by, reason=reason))
 
     async def kind_limits(self) -> Sequence[KindLimit]:
-        return await self._read(limiting.kind_limits)
+        return await self._read(limits.kind_limits)
 
     async def root_limits(self, kinds: Sequence[str], connection: object = None) -> dict[str, str]:
-        verb = partial(limiting.root_limits, kinds=kinds)
+        verb = partial(limits.root_limits, kinds=kinds)
         return await self._read(verb) if connection is None else self._within(connection, verb)
 
     async def policies(self) -> list[Policy]:
@@ -89,9 +87,9 @@ class FlowVerbs(Verbs):
         return await self._write_beside(partial(path_changes.let_go, pairs=pairs))
 
     async def tend_paths(self) -> bool:
-        if not await self._read(path_waves.wanted):
+        if not await self._read(path_followup.wanted):
             return False
-        return await self._write_beside(path_waves.tend)
+        return await self._write_beside(path_followup.tend)
 
     async def see_worker(self, worker: WorkerSeen) -> None:
         await self._handed_over(partial(serving.see_worker, worker=worker))
@@ -123,4 +121,4 @@ class FlowVerbs(Verbs):
         return await self._read(lambda session: session.now)
 
     async def queues(self) -> list[Queue]:
-        return await self._read(pausing.queues)
+        return await self._read(pause.queues)

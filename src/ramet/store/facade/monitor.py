@@ -9,8 +9,7 @@ from ramet.model.alerts.notifications import AlertChannel, AlertNotice, NoticeRu
 from ramet.model.alerts.rules import Alert, MonitorLimits
 from ramet.store.base_monitor import Looked
 from ramet.store.facade.runs import Verbs
-from ramet.store.maintenance import monitor as monitoring
-from ramet.store.maintenance import notification_outbox as noticing
+from ramet.store.maintenance import monitor, notification_outbox
 
 
 class MonitorVerbs(Verbs):
@@ -18,10 +17,10 @@ class MonitorVerbs(Verbs):
 
     async def look(self, limits: MonitorLimits, *, force: bool = False, rules: NoticeRules | None = None) -> Looked:
         # The long part reads without the write lock; judging what it found is short.
-        seen = await self._read(partial(monitoring.gather, limits=limits, force=force))
+        seen = await self._read(partial(monitor.gather, limits=limits, force=force))
         if seen is None:
             return Looked(ran=False)
-        return await self._write(partial(monitoring.judge, seen=seen, limits=limits, rules=rules or NoticeRules()))
+        return await self._write(partial(monitor.judge, seen=seen, limits=limits, rules=rules or NoticeRules()))
 
     async def alerts(
         self,
@@ -34,7 +33,7 @@ class MonitorVerbs(Verbs):
     ) -> list[Alert]:
         return await self._read(
             partial(
-                monitoring.alerts,
+                monitor.alerts,
                 firing=firing,
                 over=resolved,
                 tracking_id=tracking_id,
@@ -44,35 +43,37 @@ class MonitorVerbs(Verbs):
         )
 
     async def alert(self, alert_id: int) -> Alert | None:
-        return await self._read(partial(monitoring.alert, alert_id=alert_id))
+        return await self._read(partial(monitor.alert, alert_id=alert_id))
 
     async def acknowledge_alert(self, alert_id: int, *, by: str, reason: str | None = None) -> bool:
-        return await self._write(partial(monitoring.acknowledge, alert_id=alert_id, by=by, reason=reason))
+        return await self._write(partial(monitor.acknowledge, alert_id=alert_id, by=by, reason=reason))
 
     async def put_alert_thresholds(self, thresholds: Mapping[str, int | None]) -> None:
-        await self._write(partial(monitoring.put_thresholds, thresholds=thresholds))
+        await self._write(partial(monitor.put_thresholds, thresholds=thresholds))
 
     async def alert_notices(
         self, alert_id: int | None = None, *, waiting: bool = False, limit: int = 100
     ) -> list[AlertNotice]:
-        return await self._read(partial(noticing.notices, alert_id=alert_id, waiting=waiting, limit=limit))
+        return await self._read(partial(notification_outbox.notices, alert_id=alert_id, waiting=waiting, limit=limit))
 
     async def alert_channels(self) -> list[AlertChannel]:
-        return await self._read(noticing.channels)
+        return await self._read(notification_outbox.channels)
 
     async def see_alert_channels(self, targets: Mapping[str, str]) -> None:
-        await self._write(partial(noticing.see_channels, targets=targets))
+        await self._write(partial(notification_outbox.see_channels, targets=targets))
 
     async def notices_due(self, names: Collection[str]) -> bool:
-        return await self._read(partial(noticing.notices_due, names=names))
+        return await self._read(partial(notification_outbox.notices_due, names=names))
 
     async def take_notices(self, names: Collection[str], rules: NoticeRules, *, limit: int = 10) -> list[AlertNotice]:
-        return await self._write(partial(noticing.take_notices, names=names, rules=rules, limit=limit))
+        return await self._write(partial(notification_outbox.take_notices, names=names, rules=rules, limit=limit))
 
     async def try_channel(self, channel: str, *, by: str) -> AlertNotice:
-        return await self._write(partial(noticing.try_channel, channel=channel, by=by))
+        return await self._write(partial(notification_outbox.try_channel, channel=channel, by=by))
 
     async def settle_notice(
         self, notice: AlertNotice, rules: NoticeRules, *, error: str | None = None, again: bool = True
     ) -> None:
-        await self._write(partial(noticing.settle_notice, notice=notice, error=error, again=again, rules=rules))
+        await self._write(
+            partial(notification_outbox.settle_notice, notice=notice, error=error, again=again, rules=rules)
+        )

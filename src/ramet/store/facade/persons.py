@@ -15,8 +15,7 @@ from ramet.store.facade.runs import Verbs
 from ramet.store.rows import audit_log as acts
 from ramet.store.rows import deny_list as stop_list
 from ramet.store.rows import edges
-from ramet.store.verbs import bulk
-from ramet.store.verbs import operate as persons
+from ramet.store.verbs import bulk, operate
 from ramet.store.verbs import raise_limits as raising
 from ramet.store.verbs import reoffer as reoffering
 
@@ -28,7 +27,7 @@ class PersonsVerbs(Verbs):
         return await self._read(partial(acts.acts, tracking_id=tracking_id, limit=limit, before=before))
 
     async def exclude(self, task_ids: Sequence[str], *, by: str, reason: str | None = None) -> list[str]:
-        return await self._write(partial(persons.exclude, task_ids=task_ids, by=by, reason=reason))
+        return await self._write(partial(operate.exclude, task_ids=task_ids, by=by, reason=reason))
 
     async def act_on_tasks(
         self,

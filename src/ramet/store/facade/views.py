@@ -20,18 +20,14 @@ from ramet.model.views import (
     TwigPage,
 )
 from ramet.store.facade.runs import Verbs
-from ramet.store.reads import details as viewing_details
-from ramet.store.reads import flow as viewing_flow
-from ramet.store.reads import lineages as viewing_lineages
-from ramet.store.reads import live as viewing
-from ramet.store.reads import tree as viewing_trees
+from ramet.store.reads import details, flow, lineages, live, tree
 
 
 class ViewVerbs(Verbs):
     """See :class:`ramet.store.base_views.ViewStore`."""
 
     async def present(self) -> Present:
-        return await self._read(viewing.present)
+        return await self._read(live.present)
 
     async def lineage_page(
         self,
@@ -45,7 +41,7 @@ class ViewVerbs(Verbs):
     ) -> LineagePage:
         return await self._read(
             partial(
-                viewing_lineages.lineage_page,
+                lineages.lineage_page,
                 states=states,
                 limit=limit,
                 before=before,
@@ -56,7 +52,7 @@ class ViewVerbs(Verbs):
         )
 
     async def branches(self, *, tracking_id: str | None = None, parent_id: str | None = None) -> tuple[Branch, ...]:
-        return await self._read(partial(viewing_trees.branches, tracking_id=tracking_id, parent_id=parent_id))
+        return await self._read(partial(tree.branches, tracking_id=tracking_id, parent_id=parent_id))
 
     async def twigs(
         self,
@@ -70,7 +66,7 @@ class ViewVerbs(Verbs):
     ) -> TwigPage:
         return await self._read(
             partial(
-                viewing_trees.twigs,
+                tree.twigs,
                 tracking_id=tracking_id,
                 parent_id=parent_id,
                 kind=kind,
@@ -81,22 +77,22 @@ class ViewVerbs(Verbs):
         )
 
     async def checkpoint(self, task_id: str) -> TaskCheckpoint | None:
-        return await self._read(partial(viewing_trees.checkpoint, task_id=task_id))
+        return await self._read(partial(tree.checkpoint, task_id=task_id))
 
     async def deepest(self, tracking_ids: Iterable[str]) -> dict[str, int]:
-        return await self._read(partial(viewing_trees.deepest, tracking_ids=tracking_ids))
+        return await self._read(partial(tree.deepest, tracking_ids=tracking_ids))
 
     async def lineage_counts(self, tracking_id: str) -> tuple[KindState, ...]:
-        return await self._read(partial(viewing_trees.lineage_counts, tracking_id=tracking_id))
+        return await self._read(partial(tree.lineage_counts, tracking_id=tracking_id))
 
     async def backlogs(self) -> tuple[Backlog, ...]:
-        return await self._read(viewing_flow.backlogs)
+        return await self._read(flow.backlogs)
 
     async def resource_backlogs(self, names: Iterable[str]) -> dict[str, Backlog]:
-        return await self._read(partial(viewing_flow.resource_backlogs, names=names))
+        return await self._read(partial(flow.resource_backlogs, names=names))
 
     async def in_hand(self, *, limit: int = 1_000) -> InHand:
-        return await self._read(partial(viewing_flow.in_hand, limit=limit))
+        return await self._read(partial(flow.in_hand, limit=limit))
 
     async def block_page(
         self,
@@ -110,7 +106,7 @@ class ViewVerbs(Verbs):
     ) -> BlockPage:
         return await self._read(
             partial(
-                viewing_details.block_page,
+                details.block_page,
                 tracking_id=tracking_id,
                 kind=kind,
                 keys=keys,
@@ -121,10 +117,10 @@ class ViewVerbs(Verbs):
         )
 
     async def task_calls(self, task_id: str, *, limit: int = 100) -> TaskCalls | None:
-        return await self._read(partial(viewing_details.task_calls, task_id=task_id, limit=limit))
+        return await self._read(partial(details.task_calls, task_id=task_id, limit=limit))
 
     async def tasks_with_key(self, key: str, *, limit: int = 50) -> tuple[Task, ...]:
-        return await self._read(partial(viewing_details.tasks_with_key, key=key, limit=limit))
+        return await self._read(partial(details.tasks_with_key, key=key, limit=limit))
 
     async def delays(self, tracking_id: str) -> tuple[Delay, ...]:
-        return await self._read(partial(viewing_trees.delays, tracking_id=tracking_id))
+        return await self._read(partial(tree.delays, tracking_id=tracking_id))

@@ -12,9 +12,7 @@ from typing import NamedTuple
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.task import events as ev
 from ramet.store.answers import Swept
-from ramet.store.maintenance import fold_tallies as tally_folding
-from ramet.store.maintenance import path_followup as path_waves
-from ramet.store.maintenance import path_repair
+from ramet.store.maintenance import fold_tallies, path_followup, path_repair
 from ramet.store.rows.clocks import queue_offsets
 from ramet.store.rows.deadlines import BOUND, LEFT, overdue
 from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage
@@ -130,11 +128,11 @@ def _forgotten(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept
 
 def _due_on_paths(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
     # Not both: a transaction takes all of its slots before any row.
-    return Swept(due=path_waves.take_places(session, limit) or path_waves.give_way(session, limit))
+    return Swept(due=path_followup.take_places(session, limit) or path_followup.give_way(session, limit))
 
 
 def _waves(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
-    return Swept(followed=path_waves.go_on(session, limit))
+    return Swept(followed=path_followup.go_on(session, limit))
 
 
 def _repaired(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
@@ -159,8 +157,8 @@ _STALE = _there("SELECT 1 FROM ramet_live WHERE state = 'processing' AND lease_u
 PARTS = (
     Part(_there("SELECT 1 FROM ramet_live WHERE wait = 'due' AND available_at <= ?"), _due),
     Part(_stale_there, _stale),
-    Part(lambda session, _: path_waves.due(session) or path_waves.at_breakers(session), _due_on_paths),
-    Part(lambda session, _: path_waves.waves(session), _waves),
+    Part(lambda session, _: path_followup.due(session) or path_followup.at_breakers(session), _due_on_paths),
+    Part(lambda session, _: path_followup.waves(session), _waves),
     Part(_there("SELECT 1 FROM ramet_paths WHERE waits_on IS NOT NULL"), _repaired),
     Part(
         _there(f"SELECT 1 FROM ramet_live WHERE {overdue('', LEFT)} <= ?"),
@@ -200,8 +198,8 @@ PARTS = (
     ),
     Part(lambda session, _: bool(idle_names(session, 1)), _idle),
     Part(
-        lambda session, _: tally_folding.wanted(session),
-        lambda session, limit, _: Swept(followed=tally_folding.fold(session, limit)),
+        lambda session, _: fold_tallies.wanted(session),
+        lambda session, limit, _: Swept(followed=fold_tallies.fold(session, limit)),
     ),
     Part(
         _there("SELECT 1 FROM ramet_resources WHERE opened_at IS NOT NULL AND ready_at IS NOT NULL"),

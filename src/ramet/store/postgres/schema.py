@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ramet.store.postgres import partitions as postgres_history
+from ramet.store.postgres import partitions
 from ramet.store.postgres.partitions import PARTED, STATEMENTS, first_parts
 from ramet.store.schema.versions import Plan
 
@@ -72,7 +72,7 @@ def translated_steps(plan: Plan) -> Sequence[Sequence[str]]:
     """Statements that lead from version n to n + 1, at index n."""
     first = [*_OWN, *(_translated(statement) for statement in plan.steps[0])]
     first += [f"ALTER TABLE {table} SET ({settings})" for table, settings in _SETTINGS.items()]
-    first += [*STATEMENTS, *first_parts(postgres_history.TASKS_PER_PART)]
+    first += [*STATEMENTS, *first_parts(partitions.TASKS_PER_PART)]
     return [first, *([_translated(statement) for statement in step] for step in plan.steps[1:])]
 
 

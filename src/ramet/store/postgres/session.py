@@ -17,7 +17,7 @@ from ramet.store.errors import StoreError
 from ramet.store.postgres.bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet, translated
 from ramet.store.postgres.faults import NoRoom, Unknown, is_gone, is_race
 from ramet.store.postgres.partitions import Room
-from ramet.store.rows import tallies as tallying
+from ramet.store.rows import tallies
 from ramet.store.scan_floor import Floors
 from ramet.store.session import LOOKS_MAX, Noted, Overtaken, Row, StatementFailed, StatementTimedOut
 
@@ -184,7 +184,7 @@ class PostgresSession:
         Raises:
             Unknown: the connection went in this round trip.
         """
-        tallying.write(self)
+        tallies.write(self)
         text = "COMMIT" if mark is None else f"{mark}; COMMIT"
         self._told("before", text)
         try:

@@ -33,8 +33,7 @@ from ramet.store.rows.tallies import EndsTold
 from ramet.store.scan_floor import Floors
 from ramet.store.session import Overtaken, Session, StatementFailed
 from ramet.store.texts import check_arguments
-from ramet.store.verbs import lineage_followup
-from ramet.store.verbs import submit as creating
+from ramet.store.verbs import lineage_followup, submit
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -150,7 +149,7 @@ class PostgresStore(AllVerbs):
             await self._write(partial(own_tables.ensure, statements=statements, missing=missing))
 
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
-        return self._within(connection, partial(creating.submit, lineages=lineages))
+        return self._within(connection, partial(submit.submit, lineages=lineages))
 
     def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
         return run_within(

@@ -13,7 +13,7 @@ from ramet.store.postgres.errors import store_error
 from ramet.store.postgres.faults import NoRoom, is_race
 from ramet.store.postgres.partitions import Room
 from ramet.store.postgres.session import PostgresSession
-from ramet.store.rows import tallies as tallying
+from ramet.store.rows import tallies
 from ramet.store.session import Row, Session, StatementFailed
 
 Answer = TypeVar("Answer")
@@ -89,7 +89,7 @@ def _run(session: PostgresSession, verb: Callable[[Session], Answer], place: str
         try:
             with session.savepoint():
                 answer = verb(session)
-                tallying.write(session)
+                tallies.write(session)
             return answer
         except StatementFailed as error:
             tried += 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ramet.model.lineage.guard import REOFFERABLE, Blocked
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.task import NewTask
-from ramet.store.rows import tallies as tallying
+from ramet.store.rows import tallies
 from ramet.store.rows.demands import DEMANDED
 from ramet.store.rows.left_out import counts_of, text_of
 from ramet.store.session import Session
@@ -68,7 +68,7 @@ def store_blocks(session: Session, refusals: Sequence[Refusal], lineages: dict[s
     """
     if not refusals:
         return
-    tallying.blocked(session, ((item.new.kind, item.blocked.reason.value) for item in refusals))
+    tallies.blocked(session, ((item.new.kind, item.blocked.reason.value) for item in refusals))
     by_lineage: dict[str, list[Refusal]] = defaultdict(list)
     for refusal in refusals:
         by_lineage[refusal.parent.tracking_id].append(refusal)

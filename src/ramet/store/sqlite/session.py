@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ramet.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreMoved, StoreUnsafe
-from ramet.store.rows import tallies as tallying
+from ramet.store.rows import tallies
 from ramet.store.scan_floor import Floors
 from ramet.store.session import LOOKS_MAX, Noted, Overtaken, Row, StatementFailed, StatementTimedOut, TransactionUndone
 from ramet.store.sqlite.place import Place
@@ -204,7 +204,7 @@ class SqliteSession:
         Raises:
             StoreMoved: it would be so in a file that nobody finds.
         """
-        tallying.write(self)
+        tallies.write(self)
         if self.place is not None:
             self.place.check()  # Within the transaction: a restore, which takes the same lock, cannot come in between.
         self.run("COMMIT")

@@ -29,7 +29,7 @@ from ramet.store.sqlite.place import Place, identity
 from ramet.store.sqlite.session import Hook, SqliteSession, connect, store_error
 from ramet.store.sqlite.within_transaction import run_within
 from ramet.store.texts import check_arguments
-from ramet.store.verbs import submit as creating
+from ramet.store.verbs import submit
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -128,7 +128,7 @@ class SqliteStore(AllVerbs):
                 self._reader.rollback()
 
     def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
-        return self._within(connection, partial(creating.submit, lineages=lineages))
+        return self._within(connection, partial(submit.submit, lineages=lineages))
 
     def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
         self._place.check()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ramet.store.errors import StoreBusy, StoreError
-from ramet.store.rows import tallies as tallying
+from ramet.store.rows import tallies
 from ramet.store.session import Session, StatementFailed
 from ramet.store.sqlite.session import SqliteSession, is_busy, store_error
 
@@ -43,7 +43,7 @@ def run_within(
             with session.savepoint():
                 session.start_verb()
                 answer = verb(session)
-                tallying.write(session)
+                tallies.write(session)
             return answer
     except StatementFailed as error:
         raise StoreError(f"{path}: {error}") from error

@@ -16,8 +16,7 @@ from typing import NamedTuple
 from ramet.model.lineage.lineage import Lineage, LineageState, counted_out, reopened
 from ramet.model.task.task import LIVE, TERMINAL, Standing, TaskState, Wait
 from ramet.model.task.transitions import Change, Transition
-from ramet.store.rows import tallies as tallying
-from ramet.store.rows import uniqueness
+from ramet.store.rows import tallies, uniqueness
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import close_open
 from ramet.store.rows.records import Record, record
@@ -108,7 +107,7 @@ def apply(session: Session, changes: Sequence[Change], results: Mapping[int, str
     _write_transitions(session, done)
     _count(session, done)
     silent = [c for c in done if c.outcome is None and _crosses(c)] if ends or others else []
-    tallying.changed(session, [*tried, *silent] if silent else tried)
+    tallies.changed(session, [*tried, *silent] if silent else tried)
     hold(session, done)
     if names := touched(done):
         touch(session, names)
@@ -144,7 +143,7 @@ def enter_ended(session: Session, rows: Sequence[Sequence[object]]) -> None:
     unsuccessful = [(row[seq], row[tracking_id], row[state], row[depth]) for row in rows if row[state] != _SUCCESS]
     session.run_many(_UNSUCCESSFUL, unsuccessful)
     kind = HISTORY_COLUMNS.index("kind")
-    tallying.imported(session, map(itemgetter(kind, depth, state), rows))
+    tallies.imported(session, map(itemgetter(kind, depth, state), rows))
 
 
 def _move(session: Session, moves: Sequence[Change]) -> set[int]:

@@ -8,7 +8,7 @@ from typing import Any
 from ramet.model.bulk import BulkAct
 from ramet.store.rows.audit_log import record_act
 from ramet.store.session import Session
-from ramet.store.verbs import operate as persons
+from ramet.store.verbs import operate
 
 
 def act_on_tasks(
@@ -28,11 +28,11 @@ def act_on_tasks(
     """
     match act:
         case BulkAct.RETRY:
-            done = persons.revive(session, task_ids, by, reason, extend_seconds)
+            done = operate.revive(session, task_ids, by, reason, extend_seconds)
         case BulkAct.EXCLUDE:
-            done = persons.exclude(session, task_ids, by, reason)
+            done = operate.exclude(session, task_ids, by, reason)
         case _:
-            done = [task_id for task_id in task_ids if persons.cancel(session, task_id, False, by, reason)]
+            done = [task_id for task_id in task_ids if operate.cancel(session, task_id, False, by, reason)]
     if done:
         facts = {"tasks": len(done), **detail}
         record_act(session, by=by, act=f"bulk_{act}", subject=f"{len(done)} tasks", reason=reason, detail=facts)

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 
 from ramet.model.lineage.guard import Elsewhere, Facts
 from ramet.model.task.task import NewTask
-from ramet.store.rows import deny_list as stop_list
-from ramet.store.rows import shapes, uniqueness
+from ramet.store.rows import deny_list, shapes, uniqueness
 from ramet.store.session import Session
 
 
@@ -20,7 +19,7 @@ class Screen:
     def __init__(self, session: Session, wanted: Iterable[tuple[str, NewTask]]) -> None:
         """Read what concerns the wanted tasks, each with the tracking_id of its parent."""
         wanted = list(wanted)
-        self._stops = stop_list.concerning(session, (new for _, new in wanted))
+        self._stops = deny_list.concerning(session, (new for _, new in wanted))
         self._elsewhere: dict[tuple[str, str], Elsewhere] = {}
         self._shapes: dict[shapes.Shape, int] = {}
         self._spawned: Counter[shapes.Shape] = Counter()

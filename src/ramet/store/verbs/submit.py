@@ -17,16 +17,14 @@ from ramet.model.task.task import NewTask, Standing
 from ramet.store.answers import Submitted
 from ramet.store.errors import LineageExists, Stopped, StoreError
 from ramet.store.requests import NewLineage
-from ramet.store.rows import deny_list as stop_list
-from ramet.store.rows import tallies as tallying
-from ramet.store.rows import uniqueness
+from ramet.store.rows import deny_list, tallies, uniqueness
 from ramet.store.rows.blobs import put_submitted
 from ramet.store.rows.lineages import insert_lineages, read_lineages
 from ramet.store.rows.paths import hold_slots
 from ramet.store.rows.retained_slots import FLOW, touch
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
-from ramet.store.state import path_enter as path_entering
+from ramet.store.state import path_enter
 from ramet.store.state.apply import enter
 
 _TASK = (
@@ -74,7 +72,7 @@ def create(session: Session, births: Sequence[Birth], *, in_line: bool = True) -
     part = len(births) if whole else PART
     for start in range(0, len(births), part):
         _insert(session, first + start, births[start : start + part])
-    tallying.created(session, ((birth.new.kind, birth.place.spawn_depth) for birth in births))
+    tallies.created(session, ((birth.new.kind, birth.place.spawn_depth) for birth in births))
     touch(session, resources)
     session.wake()
 
@@ -144,7 +142,7 @@ def _hold_slots(session: Session, births: Sequence[Birth]) -> None:
 def _lined_up(session: Session, first: int, births: Sequence[Birth], standings: Sequence[Standing]) -> list[Standing]:
     """The standings after those with a path took their places in line."""
     born = [(seq, b.place.tracking_id, b.new) for seq, b in enumerate(births, first) if b.new.path is not None]
-    placed = path_entering.enter(session, born, {standing.seq: standing for standing in standings})
+    placed = path_enter.enter(session, born, {standing.seq: standing for standing in standings})
     return [placed.get(standing.seq, standing) for standing in standings]
 
 
@@ -210,7 +208,7 @@ def _births(row: Lineage, roots: Sequence[NewTask], turns: Turns) -> list[Birth]
 
 
 def _refuse_stopped(session: Session, news: Sequence[NewTask]) -> None:
-    stops = stop_list.concerning(session, news)
+    stops = deny_list.concerning(session, news)
     for new in news if stops else ():
         entry = stops.covers(new) if stops else None
         if entry is not None:

@@ -1,10 +1,10 @@
 """Every action of the dashboard, by subject. No rule of the engine stands here: each calls the client."""
 
-from ramet.web.actions import administration as kept
-from ramet.web.actions import alerts, flow, lineages, tasks
+from ramet.web.actions import administration, alerts, flow, lineages, tasks
 from ramet.web.actions.action import Action
 
 ACTIONS: dict[str, Action] = {
-    action.name: action for action in (*tasks.ACTIONS, *lineages.ACTIONS, *flow.ACTIONS, *kept.ACTIONS, *alerts.ACTIONS)
+    action.name: action
+    for action in (*tasks.ACTIONS, *lineages.ACTIONS, *flow.ACTIONS, *administration.ACTIONS, *alerts.ACTIONS)
 }
 """By name."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from ramet.web.answers import administration as kept
+from ramet.web.answers import administration
 from ramet.web.answers.administration import (
     ACT_NUMBER_MAX,
     ActsAnswer,
@@ -23,25 +23,25 @@ router = APIRouter(tags=["kept"])
 @router.get("/schedules")
 async def schedules(client: Asked) -> list[ScheduleAnswer]:
     """All schedules, by name."""
-    return await kept.schedules(client)
+    return await administration.schedules(client)
 
 
 @router.get("/schedules/{name:path}")
 async def schedule(client: Asked, name: str, *, limit: Limit = 50) -> OneScheduleAnswer:
     """One schedule and what became of its newest slots."""
-    return await kept.schedule(client, name, limit=limit)
+    return await administration.schedule(client, name, limit=limit)
 
 
 @router.get("/settings")
 async def settings(client: Asked) -> list[SettingAnswer]:
     """Every setting that there is, with what holds now."""
-    return await kept.settings(client)
+    return await administration.settings(client)
 
 
 @router.get("/stop-list")
 async def stop_list(client: Asked) -> list[StopEntryAnswer]:
     """Hosts, domains and patterns that nothing is created for."""
-    return await kept.stop_list(client)
+    return await administration.stop_list(client)
 
 
 @router.get("/acts")
@@ -53,4 +53,4 @@ async def acts(
     limit: Limit = 50,
 ) -> ActsAnswer:
     """What people did, newest first."""
-    return await kept.acts(client, tracking_id, limit=limit, before=before)
+    return await administration.acts(client, tracking_id, limit=limit, before=before)

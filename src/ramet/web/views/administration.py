@@ -6,7 +6,7 @@ import json
 from itertools import groupby
 from typing import Any
 
-from ramet.web.answers import administration as kept
+from ramet.web.answers import administration
 from ramet.web.answers.administration import SettingAnswer
 from ramet.web.page import BadInput, Look, Page
 
@@ -15,7 +15,7 @@ DETAIL_CHARACTERS_MAX = 400
 
 async def schedules(look: Look) -> dict[str, Any]:
     """All schedules."""
-    return {"schedules": await kept.schedules(look.client)}
+    return {"schedules": await administration.schedules(look.client)}
 
 
 async def schedule(look: Look) -> dict[str, Any]:
@@ -23,7 +23,7 @@ async def schedule(look: Look) -> dict[str, Any]:
     name = look.text("name")
     if name is None:
         raise BadInput("give the name of a schedule: the page of schedules lists them")
-    return {"found": await kept.schedule(look.client, name, limit=look.number("limit", 50, 1, 200))}
+    return {"found": await administration.schedule(look.client, name, limit=look.number("limit", 50, 1, 200))}
 
 
 def _typed(value: Any) -> str:
@@ -35,7 +35,7 @@ def _typed(value: Any) -> str:
 
 async def settings(look: Look) -> dict[str, Any]:
     """Every setting, by what comes before its dot."""
-    found = await kept.settings(look.client)
+    found = await administration.settings(look.client)
     wanted = (look.text("find", 100) or "").lower()
     named = [one for one in found if wanted in one.name.lower() or wanted in one.description.lower()]
     ordered = sorted(named, key=lambda one: (one.group, one.name))
@@ -50,14 +50,14 @@ def _shown(one: SettingAnswer) -> tuple[str, str]:
 
 async def stop_list(look: Look) -> dict[str, Any]:
     """What nothing is created for."""
-    return {"entries": await kept.stop_list(look.client)}
+    return {"entries": await administration.stop_list(look.client)}
 
 
 async def acts(look: Look) -> dict[str, Any]:
     """What people did, newest first."""
     tracking_id = look.text("tracking_id")
-    before = look.number("after", kept.ACT_NUMBER_MAX, 0, kept.ACT_NUMBER_MAX)
-    found = await kept.acts(look.client, tracking_id, limit=look.number("limit", 50, 1, 200), before=before)
+    before = look.number("after", administration.ACT_NUMBER_MAX, 0, administration.ACT_NUMBER_MAX)
+    found = await administration.acts(look.client, tracking_id, limit=look.number("limit", 50, 1, 200), before=before)
     details = {one.seq: _detail(one.detail) for one in found.acts}
     return {"found": found, "tracking_id": tracking_id, "details": details}
 

@@ -1,7 +1,6 @@
 """The pages about operating: what holds work back, who does it, what people set and did."""
 
 from ramet.web.page import Page
-from ramet.web.views import administration as kept
-from ramet.web.views import alerts, flow, paths
+from ramet.web.views import administration, alerts, flow, paths
 
-PAGES: tuple[Page, ...] = (*paths.PAGES, *flow.PAGES, *alerts.PAGES, *kept.PAGES)
+PAGES: tuple[Page, ...] = (*paths.PAGES, *flow.PAGES, *alerts.PAGES, *administration.PAGES)

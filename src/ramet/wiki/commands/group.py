@@ -17,10 +17,8 @@ from ramet import Client
 from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import console, counted, emit, on_terminal
 from ramet.fetch.addresses import host_and_port, is_private_host
-from ramet.wiki.commands import change as acting
+from ramet.wiki.commands import change, query, terminal
 from ramet.wiki.commands import demo as demonstration
-from ramet.wiki.commands import query as asking
-from ramet.wiki.commands import terminal
 from ramet.wiki.commands import work as serving
 from ramet.wiki.commands.expand import Wanted, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
@@ -195,13 +193,13 @@ def _graph(status: RunStatus) -> GraphInfo | None:
 
 
 for command in (
-    acting.refresh,
-    acting.retry,
-    acting.exclude,
+    change.refresh,
+    change.retry,
+    change.exclude,
     serving.work_command,
-    asking.search,
-    asking.neighbors,
-    asking.export,
+    query.search,
+    query.neighbors,
+    query.export,
 ):
     wiki.add_command(command)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ramet import App, BatchContext, Context, Outcome, Retry, RetryAfter, SyncContext, title_key
 from ramet.commands.errors import UserError
-from ramet.fetch import host_gate as gate
+from ramet.fetch import host_gate
 from ramet.wiki import questions, tables
 from ramet.wiki.articles import Article
 from ramet.wiki.embedding.base import section_text
@@ -63,7 +63,7 @@ ALIAS = "alias"
 app = App(
     limits=LIMITS,
     retry=Retry.SEED,
-    tables=(*tables.DEFINITIONS, *gate.DEFINITIONS),
+    tables=(*tables.DEFINITIONS, *host_gate.DEFINITIONS),
     breadth=QUEUES,
     processes=os.cpu_count() or 1,
 )
@@ -105,7 +105,7 @@ async def _fetch(members: Sequence[tuple[Context, ArticlePayload]]) -> list[Any]
     first = members[0][0]
     settings = await expansions.settings(first.client, first.tracking_id)
     source = await expansions.source(first.client, settings)
-    with gate.through(first.transaction):
+    with host_gate.through(first.transaction):
         pages = await source.pages([payload.title for _, payload in members])
         if first.tracking_id not in _rules:
             _rules[first.tracking_id] = rules = Rules(await source.site(), options_of(settings))

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from ramet import Client, Context, LineageState, Outcome
 from ramet.commands.errors import UserError
-from ramet.fetch import host_gate as gate
+from ramet.fetch import host_gate
 from ramet.wiki import questions, tables
 from ramet.wiki.graphs.base import GraphAlias, GraphStore
 from ramet.wiki.runs import (
@@ -119,7 +119,7 @@ async def compare(ctx: Context, payload: ComparePayload) -> Outcome | dict[str, 
         return ctx.snooze(wait_for(error), str(error))
     run_id = run_of(ctx.tracking_id)
     rows = await ctx.read(questions.revisions_of(len(payload.keys)), (run_id, *payload.keys))
-    with gate.through(ctx.transaction):
+    with host_gate.through(ctx.transaction):
         found = await source.revisions([title for _, title, *_ in rows])
     for answer in found.values():
         if isinstance(answer, Exception):  # Nothing is known of this one: all are compared again.
