@@ -15,13 +15,13 @@ from ramet.engine.client.sync_client import SyncClient
 from ramet.engine.client.waiting import TaskFailed, WaitRefused
 from ramet.engine.context.batch import BatchContext, SyncBatchContext
 from ramet.engine.context.binding import item
-from ramet.engine.context.blobs import Blob, BlobTooLarge
 from ramet.engine.context.context import Context, SyncContext
+from ramet.engine.context.data import Blob, BlobTooLarge
 from ramet.engine.context.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.context.outcome import Outcome
 from ramet.engine.explain.explain import Explanation
 from ramet.engine.explain.key import KeyExplanation
-from ramet.engine.kinds.path_options import PathArguments, TaskOptions
+from ramet.engine.kinds.options import PathArguments, TaskOptions
 from ramet.engine.kinds.registry import UnknownKind
 from ramet.engine.settings.setting import Setting
 from ramet.engine.worker.worker import Worker

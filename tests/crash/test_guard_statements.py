@@ -14,8 +14,8 @@ import pytest
 
 from ramet.model.task import events as ev
 from ramet.store.errors import StoreError
-from ramet.store.postgres.inline import InlineLink
 from ramet.store.postgres.store import PostgresStore
+from ramet.store.postgres.writer import InlineLink
 from ramet.store.requests import NewLineage, Settlement
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations

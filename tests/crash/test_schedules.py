@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
-from ramet.engine.worker.scheduler import tick
+from ramet.engine.worker.loops import tick
 from ramet.model.lineage.limits import Limits
 from tests.crash.statements import Ticking, crash_everywhere
 from tests.invariants.check import violations

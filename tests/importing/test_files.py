@@ -159,7 +159,7 @@ def test_a_table_has_to_be_named_where_there_are_several(tmp_path: Path) -> None
 def test_a_table_that_is_being_written_is_read_as_it_was_or_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ramet.store.imports.source.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("ramet.store.imports.staging.BUSY_SECONDS", 0.05)
     path = as_sqlite(tmp_path)
     writer = sqlite3.connect(path, isolation_level=None)
     writer.execute("BEGIN EXCLUSIVE")

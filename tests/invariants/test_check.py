@@ -9,7 +9,7 @@ import pytest
 
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
-from ramet.engine.worker.scheduler import tick
+from ramet.engine.worker.loops import tick
 from ramet.model.flow.resources import Policy
 from ramet.model.lineage.limits import Limits
 from ramet.model.paths import PathRule

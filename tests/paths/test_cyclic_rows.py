@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from ramet.store.reads import path_waits, paths
+from ramet.store.reads import path_reach, paths
 from ramet.store.reads.tasks import LIMIT_MAX
 
 
 def test_a_task_that_comes_after_itself_is_looked_at_a_hundred_times(monkeypatch: pytest.MonkeyPatch) -> None:
     line: Any = SimpleNamespace(behind=1)
     session: Any = None
-    monkeypatch.setattr(path_waits, "select", lambda *asked: [line])
-    assert len(list(path_waits._chain(session, line))) == path_waits.BEHIND_MAX == 100
+    monkeypatch.setattr(path_reach, "select", lambda *asked: [line])
+    assert len(list(path_reach._chain(session, line))) == path_reach.BEHIND_MAX == 100
 
 
 def test_a_circle_of_tasks_that_wait_has_no_first(monkeypatch: pytest.MonkeyPatch) -> None:

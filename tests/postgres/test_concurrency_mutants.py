@@ -11,7 +11,7 @@ from ramet.store.postgres.session import Mode, PostgresSession
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.rows.retained_slots import FLOW
 from ramet.store.session import Session
-from ramet.store.verbs import claim_bounds, resources
+from ramet.store.verbs import claim, resources
 from tests.postgres.crowd import crowd, judged, prepare
 
 ACTORS, STEPS, TIMES = 6, 120, 6
@@ -40,7 +40,7 @@ def stale_claims_count_for_nothing(patch: Patch) -> None:
         session.lock(FLOW)
         return resources.in_use(session)
 
-    patch.setattr(claim_bounds, "taken", counted)
+    patch.setattr(claim, "taken", counted)
     patch.setattr(resources, "taken", counted)
 
 

@@ -15,9 +15,9 @@ from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import Change, Refused
 from ramet.store.errors import StoreError
-from ramet.store.maintenance import path_repair
+from ramet.store.maintenance import path_followup
 from ramet.store.postgres.session import PostgresSession
-from ramet.store.rows import claimable, locking, paths
+from ramet.store.rows import claimable, paths, tasks
 from ramet.store.rows.paths import Line
 from ramet.store.session import Session
 from ramet.store.state import path_changes
@@ -57,9 +57,9 @@ def locked_only_when_ticketed(patch: Patch) -> None:
         session._slots = held
 
     patch.setattr(path_changes, "follow", as_if_held)
-    for module in (paths, spawn, locking, lineage_followup, bound):
+    for module in (paths, spawn, tasks, lineage_followup, bound):
         patch.setattr(module, "hold_slots", at_birth)
-    patch.setattr(path_repair, "repair", lambda session, limit: 0)
+    patch.setattr(path_followup, "repair", lambda session, limit: 0)
 
 
 @pytest.mark.parametrize("mutant", [nobody_decides_alone, locked_only_when_ticketed])

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from ramet.engine.base.heartbeat import watch_ends
-from ramet.engine.worker.housekeeping import housekeeping
+from ramet.engine.worker.loops import housekeeping
 from ramet.engine.worker.worker import Worker
 
 

@@ -130,8 +130,10 @@ def no_chance() -> Iterator[None]:
     with ExitStack() as stack:
         stack.callback(log.setLevel, log.level)
         log.setLevel(logging.CRITICAL)
-        stack.enter_context(patch("ramet.engine.base.ids.os.urandom", lambda size: next(numbers).to_bytes(size, "big")))
-        stack.enter_context(patch("ramet.engine.base.ids.time.time_ns", lambda: 0))
+        stack.enter_context(
+            patch("ramet.engine.base.clock.os.urandom", lambda size: next(numbers).to_bytes(size, "big"))
+        )
+        stack.enter_context(patch("ramet.engine.base.clock.time.time_ns", lambda: 0))
         stack.enter_context(patch("ramet.engine.worker.worker.socket.gethostname", lambda: "simulated"))
         stack.enter_context(patch("ramet.engine.worker.worker.os.getpid", lambda: 1))
         # Handlers of the workload are overdue after minutes: looking every quarter of a second is most of a run.

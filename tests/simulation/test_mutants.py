@@ -19,7 +19,7 @@ from ramet.model.task.transitions import Change, Refused, Transition
 from ramet.store.maintenance import sweep
 from ramet.store.rows import blocks
 from ramet.store.session import Session
-from ramet.store.verbs import claim, claim_bounds, settle, spawn, submit
+from ramet.store.verbs import claim, settle, spawn, submit
 from ramet.store.verbs import reclaim as reclaiming
 from ramet.store.verbs import resources as store_resources
 from tests.simulation.broken_engines import SEEDS, SHORT, found, must_be_found, rough
@@ -56,7 +56,7 @@ def test_without_the_fence_the_simulation_fails(on: str, tmp_path: Path, monkeyp
 def test_without_counting_what_is_held_the_simulation_fails(
     on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claim_bounds, "taken", lambda session: Usage({}, {}, {}))
+    monkeypatch.setattr(claim, "taken", lambda session: Usage({}, {}, {}))
     must_be_found(on, tmp_path, "run at once, over")
 
 

@@ -20,7 +20,7 @@ from ramet.store.schema import versions
 from ramet.store.session import Session
 from ramet.store.sqlite import store as sqlite
 from ramet.store.sqlite.session import SqliteSession
-from ramet.store.verbs import claim, lineage_followup, pause, reserve, schedule, settle
+from ramet.store.verbs import claim, fenced, lineage_followup, pause, schedule, settle
 from tests.simulation.broken_engines import must_be_found_with
 from tests.upgrade.plans import LATER, NEXT
 
@@ -124,7 +124,7 @@ def test_money_without_a_ceiling_is_found(tmp_path: Path, monkeypatch: pytest.Mo
         return run(self, sql.replace("spent + reserved + ? <= max_cost", "? IS NOT NULL"), parameters)
 
     monkeypatch.setattr(SqliteSession, "run", unbounded)
-    monkeypatch.setattr(reserve, "refusal", lambda amount, bounds, now: None)
+    monkeypatch.setattr(fenced, "refusal", lambda amount, bounds, now: None)
     must_be_found_with(
         {"money"},
         tmp_path,

@@ -10,7 +10,7 @@ from ramet.store import open_store
 from ramet.store.address import is_file, shown
 from ramet.store.backup.copies import backup, restore
 from ramet.store.errors import StoreError
-from ramet.store.migrate import migrate
+from ramet.store.opening import migrate
 
 SECRET = "s3cr3t"
 OTHERS = (

@@ -15,7 +15,7 @@ from ramet import App
 from ramet.store import open_store
 from ramet.store.backup.copies import backup, restore
 from ramet.store.errors import StoreError
-from ramet.store.migrate import migrate
+from ramet.store.opening import migrate
 from ramet.store.rows.own_tables import check_harmless, definitions
 from ramet.testing.postgres_server.databases import connect
 from tests.support.backends import BACKENDS

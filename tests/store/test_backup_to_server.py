@@ -16,7 +16,7 @@ from ramet.store.backup import postgres_server
 from ramet.store.backup.copies import backup, restore
 from ramet.store.epoch import FENCES_PER_EPOCH
 from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
-from ramet.store.migrate import migrate
+from ramet.store.opening import migrate
 from ramet.store.postgres.session import Mode, PostgresSession
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import NewLineage

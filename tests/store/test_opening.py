@@ -23,7 +23,7 @@ from ramet.store import open_store
 from ramet.store.backup.copies import backup
 from ramet.store.base import Store
 from ramet.store.errors import StoreError, StoreMissing, StoreNewer, StoreUnsafe
-from ramet.store.migrate import migrate
+from ramet.store.opening import migrate
 from ramet.store.processes.registry import network_file_system
 from ramet.store.requests import NewLineage
 from ramet.store.schema import versions

@@ -19,10 +19,10 @@ import psycopg
 
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
-from ramet.engine.worker.scheduler import tick
+from ramet.engine.worker.loops import tick
 from ramet.model.flow.queues import WorkerSeen
 from ramet.model.lineage.limits import Limits
-from ramet.store.postgres.schema import translated_steps
+from ramet.store.postgres.migrate import translated_steps
 from ramet.store.schema.versions import PLAN
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations

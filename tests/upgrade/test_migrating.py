@@ -13,7 +13,7 @@ import pytest
 
 from ramet.store import open_store
 from ramet.store.errors import StoreBusy, StoreError, StoreNewer, StoreOlder
-from ramet.store.migrate import migrate
+from ramet.store.opening import migrate
 from ramet.store.postgres.connect import open_connection
 from ramet.store.postgres.migrate import advance
 from ramet.store.postgres.session import PostgresSession

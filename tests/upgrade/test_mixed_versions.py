@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ramet.store import open_store
-from ramet.store.migrate import migrate
+from ramet.store.opening import migrate
 from ramet.store.schema import versions
 from tests.cli.conftest import APP, Cli, Process, cli, start
 from tests.invariants.check import violations

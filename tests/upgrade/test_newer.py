@@ -18,7 +18,7 @@ from ramet.cli import main
 from ramet.store import open_store
 from ramet.store.backup.copies import backup, restore
 from ramet.store.errors import StoreNewer
-from ramet.store.migrate import migrate
+from ramet.store.opening import migrate
 from ramet.store.schema import versions
 from tests.cli.conftest import APP, Cli, cli
 from tests.support.backends import Backend

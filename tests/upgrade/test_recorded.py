@@ -12,7 +12,7 @@ import pytest
 from ramet.model.task import events as ev
 from ramet.store import open_store
 from ramet.store.base import Store
-from ramet.store.migrate import migrate
+from ramet.store.opening import migrate
 from ramet.store.requests import ClaimRequest, Settlement
 from ramet.store.schema import versions
 from tests.invariants.check import violations

@@ -13,7 +13,7 @@ from ramet.cli.options import ask, database_option
 from ramet.cli.output import console, database_clock, moment, table
 from ramet.commands.options import json_option, person
 from ramet.commands.terminal import emit, jsonable, plain
-from ramet.engine.kinds.sharing import checked_policy
+from ramet.engine.kinds.options import checked_policy
 from ramet.model.flow.resources import policy_of, rate_of, refilled
 
 NO_LIMIT = "none"

@@ -7,7 +7,7 @@ import click
 from ramet.cli.options import database_option, load
 from ramet.commands.options import json_option
 from ramet.commands.terminal import emit, plain
-from ramet.store.migrate import migrate as bring
+from ramet.store.opening import migrate as bring
 from ramet.store.schema.versions import Migrated
 
 

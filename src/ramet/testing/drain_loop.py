@@ -12,7 +12,7 @@ from ramet.engine.app.app import App
 from ramet.engine.base.work import work_of
 from ramet.engine.client.client import Client
 from ramet.engine.context.supervisor_calls import run_errand
-from ramet.engine.running.invoke import invoke
+from ramet.engine.running.invocation import invoke
 from ramet.engine.running.runner import Runner
 from ramet.engine.worker.presence import declare_limits
 from ramet.model.lineage.limits import LEASE_SECONDS

@@ -14,14 +14,14 @@ from ramet.engine.base.clock import Clock
 from ramet.engine.base.work import Work
 from ramet.engine.client.client import Client
 from ramet.engine.kinds.registry import Handler
-from ramet.engine.running.invoke import invoke
+from ramet.engine.running.invocation import invoke
 from ramet.engine.running.runner import Runner
 from ramet.model.lineage.limits import LEASE_SECONDS
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.answers import Settled, SpawnAnswer
 from ramet.store.requests import Settlement, Write
-from ramet.store.verbs.required import SPAWN_REFUSED
+from ramet.store.verbs.spawn import SPAWN_REFUSED
 from ramet.testing.clock import FakeClock
 from ramet.testing.spawn_check import SpawnRules
 

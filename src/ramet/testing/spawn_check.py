@@ -12,7 +12,7 @@ from ramet.model.task.task import NewTask
 from ramet.store.answers import SpawnAnswer
 from ramet.store.requests import Settlement
 from ramet.store.rows.blocks import Parent
-from ramet.store.verbs.required import RequiredRefused, check_required
+from ramet.store.verbs.spawn import RequiredRefused, check_required
 
 _MOST = 1 << 53
 _UNLIMITED = Lineage(

@@ -8,7 +8,7 @@ import pytest
 
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
-from ramet.engine.worker.scheduler import tick
+from ramet.engine.worker.loops import tick
 from ramet.model.alerts.rules import Alert, MonitorLimits
 from ramet.model.lineage.limits import Limits
 from ramet.model.task import events as ev

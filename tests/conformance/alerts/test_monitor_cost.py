@@ -12,7 +12,7 @@ import pytest
 
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
-from ramet.engine.worker.scheduler import tick
+from ramet.engine.worker.loops import tick
 from ramet.model.alerts.rules import MonitorLimits, Pattern
 from ramet.model.flow.queues import WorkerSeen
 from ramet.model.lineage.limits import Limits
@@ -20,7 +20,7 @@ from ramet.model.lineage.lineage import OPEN
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
 from ramet.store.base import Store
-from ramet.store.maintenance import monitor_shares
+from ramet.store.maintenance import monitor_facts
 from ramet.store.postgres import session
 from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import Settlement
@@ -209,8 +209,8 @@ async def test_a_scrape_and_a_look_cost_no_more_at_ten_times_the_history(
     backends: tuple[Backend, Backend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every statement of a look, and so every pattern; the new round fires nearly all of them."""
-    monkeypatch.setattr(monitor_shares, "RUNS_MAX", 2)
-    monkeypatch.setattr(monitor_shares, "SLOTS_MAX", 4)
+    monkeypatch.setattr(monitor_facts, "RUNS_MAX", 2)
+    monkeypatch.setattr(monitor_facts, "SLOTS_MAX", 4)
     fired: set[str] = set()
 
     async def watch(world: World) -> None:

@@ -14,7 +14,7 @@ from ramet import App, Context
 from ramet.engine.client.schedules import Declared, Schedules, declared, lineage_of_slot
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.settings.live import LiveSettings
-from ramet.engine.worker.scheduler import tick
+from ramet.engine.worker.loops import tick
 from ramet.model.lineage.limits import Limits
 from ramet.model.schedule import Slot
 from ramet.store.base import Store

@@ -10,7 +10,7 @@ import pytest
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
 from ramet.store.errors import StoreError
-from ramet.store.rows.ended import ended_standing
+from ramet.store.rows.tasks import ended_standing
 from ramet.store.session import Session
 from ramet.store.verbs import operate
 from tests.support.world import World, checkpoint, failing

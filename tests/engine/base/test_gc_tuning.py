@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.engine.base.gc_tuning import ALLOCATIONS, seldom_collected
+from ramet.engine.worker.pool import ALLOCATIONS, seldom_collected
 from tests.engine.apps.endless_app import app
 from tests.support.patience import HANG_SECONDS
 from tests.support.waiting import working

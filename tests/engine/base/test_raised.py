@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from ramet.engine.base.raised import RAISED_CHARACTERS_MAX, Raised, raised
+from ramet.engine.base.error_text import RAISED_CHARACTERS_MAX, Raised, raised
 
 
 def having(**attributes: Any) -> BaseException:

@@ -10,7 +10,7 @@ import pytest
 from ramet import StoreError, StoreUncertain, StoreUnreachable
 from ramet.engine.base.claims import ClaimsInHand
 from ramet.engine.base.retrying import PAUSE_SECONDS_MAX, Reach, loudness
-from ramet.engine.worker.handler_requests import Calls
+from ramet.engine.context.supervisor_calls import Calls
 from ramet.model.task import events as ev
 from ramet.store.answers import Settled
 from ramet.store.requests import Settlement

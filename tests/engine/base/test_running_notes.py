@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ramet.engine.base.running_notes import NotedUntilSent
+from ramet.engine.base.current_tasks import NotedUntilSent
 from ramet.store.processes.running_notes import Slots, new_slots
 
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.engine.base.redaction import redacted
-from ramet.engine.base.tracebacks import BYTES_MAX, bounded, folder_of, stack_of, traceback_of
+from ramet.engine.base.error_text import BYTES_MAX, bounded, folder_of, redacted, stack_of, traceback_of
 from ramet.model.text import is_storable
 
 HERE = Path(__file__)

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from ramet import App, Client, Context, title_key, url_key
-from ramet.engine.explain.key_lookup import spellings
+from ramet.engine.explain.key import spellings
 from ramet.testing import drain
 from tests.web.in_process_client import visiting
 

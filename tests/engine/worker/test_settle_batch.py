@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ramet.engine.base.work import Work
-from ramet.engine.worker.settle_batch import SETTLE_BATCH, SETTLE_BATCH_ON_PATHS, settled_together
+from ramet.engine.running.settle_batch import SETTLE_BATCH, SETTLE_BATCH_ON_PATHS, settled_together
 from ramet.model.task import events as ev
 from ramet.store.requests import Settlement
 from ramet.store.session import LOOKS_MAX

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from ramet import App, Context, Worker
 from ramet.cli import main
-from ramet.engine.base.ids import new_id
+from ramet.engine.base.clock import new_id
 from ramet.jobs.app import app
 from ramet.jobs.commands.group import jobs
 

@@ -16,8 +16,8 @@ from ramet.llm.calls import calling
 from ramet.llm.jobs import submit_job
 from ramet.llm.providers.base import Mode, Provider
 from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM, JobSettings
-from ramet.store.postgres.inline import InlineLink
 from ramet.store.postgres.store import PostgresStore
+from ramet.store.postgres.writer import InlineLink
 from ramet.store.sqlite.store import SqliteStore
 from ramet.testing import FakeClock, drain
 from tests.llm.crashes.billing_provider import WORDS, BillingProvider

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ramet.engine.context import time
+from ramet.engine.context import task as time
 from ramet.engine.running import invocation
-from ramet.engine.running.invoke import Allowance
+from ramet.engine.running.invocation import Allowance
 from ramet.llm import items, submits
 from ramet.llm.providers.base import Mode
 from ramet.model.task import events as ev

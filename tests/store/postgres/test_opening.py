@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from ramet.store.errors import StoreError, StoreUnreachable
-from ramet.store.migrate import migrate
+from ramet.store.opening import migrate
 from ramet.store.postgres import session
 from ramet.store.postgres.connect import connect_error, open_connection
 from ramet.store.postgres.store import PostgresStore

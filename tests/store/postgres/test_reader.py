@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from ramet.store.errors import StoreError, StoreUnreachable
-from ramet.store.postgres import reader as postgres_reader
+from ramet.store.postgres import connect as postgres_reader
 from ramet.store.postgres.store import PostgresStore
 from ramet.testing.postgres import Cluster, terminate_backends
 from tests.store.sqlite.test_full_disk import lineage

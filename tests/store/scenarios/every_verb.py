@@ -6,7 +6,7 @@ from typing import Any
 
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
-from ramet.engine.worker.scheduler import tick
+from ramet.engine.worker.loops import tick
 from ramet.model.blobs import blob_of
 from ramet.model.bulk import BulkAct
 from ramet.model.cost import Actual, Charge, ReserveRequest

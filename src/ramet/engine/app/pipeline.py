@@ -17,9 +17,8 @@ from pydantic_core import from_json, to_jsonable_python
 from ramet.engine.base.work import state_json
 from ramet.engine.context.batch import results_of
 from ramet.engine.context.outcome import Outcome
-from ramet.engine.kinds.path_options import PLAIN
+from ramet.engine.kinds.options import PLAIN, Sharing
 from ramet.engine.kinds.registry import Handler, Kind, Registry, StageContext
-from ramet.engine.kinds.sharing import Sharing
 from ramet.engine.kinds.signatures import check_parentheses, check_same_fields, is_async, one_payload
 from ramet.model.task.task import NewTask
 

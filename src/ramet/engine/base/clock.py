@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from typing import Protocol
 
@@ -40,3 +41,13 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+def new_id() -> str:
+    """A fresh UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then 74 random bits."""
+    milliseconds = time.time_ns() // 1_000_000
+    chance = int.from_bytes(os.urandom(10), "big")
+    head = f"{milliseconds & 0xFFFF_FFFF_FFFF:012x}"
+    third = 0x7000 | (chance >> 68) & 0x0FFF
+    fourth = 0x8000 | (chance >> 54) & 0x3FFF
+    return f"{head[:8]}-{head[8:]}-{third:04x}-{fourth:04x}-{chance & 0xFFFF_FFFF_FFFF:012x}"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ramet.engine.context.blobs import check_size
+from ramet.engine.context.data import check_size
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.model.blobs import NewBlob
 from ramet.model.lineage.limits import Limits, lineage_limits, said

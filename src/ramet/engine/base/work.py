@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from ramet.engine.base.raised import raised
+from ramet.engine.base.error_text import raised
 from ramet.model.cost import Charge
 from ramet.model.json_values import read_json
 from ramet.model.lineage.guard import BlockReason

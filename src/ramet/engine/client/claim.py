@@ -16,10 +16,9 @@ from typing import Any, NamedTuple, Self
 
 from ramet.engine.base import current_tasks
 from ramet.engine.base.attempt_log import log_outcome
+from ramet.engine.base.error_text import raised, traceback_of
 from ramet.engine.base.observe import observer
 from ramet.engine.base.ports import ClaimLost
-from ramet.engine.base.raised import raised
-from ramet.engine.base.tracebacks import traceback_of
 from ramet.engine.base.work import Work, work_of
 from ramet.engine.client.lease_keeper import Keeper, Pair, heartbeat_seconds
 from ramet.engine.context.context import AsyncContext, BaseContext, HandlerDesk, settlement_of

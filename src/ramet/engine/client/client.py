@@ -7,8 +7,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self, Unpack
 
-from ramet.engine.base.clock import Clock, SystemClock
-from ramet.engine.base.ids import new_id
+from ramet.engine.base.clock import Clock, SystemClock, new_id
 from ramet.engine.base.new_lineage import LimitsGiven, LineageLimits, new_lineage
 from ramet.engine.client.alerts import MonitorClient
 from ramet.engine.client.bulk import BulkClient
@@ -25,10 +24,10 @@ from ramet.engine.client.tallies import TalliesClient
 from ramet.engine.client.views import ViewsClient
 from ramet.engine.client.waiting import Waiting
 from ramet.engine.client.watched import watched
-from ramet.engine.context.blobs import Blob, blobs_taken, read_blob
+from ramet.engine.context.data import Blob, blobs_taken, read_blob
 from ramet.engine.explain.explain import Explanation, explain
-from ramet.engine.explain.key_lookup import first_found
-from ramet.engine.kinds.path_options import PathArguments, TaskOptions
+from ramet.engine.explain.key import first_found
+from ramet.engine.kinds.options import PathArguments, TaskOptions
 from ramet.engine.kinds.registry import Handler, Registry
 from ramet.model.blobs import NewBlob
 from ramet.model.lineage.limits import GENERATIONS_MAX, Limits

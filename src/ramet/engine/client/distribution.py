@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from ramet.engine.client.lineage_over import ends_of
+from ramet.engine.client.waiting import ends_of
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.task import LIVE, Task, TaskState, Wait
 from ramet.model.text import on_one_line

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ramet.engine.explain.key import KeyExplanation, explain_key
-from ramet.engine.explain.key_lookup import first_found, spellings, spellings_of
+from ramet.engine.explain.key import KeyExplanation, explain_key, first_found, spellings, spellings_of
 from ramet.engine.kinds.registry import Handler, Registry
 from ramet.model.task.task import Block, Task
 from ramet.model.views import BlockPage

@@ -11,8 +11,7 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from typing import Any, TypeVar, cast
 
 from ramet.engine.base import current_tasks
-from ramet.engine.base.clock import Clock
-from ramet.engine.base.ids import new_id
+from ramet.engine.base.clock import Clock, new_id
 from ramet.engine.base.ports import ClaimLost
 from ramet.engine.client.claim import BaseClaim, Claim, Ended, Hold
 from ramet.engine.client.lease_keeper import Keeper, Pair

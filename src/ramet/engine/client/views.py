@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ramet.engine.context.state import NOTE
+from ramet.engine.context.task import NOTE
 from ramet.model.task.task import TaskState
 from ramet.model.views import (
     Backlog,

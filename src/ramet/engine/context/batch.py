@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from ramet.engine.base.work import Work
 from ramet.engine.context.context import BaseContext, Context, SyncContext
-from ramet.engine.kinds.execution import Execution
+from ramet.engine.kinds.options import Execution
 from ramet.engine.kinds.signatures import FirstArgument
 
 AnyContext = TypeVar("AnyContext", bound=BaseContext)

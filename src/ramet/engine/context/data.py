@@ -1,20 +1,55 @@
-"""What handlers and claims do at once with data of their own: blobs, and transactions on their own tables."""
+"""Statements on a program's own tables: what of them may run in the engine's transactions."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal, Self, cast
 
-from ramet.engine.base.own_tables import check_own
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_serializer
+
 from ramet.engine.base.ports import HasClaim
-from ramet.engine.context.blobs import Blob, put_blob, read_blob
-from ramet.model.numbers import integer
+from ramet.model.blobs import REFERENCE, NewBlob, blob_of, value_of
+from ramet.model.numbers import INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, integer
 from ramet.model.task import events as ev
+from ramet.model.text import check_text
 from ramet.store.answers import Ran, Settled
 from ramet.store.base import Store
-from ramet.store.errors import TransactionRefused
+from ramet.store.errors import StoreError, TransactionRefused
 from ramet.store.requests import Settlement, Statement
+
+_CHANGES = r"(?:INSERT|UPDATE|DELETE|REPLACE)\b(?!\s+OR\s+ROLLBACK)"
+_WRITES_ROWS = re.compile(rf"\s*(?:WITH\b|{_CHANGES})", re.IGNORECASE)
+_READS_OR_WRITES_ROWS = re.compile(rf"\s*(?:WITH\b|SELECT\b|{_CHANGES})", re.IGNORECASE)
+
+
+def check_own(verb: str, sql: str, parameters: Sequence[Any], *, reads: bool = False) -> tuple[Any, ...]:
+    """The parameters of a statement that may run; ``reads`` lets SELECT through as well.
+
+    Raises:
+        ValueError: the statement touches the engine's own tables, or is of another sort; or a text cannot be stored.
+        TypeError: a parameter is not None, a boolean, number, text or bytes.
+    """
+    if "ramet_" in sql.lower():
+        raise ValueError(f"{verb} is for your own tables: tables named ramet_* belong to the engine")
+    # BEGIN, COMMIT and their like would end the transaction of everybody who settles at the same time.
+    if not (_READS_OR_WRITES_ROWS if reads else _WRITES_ROWS).match(sql):
+        sorts = "a SELECT, INSERT, UPDATE, DELETE or REPLACE" if reads else "an INSERT, UPDATE, DELETE or REPLACE"
+        raise ValueError(f"{verb} takes {sorts} (not OR ROLLBACK), by itself")
+    check_text(f"the statement of {verb}", sql)
+    for value in parameters:
+        # What a database driver would adapt in this process cannot travel to the one that writes.
+        if not isinstance(value, str | bytes | int | float | None):
+            raise TypeError(f"{verb} cannot store a {type(value).__name__}: give text, bytes, a number or None")
+        if isinstance(value, str):
+            check_text(f"a parameter of {verb}", value)
+        elif isinstance(value, int) and value.bit_length() > INTEGER_BITS_MAX:
+            raise ValueError(f"a parameter of {verb} has over {INTEGER_DIGITS_MAX} digits: give text instead")
+    return tuple(parameters)
 
 
 class AsyncDomain:
@@ -130,3 +165,124 @@ def _out(value: Any) -> Any:
 
 def _in(value: Any) -> Any:
     return base64.b64decode(value[0]) if isinstance(value, list) else value
+
+
+_taken: ContextVar[dict[str, NewBlob] | None] = ContextVar("ramet_blobs_taken", default=None)
+
+
+class BlobTooLarge(ValueError):
+    """Raised by ``ctx.blob`` and submits: one blob is over ``Limits.blob_bytes_max``.
+
+    Keep such files elsewhere and pass their place.
+    """
+
+
+class Blob(BaseModel):
+    """A reference to a large value: in JSON ``{"$blob": "<sha256>", "size": n}``, wherever a payload, a state or a
+    result holds one. Use it as the type of a payload's field; read it with ``ctx.read_blob`` or ``client.blob``.
+    """
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True, extra="forbid")
+
+    sha256: str = Field(alias=REFERENCE, pattern="^[0-9a-f]{64}$")
+    size: int = Field(ge=0)
+    """Bytes."""
+    form: Literal["bytes", "text", "json"] = "bytes"
+    """What comes back when it is read."""
+    _new: NewBlob | None = PrivateAttr(default=None)
+
+    @classmethod
+    def of(cls, content: bytes | str | Any) -> Self:
+        """A blob that is only in memory: submit it in a payload, which stores it with the lineage.
+
+        Args:
+            content: bytes, text, or any other JSON value.
+        """
+        new, form = blob_of(content)
+        blob = cls(sha256=new.sha256, size=len(new.content), form=cast(Any, form))
+        blob._new = new
+        return blob
+
+    @model_serializer
+    def _reference(self) -> dict[str, Any]:
+        if self._new is not None:
+            taken = _taken.get()
+            if taken is None:
+                raise ValueError("this blob is only in memory: in a handler, `await ctx.blob(content)` stores it first")
+            taken[self.sha256] = self._new
+        return self.reference
+
+    @property
+    def reference(self) -> dict[str, Any]:
+        """The JSON object that stands for it."""
+        more = {} if self.form == "bytes" else {"form": self.form}
+        return {REFERENCE: self.sha256, "size": self.size, **more}
+
+
+@contextmanager
+def blobs_taken() -> Iterator[dict[str, NewBlob]]:
+    """Everything in memory that is written as a reference within the block, by its name."""
+    taken: dict[str, NewBlob] = {}
+    token = _taken.set(taken)
+    try:
+        yield taken
+    finally:
+        _taken.reset(token)
+
+
+def check_size(blob: NewBlob, bytes_max: int) -> None:
+    """Refuse one that is over the limit.
+
+    Raises:
+        BlobTooLarge: it is.
+    """
+    if len(blob.content) > bytes_max:
+        raise BlobTooLarge(
+            f"a blob of {len(blob.content)} bytes is over {bytes_max}: raise Limits(blob_bytes_max=...), "
+            "or keep the file elsewhere and pass its place"
+        )
+
+
+async def put_blob(context: HasClaim, content: bytes | str | Any) -> Blob:
+    """Store a blob under a claim, now."""
+    new, form = blob_of(content)
+    limits = context._kind.limits
+    check_size(new, limits.blob_bytes_max)
+    work = context._work
+    row = await context._desk.ask(
+        "put_blob",
+        work.seq,
+        work.fence,
+        context._lease_seconds,
+        new.sha256,
+        base64.b64encode(new.content).decode(),
+        limits.lineage_blob_bytes_max,
+    )
+    context._accepted(Settled(*row))
+    return Blob(sha256=new.sha256, size=len(new.content), form=cast(Any, form))
+
+
+async def keep_blob(  # noqa: PLR0917 - an errand has no names
+    store: Store, seq: int, fence: int, lease_seconds: float, sha256: str, content: str, bytes_max: int
+) -> list[Any]:
+    """The errand of :func:`put_blob`."""
+    blob = NewBlob(sha256, base64.b64decode(content))
+    return list(await store.put_blob(Settlement(seq, fence, ev.Progress(fence, lease_seconds)), blob, bytes_max))
+
+
+async def read_blob(store: Store, tracking_id: str, reference: Blob | Mapping[str, Any]) -> Any:
+    """What a blob was made of: bytes, text or a JSON value.
+
+    Raises:
+        LookupError: the lineage has no such blob (any more).
+        StoreError: the content is not what its name says: the database is damaged.
+    """
+    blob = reference if isinstance(reference, Blob) else Blob.model_validate(dict(reference))
+    if blob._new is not None:
+        return value_of(blob._new.content, blob.form)
+    content = await store.blob(tracking_id, blob.sha256)
+    if content is None:
+        raise LookupError(f"lineage {tracking_id} has no blob {blob.sha256}")
+    if hashlib.sha256(content).hexdigest() != blob.sha256:
+        raise StoreError(f"blob {blob.sha256} of lineage {tracking_id} is damaged: restore the database")
+    return value_of(content, blob.form)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from ramet.engine.base.ids import new_id
+from ramet.engine.base.clock import new_id
 from ramet.engine.base.ports import Desk
 from ramet.engine.base.work import Work
 from ramet.model.cost import USED, Booked, Reserved, dollars

@@ -12,10 +12,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ramet.engine.base.error_text import raised, redacted, traceback_of
 from ramet.engine.base.json_text import PayloadTooLarge
-from ramet.engine.base.raised import raised
-from ramet.engine.base.redaction import redacted
-from ramet.engine.base.tracebacks import traceback_of
 from ramet.engine.context.money import CostRefused
 from ramet.engine.kinds.registry import UnknownKind
 from ramet.model.flow.resources import NAME_LENGTH_MAX
@@ -200,7 +198,7 @@ def told_error(
         error_class: what it says about another try.
         fence: of the claim.
         jitter: in [0, 1): the caller's draw for the back-off.
-        traceback: where it came from, as :func:`ramet.engine.base.tracebacks.traceback_of` tells it.
+        traceback: where it came from, as :func:`ramet.engine.base.error_text.traceback_of` tells it.
         waits: the back-off of the kind.
     """
     text = redacted(text)

@@ -1,15 +1,106 @@
-"""Who has a kind and key, who was refused it and why, who won (promise I8)."""
+"""Finding tasks by a key that somebody wrote: every lookup compares what the kind would have made of it (DESIGN §5)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from pydantic import TypeAdapter
+from pydantic.errors import PydanticUserError
+from pydantic_core import from_json
 
 from ramet.engine.explain.blocks import refusals
 from ramet.model.causes import Cause
+from ramet.model.keys import InvalidKey, json_key, text_key, title_key, url_key
 from ramet.model.lineage.guard import Elsewhere
 from ramet.model.task.task import Block, Task
 from ramet.store.base import Store
+
+if TYPE_CHECKING:
+    from ramet.engine.kinds.registry import Handler, Kind, Registry
+
+Key = TypeVar("Key")
+Found = TypeVar("Found")
+_CANONICAL: Sequence[Callable[[str], str]] = (text_key, url_key, title_key)
+
+
+def spellings(key: str) -> list[str]:
+    """What a key may be stored as whose kind is not known here: as it is written, or as the canonical text, URL,
+    title or payload of that. The surest is the first."""
+    found = [key]
+    for canonical in _CANONICAL:
+        with suppress(InvalidKey):
+            found.append(canonical(key))
+    for value in _values(key):
+        with suppress(InvalidKey):
+            found.append(json_key(value if isinstance(value, dict) else {"payload": value}))
+    return list(dict.fromkeys(found))
+
+
+def spellings_of(registry: Registry, kind: str | Handler | None, key: str) -> list[str]:
+    """What a key may be stored as: what this kind makes of it, or, where that cannot be told, of any kind.
+
+    A kind is asked by calling its key function with the text as its payload, or as the one field that its payload
+    needs. The text itself is among them: a submit or spawn may have named the key.
+    """
+    known = registry.get(kind) if kind is not None and kind in registry else None
+    made = [] if known is None else [one for value in _values(key) if (one := _made_by(known, value)) is not None]
+    if not made:
+        return spellings(key)
+    found = [key, *made]
+    with suppress(InvalidKey):
+        found.insert(1, text_key(key))
+    return list(dict.fromkeys(found))
+
+
+async def first_found(
+    keys: Sequence[Key], look: Callable[[Key], Awaitable[Found]], found: Callable[[Found], Any] = bool
+) -> Found:
+    """The answer for the first of these keys (or questions) that finds anything; where none does, that for the last."""
+    for key in keys[:-1]:
+        answer = await look(key)
+        if found(answer):
+            return answer
+    return await look(keys[-1])
+
+
+def _values(text: str) -> list[Any]:
+    """The payloads that a text may stand for: itself, and the JSON value that it is."""
+    with suppress(ValueError, TypeError):
+        value = from_json(text, allow_inf_nan=False)
+        return [text] if value is None else [text, value]
+    return [text]
+
+
+def _made_by(kind: Kind, value: Any) -> str | None:
+    """The key that a kind gives to a payload; None where it is no payload of the kind."""
+    if kind.payload is None:
+        return None
+    field = _one_field(kind.payload)
+    payloads = [value] if field is None else [value, {field: value}]
+    return next((key for payload in payloads if (key := _tried(kind, payload)) is not None), None)
+
+
+def _tried(kind: Kind, payload: Any) -> str | None:
+    try:
+        return kind.key_of(payload)
+    except Exception:
+        # Whatever a key function raises says that it makes no key of this.
+        return None
+
+
+@lru_cache(maxsize=256)
+def _one_field(payload: TypeAdapter[Any]) -> str | None:
+    """The field of a payload that alone makes one: the only one that must be given."""
+    try:
+        schema = payload.json_schema()
+    except PydanticUserError:
+        return None
+    required: Sequence[str] = schema.get("required", ())
+    return required[0] if len(required) == 1 else None
+
 
 SHOWN_MAX = 100
 """Holders, and refusals, of one kind and key that are told."""

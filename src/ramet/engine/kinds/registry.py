@@ -9,12 +9,10 @@ from typing import Any, Protocol, Unpack
 from pydantic import TypeAdapter
 from pydantic_core import from_json
 
-from ramet.engine.base.ids import new_id
+from ramet.engine.base.clock import new_id
 from ramet.engine.base.json_text import json_text
 from ramet.engine.base.work import Work
-from ramet.engine.kinds.execution import IN_COMPANY, Execution
-from ramet.engine.kinds.path_options import PLAIN, PathArguments, PathOptions
-from ramet.engine.kinds.sharing import ALONE, Sharing
+from ramet.engine.kinds.options import ALONE, IN_COMPANY, PLAIN, Execution, PathArguments, PathOptions, Sharing
 from ramet.engine.kinds.signatures import check_same_fields, is_async, name_of, one_payload, payload_type
 from ramet.engine.settings.declared import DeclaredSettings
 from ramet.engine.settings.live import LiveSettings

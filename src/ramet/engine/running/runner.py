@@ -15,9 +15,8 @@ from functools import partial
 
 from ramet.engine.base.clock import Clock, SystemClock
 from ramet.engine.base.current_tasks import take
+from ramet.engine.base.error_text import raised, stack_of
 from ramet.engine.base.observe import observer
-from ramet.engine.base.raised import raised
-from ramet.engine.base.tracebacks import stack_of
 from ramet.engine.base.work import Work
 from ramet.engine.context.batch import Gatherer
 from ramet.engine.kinds.registry import Registry

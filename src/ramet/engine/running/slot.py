@@ -1,15 +1,102 @@
-"""A slot of a runner: one call of a handler at a time, for one task or a batch of them."""
+"""What is around the call of a handler: a limit of memory, an observer, the thread of a plain one."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import Protocol
+import random
+import threading
+from collections.abc import Awaitable, Sequence
+from contextlib import nullcontext, suppress
+from typing import Any, Protocol
 
+from ramet.engine.base.current_tasks import take
+from ramet.engine.base.error_text import traceback_of
 from ramet.engine.base.observe import Running
 from ramet.engine.base.work import Work
 from ramet.engine.context.context import BaseContext
+from ramet.engine.context.outcome import told_error
+from ramet.engine.kinds.options import memory_limit
+from ramet.engine.kinds.registry import Kind, Registry
+from ramet.model.task.retry import ErrorClass
+from ramet.store.requests import Settlement
+
+
+async def limited(called: Awaitable[Any], more_bytes: int) -> Any:
+    """The call, with so much more memory than there is now and no more."""
+    with memory_limit(more_bytes):
+        return await called
+
+
+async def observed(called: Awaitable[Any], running: Running) -> Any:
+    """The call; what it starts belongs below it."""
+    with running.inside():
+        return await called
+
+
+def call_in_thread(
+    kind: Kind,
+    context: Any,
+    arguments: tuple[Any, ...],
+    works: Sequence[Work],
+    thread: HandlerThread,
+    *,
+    more_bytes: int | None,
+    running: Running | None,
+) -> Any:
+    """Call a plain handler, in the thread that is to run it."""
+    assert kind.handler is not None
+    thread.ident = threading.get_ident()
+    take(works)
+    try:
+        with memory_limit(more_bytes), nullcontext() if running is None else running.inside():
+            return kind.handler(context, *arguments)
+    except StopIteration as error:
+        # A future cannot carry this one: whoever awaits it would wait for ever.
+        raise RuntimeError("the handler raised StopIteration") from error
+
+
+def limit_seconds(kind: Kind, work: Work) -> float:
+    """How long one call of a handler may take; the last one, of an ``on_end`` handler, no longer than one call."""
+    return kind.limits.invocation_seconds if work.ending is None else kind.limits.call_seconds
+
+
+def timed_out(kind: Kind, work: Work, jitter: float, where: str | None = None) -> Settlement:
+    """The settlement of a task whose handler ran past its invocation limit; ``where`` it was then, if known."""
+    text, waits = f"the handler ran longer than {limit_seconds(kind, work):g} s", kind.retry.waits
+    event = told_error("Timeout", text, ErrorClass.TRANSIENT, work.fence, jitter, traceback=where, waits=waits)
+    return Settlement(work.seq, work.fence, event)
+
+
+class CallEnds:
+    """Makes them, with its owner's source of chance."""
+
+    def __init__(self, registry: Registry, rng: random.Random) -> None:
+        self._registry = registry
+        self._rng = rng
+
+    def timeout(self, work: Work, where: str | None) -> Settlement:
+        """It ran past its limit."""
+        return timed_out(self._registry.get(work.kind), work, self._rng.random(), where)
+
+    def cut_short(self, work: Work, where: str | None, error: BaseException, *, timed_out: bool) -> Settlement:
+        """It was cancelled: by the engine where its time was over, else it let a cancellation of its own through.
+
+        Args:
+            where: the place of a plain handler; of its thread the error says only that a slot waited.
+        """
+        where = where or traceback_of(error, self._registry.known(work.kind).handler)
+        if timed_out:
+            return self.timeout(work, where)
+        text = "the handler let a cancellation through that was not its own"
+        return self.error(work, "CancelledError", text, where)
+
+    def error(self, work: Work, name: str, text: str, where: str | None = None) -> Settlement:
+        """It ended with this error, which says nothing about another try."""
+        waits = self._registry.known(work.kind).retry.waits
+        draw = self._rng.random()
+        event = told_error(name, text, ErrorClass.UNCLASSIFIED, work.fence, draw, traceback=where, waits=waits)
+        return Settlement(work.seq, work.fence, event)
+
 
 Claim = tuple[int, int]
 NONE: frozenset[Claim] = frozenset()

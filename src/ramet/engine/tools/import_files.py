@@ -10,7 +10,7 @@ from typing import Any
 
 from ramet.model.importing import FORMATS
 from ramet.store.errors import StoreError
-from ramet.store.imports.source import sqlite_rows
+from ramet.store.imports.staging import sqlite_rows
 
 SUFFIXES = {".json": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".db": "sqlite",
             ".sqlite": "sqlite",

@@ -22,13 +22,13 @@ from typing import Any, NoReturn
 from ramet.engine.app.app import App
 from ramet.engine.base import logs
 from ramet.engine.base.clock import SystemClock
+from ramet.engine.base.current_tasks import NotedUntilSent
+from ramet.engine.base.error_text import raised
 from ramet.engine.base.observe import observer
-from ramet.engine.base.raised import raised
 from ramet.engine.base.retrying import AWAY
-from ramet.engine.base.running_notes import NotedUntilSent
 from ramet.engine.base.work import FRAME_HEAD, frame, settled_in, settlement_out, unframe, unsettled, works_in
 from ramet.engine.client.client import Client
-from ramet.engine.running.invoke import invoke
+from ramet.engine.running.invocation import invoke
 from ramet.engine.running.runner import Runner
 from ramet.engine.worker.child_process import BLOCKED_AT_START, ChildShape
 from ramet.store import StoreError, open_store

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ramet.engine.base.observe import observer
 from ramet.engine.kinds.registry import Registry
-from ramet.engine.running.call_ends import limit_seconds, timed_out
+from ramet.engine.running.slot import limit_seconds, timed_out
 from ramet.engine.worker.handlers import Claim, Supervisor
 from ramet.store.processes.running_notes import Running
 

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from ramet.engine.base.running_notes import SPARE_CALLS
+from ramet.engine.base.current_tasks import SPARE_CALLS
 from ramet.engine.base.work import FRAME_HEAD, Work, frame, outcome_in, settlement_in, unframe, works_out
 from ramet.engine.settings.live import LiveSettings
 from ramet.store.answers import Settled

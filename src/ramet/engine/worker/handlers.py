@@ -11,8 +11,8 @@ from ramet.engine.app.app import App
 from ramet.engine.base.clock import Clock
 from ramet.engine.base.work import Work
 from ramet.engine.client.client import Client
-from ramet.engine.kinds.execution import BATCH_MAX
-from ramet.engine.running.invoke import invoke
+from ramet.engine.kinds.options import BATCH_MAX
+from ramet.engine.running.invocation import invoke
 from ramet.engine.running.runner import Runner
 from ramet.store.answers import Settled
 from ramet.store.requests import Settlement

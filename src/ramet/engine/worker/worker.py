@@ -1,8 +1,4 @@
-"""The worker: a supervisor that claims, keeps leases and settles, over a place where handlers run.
-
-Claims come in batches and are prefetched; outcomes are settled in batches, and a claim leaves the hand only when its
-settlement is durable, which is what holds claiming back when the database is slow.
-"""
+"""Where a worker's handlers run."""
 
 from __future__ import annotations
 
@@ -19,26 +15,46 @@ from ramet.engine.app.app import App
 from ramet.engine.base.attempt_log import log_outcomes
 from ramet.engine.base.block_log import RefusalLog
 from ramet.engine.base.claims import ClaimsInHand
-from ramet.engine.base.clock import Clock, SystemClock
+from ramet.engine.base.clock import Clock, SystemClock, new_id
 from ramet.engine.base.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
-from ramet.engine.base.ids import new_id
 from ramet.engine.base.retrying import Reach, sleep_unless, unless_ended
 from ramet.engine.base.work import Work, work_of
 from ramet.engine.client.client import Client
-from ramet.engine.client.lineage_over import over
+from ramet.engine.client.waiting import over
+from ramet.engine.context.supervisor_calls import Calls
+from ramet.engine.running.settle_batch import settled_or_error, settled_together
 from ramet.engine.settings.live import Tuning
-from ramet.engine.worker.handler_requests import Calls
-from ramet.engine.worker.handlers import Claim
-from ramet.engine.worker.housekeeping import housekeeping, started
-from ramet.engine.worker.places import place
+from ramet.engine.worker.child_process import ChildPlan
+from ramet.engine.worker.handlers import Claim, Handlers, InProcess
+from ramet.engine.worker.loops import housekeeping, started
+from ramet.engine.worker.pool import Pool
 from ramet.engine.worker.prefetch import BatchLanes, Pace
 from ramet.engine.worker.presence import be_seen, declare_first, serving
-from ramet.engine.worker.settle_batch import settled_or_error, settled_together
 from ramet.model.task import events as ev
 from ramet.store.answers import Settled
 from ramet.store.errors import StoreError
 from ramet.store.loggers import own_logger
 from ramet.store.requests import ClaimRequest, Settlement
+
+
+def place(
+    app: App,
+    client: Client,
+    worker: str,
+    target: str | None,
+    *,
+    concurrency: int,
+    lease_seconds: float,
+    rng: random.Random,
+    clock: Clock,
+) -> Handlers:
+    """In the worker's own loop without a ``target``, else in processes that load the app from there."""
+    if target is None:
+        return InProcess(app, client, concurrency=concurrency, lease_seconds=lease_seconds, rng=rng, clock=clock)
+    store, live = client.store, app.registry.live
+    plan = ChildPlan(target, store.address, lease_seconds, worker, store.slots_folder, live, store.ahead_seconds)
+    return Pool(app.registry, plan, concurrency, rng, processes=app.processes)
+
 
 log = own_logger("ramet.worker")
 

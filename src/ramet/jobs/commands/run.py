@@ -15,7 +15,7 @@ from ramet import Client, LineageState, Worker
 from ramet.commands.options import database_words, json_option
 from ramet.commands.terminal import console, counted, emit, plain, span
 from ramet.commands.worker import look_on, quiet_guard, run_until, run_worker
-from ramet.engine.base.ids import new_id
+from ramet.engine.base.clock import new_id
 from ramet.jobs.commands.following import RunStatus, View, status_of, view_for, words_of
 from ramet.jobs.commands.options import NO_PROFILE, database_option
 from ramet.jobs.commands.sources import source_of

@@ -9,7 +9,7 @@ import click
 from ramet import Client, Worker
 from ramet.commands.options import ask, json_option, person
 from ramet.commands.terminal import counted, emit
-from ramet.engine.base.ids import new_id
+from ramet.engine.base.clock import new_id
 from ramet.llm.commands.options import database_option, in_nano_dollars, job_of
 from ramet.llm.commands.serving import work_on
 from ramet.llm.commands.work import has_worker, wake

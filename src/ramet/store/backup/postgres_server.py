@@ -35,8 +35,7 @@ from ramet.store.backup.sqlite_file import (
 from ramet.store.epoch import begin_epoch
 from ramet.store.errors import StoreError, StoreMissing, StoreUncertain
 from ramet.store.postgres.connect import open_connection
-from ramet.store.postgres.errors import first_line, store_error
-from ramet.store.postgres.faults import Unknown
+from ramet.store.postgres.errors import Unknown, first_line, store_error
 from ramet.store.postgres.migrate import advance, versions_of
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.requests import Progress

@@ -18,11 +18,11 @@ from ramet.store.requests import ClaimRequest, NewLineage, Settlement, Statement
 from ramet.store.rows import blobs, own_tables, settings
 from ramet.store.session import Session
 from ramet.store.verbs import claim as claiming
+from ramet.store.verbs import fenced as transacting
 from ramet.store.verbs import operate
 from ramet.store.verbs import settle as settling
 from ramet.store.verbs import submit as creating
-from ramet.store.verbs import transact as transacting
-from ramet.store.verbs.failures import NOT_STORED, UNSETTLEABLE, failed
+from ramet.store.verbs.settle import NOT_STORED, UNSETTLEABLE, failed
 
 
 class CoreVerbs(Verbs):

@@ -8,7 +8,7 @@ from functools import partial
 from ramet.model.cost import Actual, Booked, Costs, Reserved, ReserveRequest
 from ramet.store.facade.runs import Verbs
 from ramet.store.rows import money as costs
-from ramet.store.verbs import reserve as reserving
+from ramet.store.verbs import fenced as reserving
 
 
 class CostVerbs(Verbs):

@@ -13,7 +13,7 @@ from ramet.model.flow.shares import Taken, TakeRequest
 from ramet.store.errors import StoreUncertain
 from ramet.store.facade.runs import Verbs
 from ramet.store.maintenance import path_followup
-from ramet.store.reads import unserved
+from ramet.store.reads import flow
 from ramet.store.rows import commit_times
 from ramet.store.rows import workers as serving
 from ramet.store.state import path_changes
@@ -115,7 +115,7 @@ class FlowVerbs(Verbs):
         return await self._read(serving.workers)
 
     async def unserved(self) -> list[Unserved]:
-        return await self._read(unserved.unserved)
+        return await self._read(flow.unserved)
 
     async def now(self) -> float:
         return await self._read(lambda session: session.now)

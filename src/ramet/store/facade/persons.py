@@ -12,10 +12,10 @@ from ramet.model.lineage.deny_list import StopEntry
 from ramet.model.lineage.lineage import Lineage
 from ramet.store.base_persons import Cursor, Reoffered
 from ramet.store.facade.runs import Verbs
-from ramet.store.rows import audit_log as acts
 from ramet.store.rows import deny_list as stop_list
-from ramet.store.rows import edges
-from ramet.store.verbs import bulk, operate
+from ramet.store.rows import settings as acts
+from ramet.store.rows import spawns
+from ramet.store.verbs import operate
 from ramet.store.verbs import raise_limits as raising
 from ramet.store.verbs import reoffer as reoffering
 
@@ -43,7 +43,7 @@ class PersonsVerbs(Verbs):
             await self._follow(task_ids)
         return await self._write(
             partial(
-                bulk.act_on_tasks,
+                operate.act_on_tasks,
                 act=act,
                 task_ids=task_ids,
                 by=by,
@@ -103,7 +103,7 @@ class PersonsVerbs(Verbs):
         )
 
     async def edges(self, tracking_id: str, parent_ids: Sequence[str]) -> dict[str, list[str]]:
-        return await self._read(partial(edges.edges, tracking_id=tracking_id, parent_ids=parent_ids))
+        return await self._read(partial(spawns.edges, tracking_id=tracking_id, parent_ids=parent_ids))
 
     async def stop_list(self) -> list[StopEntry]:
         return await self._read(stop_list.entries)

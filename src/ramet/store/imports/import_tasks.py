@@ -20,9 +20,9 @@ from ramet.model.task.task import TaskState
 from ramet.store.base_import import Arrival, ImportDone, Imported, ImportPlace, ImportRow
 from ramet.store.errors import StoreError
 from ramet.store.rows import uniqueness
-from ramet.store.rows.audit_log import record_act
 from ramet.store.rows.lineages import insert_lineages, lock_lineages, read_lineages
 from ramet.store.rows.paths import hold_slots
+from ramet.store.rows.settings import record_act
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
 from ramet.store.state.apply import enter_ended

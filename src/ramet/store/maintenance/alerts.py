@@ -23,8 +23,8 @@ from ramet.model.alerts.rules import (
 )
 from ramet.model.lineage.lineage import Lineage
 from ramet.store.maintenance.notification_outbox import Outbox
-from ramet.store.rows.audit_log import record_act
 from ramet.store.rows.lineages import LINEAGE_LIST
+from ramet.store.rows.settings import record_act
 from ramet.store.session import Row, Session
 
 ALERTS_MAX = 1_000

@@ -23,9 +23,8 @@ from ramet.model.alerts.rules import (
 from ramet.model.cost import ALL_DAYS, day_of
 from ramet.store.base_monitor import Looked
 from ramet.store.maintenance.alerts import Telling, acknowledge, alert, alerts, put_thresholds, thresholds
-from ramet.store.maintenance.monitor_live import budgets, grown, standing
-from ramet.store.maintenance.monitor_shares import shares
-from ramet.store.rows.demands import demands_of
+from ramet.store.maintenance.monitor_facts import budgets, grown, shares, standing
+from ramet.store.rows.blocks import demands_of
 from ramet.store.session import Session
 from ramet.store.verbs.over_ceiling import days_passed
 

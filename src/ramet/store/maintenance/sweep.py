@@ -12,11 +12,9 @@ from typing import NamedTuple
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.task import events as ev
 from ramet.store.answers import Swept
-from ramet.store.maintenance import fold_tallies, path_followup, path_repair
-from ramet.store.rows.clocks import queue_offsets
-from ramet.store.rows.deadlines import BOUND, LEFT, overdue
-from ramet.store.rows.lineages import DEADLINE_REASON, end_lineage
-from ramet.store.rows.locking import take_live
+from ramet.store.maintenance import fold_tallies, path_followup
+from ramet.store.rows.lineages import BOUND, DEADLINE_REASON, LEFT, end_lineage, overdue, queue_offsets
+from ramet.store.rows.tasks import take_live
 from ramet.store.rows.turns import LEVELS_IDLE_SECONDS, forget_levels
 from ramet.store.session import Session
 from ramet.store.state.path_changes import let_go_lapsed
@@ -136,7 +134,7 @@ def _waves(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
 
 
 def _repaired(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:
-    return Swept(followed=path_repair.repair(session, limit))
+    return Swept(followed=path_followup.repair(session, limit))
 
 
 def _idle(session: Session, limit: int, dead_workers: DeadWorkers) -> Swept:

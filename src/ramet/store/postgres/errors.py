@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Container
+
 import psycopg
+from psycopg import errors
 
 from ramet.store.errors import StoreError, StoreFull, StoreNewer, StoreRefused
-from ramet.store.session import Overtaken, StatementFailed
+from ramet.store.schema.tables import SCHEMA_VERSION
+from ramet.store.session import Overtaken, Row, StatementFailed
 
 
 def first_line(error: BaseException | None) -> str:
@@ -26,3 +31,78 @@ def store_error(error: psycopg.Error | StatementFailed | Overtaken, place: str) 
 
 _WRONG = frozenset({"22", "23", "27", "42", "44", "P0"})
 """Classes of errors that are about what was asked for: values, constraints, triggers, rights, names."""
+
+
+class Raced(Exception):
+    """A verb met another one and lost: run it again from its beginning."""
+
+
+class NoRoom(Exception):
+    """There is no part of the history yet for these task numbers: make it, then run the verb again."""
+
+
+class Lost(Exception):
+    """The connection is gone, and nothing of the transaction was or will be committed."""
+
+
+class Unknown(Exception):
+    """The connection went while it was being told to commit: only looking tells whether it did."""
+
+
+def is_gone(error: psycopg.Error, connection: psycopg.Connection[Row]) -> bool:
+    """True when it was the connection that failed and not the statement.
+
+    What a server says before it goes down for good (a panic: no room for its log) comes while the connection still
+    seems to be open, and after a COMMIT it says nothing about whether that took effect. And whatever a server says has
+    a code: an operational error without one is the driver's own word about a connection that it may not have closed.
+    """
+    last_words = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+    own_words = error.sqlstate is None and isinstance(error, errors.OperationalError)
+    return last_words or own_words or connection.closed or isinstance(
+        error,
+        errors.AdminShutdown | errors.CrashShutdown | errors.CannotConnectNow | errors.IdleInTransactionSessionTimeout
+        | errors.DatabaseDropped | errors.ReadOnlySqlTransaction,
+    )  # fmt: skip
+
+
+def is_race(error: BaseException, taken: Container[str] = ()) -> bool:
+    """True when another transaction came in between: a unique row of ours that was taken meanwhile is one, too.
+
+    ``taken`` are such rows that the verb met when it was run before: it does not see them by looking.
+    """
+    if isinstance(error, errors.UniqueViolation):
+        return (error.diag.table_name or "").startswith("ramet_") and taken_row(error) not in taken
+    return isinstance(
+        error, Overtaken | errors.DeadlockDetected | errors.SerializationFailure | errors.LockNotAvailable
+    )
+
+
+def taken_row(error: errors.UniqueViolation) -> str:
+    """Which row of which constraint was there already."""
+    return f"{error.diag.constraint_name} {error.diag.message_detail}"
+
+
+def seen(writer: int, commits: int) -> bytes:
+    """What a new connection asks first: how far did this writer come? Its lock is held by every transaction of its own
+    from the first round trip on, so the answer waits for one that the server still has, and may yet be told to commit:
+    bytes that were sent arrive, though nobody waits for their answer any more."""
+    return (
+        f"SELECT pg_advisory_xact_lock({writer}); "
+        "INSERT INTO ramet_writers (id, commits, seen_at, schema) "
+        f"VALUES ({writer}, {commits}, now(), {SCHEMA_VERSION}) "
+        "ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING commits"
+    ).encode()
+
+
+def mark(writer: int, commits: int) -> str:
+    """What a transaction says about itself as it commits: so many has this writer committed."""
+    return (
+        "INSERT INTO ramet_writers (id, commits, seen_at, schema) "
+        f"VALUES ({writer}, {commits}, now(), {SCHEMA_VERSION}) "
+        "ON CONFLICT (id) DO UPDATE SET commits = excluded.commits, seen_at = excluded.seen_at"
+    )
+
+
+def new_writer() -> int:
+    """Names a writer and its lock, and is drawn by no other."""
+    return int.from_bytes(os.urandom(7))

@@ -15,7 +15,7 @@ from psycopg.types.numeric import Int8Dumper, NumericBinaryLoader
 
 from ramet.store.errors import StoreError
 from ramet.store.postgres.bulk import ROWS_WORTH_COPYING, copied, form_of, joined, looked_up, meet, translated
-from ramet.store.postgres.faults import NoRoom, Unknown, is_gone, is_race
+from ramet.store.postgres.errors import NoRoom, Unknown, is_gone, is_race
 from ramet.store.postgres.partitions import Room
 from ramet.store.rows import tallies
 from ramet.store.scan_floor import Floors

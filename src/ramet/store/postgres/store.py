@@ -16,16 +16,14 @@ from ramet.store.errors import StoreError
 from ramet.store.facade.all import AllVerbs
 from ramet.store.maintenance import sweep as sweeping
 from ramet.store.postgres import prune as postgres_pruning
-from ramet.store.postgres.connect import ahead_seconds, open_connection
+from ramet.store.postgres.connect import Reader, ahead_seconds, open_connection
 from ramet.store.postgres.errors import store_error
-from ramet.store.postgres.inline import InlineLink
 from ramet.store.postgres.migrate import begun, missing_tables, prepare
 from ramet.store.postgres.partitions import Room
 from ramet.store.postgres.processes import PostgresNeighbours, identity_of
-from ramet.store.postgres.reader import Reader
 from ramet.store.postgres.session import Hook, PostgresSession, connect
 from ramet.store.postgres.within_transaction import Database, run_within
-from ramet.store.postgres.writer import THREADS, Link, Writers
+from ramet.store.postgres.writer import THREADS, InlineLink, Link, Writers
 from ramet.store.requests import NewLineage
 from ramet.store.rows import own_tables
 from ramet.store.rows.commit_times import CommitTimer

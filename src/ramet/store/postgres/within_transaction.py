@@ -9,8 +9,7 @@ from typing import NamedTuple, TypeVar
 import psycopg
 
 from ramet.store.errors import StoreBusy, StoreError
-from ramet.store.postgres.errors import store_error
-from ramet.store.postgres.faults import NoRoom, is_race
+from ramet.store.postgres.errors import NoRoom, is_race, store_error
 from ramet.store.postgres.partitions import Room
 from ramet.store.postgres.session import PostgresSession
 from ramet.store.rows import tallies

@@ -18,9 +18,19 @@ import psycopg
 
 from ramet.store.backoff import Backoff
 from ramet.store.errors import StoreError, StoreFull, StoreUncertain, StoreUnreachable
-from ramet.store.postgres.commit_markers import mark, new_writer, seen
-from ramet.store.postgres.errors import first_line
-from ramet.store.postgres.faults import Lost, NoRoom, Raced, Unknown, is_gone, is_race, taken_row
+from ramet.store.postgres.errors import (
+    Lost,
+    NoRoom,
+    Raced,
+    Unknown,
+    first_line,
+    is_gone,
+    is_race,
+    mark,
+    new_writer,
+    seen,
+    taken_row,
+)
 from ramet.store.postgres.partitions import Room
 from ramet.store.postgres.session import Hook, Mode, PostgresSession
 from ramet.store.rows.tallies import EndsTold, tell_ends
@@ -366,3 +376,26 @@ def _resolve(future: asyncio.Future[Any], answer: Any, error: BaseException | No
         future.set_exception(error)
     else:
         future.set_result(answer)
+
+
+class InlineLink:
+    """Runs every verb at once in the caller's thread: for simulation and tests, where order must be decided by them."""
+
+    def __init__(self, link: Link, on_wake: Callable[[], None]) -> None:
+        self._link = link
+        self._on_wake = on_wake
+
+    async def run(self, verb: Callable[[Session], Answer], mode: Mode) -> Answer:
+        """Run one verb in a transaction of its own."""
+        answer, woken = self._link.run(verb, mode)
+        if woken:
+            self._on_wake()
+        return answer
+
+    async def run_together(self, verb: Together, items: Sequence[Any]) -> Sequence[Any]:
+        """Run one verb in a transaction of its own."""
+        return await self.run(lambda session: verb(session, items), "beside")
+
+    def stop(self) -> None:
+        """Close the connection."""
+        self._link.close()

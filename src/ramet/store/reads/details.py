@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 
+from ramet.model.task.binding import StageCount
 from ramet.model.task.task import Block, Task
 from ramet.model.views import BLOCK_LOOKS_MAX, CALL_LOOKS_MAX, BlockPage, Call, TaskCalls
 from ramet.store.reads.tasks import BLOCK_LIST, LIMIT_MAX, tasks_of
@@ -91,3 +92,23 @@ def tasks_with_key(session: Session, key: str, limit: int) -> tuple[Task, ...]:
         (key, max(1, min(limit, LIMIT_MAX))),
     )
     return tuple(tasks_of(session, [seq for (seq,) in rows]))
+
+
+def stage_counts(session: Session, kind: str, tracking_id: str | None) -> list[StageCount]:
+    """The distribution of a kind's tasks over stages and states, for both patterns of staged kinds."""
+    if tracking_id is None:
+        session.plan_freely()
+    # Kinds of stages are ``kind.stage``; '/' is the character after '.'.
+    kinds, values = "(kind = ? OR (kind > ? AND kind < ?))", [kind, f"{kind}.", f"{kind}/"]
+    lineage, of = ("", []) if tracking_id is None else ("tracking_id = ? AND ", [tracking_id])
+    named = "CASE WHEN kind = ? THEN stage ELSE SUBSTR(kind, CAST(? AS INTEGER)) END"
+    parameters = [kind, len(kind) + 2, *of, *values]
+    rows = session.rows(
+        f"SELECT {named} AS name, state, COUNT(*) FROM ramet_live WHERE {lineage}{kinds} GROUP BY name, state",
+        parameters,
+    ) + session.rows(
+        f"SELECT {named} AS name, state, COUNT(*) FROM ramet_tasks WHERE {lineage}state IS NOT NULL AND {kinds} "
+        "GROUP BY name, state",
+        parameters,
+    )
+    return sorted((StageCount(*row) for row in rows), key=lambda row: (row.stage or "", row.state))

@@ -8,8 +8,7 @@ from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
 from ramet.model.lineage.outcome import OutcomeKind
 from ramet.model.views import COUNT_MAX, FULLEST_LOOKS_MAX, LINEAGE_ORDERS, LineagePage
 from ramet.store.reads.tasks import LIMIT_MAX
-from ramet.store.rows.clocks import effective
-from ramet.store.rows.lineages import LINEAGE_LIST
+from ramet.store.rows.lineages import LINEAGE_LIST, effective
 from ramet.store.session import Row, Session
 
 LAST_CHARACTER = "\U0010ffff"

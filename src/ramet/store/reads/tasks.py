@@ -18,8 +18,7 @@ from ramet.model.task.task import (
     TaskState,
 )
 from ramet.store.base_queries import SEQ_MAX, KindCount, TaskPage, TaskQuery
-from ramet.store.rows.clocks import effective
-from ramet.store.rows.lineages import LINEAGE_LIST
+from ramet.store.rows.lineages import LINEAGE_LIST, effective
 from ramet.store.session import Row, Session
 
 LIMIT_MAX = 1_000

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ramet.model.keys import shown_key
 from ramet.model.lineage.deny_list import EntryType, StopEntry, entry_value, host_of, matches, names_above
 from ramet.model.task.task import NewTask
-from ramet.store.rows.audit_log import record_act
+from ramet.store.rows.settings import record_act
 from ramet.store.session import Session
 
 _ENTRY_LIST = "entry_type, value, reason, added_by, added_at"

@@ -1,14 +1,60 @@
-"""Reading and writing lineage rows, the truth for claim, settle and spawn."""
+"""Clocks that stand still while a queue is paused (DESIGN §8).
+
+A lineage's deadline is stored net of the time for which the queue of its first root was paused before; whoever reads
+it adds what the queue's clock has stood still until now. Queues that were never paused have no such time, and cost
+one look at an empty index.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
-from ramet.model.lineage.lineage import Lineage, LineageState
-from ramet.store.rows.clocks import effective, queue_offsets, stood_still, stopped_since, stored_deadlines
+from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
+from ramet.model.task.deadlines import OF_TASK, by_its_lineage, told_of_lineage
+from ramet.model.task.transitions import Change
 from ramet.store.session import Session
+
+
+def queue_offsets(session: Session) -> dict[str, float]:
+    """Seconds to add to stored deadlines, by queue; a pause that goes on counts whole. Empty when none was paused."""
+    return dict(session.rows("SELECT name, paused_seconds FROM ramet_queues WHERE paused_seconds > 0"))
+
+
+def stood_still(session: Session) -> dict[str, float]:
+    """Seconds for which each queue's clock has stood still until now, by queue."""
+    return {
+        name: paused_seconds
+        if paused_at is None
+        else paused_seconds - PAUSE_SECONDS_MAX + stopped_since(paused_at, session.now)
+        for name, paused_at, paused_seconds in session.rows(
+            "SELECT name, paused_at, paused_seconds FROM ramet_queues WHERE paused_seconds > 0"
+        )
+    }
+
+
+def stopped_since(paused_at: float, now: float) -> float:
+    """How long a pause has stopped the clocks: at most 30 days, and never less than nothing (a clock set back)."""
+    return min(max(0.0, now - paused_at), PAUSE_SECONDS_MAX)
+
+
+def effective(session: Session, rows: Sequence[Lineage]) -> list[Lineage]:
+    """Lineage rows as stored, with their deadlines by the clock on the wall."""
+    offsets = queue_offsets(session)
+    if not offsets:
+        return list(rows)
+    return [row._replace(deadline_at=row.deadline_at + offsets.get(row.queue, 0.0)) for row in rows]
+
+
+def stored_deadlines(session: Session, rows: Sequence[Lineage]) -> list[Lineage]:
+    """Lineages with deadlines by the clock on the wall, as their rows store them."""
+    stopped = stood_still(session)
+    if not stopped:
+        return list(rows)
+    return [row._replace(deadline_at=row.deadline_at - stopped.get(row.queue, 0.0)) for row in rows]
+
 
 LINEAGE_LIST = ", ".join(Lineage._fields)
 DEADLINE_REASON = "lineage_deadline"
@@ -19,7 +65,7 @@ PRUNING = -1
 def lock_lineages(session: Session, tracking_ids: Iterable[str]) -> dict[str, Lineage]:
     """The named lineage rows, held until the transaction ends, by tracking_id. Unknown ids are absent.
 
-    Deadlines are by the clock on the wall, whatever pauses there were (:mod:`ramet.store.rows.clocks`).
+    Deadlines are by the clock on the wall, whatever pauses there were (:mod:`ramet.store.rows.lineages`).
     """
     return _lineages(session, tracking_ids, session.for_update)
 
@@ -110,3 +156,79 @@ def reopen_lineage(session: Session, tracking_id: str) -> None:
 def tombstones_of(lineage: Lineage) -> dict[str, int]:
     """Marks of cancelled subtrees by task id. Lineages without any pay only for an empty string."""
     return dict(json.loads(lineage.tombstones)) if lineage.tombstones else {}
+
+
+def text_of(counts: Mapping[str, int]) -> str:
+    """Counts by reason as the lineage row keeps them: empty text for none, so that SQL finds clean ones."""
+    kept = {reason: count for reason, count in sorted(counts.items()) if count > 0}
+    return json.dumps(kept, separators=(",", ":")) if kept else ""
+
+
+def counts_of(text: str) -> Counter[str]:
+    """The inverse of :func:`text_of`."""
+    return Counter(json.loads(text)) if text else Counter()
+
+
+def take_back(session: Session, tracking_id: str, text: str, wanted: Iterable[tuple[str, str]]) -> str:
+    """Tasks of these (kind, key) exist now: what was refused for them is left out no more.
+
+    Args:
+        text: what the lineage's row has, which the caller holds.
+
+    Returns:
+        What it has from now on.
+    """
+    keys: dict[str, set[str]] = {}
+    for kind, key in wanted:
+        keys.setdefault(kind, set()).add(key)
+    found: list[tuple[str, str, str]] = []
+    for kind, several in sorted(keys.items()):
+        listed, values = session.members(sorted(several))
+        found += session.rows(
+            "SELECT kind, key, reason FROM ramet_blocks WHERE tracking_id = ? AND kind = ? "
+            f"AND key IN {listed} AND left_out = 1",
+            (tracking_id, kind, values),
+        )
+    if not found:
+        return text
+    session.run_many(
+        "UPDATE ramet_blocks SET left_out = 0 WHERE tracking_id = ? AND kind = ? AND key = ? AND reason = ?",
+        [(tracking_id, *row) for row in found],
+    )
+    counts = counts_of(text)
+    counts.subtract(reason for _, _, reason in found)
+    after = text_of(counts)
+    session.run("UPDATE ramet_lineages SET left_out = ? WHERE tracking_id = ?", (after, tracking_id))
+    return after
+
+
+LEFT, BOUND = 0, 2
+"""What becomes of a pending task at its deadline: the sweep ends it; its settler is asked first. The others, 1, are
+claimed once more, and no sweep reads them, however many there are."""
+
+
+def overdue(row: str, what: int) -> str:
+    """SQL of a pending task's deadline, to be compared: of these tasks only, by an index that keeps each sort apart."""
+    return (
+        f"{row}state = 'pending' AND {row}deadline_at IS NOT NULL AND (CASE WHEN {row}bound_to IS NOT NULL THEN 2 "
+        f"WHEN {row}max_attempts IS NULL AND {row}ending IS NULL THEN 1 ELSE 0 END) = {what} AND {row}deadline_at"
+    )
+
+
+def name_deadlines(session: Session, changes: Sequence[Change]) -> Sequence[Change]:
+    """Decided changes as they are to be applied, one for each; costs nothing where no deadline passed."""
+    if not any(change.reason == OF_TASK for change in changes):
+        return changes
+    rows = lock_lineages(session, {change.before.tracking_id for change in changes if change.reason == OF_TASK})
+    told: list[Change] = []
+    over: set[str] = set()
+    for change in changes:
+        row = rows.get(change.before.tracking_id)
+        cut = row is not None and by_its_lineage(change, row.deadline_at)
+        told.append(told_of_lineage(change) if cut else change)
+        if cut:
+            over.add(change.before.tracking_id)
+    for tracking_id in sorted(over):
+        if rows[tracking_id].state in OPEN and rows[tracking_id].deadline_at <= session.now:
+            end_lineage(session, tracking_id, LineageState.FAILED, DEADLINE_REASON)
+    return told

@@ -8,14 +8,10 @@ writing (docs/decisions/0003). Both dialects share this text; types are chosen s
 from __future__ import annotations
 
 from ramet.model.task.task import Standing
-from ramet.store.schema.flow import FLOW_TABLES
+from ramet.store.schema.flow import FLOW_TABLES, SCHEDULE_TABLES
 from ramet.store.schema.guard import GUARD_TABLES
-from ramet.store.schema.imports import IMPORT_TABLES
-from ramet.store.schema.money import COST_TABLES
-from ramet.store.schema.monitor import MONITOR_TABLES
+from ramet.store.schema.monitor import COST_TABLES, IMPORT_TABLES, MONITOR_TABLES, TALLY_TABLES
 from ramet.store.schema.paths import PATH_TABLES
-from ramet.store.schema.schedules import SCHEDULE_TABLES
-from ramet.store.schema.tallies import TALLY_TABLES
 
 LIVE_COLUMNS: tuple[str, ...] = Standing._fields
 """The hot row is the standing, column for column."""

@@ -19,8 +19,8 @@ from ramet.model.task.transitions import Change, Transition
 from ramet.store.rows import tallies, uniqueness
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.rows.money import close_open
-from ramet.store.rows.records import Record, record
 from ramet.store.rows.retained_slots import FLOW, hold, touch, touched
+from ramet.store.rows.tasks import Record, record
 from ramet.store.schema.tables import LIVE_COLUMNS, LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.state import path_changes

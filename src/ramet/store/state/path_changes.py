@@ -9,8 +9,8 @@ from ramet.model.task.task import LIVE, TERMINAL, TaskState
 from ramet.model.task.transitions import DEPENDENCY_FAILED, PENDING, Change
 from ramet.store.rows import paths as rows
 from ramet.store.rows.paths import Line, load_lines
-from ramet.store.rows.records import Record, record
 from ramet.store.rows.retained_slots import acknowledge, held_on, lapsed
+from ramet.store.rows.tasks import Record, record
 from ramet.store.session import LOOKS_MAX, Session
 from ramet.store.state.path_enter import line_up, load_rules
 from ramet.store.state.path_follow import REVIVE, Wave, end, give_up, insert_waves

@@ -16,10 +16,9 @@ from ramet.model.task.binding import ItemAnswer, ItemSettlement
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PENDING, Change, Refused
-from ramet.store.rows.deadlines import BOUND, name_deadlines, overdue
-from ramet.store.rows.lineages import tombstones_of
-from ramet.store.rows.locking import take_live
+from ramet.store.rows.lineages import BOUND, name_deadlines, overdue, tombstones_of
 from ramet.store.rows.paths import hold_slots
+from ramet.store.rows.tasks import take_live
 from ramet.store.session import Session
 from ramet.store.state.apply import apply
 from ramet.store.verbs.spawn import load_parents

@@ -8,8 +8,8 @@ from typing import Any
 
 from ramet.model.flow.queues import Declared, KindLimit
 from ramet.model.flow.resources import Policy, policy_of
-from ramet.store.rows.audit_log import record_act
 from ramet.store.rows.retained_slots import FLOW
+from ramet.store.rows.settings import record_act
 from ramet.store.session import Session
 from ramet.store.verbs.resources import policies
 

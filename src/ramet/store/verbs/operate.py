@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from ramet.model.bulk import BulkAct
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.task import events as ev
@@ -13,9 +15,9 @@ from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PROCESSING, Change
 from ramet.store.errors import StoreError
 from ramet.store.rows import uniqueness
-from ramet.store.rows.audit_log import record_act
-from ramet.store.rows.ended import ended_standing
 from ramet.store.rows.lineages import PRUNING, count_end, end_lineage, extended_deadline, lock_lineages, tombstones_of
+from ramet.store.rows.settings import record_act
+from ramet.store.rows.tasks import ended_standing
 from ramet.store.schema.tables import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.state.apply import apply, release
@@ -173,3 +175,31 @@ def _reopen_lineage(session: Session, tracking_id: str, task_id: str, extend_sec
             _mark(session, lineage, {**marks, task_id: 0})
     # A claim may have set tasks aside that are free again now; one that is not steps aside at the next claim.
     release(session, tracking_id)
+
+
+def act_on_tasks(
+    session: Session,
+    act: BulkAct,
+    task_ids: Sequence[str],
+    *,
+    by: str,
+    reason: str | None,
+    detail: Mapping[str, Any],
+    extend_seconds: float | None,
+) -> list[str]:
+    """Retry, cancel or exclude these tasks; returns the ids of those on which it took effect.
+
+    Raises:
+        StoreError: one of them cannot be acted on; nothing was done.
+    """
+    match act:
+        case BulkAct.RETRY:
+            done = revive(session, task_ids, by, reason, extend_seconds)
+        case BulkAct.EXCLUDE:
+            done = exclude(session, task_ids, by, reason)
+        case _:
+            done = [task_id for task_id in task_ids if cancel(session, task_id, False, by, reason)]
+    if done:
+        facts = {"tasks": len(done), **detail}
+        record_act(session, by=by, act=f"bulk_{act}", subject=f"{len(done)} tasks", reason=reason, detail=facts)
+    return done

@@ -16,7 +16,7 @@ from ramet.model.task import events as ev
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PROCESSING
 from ramet.store.rows.lineages import count_end, lock_lineages
-from ramet.store.rows.locking import take_live
+from ramet.store.rows.tasks import take_live
 from ramet.store.session import Session
 from ramet.store.verbs.reclaim import apply_events
 

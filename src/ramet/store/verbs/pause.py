@@ -13,9 +13,8 @@ from collections.abc import Collection, Sequence
 from ramet.model.flow.queues import Queue
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import LineageState
-from ramet.store.rows.audit_log import record_act
-from ramet.store.rows.clocks import stood_still, stopped_since
-from ramet.store.rows.lineages import lock_lineages
+from ramet.store.rows.lineages import lock_lineages, stood_still, stopped_since
+from ramet.store.rows.settings import record_act
 from ramet.store.session import Session
 from ramet.store.state.apply import release
 

@@ -11,8 +11,8 @@ from ramet.model.money import AMOUNT_MAX
 from ramet.model.numbers import SECONDS_MAX
 from ramet.model.shapes import allowed_shapes
 from ramet.store.errors import StoreError
-from ramet.store.rows.audit_log import record_act
 from ramet.store.rows.lineages import extended_deadline, lock_lineages
+from ramet.store.rows.settings import record_act
 from ramet.store.session import Session
 
 

@@ -8,8 +8,8 @@ from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PROCESSING, Change
-from ramet.store.rows.deadlines import name_deadlines
-from ramet.store.rows.locking import take_live
+from ramet.store.rows.lineages import name_deadlines
+from ramet.store.rows.tasks import take_live
 from ramet.store.session import Session
 from ramet.store.state.apply import apply
 

@@ -16,10 +16,9 @@ from ramet.model.shapes import allowed_shapes
 from ramet.store.answers import SpawnAnswer
 from ramet.store.base_persons import Cursor, Reoffered
 from ramet.store.errors import StoreError
-from ramet.store.rows.audit_log import record_act
 from ramet.store.rows.blocks import Parent, wanted_task
-from ramet.store.rows.left_out import take_back
-from ramet.store.rows.lineages import PRUNING, lock_lineages, reopen_lineage
+from ramet.store.rows.lineages import PRUNING, lock_lineages, reopen_lineage, take_back
+from ramet.store.rows.settings import record_act
 from ramet.store.session import Row, Session
 from ramet.store.state.apply import release
 from ramet.store.verbs.lineage_followup import finish_ends

@@ -18,9 +18,9 @@ from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import Standing, Wait
 from ramet.model.task.transitions import ERROR, FAIL, Change
 from ramet.store.requests import Settlement
-from ramet.store.rows.audit_log import record_act
-from ramet.store.rows.locking import take_live
 from ramet.store.rows.retained_slots import FLOW
+from ramet.store.rows.settings import record_act
+from ramet.store.rows.tasks import take_live
 from ramet.store.schema.tables import LIVE_LIST
 from ramet.store.session import Session
 from ramet.store.state.apply import apply

@@ -11,8 +11,8 @@ from ramet.model.schedule import CLOCK_BACK_SECONDS, Schedule, Slot
 from ramet.store.base_schedules import DueSchedules, SlotPlan
 from ramet.store.errors import StoreError
 from ramet.store.requests import NewLineage
-from ramet.store.rows.audit_log import record_act
-from ramet.store.schema.schedules import SCHEDULE_LIST, SLOT_LIST
+from ramet.store.rows.settings import record_act
+from ramet.store.schema.flow import SCHEDULE_LIST, SLOT_LIST
 from ramet.store.session import Session, StatementFailed
 from ramet.store.verbs.submit import submit
 

@@ -1,31 +1,140 @@
-"""Spawns inside a settling transaction: gather the guard's facts, ask it, create what it allows, store what it refuses.
-
-Everything is decided against rows held by this transaction, in the order in which the spawns were asked for, so two
-workers can never both see the last free place of a budget.
+"""What the guard must know about wanted tasks beyond their own lineage's keys: who holds them elsewhere, the stop list,
+how many of their shape there are. A batch in which nobody asks for any of it pays one look at a counter.
 """
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ramet.model.lineage.guard import Blocked, Facts, Holder, check_spawn, leaves_out
+from ramet.model.keys import shown_key
+from ramet.model.lineage.guard import Blocked, BlockReason, Elsewhere, Facts, Holder, check_spawn, leaves_out
 from ramet.model.lineage.lineage import Lineage, child_of
+from ramet.model.task import events as ev
 from ramet.model.task.ordering import class_of
+from ramet.model.task.retry import ErrorClass, fingerprint
 from ramet.model.task.task import NewTask
-from ramet.store.answers import SpawnAnswer
+from ramet.model.text import REASON_CHARACTERS_MAX, storable
+from ramet.store.answers import Settled, SpawnAnswer
 from ramet.store.requests import Settlement
+from ramet.store.rows import deny_list, spawns, uniqueness
 from ramet.store.rows.blocks import Parent, Refusal, store_blocks
-from ramet.store.rows.edges import keep_edges
-from ramet.store.rows.left_out import take_back
-from ramet.store.rows.lineages import add_tasks, tombstones_of
+from ramet.store.rows.lineages import add_tasks, lock_lineages, take_back, tombstones_of
 from ramet.store.rows.paths import hold_slots
+from ramet.store.rows.spawns import keep_edges
 from ramet.store.rows.turns import Turns
 from ramet.store.session import Session
-from ramet.store.verbs.screening import Screen
 from ramet.store.verbs.submit import Birth, create
+
+
+class Screen:
+    """Facts about one batch of wanted tasks, brought up to date with every one that is granted."""
+
+    def __init__(self, session: Session, wanted: Iterable[tuple[str, NewTask]]) -> None:
+        """Read what concerns the wanted tasks, each with the tracking_id of its parent."""
+        wanted = list(wanted)
+        self._stops = deny_list.concerning(session, (new for _, new in wanted))
+        self._elsewhere: dict[tuple[str, str], Elsewhere] = {}
+        self._shapes: dict[spawns.Shape, int] = {}
+        self._spawned: Counter[spawns.Shape] = Counter()
+        unique = {(new.unique_kind, new.key) for _, new in wanted if new.unique_seconds is not None}
+        if unique:
+            self._elsewhere = uniqueness.holders(session, unique)
+        trapped = {(of, new.kind, new.shape) for of, new in wanted if new.shape is not None}
+        if trapped:
+            self._shapes = spawns.counts(session, trapped)
+        self.idle = not (unique or trapped or self._stops)
+        """True when none of the wanted tasks is concerned: then nothing need be asked or told."""
+
+    def look(self, facts: Facts, new: NewTask) -> Facts:
+        """The facts with what concerns this task added."""
+        stop = self._stops.covers(new) if self._stops else None
+        shape = (facts.lineage.tracking_id, new.kind, new.shape or "")
+        return facts._replace(
+            elsewhere=self._elsewhere.get((new.unique_kind, new.key)) if new.unique_seconds is not None else None,
+            stopped_by=None if stop is None else str(stop),
+            shape=new.shape,
+            shape_count=self._shapes.get(shape, 0),
+        )
+
+    def granted(self, tracking_id: str, new: NewTask) -> None:
+        """A task of the batch will be created: those after it must see it."""
+        if new.unique_seconds is not None:
+            self._elsewhere[(new.unique_kind, new.key)] = Elsewhere(new.id, tracking_id, None, None)
+        if new.shape is not None:
+            shape = (tracking_id, new.kind, new.shape)
+            self._shapes[shape] = self._shapes.get(shape, 0) + 1
+            self._spawned[shape] += 1
+
+    def save(self, session: Session) -> None:
+        """Count what was granted, in the transaction that creates it."""
+        spawns.add(session, self._spawned)
+
+
+SPAWN_REFUSED = "spawn_refused"
+THERE = frozenset({BlockReason.IN_FLIGHT, BlockReason.DONE})
+"""Refusals that a required spawn may meet: the work is done, or somebody does it."""
+
+
+class RequiredRefused(Exception):
+    """Raised inside a batch of settlements: some required spawns were refused. By place in the batch, which."""
+
+    def __init__(self, refusals: Mapping[int, Sequence[Refusal]]) -> None:
+        super().__init__(f"required spawns of {len(refusals)} settlements were refused")
+        self.refusals = refusals
+
+    def replaced(self, batch: Sequence[Settlement]) -> list[Settlement]:
+        """The batch, with these settlements as the errors that they turned out to be."""
+        return [_failed(item, self.refusals[at]) if at in self.refusals else item for at, item in enumerate(batch)]
+
+    def record(self, session: Session, answers: Sequence[Settled]) -> None:
+        """Store the refusals of those whose error was accepted, in the transaction that settles it."""
+        found = [each for at, several in self.refusals.items() if answers[at].refused is None for each in several]
+        if found:
+            lineages = lock_lineages(session, {each.parent.tracking_id for each in found})
+            store_blocks(session, found, lineages)
+
+
+def check_required(
+    places: Iterable[int],
+    wanted: Iterable[tuple[Parent, Sequence[NewTask]]],
+    told: Iterable[Sequence[SpawnAnswer]],
+) -> None:
+    """Look at the guard's answers to a batch.
+
+    Args:
+        places: of the settlements that spawn, in the batch.
+        wanted: who asked for what.
+        told: the guard's answers.
+
+    Raises:
+        RequiredRefused: a required spawn is among the refused ones.
+    """
+    found: dict[int, list[Refusal]] = defaultdict(list)
+    for at, (parent, news), answers in zip(places, wanted, told, strict=True):
+        for new, answer in zip(news, answers, strict=True):
+            if new.required and answer.reason is not None and answer.reason not in THERE:
+                found[at].append(Refusal(parent, new, Blocked(answer.reason, answer.detail, answer.winner)))
+    if found:
+        raise RequiredRefused(found)
+
+
+def _failed(item: Settlement, refusals: Sequence[Refusal]) -> Settlement:
+    _, new, blocked, _ = refusals[0]
+    more = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
+    text = f"required spawn of {new.kind} {shown_key(new.key)!r} refused, {blocked.reason}: {blocked.detail}{more}"
+    event = ev.Error(
+        item.fence,
+        storable(f"{SPAWN_REFUSED}: {text}", REASON_CHARACTERS_MAX),
+        ErrorClass.PERMANENT.value,
+        fingerprint(SPAWN_REFUSED, text),
+        jitter=0.0,
+        reason=f"{SPAWN_REFUSED}: {blocked.reason}",
+    )
+    return Settlement(item.seq, item.fence, event)
+
 
 Holders = dict[tuple[str, str], list[Holder]]
 

@@ -1,24 +1,90 @@
-"""The traceback of an attempt, as it is stored: chained causes and groups, bounded, and never an error itself.
+"""Secrets are kept out of what is stored and logged of an error (docs/guides/security.md).
 
-An exception may be anything: its attributes may raise, its chain may be a circle, its frames a million. So they are
-read past whatever a class overrides, and what cannot be read is left out. Formatting must never fail a settlement.
+A handler's error may repeat anything: a header, an address, a line of source. What can be known to be secret is taken
+out: the values of environment variables whose names say so, and passwords in addresses.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from ramet.engine.base.raised import raised
-from ramet.engine.base.redaction import redacted
 from ramet.model.text import storable
+
+HIDDEN = "***"
+VALUE_CHARACTERS_MIN = 8
+"""Shorter values are words that occur everywhere."""
+_SECRET_WORDS = frozenset(
+    "APIKEY AUTHORIZATION CREDENTIAL CREDENTIALS DSN KEY KEYS PASS PASSPHRASE PASSWD PASSWORD PGPASSWORD SECRET "
+    "SECRETS TOKEN TOKENS".split()
+)
+_SECRET_PREFIXES = ("RAMET_ALERT_",)
+_USER = re.compile(r"(?<=://)([^\s/:@'\"]*):[^\s/'\"]*(?=@)")
+
+
+def secrets(environment: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """Values of the environment that must not be shown, the longest first."""
+    found = {
+        value
+        for name, value in environment.items()
+        if len(value) >= VALUE_CHARACTERS_MIN
+        and (name.upper().startswith(_SECRET_PREFIXES) or not _SECRET_WORDS.isdisjoint(name.upper().split("_")))
+    }
+    return iter(sorted(found, key=len, reverse=True))
+
+
+def redacted(text: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The text with ``***`` for every secret that is known, and for passwords in addresses."""
+    for secret in secrets(environment):
+        if secret in text:
+            text = text.replace(secret, HIDDEN)
+    return _USER.sub(rf"\1:{HIDDEN}", text) if "://" in text else text
+
+
+RAISED_CHARACTERS_MAX = 16_000
+"""How much of an exception's text is read; what is kept of it is less."""
+_name_of = type.__dict__["__name__"].__get__
+
+
+class Raised(NamedTuple):
+    """A raised object in plain texts."""
+
+    name: str
+    """Of its class."""
+    text: str
+    """Its message, at most ``RAISED_CHARACTERS_MAX`` characters of it. Where it cannot be had, the reason for that."""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}" if self.text else self.name
+
+
+def raised(error: BaseException) -> Raised:
+    """The name and text of any raised object.
+
+    Guarantee: returns plain ``str`` objects and raises nothing, whatever the object's own code does. The texts may
+    hold what no database takes (NUL, lone surrogates): pass them through :func:`ramet.model.text.storable`.
+    """
+    name = class_name(error)
+    try:
+        text = str(error)
+        # A plain copy: what is returned may be of a subclass of str, with methods of its own.
+        return Raised(name, str.__getitem__(text, slice(0, RAISED_CHARACTERS_MAX)))
+    except BaseException as failure:
+        return Raised(name, f"it has no text: its __str__ raised {class_name(failure)}")
+
+
+def class_name(error: BaseException) -> str:
+    """The name of an exception's class; a metaclass has no say in it."""
+    return str(_name_of(type(error)))
+
 
 BYTES_MAX = 16_384
 CHAIN_MAX = 10

@@ -1,0 +1,251 @@
+"""How a kind's handler is called: in company or in a process of its own, one task at a time or many."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypedDict, Unpack
+
+from ramet.model.flow.resources import NAME_LENGTH_MAX, Policy
+from ramet.model.paths import ON_DEPENDENCY_FAILURE, SCOPES, InvalidPath, PathElements, PathRule, path_of
+from ramet.model.text import check_text
+
+BATCH_MAX = 1_000
+BATCH_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Options of ``@app.task`` that say how a handler is called."""
+
+    process: bool = False
+    """In a process that runs nothing else meanwhile and can be killed alone."""
+    memory_bytes_max: int | None = None
+    """Address space that one call may take beyond what its process has."""
+    batch: int = 1
+    """So many tasks in one call, at most."""
+    batch_seconds: float = BATCH_SECONDS
+    """How long the first of them waits for others."""
+    probation: bool = True
+    """False: after a loss it runs among the others all the same."""
+    pulled: bool = False
+    """No worker claims it; invocations and programs that pull do."""
+
+    def checked(self, kind: str) -> Execution:
+        """Itself.
+
+        Raises:
+            ValueError: an option is not one of its values; the message says what to give.
+        """
+        if self.pulled and (self.process or self.batch > 1):
+            raise ValueError(f"kind {kind!r}: pulled=True runs one task at a time beside its invocation: leave out "
+                             "process, memory_bytes_max and batch")  # fmt: skip
+        if not 1 <= self.batch <= BATCH_MAX:
+            raise ValueError(f"kind {kind!r}: batch is {self.batch}, give 1 to {BATCH_MAX}")
+        if not 0 <= self.batch_seconds <= 3_600:
+            raise ValueError(f"kind {kind!r}: batch_seconds is {self.batch_seconds}, give 0 to 3600")
+        if self.memory_bytes_max is not None and not self.process:
+            raise ValueError(f"kind {kind!r}: memory_bytes_max needs process=True, others share their process")
+        if self.memory_bytes_max is not None and self.memory_bytes_max < 1:
+            raise ValueError(f"kind {kind!r}: memory_bytes_max is {self.memory_bytes_max}, give at least 1")
+        return self
+
+
+IN_COMPANY = Execution()
+
+
+@contextlib.contextmanager
+def memory_limit(more_bytes: int | None) -> Iterator[None]:
+    """While this lasts, the process gets so much address space more and not beyond; asking for it is a MemoryError."""
+    if more_bytes is None:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = _address_space() + more_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _address_space() -> int:
+    """What this process has already, where the system tells."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:
+        return 0
+    return pages * resource.getpagesize()
+
+
+ResourceOf = Callable[[Any], str | None]
+
+
+class Sharing(NamedTuple):
+    """What a kind declares about the company of its tasks."""
+
+    concurrency: int | None = None
+    """Claims at once over all workers; None for no limit."""
+    resource: str | ResourceOf | None = None
+    """A host, a provider: as a name, or from the payload."""
+
+    def checked(self, kind: str) -> Self:
+        """The same.
+
+        Raises:
+            ValueError: an option of this kind is out of range.
+        """
+        at_least_one(f"kind {kind!r}", self.concurrency)
+        return self
+
+    def resource_of(self, kind: str, payload: Any) -> str | None:
+        """The resource of a task with this payload.
+
+        Raises:
+            ValueError: its name is empty or too long.
+        """
+        name = self.resource(payload) if callable(self.resource) else self.resource
+        if name is not None and not 0 < len(check_text("the resource", name)) <= NAME_LENGTH_MAX:
+            raise ValueError(
+                f"resource {name[:50]!r} of kind {kind!r}: give a name of 1 to {NAME_LENGTH_MAX} characters"
+            )
+        return name
+
+
+ALONE = Sharing()
+
+
+def at_least_one(what: str, concurrency: int | None) -> int | None:
+    """A limit of concurrency, if it is one.
+
+    Raises:
+        ValueError: it is less than 1.
+    """
+    if concurrency is not None and concurrency < 1:
+        raise ValueError(f"{what}: concurrency is {concurrency}, give at least 1; pause it to run nothing")
+    return concurrency
+
+
+def checked_policy(policy: Policy) -> Policy:
+    """A policy, if its numbers make sense.
+
+    Raises:
+        ValueError: with what to give instead.
+    """
+    what = f"resource {policy.pattern!r}"
+    check_text("the name of a resource", policy.pattern, characters_max=NAME_LENGTH_MAX)
+    if not policy.pattern or "*" in policy.pattern[:-1]:
+        raise ValueError(f"{what} is no pattern: give a name, or a prefix followed by one *")
+    at_least_one(what, policy.concurrency)
+    if policy.rate_per_second is not None and not 0 < policy.rate_per_second < float("inf"):
+        raise ValueError(f"{what}: rate_per_second is {policy.rate_per_second}, give a number above 0")
+    if not 1 <= policy.burst < float("inf"):
+        raise ValueError(f"{what}: burst is {policy.burst}, give at least 1")
+    if policy.breaker_failures < 0:
+        raise ValueError(f"{what}: breaker_failures is {policy.breaker_failures}, give 0 for none or more")
+    if policy.cooldown_seconds is not None and not 0 < policy.cooldown_seconds < float("inf"):
+        raise ValueError(f"{what}: cooldown_seconds is {policy.cooldown_seconds}, give a number above 0")
+    return policy
+
+
+PathOf = Callable[[Any], Sequence[str] | None]
+
+
+class PathArguments(TypedDict, total=False):
+    """Where a task stands in line (DESIGN §7), for everything that submits or spawns.
+
+    Of two tasks of a queue of which one's path is a prefix of the other's, or equal to it, the one that took its place
+    later waits for the end of the other. What is no path is refused with a ``InvalidPath`` that names the element.
+    """
+
+    path: Sequence[str] | None
+    """At most 32 texts of at most 1,024 bytes each. Empty for none; left out (or None), what the kind's ``path`` gives
+    for the payload."""
+    document_id: str | None
+    """``document_id=x`` is ``path=[x]``. Not together with ``path``."""
+    reserve_path: bool
+    """True takes the place in line now, although the task is delayed; else it is taken when the task is due."""
+    path_scope: str | None
+    """``queue`` or ``lineage``, instead of the kind's (:meth:`ramet.App.task`)."""
+    on_dependency_failure: str | None
+    """``skip`` or ``run``, instead of the kind's (:meth:`ramet.App.task`)."""
+
+
+_NAMES = frozenset(PathArguments.__annotations__)
+
+
+class TaskOptions(PathArguments, total=False):
+    """What one item of :meth:`ramet.Client.submit_many` says besides its kind and payload."""
+
+    key: str | None
+    queue: str | None
+    priority: int | None
+    delay_seconds: float
+    task_seconds: float | None
+
+
+class PathOptions(NamedTuple):
+    """What a kind declares about the paths of its tasks."""
+
+    path: PathOf | None = None
+    """From the payload, where its tasks stand when nobody says otherwise."""
+    scope: str = "queue"
+    on_dependency_failure: str = "skip"
+
+    def checked(self, kind: str) -> Self:
+        """Itself.
+
+        Raises:
+            ValueError: an option is not one of its values; the message says what to give.
+        """
+        try:
+            _one_of("path_scope", self.scope, SCOPES)
+            _one_of("on_dependency_failure", self.on_dependency_failure, ON_DEPENDENCY_FAILURE)
+        except InvalidPath as error:
+            raise ValueError(f"kind {kind!r}: {error}") from None
+        return self
+
+    def rule(self, typed: Any, **given: Unpack[PathArguments]) -> PathRule | None:
+        """The rule of a task with this payload; None for a task that nothing constrains.
+
+        Raises:
+            InvalidPath: no such path, or an option is not one of its values; one line names what is wrong.
+            TypeError: there is no such option.
+        """
+        if not given and self.path is None:
+            return None
+        if not given.keys() <= _NAMES:
+            unknown = min(given.keys() - _NAMES)
+            raise TypeError(f"there is no option {unknown!r}: of a path there are {', '.join(sorted(_NAMES))}")
+        scope = given.get("path_scope")
+        failure = given.get("on_dependency_failure")
+        scope = self.scope if scope is None else _one_of("path_scope", scope, SCOPES)
+        if failure is None:
+            failure = self.on_dependency_failure
+        else:
+            _one_of("on_dependency_failure", failure, ON_DEPENDENCY_FAILURE)
+        elements = _elements(given.get("path"), given.get("document_id"))
+        if elements is None:
+            elements = () if self.path is None else path_of(self.path(typed))
+        return PathRule(elements, scope, failure, bool(given.get("reserve_path"))) if elements else None
+
+
+PLAIN = PathOptions()
+
+
+def _elements(path: Sequence[str] | None, document_id: str | None) -> PathElements | None:
+    """The path that somebody gave, in one of both ways; None where nobody gave any."""
+    if document_id is None:
+        return None if path is None else path_of(path)
+    if path is not None:
+        raise InvalidPath("path and document_id are both given: leave one out, document_id=x is path=[x]")
+    return path_of([document_id])
+
+
+def _one_of(name: str, value: str, values: Sequence[str]) -> str:
+    if value not in values:
+        raise InvalidPath(f"{name} is {value!r}, give {' or '.join(map(repr, values))}")
+    return value

@@ -1,0 +1,220 @@
+"""What a handler commits at once under its claim's fence, beside its settlements: own statements, and blobs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ramet.model.blobs import NewBlob
+from ramet.model.cost import ALL_DAYS, USED, Reserved, ReserveRequest, day_of, refusal
+from ramet.model.lineage.guard import Blocked, BlockReason
+from ramet.model.lineage.lineage import Lineage, LineageState
+from ramet.model.task import events as ev
+from ramet.model.task.binding import Binding, BoundTask
+from ramet.model.task.lifecycle import decide
+from ramet.model.task.task import NewTask
+from ramet.model.task.transitions import Change, Refused
+from ramet.store.answers import Ran, Settled
+from ramet.store.errors import TransactionRefused
+from ramet.store.requests import Settlement, Statement
+from ramet.store.rows.blobs import keep
+from ramet.store.rows.blocks import Parent, Refusal, store_blocks
+from ramet.store.rows.lineages import lock_lineages
+from ramet.store.rows.money import INSERT, ceilings, ensure_days
+from ramet.store.session import Session, StatementFailed
+from ramet.store.state.apply import apply
+from ramet.store.verbs.bound import LIMIT_MAX, Items, numbers_of
+from ramet.store.verbs.settle import claim_refusal, load_standings, settle
+from ramet.store.verbs.spawn import load_parents
+
+_RETURNS_ROWS = re.compile(r"\s*SELECT\b|.*\bRETURNING\b", re.IGNORECASE | re.DOTALL)
+_WITH = re.compile(r"\s*WITH\b", re.IGNORECASE)
+_CHANGES_ROWS = re.compile(r"\b(?:INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
+
+
+def transact(session: Session, settlement: Settlement, statements: Sequence[Statement]) -> tuple[Settled, list[Ran]]:
+    """Run the statements if the settlement (a checkpoint) is accepted: all of them, or none.
+
+    Raises:
+        TransactionRefused: a statement failed, or met another number of rows than it expected; undo everything.
+    """
+    [settled] = settle(session, [settlement])
+    if settled.state != "processing":
+        return settled, []
+    return settled, [_run(session, at, statement) for at, statement in enumerate(statements)]
+
+
+def _run(session: Session, at: int, statement: Statement) -> Ran:
+    sql = statement.sql
+    reads = _RETURNS_ROWS.match(sql) or not _CHANGES_ROWS.search(sql)
+    try:
+        with session.theirs():
+            if reads:
+                rows = session.rows(sql, statement.parameters)
+                ran = Ran(len(rows), tuple(rows))
+            elif _WITH.match(sql):
+                # Drivers count the changes of plain statements only.
+                ran = Ran(len(session.rows(f"{sql.rstrip().rstrip(';')} RETURNING 1", statement.parameters)))
+            else:
+                ran = Ran(session.run(sql, statement.parameters))
+    except StatementFailed as error:
+        raise TransactionRefused(at, f"statement {at}: {error}") from error
+    if statement.expect_rows is not None and ran.row_count != statement.expect_rows:
+        raise TransactionRefused(at, f"statement {at} met {ran.row_count} rows, not {statement.expect_rows}")
+    return ran
+
+
+def put_blob(session: Session, settlement: Settlement, blob: NewBlob, bytes_max: int) -> Settled:
+    """Keep a blob in the lineage of a claim, if the settlement (some progress) is accepted."""
+    [settled] = settle(session, [settlement])
+    if settled.state == "processing":
+        [(tracking_id,)] = session.rows("SELECT tracking_id FROM ramet_live WHERE seq = ?", (settlement.seq,))
+        keep(session, tracking_id, [blob], bytes_max)
+    return settled
+
+
+NO_CEILING = 2**62
+
+
+def reserve(session: Session, wanted: Sequence[ReserveRequest]) -> list[Reserved]:
+    """Answers in the order asked; a later request sees what an earlier one took."""
+    standings = load_standings(session, {item.seq for item in wanted})
+    lineages = lock_lineages(session, {standing.tracking_id for standing in standings.values()})
+    known = _known(session, wanted)
+    answers = []
+    for item in wanted:
+        standing = standings.get(item.seq)
+        lineage = None if standing is None else lineages[standing.tracking_id]
+        why = claim_refusal(session, standing, item.fence, lineage)
+        if why is not None or standing is None or lineage is None:
+            answers.append(Reserved(item.id, why))
+        elif item.id in known:
+            actual, closed = known[item.id]
+            refused = USED if closed and actual is None else None
+            answers.append(Reserved(item.id, refused, actual=actual))
+        else:
+            answers.append(_reserve(session, item, lineages, lineage))
+            known[item.id] = None, False
+    return answers
+
+
+def _known(session: Session, wanted: Sequence[ReserveRequest]) -> dict[str, tuple[int | None, bool]]:
+    """Reservations that were made before, since an answer was lost: what each cost, and whether it is closed."""
+    listed, values = session.members({item.id for item in wanted})
+    rows = session.rows(f"SELECT id, actual, closed_at FROM ramet_reservations WHERE id IN {listed}", (values,))
+    return {reservation_id: (actual, closed_at is not None) for reservation_id, actual, closed_at in rows}
+
+
+def _reserve(session: Session, item: ReserveRequest, lineages: dict[str, Lineage], lineage: Lineage) -> Reserved:
+    day = day_of(session.now)
+    ensure_days(session, day)
+    bounds = [lineage.cost_ceiling, *ceilings(session, day)]
+    refused = refusal(item.amount, bounds, session.now)
+    if refused is not None:
+        detail, retry_seconds = refused
+        _store_refusal(session, item, detail, lineages)
+        return Reserved(item.id, BlockReason.COST.value, detail, retry_seconds)
+    tracking_id, now = lineage.tracking_id, session.now
+    # What was decided above holds by these conditions too: the last guard of promise I5.
+    taken = session.run(
+        "UPDATE ramet_lineages SET reserved = reserved + ? WHERE tracking_id = ? "
+        "AND (max_cost IS NULL OR spent + reserved + ? <= max_cost) "
+        "AND (soft_cost IS NULL OR spent + reserved + ? <= soft_cost)",
+        (item.amount, tracking_id, item.amount, item.amount),
+    )
+    taken += session.run_many(
+        "UPDATE ramet_spend SET reserved = reserved + ? WHERE day = ? AND spent + reserved + ? <= ?",
+        [
+            (item.amount, of, item.amount, NO_CEILING if bound.reservable is None else bound.reservable)
+            for of, bound in zip((day, ALL_DAYS), bounds[1:], strict=True)
+        ],
+    )
+    assert taken == 3, f"a ceiling of {tracking_id} changed inside the transaction that read it"
+    session.run(INSERT, (item.id, tracking_id, item.seq, item.fence, day, item.amount, None, now, None))
+    lineages[tracking_id] = lineage._replace(reserved=lineage.reserved + item.amount)
+    return Reserved(item.id)
+
+
+def _store_refusal(session: Session, item: ReserveRequest, detail: str, lineages: dict[str, Lineage]) -> None:
+    """A task that was refused money is told of like one that was refused a spawn, of itself (promise I8)."""
+    [(task_id, tracking_id, chain, depth)] = load_parents(session, [item.seq]).values()
+    [(kind, key)] = session.rows("SELECT kind, key FROM ramet_tasks WHERE seq = ?", (item.seq,))
+    parent = Parent(task_id, tracking_id, chain, depth, 0, claim_current=True)
+    blocked = Blocked(BlockReason.RESERVE, detail)
+    store_blocks(session, [Refusal(parent, NewTask(item.id, kind, key, "null"), blocked)], lineages)
+
+
+def bind(session: Session, seq: int, fence: int, task_ids: Sequence[str]) -> list[Binding]:
+    """Bind tasks to the task that holds a claim; each is refused by itself."""
+    seqs = numbers_of(session, task_ids)
+    standings = load_standings(session, {seq, *seqs.values()})
+    lineages = lock_lineages(session, {row.tracking_id for row in standings.values()})
+    settler = standings.get(seq)
+    lineage = None if settler is None else lineages[settler.tracking_id]
+    why = claim_refusal(session, settler, fence, lineage)
+    if why is not None:
+        return [Binding(task_id, None, why) for task_id in task_ids]
+    [(settler_id, _, _, _)] = load_parents(session, [seq]).values()
+    items = Items(session, seqs, standings, lineages)
+    answers: list[Binding] = []
+    changes: list[Change] = []
+    taken: set[str] = set()
+    for task_id in task_ids:
+        told = "waits" if task_id in taken else _bind(session, items, settler_id, task_id)
+        if isinstance(told, str):
+            answers.append(Binding(task_id, None, told))
+            continue
+        taken.add(task_id)
+        changes.append(told)
+        answers.append(Binding(task_id, told.after.fence))
+    applied = apply(session, changes)
+    assert not applied.lost, f"tasks {sorted(applied.lost)} changed inside the transaction that read them"
+    return answers
+
+
+def _bind(session: Session, items: Items, settler_id: str, task_id: str) -> Change | str:
+    standing = items.standing(task_id)
+    if isinstance(standing, str):
+        return standing
+    lineage = items.lineages[standing.tracking_id]
+    over = items.over(standing, lineage)
+    if over is not None:
+        return over
+    if lineage.state != LineageState.RUNNING:
+        return lineage.state
+    change = decide(standing, ev.Bind(settler_id, lineage.deadline_at), session.now)
+    return change.reason if isinstance(change, Refused) else change
+
+
+def bound(session: Session, settler_id: str, limit: int, after: str | None) -> list[BoundTask]:
+    """Tasks that are bound to a settler, in their order, behind one of them."""
+    # Not OFFSET: the last page would read all of those before it.
+    behind, values = "", tuple[str, ...]()
+    if after is not None:
+        behind, values = " AND l.seq > (SELECT seq FROM ramet_tasks WHERE id = ?)", (after,)
+    rows = session.rows(
+        "SELECT t.id, l.fence, t.tracking_id, t.kind, t.key, t.payload FROM ramet_live l "
+        f"JOIN ramet_tasks t ON t.seq = l.seq WHERE l.bound_to = ?{behind} ORDER BY l.seq LIMIT ?",
+        (settler_id, *values, max(1, min(limit, LIMIT_MAX))),
+    )
+    return [BoundTask._make(row) for row in rows]
+
+
+def claimable(session: Session, kind: str, queue: str, limit: int) -> list[str]:
+    """Ids of tasks of a kind in a queue that could be bound now, in the order of a claim."""
+    rows = session.rows(
+        "SELECT t.id FROM ramet_live l JOIN ramet_tasks t ON t.seq = l.seq WHERE l.queue = ? AND l.kind = ? "
+        "AND l.state = 'pending' AND l.wait IS NULL AND (l.deadline_at IS NULL OR l.deadline_at > ?) "
+        "ORDER BY l.rank, l.turn, l.seq LIMIT ?",
+        (queue, kind, session.now, max(1, min(limit, LIMIT_MAX))),
+    )
+    return [task_id for (task_id,) in rows]
+
+
+def bound_counts(session: Session, tracking_id: str) -> dict[str, int]:
+    """How many tasks of a lineage are bound, by settler."""
+    rows = session.rows(
+        "SELECT bound_to, COUNT(*) FROM ramet_live WHERE tracking_id = ? AND bound_to IS NOT NULL GROUP BY bound_to",
+        (tracking_id,),
+    )
+    return dict(rows)
