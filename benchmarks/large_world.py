@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.horizon import own_database
 from ramet import App, Context
-from ramet.model.cost import Charge
 from ramet.model.flow.queues import WorkerSeen
+from ramet.model.money import Charge
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask

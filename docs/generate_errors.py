@@ -8,9 +8,8 @@ import inspect
 import ramet
 from docs.generate_shared import REFERENCE, code, members, module_tree, page_of, table, without_roles, written_by
 from ramet.model.alerts.rules import Pattern
-from ramet.model.causes import ENDED, REFUSED, RUNNING, WAITING
+from ramet.model.causes import BOUNDS, ENDED, REFUSED, RUNNING, WAITING
 from ramet.model.lineage.guard import ORDINARY, BlockReason
-from ramet.model.refused import BOUNDS
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.transitions import REFUSALS
 

@@ -27,27 +27,22 @@ from ramet.engine.settings.setting import Setting
 from ramet.engine.worker.worker import Worker
 from ramet.model.alerts.notifications import AlertChannel, AlertNotice
 from ramet.model.alerts.rules import Alert
-from ramet.model.audit_log import Act
-from ramet.model.bulk import BulkAct, BulkResult, BulkSelection, TaskFilter
 from ramet.model.causes import About, Cause
-from ramet.model.cost import Costs
 from ramet.model.flow.queues import KindLimit, Queue, Unserved, Usage, WorkerSeen
 from ramet.model.flow.resources import Policy, Resource
 from ramet.model.keys import InvalidKey, shown_key, text_key, title_key, url_key
 from ramet.model.lineage.deny_list import InvalidEntry, StopEntry
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.lineage.limits import PRESETS, Limits
-from ramet.model.lineage.lineage import Lineage, LineageState
-from ramet.model.lineage.outcome import LineageOutcome, OutcomeKind
-from ramet.model.lineage.totals import LineageTotals
-from ramet.model.money import dollars
-from ramet.model.path_views import HeldBack, PathChain, PathPage, PathTask
-from ramet.model.paths import InvalidPath, path_key
+from ramet.model.lineage.lineage import Lineage, LineageOutcome, LineageState, LineageTotals, OutcomeKind
+from ramet.model.money import Costs, dollars
+from ramet.model.operations import Act, BulkAct, BulkResult, BulkSelection, TaskFilter
+from ramet.model.paths import HeldBack, InvalidPath, PathChain, PathPage, PathTask, path_key
 from ramet.model.schedule import Schedule, Slot, slot_of
 from ramet.model.task.binding import Binding, BoundTask, ItemAnswer, ItemSettlement, StageCount
 from ramet.model.task.retry import ErrorClass, Permanent, Retry, RetryAfter, Transient
 from ramet.model.task.task import Attempt, Block, Task, TaskHistory, TaskState
-from ramet.model.text import InvalidText
+from ramet.model.values import InvalidText
 from ramet.model.views import (
     Backlog,
     BlockPage,

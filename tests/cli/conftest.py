@@ -38,7 +38,7 @@ class NoJitter(random.Random):
 @pytest.fixture
 def all_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     """The doctor notes no extra that is not installed here."""
-    monkeypatch.setattr("ramet.cli.doctor.extras", list)
+    monkeypatch.setattr("ramet.cli.database.extras", list)
 
 
 class Cli:

@@ -75,13 +75,13 @@ def test_states_and_reasons_take_commas_and_repeats(cli: Cli) -> None:
 
 
 def test_the_doctor_names_missing_extras_in_one_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ramet.cli import doctor
+    from ramet.cli import database
     from ramet.commands.extras import Extra
 
     cli.submit("bare")
     cli.work()
     found = [Extra("jobs", ("selectolax",)), Extra("metrics", ()), Extra("wiki", ("ladybug", "numpy"))]
-    monkeypatch.setattr(doctor, "extras", lambda: found)
+    monkeypatch.setattr(database, "extras", lambda: found)
     said = cli.good("doctor").splitlines()
     assert [line for line in said if "extra" in line] == [
         "note: extras that are not installed, if you need them: pip install 'ramet[jobs,wiki]'"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.model.cost import Actual, ReserveRequest
+from ramet.model.money import Actual, ReserveRequest
 from ramet.model.task import events as ev
 from ramet.store.requests import Settlement
 from tests.crash.test_guard_statements import FileGarden, Garden, ServerGarden, run

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from ramet import Client, Limits
-from ramet.model.cost import Actual
+from ramet.model.money import Actual
 from tests.crash.process import WorkerProcess
 from tests.faults import paid_calls
 from tests.faults.money_app import AMOUNT_MAX, DEATHS, amount_of, app, dies_after, price_of

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from ramet import App, BlockReason, Client, Limits, Lineage, Worker
+from ramet.model.causes import BOUNDS
 from ramet.model.lineage.guard import REOFFERABLE
-from ramet.model.refused import BOUNDS
 from tests.hostile.crawler import KIND, Fetch, add_crawler
 from tests.hostile.pages import Site
 from tests.invariants.check import violations

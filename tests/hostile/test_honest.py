@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ramet import Limits
-from ramet.model.shapes import shape_of
+from ramet.model.keys import shape_of
 from tests.cli.conftest import Cli
 from tests.hostile.crawler import KIND, Fetch, Fetched, OverHttp, from_sites
 from tests.hostile.crawls import Crawls, crawl

@@ -8,7 +8,7 @@ import pytest
 
 from ramet import Context
 from ramet.model.importing import Rules
-from ramet.model.lineage.uniqueness import FAILED_HELD_SECONDS
+from ramet.model.lineage.guard import FAILED_HELD_SECONDS
 from ramet.store.requests import NewLineage
 from tests.importing.conftest import Move, row
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ramet.model.shapes import shape_of
+from ramet.model.keys import shape_of
 from ramet.store.base import Store
 
 if TYPE_CHECKING:

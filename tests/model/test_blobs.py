@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
-from ramet.model.blobs import NewBlob, blob_of, value_of
 from ramet.model.task.task import Json
+from ramet.model.values import NewBlob, blob_of, value_of
 
 
 @pytest.mark.parametrize(

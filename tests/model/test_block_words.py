@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from ramet.model.causes import CODES, About, Cause, Fact, said
+from ramet.model.causes import BOUNDS, CODES, About, Cause, Fact, numbers_of, said
 from ramet.model.lineage.guard import Blocked, BlockReason, Elsewhere, Facts, Holder, check_spawn
-from ramet.model.refused import BOUNDS, numbers_of
 from tests.model.lineage.test_guard import FACTS, LINEAGE, NOW
 
 PARENT = Holder(FACTS.parent_id, "odd (kind)", "processing")

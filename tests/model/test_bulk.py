@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ramet.model.bulk import BulkAct, BulkSelection, TaskFilter
+from ramet.model.operations import BulkAct, BulkSelection, TaskFilter
 from ramet.model.task.task import Task, TaskState
-from ramet.model.text import InvalidText
+from ramet.model.values import InvalidText
 
 
 def task(**changes: Any) -> Task:

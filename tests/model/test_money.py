@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.cost import DAY_SECONDS, SETTLING_SECONDS, Ceiling, day_of, dollars, passed, refusal
-from ramet.model.money import AMOUNT_MAX, amount_of
+from ramet.model.money import (
+    AMOUNT_MAX,
+    DAY_SECONDS,
+    SETTLING_SECONDS,
+    Ceiling,
+    amount_of,
+    as_usd,
+    day_of,
+    passed,
+    refusal,
+)
 
 NOON = 20_000 * DAY_SECONDS + DAY_SECONDS / 2
 
@@ -84,7 +93,7 @@ def test_an_amount_is_a_whole_number_of_nano_dollars(wrong: object) -> None:
      (-10_000_000, "-$0.01")],
 )  # fmt: skip
 def test_amounts_are_written_in_dollars_to_the_last_digit(amount: int, text: str) -> None:
-    assert dollars(amount) == text
+    assert as_usd(amount) == text
 
 
 def test_a_task_whose_call_was_in_flight_is_told_which_ceiling_was_passed() -> None:

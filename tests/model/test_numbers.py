@@ -10,8 +10,8 @@ import pytest
 
 from ramet import App, Context, Limits, dollars
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, amount_of
-from ramet.model.numbers import PRIORITY_MAX, RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, InvalidNumber, seconds
 from ramet.model.schedule import Timing
+from ramet.model.values import PRIORITY_MAX, RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, InvalidNumber, seconds
 
 ODD = [math.inf, -math.inf, math.nan, 1e300, -1.0, "5", None, True, 10**400]
 

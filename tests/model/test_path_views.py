@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ramet.model.path_views import PathTask
+from ramet.model.paths import PathTask
 
 WAITING = PathTask(
     "t", "line", "page", "key", "pending", "path", ("doc",), "default", "queue", 7, False, False, "u", 0.0, None

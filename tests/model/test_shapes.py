@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.keys import KEY_LENGTH_MAX, text_key, url_key
-from ramet.model.shapes import allowed_shapes, shape_of
+from ramet.model.keys import KEY_LENGTH_MAX, allowed_shapes, shape_of, text_key, url_key
 
 SITE = "https://example.com"
 RNG = random.Random(7)

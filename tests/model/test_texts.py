@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ramet.model.text import NAME_BYTES_MAX, InvalidText, check_name, check_text, is_storable, on_one_line, storable
+from ramet.model.values import NAME_BYTES_MAX, InvalidText, check_name, check_text, is_storable, on_one_line, storable
 
 HALF = "\ud83d"
 """Half of a surrogate pair."""

@@ -51,14 +51,14 @@ class Mutant(NamedTuple):
     def function(self) -> str:
         """The function, as people write it: ``guard.check_spawn``, ``rates.Rate.gained``."""
         whole = self.name.rpartition("__mutmut_")[0].removeprefix("ramet.model.")
-        module, _, mangled = whole.partition(".")
+        module, _, mangled = whole.rpartition(".")
         name = mangled.removeprefix("x_") if mangled.startswith("x_") else mangled[1:].strip("ǁ").replace("ǁ", ".")
-        return f"{module}.{name}"
+        return f"{module.rpartition('.')[2]}.{name}"
 
 
 def mutants(folder: Path) -> Iterator[Mutant]:
     """All of the last run."""
-    for path in sorted(folder.glob("src/ramet/model/*.py.meta")):
+    for path in sorted(folder.glob("src/ramet/model/**/*.py.meta")):
         for name, status in json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"].items():
             yield Mutant(name, VERDICTS.get(status, "undecided"))
 

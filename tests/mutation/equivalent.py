@@ -4,7 +4,7 @@ from __future__ import annotations
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
-        "uniqueness._by_limit",
+        "guard._by_limit",
         'return (end.reason or "").partition(":")[0] in LIMIT_REASONS and end.after.state == FAILED',
         'return (end.reason or "XXXX").partition(":")[0] in LIMIT_REASONS and end.after.state == FAILED',
     ): "No limit has either text as its word.",
@@ -24,7 +24,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         'return hashlib.sha256(text.encode("UTF-8", "surrogatepass")).hexdigest()[:16]',
     ): "Names of encodings have no case.",
     (
-        "texts.on_one_line",
+        "values.on_one_line",
         'return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)',
         'return "".join(char if char.isprintable() else char.encode("UNICODE_ESCAPE").decode() for char in text)',
     ): "Names of encodings have no case.",
@@ -39,27 +39,27 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return int.from_bytes(_digest(task_id)[:8], ) or 1",
     ): "Big is what from_bytes takes by itself, since Python 3.11.",
     (
-        "rates.Rate._since_cut",
+        "resources.Rate._since_cut",
         "if self.cut >= self.full:",
         "if self.cut > self.full:",
     ): "Where they are equal nothing grows: what follows gives the same sum.",
     (
-        "rates.Rate._since_cut",
+        "resources.Rate._since_cut",
         "if seconds <= 0:",
         "if seconds < 0:",
     ): "In no time nothing is gained, by either formula.",
     (
-        "rates.Rate.seconds_for",
+        "resources.Rate.seconds_for",
         "if wanted <= 0:",
         "if wanted < 0:",
     ): "Nothing is gained at the moment of the cut, by either formula.",
     (
-        "rates.Rate.seconds_for",
+        "resources.Rate.seconds_for",
         "if wanted >= grown:",
         "if wanted > grown:",
     ): "Both formulas meet at the moment at which the rate is whole again.",
     (
-        "notices.backoff_seconds",
+        "notifications.backoff_seconds",
         "return min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS * 2.0 ** min(attempts - 1, 20))",
         "return min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS * 2.0 ** min(attempts - 1, 21))",
     ): "The longest delay is reached long before; the bound keeps the power finite.",
@@ -84,17 +84,17 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return new if (new.path is None) and False else new._replace(path=PathRule.restored(new.path))",
     ): "None is restored as None; the condition only spares a copy.",
     (
-        "cost.refusal",
+        "money.refusal",
         'return detail, None if seconds == float("inf") else seconds',
         'return detail, None if seconds == float("INF") else seconds',
     ): "Infinity is read in capitals too.",
     (
-        "cost._again",
+        "money._again",
         'return float("inf")',
         'return float("INF")',
     ): "Infinity is read in capitals too.",
     (
-        "cost.day_of",
+        "money.day_of",
         "return int(now // DAY_SECONDS)",
         "return int(now / DAY_SECONDS)",
     ): "No moment is before 1970, and what is cut off then is the same.",
@@ -104,7 +104,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "minute = int(now / RETRY_MINUTE_SECONDS)",
     ): "No moment is before 1970, and what is cut off then is the same.",
     (
-        "cost.dollars",
+        "money.as_usd",
         "return f\"{sign}${whole // NANO_DOLLARS:,}.{cents[:2]}{cents[2:].rstrip('0')}\"",
         "return f\"{sign}${whole // NANO_DOLLARS:,}.{cents[:2]}{cents[2:].rstrip('XX0XX')}\"",
     ): "There are only digits to strip from.",
@@ -124,12 +124,12 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return value if isinstance(value, str) else json.dumps(value, ensure_ascii=None, default=str)",
     ): "The encoder asks only whether it is true.",
     (
-        "blobs.blob_of",
+        "values.blob_of",
         'raw, form = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(), "json"',
         'raw, form = json.dumps(content, ensure_ascii=None, separators=(",", ":"), allow_nan=False).encode(), "json"',
     ): "The encoder asks only whether it is true.",
     (
-        "blobs.blob_of",
+        "values.blob_of",
         'raw, form = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(), "json"',
         'raw, form = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=None).encode(), "json"',
     ): "The encoder asks only whether it is true.",
@@ -159,7 +159,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         'return _again(row, task, now, now, fields, known=None, outcome="lost", reason="lease_expired")',
     ): "It is asked only whether it is true.",
     (
-        "stop_list._pattern",
+        "deny_list._pattern",
         'if re.search(r"[\\x00\\ud800-\\udfff]", value):',
         'if re.search(r"[\\x00\\uD800-\\uDFFF]", value):',
     ): "The same characters, written in another way.",
@@ -179,17 +179,17 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         'return hashlib.sha256(text.encode("UTF-8", "surrogatepass")).digest()',
     ): "Names of encodings have no case.",
     (
-        "texts.check_text",
+        "values.check_text",
         "if bytes_max is not None and len(text) * 4 > bytes_max and len(text.encode()) > bytes_max:",
         "if bytes_max is not None and len(text) * 5 > bytes_max and len(text.encode()) > bytes_max:",
     ): "It only spares counting the bytes of short texts; they are counted after it.",
     (
-        "texts.check_text",
+        "values.check_text",
         "if bytes_max is not None and len(text) * 4 > bytes_max and len(text.encode()) > bytes_max:",
         "if bytes_max is not None and len(text) * 4 >= bytes_max and len(text.encode()) > bytes_max:",
     ): "It only spares counting the bytes of short texts; they are counted after it.",
     (
-        "texts.storable",
+        "values.storable",
         'return cut if is_storable(cut) else _UNSTORABLE.sub("?", cut)',
         'return cut if (is_storable(cut)) and False else _UNSTORABLE.sub("?", cut)',
     ): "In a text that can be stored there is nothing to replace; the condition only spares a copy.",

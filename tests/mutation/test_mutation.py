@@ -25,7 +25,10 @@ def test_a_change_is_told_by_the_function_and_its_lines() -> None:
     assert lines_of(DIFF) == ("return a < b", "return a <= b")
     assert Mutant(f"{GUARD}1", "killed").function == "guard.check_spawn"
     assert Mutant("ramet.model.urls.x__host__mutmut_3", "killed").function == "urls._host"
-    assert Mutant("ramet.model.flow.rates.xǁRateǁ_since_cut__mutmut_2", "killed").function == "rates.Rate._since_cut"
+    assert (
+        Mutant("ramet.model.flow.resources.xǁRateǁ_since_cut__mutmut_2", "killed").function
+        == "resources.Rate._since_cut"
+    )
 
 
 def test_every_status_of_mutmut_is_read_and_an_unknown_one_decides_nothing(tmp_path: Path) -> None:

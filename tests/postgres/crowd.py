@@ -16,11 +16,11 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, NamedTuple
 
-from ramet.model.blobs import blob_of
-from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, Actual, Charge, ReserveRequest
+from ramet.model.money import DAY_SETTING, GLOBAL_SETTING, Actual, Charge, ReserveRequest
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
+from ramet.model.values import blob_of
 from ramet.store.answers import Claimed
 from ramet.store.base import Store
 from ramet.store.base_binding import BindingStore

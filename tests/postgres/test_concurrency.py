@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, ReserveRequest
+from ramet.model.money import DAY_SETTING, GLOBAL_SETTING, ReserveRequest
 from ramet.model.task.task import NewTask
 from ramet.store.base import Store
 from ramet.store.postgres.store import PostgresStore

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from ramet.engine.base.observe import OBSERVERS, RATIO, TRACES, observer, traces_ratio
-from ramet.telemetry.span_export import MEMORY
+from ramet.telemetry.traces import MEMORY
 
 
 def use_program_provider() -> None:

@@ -18,8 +18,7 @@ from ramet.engine.base.observe import observer
 from ramet.model.task.task import NewTask
 from ramet.model.tracing import attempt_span_id, sampled, task_span_id, trace_id, traceparent
 from ramet.store.requests import NewLineage
-from ramet.telemetry.span_export import MEMORY
-from ramet.telemetry.traces import make
+from ramet.telemetry.traces import MEMORY, make
 from tests.support.backends import BACKENDS, Backend
 from tests.support.fakes import always
 from tests.support.patience import HANG_SECONDS

@@ -12,7 +12,7 @@ from ramet.engine.client.watched import watched
 from ramet.model.tracing import task_span_id
 from ramet.store.base import Store
 from ramet.store.base_queries import TaskQuery
-from ramet.telemetry.span_export import MEMORY
+from ramet.telemetry.traces import MEMORY
 from tests.conformance.explain.test_explained_ends import ENDS, Script
 from tests.support.backends import BACKENDS, Backend
 from tests.support.world import SettableClock, World, failing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet import App, Context, SyncContext
-from ramet.model.lineage.outcome import LineageOutcome
+from ramet.model.lineage.lineage import LineageOutcome
 from ramet.testing import drain, fresh_client, run_task
 
 EFFECTS = "CREATE TABLE IF NOT EXISTS effects (name TEXT)"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet.model.tallies import BUCKETS_SECONDS, Histogram
-from ramet.web.answers.overview import quantile
-from ramet.web.charts import HEIGHT, WIDTH, bars, stacked
+from ramet.web.views.overview import HEIGHT, WIDTH, bars, quantile, stacked
 
 
 def test_bars_stand_on_the_axis_inside_of_the_plot_however_unlike_they_are() -> None:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from ramet.web.connections import Unfinished
+from ramet.web.serving import Unfinished
 from tests.support.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.network

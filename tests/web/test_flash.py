@@ -9,7 +9,7 @@ import httpx
 from ramet import Client
 from ramet.web.access import Access
 from ramet.web.application import make_application
-from ramet.web.flash import KEPT_SECONDS, LINE_CHARACTERS_MAX, SESSIONS_MAX, Flashes
+from ramet.web.state import KEPT_SECONDS, LINE_CHARACTERS_MAX, SESSIONS_MAX, Flashes
 from tests.web.in_process_client import visiting
 from tests.web.test_actions import told_on
 

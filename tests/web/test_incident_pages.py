@@ -13,9 +13,9 @@ import pytest
 
 from ramet import Client, Policy
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.flow.queues import WorkerSeen
 from ramet.model.lineage.limits import BALANCED
+from ramet.model.money import Actual, Charge, ReserveRequest
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
 from ramet.store.requests import ClaimRequest, Settlement

@@ -10,7 +10,7 @@ from ramet.cli.options import ask, database_option, lineage_of
 from ramet.cli.output import console, number, table
 from ramet.commands.options import json_option
 from ramet.commands.terminal import emit, plain
-from ramet.model.cost import Ceiling, dollars
+from ramet.model.money import Ceiling, as_usd
 
 
 @click.command(short_help="What was spent and reserved.")
@@ -44,8 +44,8 @@ def costs(*, tracking_id: str | None, limit: int, database: str, as_json: bool) 
 
 
 def _sums(of: Ceiling) -> list[str]:
-    bounds = ["-" if most is None else dollars(most) for most in (of.soft, of.most)]
-    return [dollars(of.spent), dollars(of.reserved), *bounds]
+    bounds = ["-" if most is None else as_usd(most) for most in (of.soft, of.most)]
+    return [as_usd(of.spent), as_usd(of.reserved), *bounds]
 
 
 def _print_sums(screen: Console, found: Costs) -> None:
@@ -53,7 +53,7 @@ def _print_sums(screen: Console, found: Costs) -> None:
     for name, ceiling in (("today (UTC)", found.day), ("all lineages", found.total)):
         made.add_row(name, *_sums(ceiling), "")
     for row in found.lineages:
-        over = dollars(row.under_reserved) if row.under_reserved else ""
+        over = as_usd(row.under_reserved) if row.under_reserved else ""
         of = Ceiling("lineage", row.spent, row.reserved, row.max_cost, row.soft_cost)
         made.add_row(plain(row.tracking_id), *_sums(of), over)
     screen.print(made)
@@ -62,14 +62,14 @@ def _print_sums(screen: Console, found: Costs) -> None:
 def _print_parts(screen: Console, found: Costs) -> None:
     made = table("*kind", ">calls", ">spent", ">reserved")
     for kind in found.kinds:
-        made.add_row(plain(kind.kind), number(kind.calls), dollars(kind.spent), dollars(kind.reserved))
+        made.add_row(plain(kind.kind), number(kind.calls), as_usd(kind.spent), as_usd(kind.reserved))
     screen.print()
     screen.print(made)
     made = table("task", "kind", "*key", ">calls", ">spent", ">reserved")
     for task in found.tasks:
         made.add_row(
-            task.task_id, plain(task.kind), plain(shown_key(task.key)), number(task.calls), dollars(task.spent),
-            dollars(task.reserved),
+            task.task_id, plain(task.kind), plain(shown_key(task.key)), number(task.calls), as_usd(task.spent),
+            as_usd(task.reserved),
         )  # fmt: skip
     screen.print()
     screen.print(made)

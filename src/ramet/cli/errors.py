@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ramet import InvalidEntry, InvalidKey, InvalidPath, InvalidText, PayloadTooLarge, StoreError, UnknownKind
 from ramet.commands.terminal import plain
-from ramet.model.numbers import InvalidNumber
+from ramet.model.values import InvalidNumber
 
 EXIT_USAGE = 2
 EXIT_STOPPED = 130

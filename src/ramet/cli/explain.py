@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from ramet import Block, Cause, Client, Explanation, KeyExplanation, shown_key
+from ramet import Block, Cause, Client, Explanation, KeyExplanation, PathTask, shown_key
 from ramet.cli.errors import CliError
-from ramet.cli.explain_blocks import print_refused
-from ramet.cli.explain_paths import path_document, path_notes, print_chain
 from ramet.cli.options import ask, compared, database_option, lineage_of
-from ramet.cli.output import at, console, database_clock, moment, prose, styled_state, table
+from ramet.cli.output import at, console, database_clock, moment, number, prose, styled_state, table
+from ramet.cli.paths import counted_behind
 from ramet.commands.options import json_option
-from ramet.commands.task_history import story
-from ramet.commands.terminal import counted, emit, jsonable, plain
+from ramet.commands.terminal import counted, emit, jsonable, plain, story
 from ramet.engine.explain.ends import NO_RETRY
+from ramet.model.causes import Sentence, said
+from ramet.model.paths import BEHIND_MAX, PathChain, path_key
 
 RESULT_SHOWN = 500
 """Characters of a result's JSON that a person is shown."""
@@ -194,3 +194,122 @@ def _print_block(screen: Console, block: Block, cause: Cause) -> None:
         prose(screen, f"in its way: task {block.winner}, {state}", 2)
     if cause.remedy is not None:
         prose(screen, f"what would help: {cause.remedy}", 2)
+
+
+SHOWN_MAX = 20
+"""Refused spawns on one screen; `ramet blocks` lists all."""
+
+
+def print_refused(screen: Console, found: Explanation) -> None:
+    """The refused spawns of a task, and existing tasks that it asked for."""
+    history = found.history
+    if history.links:
+        _print_wanted(screen, found)
+    if history.blocks:
+        _print_blocks(screen, found)
+    for more in history.more_blocks:
+        times = counted(more.times, "time")
+        prose(screen, f"\nbeyond the rows that its lineage may have: {more.kind} refused {times}, reason {more.reason}")
+    if found.lineage.blocks and not (history.blocks or history.links or history.more_blocks) and history.attempts:
+        tip = f"refused spawns of its lineage, each with the first and last task that asked: {_list_of(found)}"
+        prose(screen, Text(f"\n{tip}", style="dim"))
+
+
+def _list_of(found: Explanation) -> str:
+    return f"ramet blocks {plain(found.history.task.tracking_id)}"
+
+
+def _print_wanted(screen: Console, found: Explanation) -> None:
+    links, here = found.history.links, found.history.task.tracking_id
+    screen.print(Text(f"\nalso wanted {counted(len(links), 'task')} that existed already:"))
+    made = table("task", "state", "refused as", "kind", "*key")
+    for task in found.wanted:
+        named = plain(task.id) + ("" if task.tracking_id == here else f" of {plain(task.tracking_id)}")
+        made.add_row(
+            named, styled_state(task.state), " or ".join(task.reasons), plain(task.kind), plain(shown_key(task.key))
+        )
+    screen.print(made)
+    looked_at = {task.id for task in found.wanted}
+    for link in [link for link in links if link not in looked_at][:SHOWN_MAX]:
+        screen.print(Text(f"  {plain(link)}"))
+    if len(links) - len(looked_at) > SHOWN_MAX:
+        screen.print(Text(f"... and {counted(len(links) - len(looked_at) - SHOWN_MAX, 'more task')}: --json"))
+
+
+def _print_blocks(screen: Console, found: Explanation) -> None:
+    blocks = found.history.blocks
+    screen.print(Text(f"\nspawns refused to it ({counted(len(blocks), 'key')}):"))
+    made = table(">refused", "reason", "kind", "*key", "*why")
+    for block in blocks[:SHOWN_MAX]:
+        made.add_row(
+            number(block.count), block.reason, plain(block.kind), plain(shown_key(block.key)), plain(block.detail)
+        )
+    screen.print(made)
+    if len(blocks) > SHOWN_MAX:
+        screen.print(Text(f"... and {counted(len(blocks) - SHOWN_MAX, 'more key')}: {_list_of(found)}"))
+
+
+def path_notes(found: Explanation) -> Iterator[str]:
+    """Its place in line, in a sentence each."""
+    path, task = found.path, found.history.task
+    if path.chain is not None:
+        yield _place(path.chain)
+    if path.held_back is not None and path.held_back.tasks:
+        least = "at least " if path.held_back.more else ""
+        yield f"the pause of its lineage holds back {least}{counted(path.held_back.tasks, 'task')} of other lineages"
+    if path.cause is not None:
+        cause = path.cause
+        why = f": {cause.reason}" if cause.reason else ""
+        yield f"it was skipped because task {cause.id} ({cause.kind} {shown_key(cause.key)}) is {cause.state}{why}"
+        if cause.state.terminal:
+            yield f"ramet retry {cause.id} brings that one back, and all that were skipped because of it"
+        else:
+            yield f"that one is back: ramet retry {task.id} brings this one back, too"
+
+
+def _place(chain: PathChain) -> str:
+    one = chain.task
+    scope = " of its lineage" if one.scope == "lineage" else ""
+    said = [f"path {path_key(one.path)}{scope}"]
+    if one.ticket is not None:
+        said.append(f"ticket {one.ticket}")
+        least = "at least " if chain.before >= BEHIND_MAX else ""
+        said.append(f"{least}{counted(chain.before, 'task')} before it, {counted_behind(one)} behind it")
+    else:
+        said.append("without a ticket at present" if one.gave_up else "no ticket yet")
+    return ", ".join(said)
+
+
+def print_chain(screen: Console, found: Explanation, now: float) -> None:
+    """Those that it waits for, one below the other."""
+    path = found.path
+    chain = path.chain
+    if chain is None or not chain.steps or (len(chain.steps) == 1 and chain.end is not None):
+        return  # The first sentence has said it.
+    screen.print(Text("\nbefore it in line:"))
+    for step in chain.steps:
+        last = chain.end is not None and step.task_id == chain.end.task_id
+        prose(screen, _step(step, path.last if last else None, now), 2)
+    if chain.more:
+        prose(screen, Text(f"... and at least {counted(chain.more, 'more task')}", style="dim"), 2)
+        if chain.end is not None:
+            prose(screen, _step(chain.end, path.last, now), 2)
+
+
+def _step(step: PathTask, does: Sentence | None, now: float) -> str:
+    told = "waits" if does is None else said(does, lambda when: moment(when, now))
+    return f"{plain(path_key(step.path))}: task {step.task_id} ({step.kind} {shown_key(step.key)}) {told}"
+
+
+def path_document(found: Explanation) -> dict[str, Any] | None:
+    """All of it for machines; None for a task without a path."""
+    if not found.history.task.path:
+        return None
+    path = found.path
+    return {
+        "chain": jsonable(path.chain),
+        "first": None if path.first is None else said(path.first, "{:.0f}".format),
+        "last": None if path.last is None else said(path.last, "{:.0f}".format),
+        "cause": jsonable(path.cause),
+        "held_back": jsonable(path.held_back),
+    }

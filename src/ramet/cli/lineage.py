@@ -8,8 +8,7 @@ import click
 
 from ramet import Block, Client, Lineage
 from ramet.cli.errors import CliError
-from ramet.cli.limit_options import Dollars, Seconds
-from ramet.cli.options import ask, database_option, lineage_of
+from ramet.cli.options import Dollars, Seconds, ask, database_option, lineage_of
 from ramet.cli.output import moment, number
 from ramet.commands.options import json_option, person
 from ramet.commands.terminal import counted, emit, jsonable, plain

@@ -1,19 +1,31 @@
-"""What commands have in common: options, opening a database, loading an app."""
+"""Options, JSON input and limits that several commands share."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
 
 import click
 
-from ramet import App, Client, Lineage
+from ramet import PRESETS, App, Client, Limits, Lineage, PathArguments, TaskOptions
 from ramet.cli.errors import CliError, where_raised
 from ramet.cli.output import database_clock
 from ramet.commands import options
+from ramet.commands.terminal import plain
 from ramet.engine.worker.child import load_app
+from ramet.model.keys import allowed_shapes
+from ramet.model.lineage.limits import lineage_limits as decided_limits
+from ramet.model.lineage.limits import said, soft_within
+from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, amount_of, as_usd
+from ramet.model.money import dollars as dollars_of
+from ramet.model.paths import ON_DEPENDENCY_FAILURE, SCOPES
+from ramet.model.values import SECONDS_MAX
 
 Answer = TypeVar("Answer")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -118,3 +130,250 @@ def compared(client: Client, kind: str | None, key: str) -> str:
     """The key, and what it was compared as: commands know no kinds, so they try what any kind would store."""
     others = [repr(one) for one in client.spellings(kind, key) if one != key]
     return f"key {key!r}" + (f" (nor {', '.join(others)})" if others else "")
+
+
+def _text_of(name: str) -> str:
+    """A file's text, or standard input's."""
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise CliError(f"cannot read {name}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise CliError(f"{name} is not UTF-8 text (byte {error.start}): convert it first") from error
+
+
+def json_value(text: str, what: str) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        CliError: it is none.
+    """
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON value")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except RecursionError as error:
+        raise CliError(f"{what} is nested too deeply: flatten it") from error
+    except ValueError as error:
+        raise CliError(f"{what} is not JSON ({error}): write it like '{_like(text)}'") from error
+
+
+def _like(text: str) -> str:
+    """What somebody may have meant who left the quotes of a text out; else an object."""
+    meant = re.fullmatch(r"[^\s{}\[\]'\"\\][^\s'\"\\]{0,99}", text)
+    return f'"{text}"' if meant and text.isprintable() else '{"n": 1}'
+
+
+def parse_payload(text: str | None) -> Any:
+    """The JSON value given on a command line: in place, in a file (``@``) or on standard input (``-``).
+
+    Raises:
+        CliError: it cannot be read or is no JSON.
+    """
+    if text is None:
+        return None
+    if text == "-" or text.startswith("@"):
+        name = text if text == "-" else text[1:]
+        return json_value(_text_of(name), "standard input" if name == "-" else name)
+    return json_value(text, "the payload")
+
+
+def payload_lines(name: str) -> list[Any]:
+    """The JSON values of a file, one on each line that is not empty.
+
+    Raises:
+        CliError: it cannot be read, has none, or a line is no JSON.
+    """
+    lines = _text_of(name).split("\n")
+    found = [json_value(line, f"{name} line {at}") for at, line in enumerate(lines, start=1) if line.strip()]
+    if not found:
+        raise CliError(f"{name} has no lines: write one JSON payload on each")
+    return found
+
+
+class Row(NamedTuple):
+    """One task of many."""
+
+    payload: Any
+    options: TaskOptions
+
+
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "key": (str,),
+    "queue": (str,),
+    "priority": (int,),
+    "delay_seconds": (int, float),
+    "path": (list,),
+    "document_id": (str,),
+    "reserve_path": (bool,),
+    "path_scope": (str,),
+    "on_dependency_failure": (str,),
+}
+"""What a row may say besides its payload."""
+
+
+def rows_of(values: Sequence[Any], path: PathArguments) -> list[Row]:
+    """Lines of ``--rows``: objects with a payload and options of their own; ``path`` holds for those that name none.
+
+    Raises:
+        CliError: a line is no such object; it is named.
+    """
+    return [_row(value, at, path) for at, value in enumerate(values, start=1)]
+
+
+def _row(value: Any, at: int, path: PathArguments) -> Row:
+    if not isinstance(value, dict) or "payload" not in value:
+        raise CliError(f'row {at} has no payload: write each line like {{"payload": {{"n": 1}}, "path": ["doc1"]}}')
+    own = {name: item for name, item in value.items() if name != "payload" and item is not None}
+    for name, item in own.items():
+        if name not in _FIELDS:
+            raise CliError(f"row {at} has a field {name!r} that means nothing: give {', '.join(sorted(_FIELDS))}")
+        if not isinstance(item, _FIELDS[name]) or (isinstance(item, bool) and name != "reserve_path"):
+            raise CliError(f"{name} of row {at} is {item!r:.60}: give {_FIELDS[name][-1].__name__}")
+    if not 0 <= own.get("delay_seconds", 0) < float("inf"):
+        raise CliError(f"delay_seconds of row {at} is {own['delay_seconds']}: give 0 or more")
+    placed = "path" in own or "document_id" in own
+    common = {name: item for name, item in path.items() if not (placed and name in ("path", "document_id"))}
+    return Row(value["payload"], cast(TaskOptions, {**common, **own}))
+
+
+_PATH_OPTIONS = (
+    click.option("--path", "elements", multiple=True, metavar="ELEMENT",
+                 help="Where the task stands in line: one element each time, --path doc1 --path review."),
+    click.option("--path-json", metavar="JSON", help="The same as one list: '[\"doc1\", \"review\"]'."),
+    click.option("--document-id", metavar="ID", help="The same as one element: --path ID."),
+    click.option("--reserve-path", is_flag=True, help="Take the place in line now, although the task is delayed."),
+    click.option("--path-scope", type=click.Choice(SCOPES), help="Instead of the kind's."),
+    click.option("--on-dependency-failure", type=click.Choice(ON_DEPENDENCY_FAILURE),
+                 help="Instead of the kind's: run when what it waited for, above it, failed."),
+)  # fmt: skip
+
+
+def path_options(command: Command) -> Command:
+    """Options for the place in line; :func:`taken_path` takes them."""
+    for option in reversed(_PATH_OPTIONS):
+        command = option(command)
+    return command
+
+
+def taken_path(options: dict[str, Any]) -> PathArguments:
+    """Take what was given of :func:`path_options` out of a command's options.
+
+    Raises:
+        CliError: several ways were used at once, or the JSON is none.
+    """
+    elements, text, document_id = (options.pop(name) for name in ("elements", "path_json", "document_id"))
+    reserve, scope = options.pop("reserve_path"), options.pop("path_scope")
+    ways = {"--path": elements or None, "--path-json": text, "--document-id": document_id}
+    used = [name for name, value in ways.items() if value is not None]
+    if len(used) > 1:
+        raise CliError(f"{' and '.join(used)} both say where the task stands: give one of them")
+    path = PathArguments(path_scope=scope, on_dependency_failure=options.pop("on_dependency_failure"))
+    if reserve:
+        path["reserve_path"] = True
+    if document_id is not None:
+        path["document_id"] = document_id
+    elif used:
+        path["path"] = list(elements) if text is None else json_value(text, "--path-json")
+    return path
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds, at most a century: neither `inf` nor `nan` is one."""
+
+    def __init__(self, least: float = 0.0, *, above: bool = False) -> None:
+        super().__init__(least, SECONDS_MAX, min_open=above)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = super().convert(value, param, ctx)
+        if not isfinite(found):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return float(found)
+
+
+class Dollars(click.ParamType[int]):
+    """An amount of dollars, or text with a unit such as `5 cents`; in nano-dollars."""
+
+    name = "DOLLARS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        flag = "it" if param is None else param.opts[0]
+        try:
+            return amount_of(value, flag)
+        except ValueError:
+            pass
+        try:
+            return dollars_of(value.strip())
+        except ValueError:
+            most = AMOUNT_MAX // NANO_DOLLARS
+            raise CliError(f"{flag} {plain(value)} is no amount of dollars: give at most {most:,}") from None
+
+
+COUNT = click.IntRange(0, AMOUNT_MAX)
+
+PRESET = click.option(
+    "--preset", type=click.Choice(sorted(PRESETS)), help="Limits of the lineage, instead of the app's."
+)
+
+_LIMIT_OPTIONS = (
+    ("--max-tasks", "max_tasks", click.IntRange(1, AMOUNT_MAX), "N", "Tasks the lineage may ever create."),
+    ("--max-depth", "max_spawn_depth", COUNT, "N", "Generations below the root."),
+    ("--max-fan-out", "max_fan_out", COUNT, "N", "Children of one task."),
+    ("--max-shape", "max_shape", COUNT, "N", "Spawned keys of one shape, for kinds with a trap."),
+    ("--retries-per-minute", "retries_per_minute", COUNT, "N", "Retries of all its tasks; more are put off."),
+    ("--max-cost", "max_cost", Dollars(), "DOLLARS", "Money that it may spend."),
+    ("--soft-cost", "soft_cost", Dollars(), "DOLLARS",
+     "Nothing more is reserved from here on; at most --max-cost."),
+    ("--max-blob-bytes", "lineage_blob_bytes_max", COUNT, "N", "All its large payloads together."),
+    ("--max-seconds", "lineage_seconds", Seconds(1), "SECONDS",
+     "From the start of the lineage to its end."),
+)  # fmt: skip
+
+
+def lineage_limits(command: Command) -> Command:
+    """Options for every limit that a submit gives a lineage; :func:`taken_limits` takes them."""
+    for flag, name, kind, shown, told in reversed(_LIMIT_OPTIONS):
+        command = click.option(flag, name, type=kind, metavar=shown, help=told)(command)
+    told = "A shape of honest pages that --max-shape does not bound, such as https://x.example/a/#; may be repeated."
+    command = click.option("--allow-shape", "allow_shapes", multiple=True, metavar="SHAPE", help=told)(command)
+    return PRESET(command)
+
+
+def taken_limits(declared: Limits, options: dict[str, Any]) -> dict[str, Any]:
+    """Take what was given of :func:`lineage_limits` out of a command's options; who runs a command is an operator.
+
+    Args:
+        declared: what would hold if nothing were given.
+        options: of the command; may have the name of a preset, whose limits hold where no option says more.
+
+    Raises:
+        CliError: a soft ceiling above the hard one.
+    """
+    taken = {name: options.pop(name) for _, name, _, _, _ in _LIMIT_OPTIONS}
+    preset = options.pop("preset", None)
+    given = {name: value for name, value in taken.items() if value is not None}
+    given = ({} if preset is None else said(PRESETS[preset])) | given
+    given["allow_shapes"] = declared.allow_shapes + options.pop("allow_shapes")
+    try:
+        allowed_shapes(given["allow_shapes"])
+    except ValueError as error:
+        raise CliError(str(error)) from None
+    most = given.get("max_cost", declared.max_cost)
+    if "soft_cost" not in given:
+        given["soft_cost"] = soft_within(declared.soft_cost, most)
+    elif most is not None and given["soft_cost"] > most:
+        raise CliError(f"--soft-cost is over the hard ceiling: give at most {as_usd(most)}, or more as --max-cost")
+    return given
+
+
+def declared_limits(app: App, kind: str) -> Limits:
+    """Return the limits of a lineage whose root has this kind, when the submit gives none.
+
+    Raises:
+        UnknownKind: the app has no such kind.
+    """
+    return decided_limits([app.registry.get(kind).root_limits], app.limits)

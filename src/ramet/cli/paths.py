@@ -19,8 +19,7 @@ from ramet.cli.options import ask, database_option, lineage_of
 from ramet.cli.output import console, database_clock, number, span, table
 from ramet.commands.options import json_option
 from ramet.commands.terminal import emit, jsonable, plain
-from ramet.model.path_views import BEHIND_MAX
-from ramet.model.paths import path_key, path_of
+from ramet.model.paths import BEHIND_MAX, path_key, path_of
 
 WATCH_SECONDS = 1.0
 COST_SHARE = 10

@@ -10,11 +10,18 @@ from pydantic import ValidationError
 
 from ramet import Client, Schedule, Slot
 from ramet.cli.errors import CliError
-from ramet.cli.limit_options import declared_limits, lineage_limits, taken_limits
-from ramet.cli.options import ask, database_option, load
+from ramet.cli.options import (
+    ask,
+    database_option,
+    declared_limits,
+    lineage_limits,
+    load,
+    parse_payload,
+    path_options,
+    taken_limits,
+    taken_path,
+)
 from ramet.cli.output import console, moment, table
-from ramet.cli.path_options import path_options, taken_path
-from ramet.cli.payloads import parse_payload
 from ramet.commands.options import json_option, person
 from ramet.commands.terminal import counted, emit, plain
 

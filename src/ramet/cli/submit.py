@@ -25,13 +25,23 @@ from ramet import (
     TaskState,
 )
 from ramet.cli.errors import CliError, one_line
-from ramet.cli.limit_options import Seconds, declared_limits, lineage_limits, taken_limits
-from ramet.cli.options import database_option, load
-from ramet.cli.path_options import path_options, taken_path
-from ramet.cli.payloads import Row, parse_payload, payload_lines, rows_of
+from ramet.cli.options import (
+    Row,
+    Seconds,
+    database_option,
+    declared_limits,
+    lineage_limits,
+    load,
+    parse_payload,
+    path_options,
+    payload_lines,
+    rows_of,
+    taken_limits,
+    taken_path,
+)
 from ramet.commands.options import json_option
 from ramet.commands.terminal import counted, emit, plain
-from ramet.model.numbers import InvalidNumber
+from ramet.model.values import InvalidNumber
 
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 

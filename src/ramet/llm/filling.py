@@ -11,7 +11,7 @@ from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.requests import Request
 from ramet.llm.settings import BATCH_ITEM, ItemPayload
 from ramet.llm.submits import SubmitState
-from ramet.model.cost import Ceiling
+from ramet.model.money import Ceiling
 
 LOOK_AT = 10_000
 """Items that one look lists."""

@@ -22,7 +22,7 @@ from ramet.llm.providers.base import Caps, Mode
 from ramet.llm.providers.checking import check_request
 from ramet.llm.providers.registry import caps_of
 from ramet.llm.settings import BATCH_SECONDS, INVALID_MAX, JobSettings
-from ramet.model.cost import dollars
+from ramet.model.money import as_usd
 
 SCHEMA_BYTES_MAX = 1_000_000
 
@@ -107,13 +107,13 @@ def check_ceiling(prepared: Prepared) -> None:
     costs = prepared.estimate.costs
     if prepared.max_cost is None and costs.worst:
         raise LlmError(
-            f"--max-cost is missing: this job costs {dollars(costs.worst)} at worst, likely {dollars(costs.likely)}; "
+            f"--max-cost is missing: this job costs {as_usd(costs.worst)} at worst, likely {as_usd(costs.likely)}; "
             "say how many dollars it may cost"
         )
     if prepared.max_cost is not None and costs.dearest > prepared.max_cost:
         raise LlmError(
-            f"--max-cost {dollars(prepared.max_cost)} is too low: a single prompt reserves up to "
-            f"{dollars(costs.dearest)}; give more, or a lower --max-output-tokens"
+            f"--max-cost {as_usd(prepared.max_cost)} is too low: a single prompt reserves up to "
+            f"{as_usd(costs.dearest)}; give more, or a lower --max-output-tokens"
         )
 
 
@@ -127,7 +127,7 @@ def missing_key(settings: JobSettings) -> str | None:
 
 def _check_costs(wanted: Wanted) -> None:
     if wanted.soft_cost is not None and wanted.max_cost is not None and wanted.soft_cost > wanted.max_cost:
-        raise LlmError(f"--soft-cost is over the hard ceiling: give at most {dollars(wanted.max_cost)}")
+        raise LlmError(f"--soft-cost is over the hard ceiling: give at most {as_usd(wanted.max_cost)}")
 
 
 def _caps(wanted: Wanted) -> Mapping[Mode, Caps]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from typing import NamedTuple
 
 NANO_DOLLARS = 1_000_000_000
 """One dollar."""
@@ -60,3 +62,201 @@ def amount_of(given: object, what: str) -> int:
     if found is None or found != int(found) or not 0 <= found <= AMOUNT_MAX:
         raise ValueError(f"{what} {given!r:.60}: {WANTED}")
     return int(found)
+
+
+DAY_SECONDS = 86_400.0
+SETTLING_SECONDS = 10.0
+"""How long a task is put off that would have room once others have settled what they reserved."""
+DAY_SETTING = "cost.day_max"
+GLOBAL_SETTING = "cost.global_max"
+DAY_SOFT_SETTING = "cost.day_soft"
+GLOBAL_SOFT_SETTING = "cost.global_soft"
+SOFT_AND_HARD = (
+    ("limits.soft_cost", "limits.max_cost"),
+    (DAY_SOFT_SETTING, DAY_SETTING),
+    (GLOBAL_SOFT_SETTING, GLOBAL_SETTING),
+)
+"""Settings of which the first may not be put above the second."""
+USED = "used"
+"""Why a reservation is refused whose id belongs to one that was closed by the end of its task: it keeps no money."""
+ALL_DAYS = -1
+"""Stands in the place of a day for the sums over all of them."""
+
+
+class ReserveRequest(NamedTuple):
+    """Money that a claim wants to be kept for it."""
+
+    id: str
+    """Chosen by whoever asks, so that asking again after a lost answer reserves once."""
+    seq: int
+    fence: int
+    amount: int
+    """Upper bound of what will be spent, nano-dollars."""
+
+
+class Reserved(NamedTuple):
+    """The answer to one request."""
+
+    id: str
+    refused: str | None = None
+    """None when the money is reserved; ``cost``, or why the claim is no longer current."""
+    detail: str = ""
+    retry_seconds: float | None = None
+    """When asking again makes sense; None when it never will."""
+    actual: int | None = None
+    """What the call cost, when this very reservation was settled before."""
+
+
+class Actual(NamedTuple):
+    """What a reserved call really cost."""
+
+    id: str
+    amount: int
+    """Nano-dollars."""
+
+
+class Booked(NamedTuple):
+    """What is booked for a reservation after it was settled."""
+
+    id: str
+    actual: int | None
+    """Nano-dollars; what the first settle said, whoever settles again. None when nobody knows this reservation."""
+    over: int = 0
+    """By how much it exceeded what was reserved."""
+
+
+class Charge(NamedTuple):
+    """Money that was spent without a reservation; booked when the task's next settlement commits."""
+
+    id: str
+    amount: int
+    """Nano-dollars."""
+
+
+class Ceiling(NamedTuple):
+    """One of the sums that bound a reservation."""
+
+    name: str
+    """``lineage``, ``day`` or ``global``."""
+    spent: int
+    reserved: int
+    most: int | None
+    """The hard one: what is in flight is cancelled once more was spent. None when there is no such ceiling."""
+    soft: int | None = None
+    """Nothing is reserved above it; None: nothing is reserved above ``most``."""
+
+    @property
+    def reservable(self) -> int | None:
+        """What may be spent and reserved together: the lower of the two."""
+        return self.most if self.soft is None else self.soft if self.most is None else min(self.soft, self.most)
+
+    @property
+    def passed(self) -> bool:
+        """More is booked as spent than the hard ceiling allows."""
+        return self.most is not None and self.spent > self.most
+
+    def told(self) -> str:
+        """Which ceiling it is that reservations meet first."""
+        soft = self.soft is not None and (self.most is None or self.soft < self.most)
+        return f"the {'soft ' if soft else ''}ceiling of the {self.name}"
+
+
+class LineageCost(NamedTuple):
+    """What a lineage cost, nano-dollars."""
+
+    tracking_id: str
+    spent: int
+    reserved: int
+    max_cost: int | None
+    under_reserved: int
+    soft_cost: int | None = None
+
+
+class KindCost(NamedTuple):
+    """What the tasks of a kind cost in a lineage, nano-dollars."""
+
+    kind: str
+    calls: int
+    """Reservations and charges."""
+    spent: int
+    reserved: int
+
+
+class TaskCost(NamedTuple):
+    """What one task cost, nano-dollars."""
+
+    task_id: str
+    kind: str
+    key: str
+    calls: int
+    spent: int
+    reserved: int
+
+
+class Costs(NamedTuple):
+    """Sums of a database, and of one lineage where it was asked for."""
+
+    day: Ceiling
+    """Of the present UTC day."""
+    total: Ceiling
+    lineages: tuple[LineageCost, ...] = ()
+    """Those that cost something, the dearest first."""
+    kinds: tuple[KindCost, ...] = ()
+    tasks: tuple[TaskCost, ...] = ()
+    """The dearest first."""
+    more: bool = False
+    """True when kinds and tasks are those of the latest calls only: there were more than are looked at (20,000)."""
+
+
+def day_of(now: float) -> int:
+    """The UTC day of a moment, days since the epoch."""
+    return int(now // DAY_SECONDS)
+
+
+def as_usd(nano_dollars: int) -> str:
+    """The amount in dollars, to the last digit that is not 0 but at least to the cent."""
+    sign, whole = "-" if nano_dollars < 0 else "", abs(nano_dollars)
+    cents = f"{whole % NANO_DOLLARS:09d}"
+    return f"{sign}${whole // NANO_DOLLARS:,}.{cents[:2]}{cents[2:].rstrip('0')}"
+
+
+def refusal(amount: int, ceilings: Sequence[Ceiling], now: float) -> tuple[str, float | None] | None:
+    """Why an amount cannot be reserved, and when to ask again; None when every ceiling has room.
+
+    A ceiling of the day has room again tomorrow, one whose room is only reserved may have it soon; where an amount
+    never fits, waiting for another ceiling would be in vain.
+    """
+    found: list[tuple[float, str]] = []
+    for ceiling in ceilings:
+        name, spent, reserved, most = ceiling.name, ceiling.spent, ceiling.reserved, ceiling.reservable
+        if most is None or spent + reserved + amount <= most:
+            continue
+        left = as_usd(most - spent - reserved) if most > spent + reserved else "nothing"
+        detail = (
+            f"{ceiling.told()} is {as_usd(most)}: {as_usd(spent)} spent, {as_usd(reserved)} reserved, "
+            f"{left} left, {as_usd(amount)} wanted"
+        )
+        found.append((_again(name, spent + amount, amount, most, now), detail))
+    if not found:
+        return None
+    seconds, detail = max(found)
+    return detail, None if seconds == float("inf") else seconds
+
+
+def passed(ceiling: Ceiling) -> str:
+    """Why a task ends whose call was in flight when a hard ceiling was passed."""
+    assert ceiling.most is not None
+    return f"cost: the ceiling of the {ceiling.name} is {as_usd(ceiling.most)}, {as_usd(ceiling.spent)} spent"
+
+
+def _again(name: str, least: int, amount: int, most: int, now: float) -> float:
+    """Seconds until there may be room: infinite when there never will be.
+
+    Args:
+        least: what would be spent if everybody else gave back what is reserved.
+    """
+    if least <= most:
+        return SETTLING_SECONDS
+    if name == "day" and amount <= most:
+        return (day_of(now) + 1) * DAY_SECONDS - now
+    return float("inf")

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-from ramet.model.numbers import seconds
+from ramet.model.values import seconds
 
 SCHEDULE_SECONDS_MIN = 1.0
 CLOCK_BACK_SECONDS = 60.0

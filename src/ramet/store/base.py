@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ramet.model.blobs import NewBlob
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.task import Block, Task, TaskHistory
+from ramet.model.values import NewBlob
 from ramet.store.answers import Claimed, Ran, Settled, Submitted, Swept
 from ramet.store.base_binding import BindingStore
 from ramet.store.base_cost import CostStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ramet.model.cost import Actual, Booked, Costs, Reserved, ReserveRequest
+from ramet.model.money import Actual, Booked, Costs, Reserved, ReserveRequest
 
 
 class CostStore(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ramet.model.path_views import HeldBack, PathChain, PathPage
+from ramet.model.paths import HeldBack, PathChain, PathPage
 
 
 class PathStore(Protocol):

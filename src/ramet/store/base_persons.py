@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ramet.model.audit_log import Act
-from ramet.model.bulk import BulkAct
 from ramet.model.lineage.deny_list import StopEntry
 from ramet.model.lineage.lineage import Lineage
+from ramet.model.operations import Act, BulkAct
 
 Cursor = tuple[str, str, str]
 """Kind, key and reason of the last block that was looked at."""
@@ -85,7 +84,7 @@ class PersonsStore(Protocol):
         Args:
             limits: ``max_spawn_depth``, ``max_tasks``, ``max_fan_out``, ``max_shape``, ``retries_per_minute``,
                 ``max_cost`` or ``soft_cost`` (nano-dollars).
-            allow_shapes: shapes that ``max_shape`` bounds no more (:func:`ramet.model.shapes.allowed_shapes`).
+            allow_shapes: shapes that ``max_shape`` bounds no more (:func:`ramet.model.keys.allowed_shapes`).
 
         Returns:
             The lineage as it stands then. What blocked tasks wanted is created by :meth:`reoffer`, not by this.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet.model.text import on_one_line
+from ramet.model.values import on_one_line
 
 
 class StoreError(Exception):

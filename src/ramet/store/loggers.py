@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from ramet.model.text import on_one_line
+from ramet.model.values import on_one_line
 
 _FORMATTER = logging.Formatter()
 

@@ -1,4 +1,4 @@
-"""From a database address to a store."""
+"""From a database address to a store, and to a database of this version (``ramet migrate``)."""
 
 from __future__ import annotations
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ramet.model.blobs import NewBlob
-from ramet.model.cost import Charge
+from ramet.model.money import Charge
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.events import Event
 from ramet.model.task.task import NewTask
+from ramet.model.values import NewBlob
 
 Progress = Callable[[int, int], None]
 """Called with how much of how much is copied: pages of a file, rows of a server, where the whole is an estimate."""
@@ -35,7 +35,7 @@ class NewLineage(NamedTuple):
     """The task that runs once after the lineage has ended; its payload will be the totals."""
     soft_cost: int | None = None
     allow_shapes: Sequence[str] = ()
-    """As :func:`ramet.model.shapes.allowed_shapes` reads them."""
+    """As :func:`ramet.model.keys.allowed_shapes` reads them."""
     generation: int = 0
     """Of a lineage that a handler begins: one more than that of its own lineage."""
 

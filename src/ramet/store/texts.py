@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ramet.model.flow.resources import NAME_LENGTH_MAX
-from ramet.model.text import BY_CHARACTERS_MAX, REASON_CHARACTERS_MAX, InvalidText, check_text
+from ramet.model.values import BY_CHARACTERS_MAX, REASON_CHARACTERS_MAX, InvalidText, check_text
 from ramet.store.errors import StoreError
 
 _CHARACTERS_MAX = {"by": BY_CHARACTERS_MAX, "reason": REASON_CHARACTERS_MAX, "name": NAME_LENGTH_MAX}

@@ -13,9 +13,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 import ramet
-from ramet.model.cost import Ceiling
-from ramet.model.flow.commit_times import COMMIT_BUCKETS_SECONDS
-from ramet.model.money import NANO_DOLLARS
+from ramet.model.flow.queues import COMMIT_BUCKETS_SECONDS
+from ramet.model.money import NANO_DOLLARS, Ceiling
 from ramet.model.tallies import BUCKETS_SECONDS, Histogram, Tally
 from ramet.model.views import CLAIMABLE
 from ramet.telemetry.families import DEEPER, FAMILIES, KINDS_MAX, OTHER, REASONS_MAX

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ramet import Alert, Client, Costs, Lineage, StoreError, Usage
 from ramet.engine.base.logs import own_logger
-from ramet.model.flow.commit_times import CommitTimes
+from ramet.model.flow.queues import CommitTimes
 from ramet.model.lineage.lineage import OPEN
 from ramet.model.tallies import Tallies
 from ramet.model.views import Present

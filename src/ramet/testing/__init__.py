@@ -3,10 +3,9 @@
 Everything runs in the test's own thread and loop and in the order of the calls. Nothing here is for production.
 """
 
-from ramet.testing.clock import FakeClock
 from ramet.testing.crashes import SimulatedCrash, crash_at, crash_everywhere
 from ramet.testing.drain_loop import Drained, drain
-from ramet.testing.fixtures import fresh_client
+from ramet.testing.fixtures import FakeClock, fresh_client
 from ramet.testing.single_task import NeedsDatabase, RefusedSpawn, Spawned, TaskRun, run_task
 
 __all__ = [

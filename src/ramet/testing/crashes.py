@@ -10,9 +10,8 @@ from pathlib import Path
 from ramet.engine.app.app import App
 from ramet.engine.client.client import Client
 from ramet.store.sqlite.store import SqliteStore
-from ramet.testing.clock import FakeClock
 from ramet.testing.drain_loop import drain
-from ramet.testing.fixtures import fresh_client
+from ramet.testing.fixtures import FakeClock, fresh_client
 
 
 class SimulatedCrash(BaseException):

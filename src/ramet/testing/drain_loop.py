@@ -16,11 +16,11 @@ from ramet.engine.running.invocation import invoke
 from ramet.engine.running.runner import Runner
 from ramet.engine.worker.presence import declare_limits
 from ramet.model.lineage.limits import LEASE_SECONDS
-from ramet.model.lineage.outcome import LineageOutcome, together
+from ramet.model.lineage.lineage import LineageOutcome, together
 from ramet.model.task.task import TaskState
 from ramet.store.answers import Claimed, Settled
 from ramet.store.requests import ClaimRequest, Settlement
-from ramet.testing.clock import FakeClock
+from ramet.testing.fixtures import FakeClock
 
 WORKER = "drain"
 LOOK_SECONDS = 0.25

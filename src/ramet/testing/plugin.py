@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ramet.engine.client.client import Client
-from ramet.testing.clock import FakeClock
-from ramet.testing.fixtures import fresh_client
+from ramet.testing.fixtures import FakeClock, fresh_client
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from ramet.web.guard import Guard
 from ramet.web.page import BadInput, Elsewhere, NotFound, Page, look_of
 from ramet.web.state import Dashboard, dashboard_of
 from ramet.web.templating import environment, render, render_live
-from ramet.web.views import PAGES, operating
+from ramet.web.views import PAGES
 from ramet.web.views.action import action_routes
 
 GROUP = "ramet.dashboard"
@@ -45,7 +45,7 @@ def make_application(
     api = make_api(routers)
     made = Starlette(
         routes=[
-            *page_routes([*PAGES, *operating.PAGES]), *action_routes(), *mounts(api),
+            *page_routes(PAGES), *action_routes(), *mounts(api),
             *(extension_routes() if extensions else ()),
         ],
         middleware=[Middleware(Guard, access=access, templates=templates)],

@@ -132,8 +132,7 @@ async def _serve(database: str, listener: socket.socket, access: Access, *, acce
     import uvicorn
 
     from ramet.web.application import make_application
-    from ramet.web.connections import Unfinished
-    from ramet.web.serving import GRACE_SECONDS, Server, origin_of
+    from ramet.web.serving import GRACE_SECONDS, Server, Unfinished, origin_of
 
     async with App().client(database, create=False) as client:
         made = make_application(client, access)

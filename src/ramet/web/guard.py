@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 
 from ramet.engine.base.logs import own_logger
 from ramet.web.access import Access, Scope, Visitor, name_of
-from ramet.web.problems import problem
+from ramet.web.errors import problem
 from ramet.web.session import COOKIE, SESSION_SECONDS, Guesses, Session, Sessions
 
 log = own_logger("ramet.dashboard")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
 
+from fastapi import Depends, Path, Query
 from starlette.requests import Request
 
 from ramet import Client
@@ -147,3 +148,21 @@ class Page(NamedTuple):
 def look_of(request: Request) -> Look:
     """What a view gets."""
     return Look(request, dashboard_of(request), request.state.visitor)
+
+
+def _client(request: Request) -> Client:
+    return dashboard_of(request).client
+
+
+Asked = Annotated[Client, Depends(_client)]
+"""The database that is asked."""
+Limit = Annotated[int, Query(ge=1, le=200, description="At most so many.")]
+After = Annotated[int, Query(ge=0, le=2**62, description="`next_after` of the page before this one.")]
+_NO_NUL = r"^[^\x00]+$"
+"""PostgreSQL keeps none in a text."""
+Text = Annotated[str, Query(min_length=1, max_length=TEXT_MAX, pattern=_NO_NUL)]
+OptionalText = Annotated[str | None, Query(min_length=1, max_length=TEXT_MAX, pattern=_NO_NUL)]
+Cursor = Annotated[str | None, Query(min_length=1, max_length=10_000, pattern=_NO_NUL)]
+"""Where a page ended, as that page said."""
+Id = Annotated[str, Path(min_length=1, max_length=TEXT_MAX, pattern=_NO_NUL)]
+"""An id in the path: percent-encoded, slashes too."""

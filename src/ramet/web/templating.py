@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse
 
 from ramet import __version__, shown_key
 from ramet.commands.terminal import counted, span
-from ramet.model.cost import dollars
+from ramet.model.money import as_usd
 from ramet.web.page import Look, Page
 
 
@@ -25,7 +25,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     made.filters |= {
-        "moment": moment, "relative": relative, "span": span, "number": number, "dollars": dollars, "counted": counted,
+        "moment": moment, "relative": relative, "span": span, "number": number, "dollars": as_usd, "counted": counted,
         "percent": percent, "shown_key": shown_key,
     }  # fmt: skip
     made.globals |= {"url": url, "version": __version__, "page_names": page_names}

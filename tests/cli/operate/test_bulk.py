@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.cli.bulk import moment_of
 from ramet.cli.errors import CliError
+from ramet.cli.operations import moment_of
 from tests.cli.conftest import Cli
 
 

@@ -107,7 +107,7 @@ def test_yes_does_not_ask(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """The runner's own standard input replaces sys.stdin, so the question itself is answered here."""
-    from ramet.cli import retry_cancel
+    from ramet.cli import operations
 
     class Terminal:
         def __getattr__(self, name: str) -> Any:
@@ -116,7 +116,7 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     class System:
         stdin = Terminal()
 
-    monkeypatch.setattr(retry_cancel, "sys", System)
+    monkeypatch.setattr(operations, "sys", System)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from ramet import Branch, Count
-from ramet.cli.status_snapshot import Look, brief_look, full_look
+from ramet.cli.status import Look, brief_look, full_look
 from ramet.cli.tree import groups
 from ramet.store.requests import ClaimRequest
 from tests.cli.apps.sample_app import app

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ramet.model.alerts.rules import WORST_MAX, Alert, MonitorLimits
-from ramet.model.cost import ReserveRequest
+from ramet.model.money import ReserveRequest
 from ramet.store.answers import Claimed
 from ramet.store.base import Store
 from tests.support.backends import Backend

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ramet.model.alerts.rules import Alert, MonitorLimits
-from ramet.model.cost import DAY_SETTING, GLOBAL_SETTING, Actual, ReserveRequest
 from ramet.model.flow.queues import WorkerSeen
 from ramet.model.flow.resources import Policy
+from ramet.model.money import DAY_SETTING, GLOBAL_SETTING, Actual, ReserveRequest
 from ramet.store.rows.paths import REPAIRS_COUNTER
 from tests.support.world import World
 

@@ -13,11 +13,11 @@ from ramet import App, Limits
 from ramet.engine.explain.explain import Explanation, explain
 from ramet.engine.tools.import_tasks import Importer, Source
 from ramet.model.causes import CODES, REFUSED
-from ramet.model.cost import Charge, ReserveRequest
 from ramet.model.flow.queues import WorkerSeen
 from ramet.model.importing import Rules
+from ramet.model.keys import shape_of
+from ramet.model.money import Charge, ReserveRequest
 from ramet.model.paths import PathRule
-from ramet.model.shapes import shape_of
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.task import NewTask
 from tests.conformance.explain import test_explained, test_explained_ends

@@ -10,8 +10,8 @@ import pytest
 from ramet.engine.explain.ends import REASONS
 from ramet.engine.explain.explain import explain
 from ramet.model.causes import CODES, Cause
-from ramet.model.cost import Charge, ReserveRequest
 from ramet.model.lineage.limits import LOSSES_ALONE_MAX
+from ramet.model.money import Charge, ReserveRequest
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement

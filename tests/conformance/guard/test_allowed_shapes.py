@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ramet.model.shapes import shape_of
+from ramet.model.keys import shape_of
 from ramet.model.task.task import NewTask
 from ramet.store.errors import StoreError
 from tests.support.world import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet.model.lineage.deny_list import InvalidEntry, StopEntry
-from ramet.model.text import InvalidText
+from ramet.model.values import InvalidText
 from ramet.store.errors import Stopped
 from tests.support.world import World, settlement
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ramet.model.cost import Charge
 from ramet.model.lineage.lineage import Lineage
+from ramet.model.money import Charge
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.base_queries import TaskQuery

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ramet.model.cost import Charge
+from ramet.model.money import Charge
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
 from ramet.store.requests import Write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.shapes import shape_of
+from ramet.model.keys import shape_of
 from ramet.model.task.task import NewTask
 from tests.support.world import World, settlement
 

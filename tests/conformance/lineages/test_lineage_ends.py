@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ramet.model.cost import Charge
-from ramet.model.lineage.totals import END_SECONDS
+from ramet.model.lineage.lineage import END_SECONDS
+from ramet.model.money import Charge
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask, Task
 from ramet.store.base_queries import TaskQuery

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.lineage.lineage import Lineage
-from ramet.model.lineage.outcome import LineageOutcome, OutcomeKind
+from ramet.model.lineage.lineage import Lineage, LineageOutcome, OutcomeKind
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
 from tests.support.world import World, failing, settlement

@@ -11,7 +11,7 @@ import json
 import random
 import sys
 
-from ramet.model.cost import Actual
+from ramet.model.money import Actual
 from ramet.store import open_store
 
 BATCH_MAX = 5

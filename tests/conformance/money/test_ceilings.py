@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.cost import Actual, Charge, Reserved, ReserveRequest
 from ramet.model.lineage.guard import BlockReason
+from ramet.model.money import Actual, Charge, Reserved, ReserveRequest
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
 from ramet.store.errors import StoreError

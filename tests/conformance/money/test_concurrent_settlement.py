@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ramet.model.cost import ReserveRequest
+from ramet.model.money import ReserveRequest
 from ramet.model.task.task import NewTask
 from ramet.store.base import Store
 from ramet.store.requests import ClaimRequest, NewLineage

@@ -7,8 +7,8 @@ import itertools
 
 import pytest
 
-from ramet.model.cost import Actual, Charge, Reserved, ReserveRequest
 from ramet.model.lineage.lineage import Lineage
+from ramet.model.money import Actual, Charge, Reserved, ReserveRequest
 from ramet.model.task import events as ev
 from ramet.store.answers import Claimed
 from ramet.store.base import Store

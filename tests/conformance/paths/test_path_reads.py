@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ramet.model.path_views import HeldBack, PathTask
-from ramet.model.paths import PathElements, PathRule, conflict
+from ramet.model.paths import HeldBack, PathElements, PathRule, PathTask, conflict
 from ramet.model.task import events as ev
 from ramet.store.base import Store
 from tests.support.world import World, failing

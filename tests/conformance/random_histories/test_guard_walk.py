@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ramet.model.shapes import shape_of
+from ramet.model.keys import shape_of
 from ramet.model.task.task import NewTask
 from ramet.store.errors import StoreError
 from ramet.store.requests import NewLineage

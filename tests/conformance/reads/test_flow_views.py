@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.flow.queues import Declared
 from ramet.model.flow.resources import Policy
+from ramet.model.money import Actual, Charge, ReserveRequest
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import LIVE, Block

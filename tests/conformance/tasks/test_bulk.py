@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.bulk import BulkAct
+from ramet.model.operations import BulkAct
 from ramet.model.task.task import TaskState
 from ramet.store.errors import StoreError
 from tests.support.world import World, failing

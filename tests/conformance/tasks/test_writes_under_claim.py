@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ramet.model.blobs import NewBlob, blob_of
 from ramet.model.task import events as ev
+from ramet.model.values import NewBlob, blob_of
 from ramet.store.answers import Claimed, Settled
 from ramet.store.base import Store
 from ramet.store.errors import StoreError, TransactionRefused

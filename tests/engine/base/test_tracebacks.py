@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.engine.base.error_text import BYTES_MAX, bounded, folder_of, redacted, stack_of, traceback_of
-from ramet.model.text import is_storable
+from ramet.model.values import is_storable
 
 HERE = Path(__file__)
 

@@ -24,8 +24,8 @@ from ramet.engine.base.work import (
     works_in,
     works_out,
 )
-from ramet.model.cost import Charge
 from ramet.model.lineage.guard import BlockReason
+from ramet.model.money import Charge
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement

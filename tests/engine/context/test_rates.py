@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ramet import App, ClaimLost, Client, Context, Outcome, Policy, SyncContext
-from ramet.model.flow.rates import RATE_MIN
+from ramet.model.flow.resources import RATE_MIN
 from tests.support.waiting import until, worked_off, working
 
 API = "api:requests"

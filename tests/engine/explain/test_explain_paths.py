@@ -11,8 +11,7 @@ from ramet.engine.explain.explain import Explanation, explain
 from ramet.model.causes import said
 from ramet.model.flow.queues import WorkerSeen
 from ramet.model.flow.resources import Policy
-from ramet.model.path_views import HeldBack
-from ramet.model.paths import PathRule
+from ramet.model.paths import HeldBack, PathRule
 from ramet.model.task import events as ev
 from ramet.store.sqlite.store import SqliteStore
 from tests.support.world import LEASE_SECONDS, SettableClock, World, failing

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import ramet.model.task.lifecycle
 from ramet.engine.explain import ends, explain, paths, pending
 from ramet.engine.explain.ends import REASONS
-from ramet.model.causes import CODES, ENDED
+from ramet.model.causes import BOUNDS, CODES, ENDED, numbers_of
 from ramet.model.lineage.guard import Allowed, BlockReason, Elsewhere, Facts, Holder, check_spawn
 from ramet.model.lineage.lineage import Lineage
-from ramet.model.refused import BOUNDS, numbers_of
+from ramet.model.task import lifecycle
 
 AGAIN = {"retry_storm", "retry_in", "lease_expired", "handed_back"}
 """Reasons of attempts after which the task is pending: told as what the task waits for."""
@@ -30,7 +29,7 @@ def codes_of(module: object) -> Iterator[str]:
 
 def reasons_of_lifecycle() -> set[str]:
     """First words of all reasons that the state machine writes itself."""
-    tree, found = ast.parse(Path(str(ramet.model.task.lifecycle.__file__)).read_text()), set[str]()
+    tree, found = ast.parse(Path(str(lifecycle.__file__)).read_text()), set[str]()
     for node in ast.walk(tree):
         values: list[ast.expr] = []
         if isinstance(node, ast.keyword) and node.arg == "reason":

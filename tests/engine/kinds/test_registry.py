@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from ramet import App, ErrorClass, InvalidKey, Limits, PayloadTooLarge, UnknownKind, title_key, url_key
 from ramet.engine.kinds.registry import Kind, Registry
-from ramet.model.lineage.uniqueness import FOR_GOOD_SECONDS
+from ramet.model.lineage.guard import FOR_GOOD_SECONDS
 
 
 class Page(BaseModel):

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ramet.model.alerts.live import LIVE
 from ramet.model.alerts.rules import (
     CRITICAL_FACTOR,
+    LIVE,
     STANDING,
     WORST_MAX,
     Alert,
@@ -142,7 +142,7 @@ def test_an_alert_says_the_worst_of_it_in_words(pattern: str, entry: dict[str, A
 
 @pytest.mark.parametrize("pattern", sorted(LIVE))
 def test_what_is_live_has_its_words_elsewhere(pattern: Pattern) -> None:
-    with pytest.raises(AssertionError, match=f"^{pattern} has its words in ramet.model.alerts.live$"):
+    with pytest.raises(AssertionError, match=f"^{pattern} has its words in ramet.model.alerts.rules$"):
         subject_of(pattern, [{}])
 
 

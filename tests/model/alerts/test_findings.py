@@ -6,18 +6,24 @@ from typing import Any
 
 import pytest
 
-from ramet.model.alerts.lineage_shares import (
+from ramet.model.alerts.rules import (
+    LIVE,
+    WORST_MAX,
     FailedRuns,
+    Finding,
+    MonitorLimits,
+    Pattern,
     Share,
+    budget_finding,
+    deadline_findings,
     judge_chains,
     judge_failed_runs,
     judge_invocations,
     judge_lineages,
     judge_lost,
     judge_timeouts,
+    subject_of_live,
 )
-from ramet.model.alerts.live import LIVE, budget_finding, deadline_findings, subject_of_live
-from ramet.model.alerts.rules import WORST_MAX, Finding, MonitorLimits, Pattern
 from tests.model.samples import NOW
 
 LIMITS = MonitorLimits(window_seconds=3_600.0)

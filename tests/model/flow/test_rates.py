@@ -6,8 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.flow.rates import FLOOR, RECOVERY_SECONDS, Rate
-from ramet.model.flow.resources import EXHAUSTED, Policy, Resource, Told, adapted, cut, paused, rate_of, refilled, room
+from ramet.model.flow.resources import (
+    EXHAUSTED,
+    FLOOR,
+    RECOVERY_SECONDS,
+    Policy,
+    Rate,
+    Resource,
+    Told,
+    adapted,
+    cut,
+    paused,
+    rate_of,
+    refilled,
+    room,
+)
 
 NOW = 1_000_000.0
 API = Resource("api")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.flow.rates import TOLD_BURST_SECONDS
 from ramet.model.flow.resources import (
+    TOLD_BURST_SECONDS,
     Policy,
     Resource,
     Told,

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.flow.rates import TOLERANCE_SECONDS
-from ramet.model.flow.resources import Policy, Resource, cut, paused
+from ramet.model.flow.resources import TOLERANCE_SECONDS, Policy, Resource, cut, paused
 from ramet.model.flow.shares import (
     GRACE_SECONDS,
     KEEP_SECONDS,

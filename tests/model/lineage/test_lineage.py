@@ -11,11 +11,11 @@ from ramet.model.lineage.lineage import (
     Place,
     child_of,
     counted_out,
+    end_name,
     reopened,
     retry_slot,
     root_of,
 )
-from ramet.model.lineage.totals import end_name
 from tests.model.lineage.test_guard import LINEAGE
 
 

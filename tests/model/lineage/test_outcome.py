@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.model.lineage.outcome import LineageOutcome, OutcomeKind, together
+from ramet.model.lineage.lineage import LineageOutcome, OutcomeKind, together
 
 MANY = {"budget": 12_000, "cancelled": 3, "depth": 3, "stop_list": 7}
 

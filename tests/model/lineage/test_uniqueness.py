@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ramet.model.lineage.uniqueness import FAILED_HELD_SECONDS, held_seconds
+from ramet.model.lineage.guard import FAILED_HELD_SECONDS, held_seconds
 from ramet.model.task import events as ev
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import Standing

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.model.lineage.limits import PRESETS, Limits
-from ramet.model.lineage.worst_case import HOUR_SECONDS, bill, waits, worst_case
+from ramet.model.lineage.limits import HOUR_SECONDS, PRESETS, Limits, bill, waits, worst_case
 
 HALF_A_DOLLAR_FOR_1000 = 500_000
 TWO_DOLLARS_FOR_1000 = 2_000_000

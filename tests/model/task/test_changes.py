@@ -9,7 +9,7 @@ import pytest
 from ramet.model.lineage.limits import ENDING_SECONDS
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
-from ramet.model.task.newborn import newborn
+from ramet.model.task.lifecycle import newborn
 from ramet.model.task.ordering import BY_DUE, PULLED_RANK
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import NewTask, Standing

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ramet.model.task import client_errors
+from ramet.model.task import retry
 from ramet.model.task.retry import ErrorClass, classify
 
 TRANSIENT, PERMANENT, UNCLASSIFIED = ErrorClass.TRANSIENT, ErrorClass.PERMANENT, ErrorClass.UNCLASSIFIED
@@ -117,7 +117,7 @@ def test_an_error_that_does_not_answer_is_unclassified() -> None:
 def test_the_real_classes_have_the_names_that_are_looked_for(package: str, raises: str) -> None:
     found = getattr(pytest.importorskip(package, reason=f"{package} is not installed"), raises, None)
     found = found or getattr(__import__(f"{package}.exceptions").exceptions, raises)
-    assert any(name in client_errors.TRANSIENT for _, name in client_errors.names_of(found))
+    assert any(name in retry.TRANSIENT for _, name in retry.names_of(found))
 
 
 @pytest.mark.process

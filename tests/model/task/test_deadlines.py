@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ramet.model.task import events as ev
-from ramet.model.task.deadlines import (
+from ramet.model.task.lifecycle import (
     TOLERANCE_SECONDS,
     by_its_lineage,
     fails_by_time,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from ramet.model.lineage.limits import ENDING_SECONDS, LOSSES_MAX
 from ramet.model.task import events as ev
-from ramet.model.task.lifecycle import decide
-from ramet.model.task.newborn import newborn
+from ramet.model.task.lifecycle import decide, newborn
 from ramet.model.task.retry import ErrorClass
 from ramet.model.task.task import NewTask, Standing, TaskState
 from ramet.model.task.transitions import Change, Refused

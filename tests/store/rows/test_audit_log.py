@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.model.audit_log import Act
+from ramet.model.operations import Act
 from ramet.store.rows.settings import record_act
 from ramet.store.session import Session
 from ramet.store.sqlite.store import SqliteStore

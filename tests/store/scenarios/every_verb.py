@@ -7,17 +7,17 @@ from typing import Any
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.worker.loops import tick
-from ramet.model.blobs import blob_of
-from ramet.model.bulk import BulkAct
-from ramet.model.cost import Actual, Charge, ReserveRequest
 from ramet.model.flow.queues import Declared, WorkerSeen
 from ramet.model.flow.resources import Policy
 from ramet.model.lineage.limits import Limits
+from ramet.model.money import Actual, Charge, ReserveRequest
+from ramet.model.operations import BulkAct
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemSettlement
 from ramet.model.task.ordering import BY_DUE
 from ramet.model.task.task import TaskState
+from ramet.model.values import blob_of
 from ramet.store.base_import import Arrival, ImportDone
 from ramet.store.base_queries import TaskQuery
 from ramet.store.requests import NewLineage, Statement

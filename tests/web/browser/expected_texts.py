@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ramet import Client
-from ramet.model.cost import dollars
+from ramet.model.money import as_usd
 
 Truth = Callable[[Client, str], Awaitable[list[str]]]
 """Given the address: texts that the page shows."""
@@ -93,7 +93,7 @@ async def of_alert(client: Client, address: str) -> list[str]:
 async def of_costs(client: Client, address: str) -> list[str]:
     costs = await client.costs()
     dearest = [lineage.tracking_id for lineage in await client.lineages() if lineage.spent]
-    return [dollars(costs.total.spent), *dearest]
+    return [as_usd(costs.total.spent), *dearest]
 
 
 async def of_settings(client: Client, address: str) -> list[str]:

@@ -31,8 +31,8 @@ from ramet.engine.settings.setting import Setting
 from ramet.model.flow.resources import FAILURES_MAX, Policy
 from ramet.model.importing import Takeover
 from ramet.model.lineage.limits import BALANCED, Limits
-from ramet.model.numbers import seconds
 from ramet.model.task.retry import DEFAULT_RETRY, ErrorTable, Retry
+from ramet.model.values import seconds
 from ramet.store import open_store
 
 

@@ -1,4 +1,4 @@
-"""Time as the engine sees it. Tests and the simulation give another one."""
+"""Time as the engine sees it, and identifiers that sort by it. Tests and the simulation give another clock."""
 
 from __future__ import annotations
 

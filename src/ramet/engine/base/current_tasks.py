@@ -1,4 +1,4 @@
-"""Which tasks the code that runs right now has in hand: what it must not wait for follows from that (DESIGN §7).
+"""The tasks that the running code works on, and notes of them that outlive a call.
 
 A handler's call carries it through everything that it awaits and starts, as context variables do.
 """

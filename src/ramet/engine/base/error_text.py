@@ -1,4 +1,4 @@
-"""Secrets are kept out of what is stored and logged of an error (docs/guides/security.md).
+"""Exceptions as text: redacted, named safely, with a bounded traceback (docs/guides/security.md).
 
 A handler's error may repeat anything: a header, an address, a line of source. What can be known to be secret is taken
 out: the values of environment variables whose names say so, and passwords in addresses.
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, cast
 
-from ramet.model.text import storable
+from ramet.model.values import storable
 
 HIDDEN = "***"
 VALUE_CHARACTERS_MIN = 8
@@ -70,7 +70,7 @@ def raised(error: BaseException) -> Raised:
     """The name and text of any raised object.
 
     Guarantee: returns plain ``str`` objects and raises nothing, whatever the object's own code does. The texts may
-    hold what no database takes (NUL, lone surrogates): pass them through :func:`ramet.model.text.storable`.
+    hold what no database takes (NUL, lone surrogates): pass them through :func:`ramet.model.values.storable`.
     """
     name = class_name(error)
     try:

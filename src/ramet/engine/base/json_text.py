@@ -10,8 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from ramet.model.numbers import INTEGER_DIGITS_MAX
-from ramet.model.text import InvalidText
+from ramet.model.values import INTEGER_DIGITS_MAX, InvalidText
 
 
 class PayloadTooLarge(ValueError):

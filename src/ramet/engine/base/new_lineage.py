@@ -8,9 +8,9 @@ from typing import Any
 
 from ramet.engine.context.data import check_size
 from ramet.engine.kinds.registry import Handler, Kind, Registry
-from ramet.model.blobs import NewBlob
 from ramet.model.lineage.limits import Limits, lineage_limits, said
 from ramet.model.task.task import NewTask
+from ramet.model.values import NewBlob
 from ramet.store.base import Store
 from ramet.store.requests import NewLineage
 

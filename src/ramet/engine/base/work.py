@@ -17,14 +17,13 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json, to_json
 
 from ramet.engine.base.error_text import raised
-from ramet.model.cost import Charge
-from ramet.model.json_values import read_json
 from ramet.model.lineage.guard import BlockReason
+from ramet.model.money import Charge
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ItemAnswer, ItemSettlement
 from ramet.model.task.retry import ErrorClass, fingerprint
 from ramet.model.task.task import NewTask, Standing
-from ramet.model.text import REASON_CHARACTERS_MAX, storable
+from ramet.model.values import REASON_CHARACTERS_MAX, read_json, storable
 from ramet.store.answers import Claimed, Settled, SpawnAnswer
 from ramet.store.requests import Settlement, Write
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from ramet.model.bulk import BulkAct, BulkResult, BulkSelection, TaskFilter
+from ramet.model.operations import BulkAct, BulkResult, BulkSelection, TaskFilter
 from ramet.model.task.task import Task
 from ramet.store.base import Store
 from ramet.store.base_queries import TaskQuery

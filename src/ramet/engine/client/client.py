@@ -29,12 +29,11 @@ from ramet.engine.explain.explain import Explanation, explain
 from ramet.engine.explain.key import first_found
 from ramet.engine.kinds.options import PathArguments, TaskOptions
 from ramet.engine.kinds.registry import Handler, Registry
-from ramet.model.blobs import NewBlob
 from ramet.model.lineage.limits import GENERATIONS_MAX, Limits
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.retry import Permanent
 from ramet.model.task.task import NewTask, Task, TaskHistory, TaskState
-from ramet.model.text import check_name
+from ramet.model.values import NewBlob, check_name
 from ramet.store.address import shown
 from ramet.store.answers import Submitted
 from ramet.store.base import Store

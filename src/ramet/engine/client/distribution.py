@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ramet.engine.client.waiting import ends_of
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.task import LIVE, Task, TaskState, Wait
-from ramet.model.text import on_one_line
+from ramet.model.values import on_one_line
 from ramet.store.base import Store
 
 FREE = (None, Wait.RESOURCE)

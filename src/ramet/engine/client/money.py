@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet.model.cost import Costs
+from ramet.model.money import Costs
 from ramet.model.task.binding import StageCount
 from ramet.store.base import Store
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from ramet.model.audit_log import Act
 from ramet.model.lineage.deny_list import StopEntry
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.money import amount_of
+from ramet.model.operations import Act
 from ramet.store.base import Store
 from ramet.store.base_persons import Cursor, Reoffered
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramet.model.path_views import HeldBack, PathChain, PathPage
-from ramet.model.paths import path_of
+from ramet.model.paths import HeldBack, PathChain, PathPage, path_of
 from ramet.store.base import Store
 
 

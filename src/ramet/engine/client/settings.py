@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ramet.engine.settings.live import LiveSettings, preset_changes
 from ramet.engine.settings.setting import LIMITS_PREFIX, SETTINGS, SETTINGS_SECONDS, Setting
-from ramet.model.cost import SOFT_AND_HARD
 from ramet.model.lineage.limits import PRESETS, Limits
+from ramet.model.money import SOFT_AND_HARD
 from ramet.store.base import Store
 from ramet.store.base_operations import SettingChange
 

@@ -9,11 +9,10 @@ from typing import Any
 
 from ramet.engine.base.current_tasks import in_hand
 from ramet.engine.base.work import Work
-from ramet.model.lineage.lineage import Lineage
-from ramet.model.lineage.totals import end_name
+from ramet.model.lineage.lineage import Lineage, end_name
 from ramet.model.task.retry import Permanent
 from ramet.model.task.task import Task, TaskState
-from ramet.model.text import on_one_line
+from ramet.model.values import on_one_line
 from ramet.store.base import Store
 
 

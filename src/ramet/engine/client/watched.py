@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from ramet.engine.base.observe import Observer, observer
-from ramet.model.bulk import BulkAct
+from ramet.model.operations import BulkAct
 from ramet.model.task.task import TERMINAL, TaskState
 from ramet.store.answers import Claimed, Settled, Submitted, Swept
 from ramet.store.base import Store

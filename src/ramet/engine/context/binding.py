@@ -14,10 +14,9 @@ from ramet.engine.base.ports import Desk
 from ramet.engine.base.work import Work
 from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX
 from ramet.model.lineage.limits import BALANCED
-from ramet.model.numbers import integer, seconds_from_now
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ITEM_STATES, Binding, BoundTask, ItemAnswer, ItemSettlement
-from ramet.model.text import check_name, check_text, storable
+from ramet.model.values import check_name, check_text, integer, seconds_from_now, storable
 from ramet.store.answers import Settled
 from ramet.store.requests import Settlement
 

@@ -26,13 +26,11 @@ from ramet.engine.context.task import CallTime, Gathered, OwnTask
 from ramet.engine.kinds.options import PathArguments
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.engine.kinds.signatures import FirstArgument
-from ramet.model.cost import Charge
 from ramet.model.lineage.limits import LOWERABLE
-from ramet.model.money import amount_of
-from ramet.model.numbers import INTEGER_MAX, finite, whole
+from ramet.model.money import Charge, amount_of
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
-from ramet.model.text import PROGRESS_CHARACTERS_MAX, check_name, storable
+from ramet.model.values import INTEGER_MAX, PROGRESS_CHARACTERS_MAX, check_name, finite, storable, whole
 from ramet.store.answers import Settled, SpawnAnswer
 from ramet.store.requests import Settlement, Write
 

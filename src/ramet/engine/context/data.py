@@ -1,4 +1,4 @@
-"""Statements on a program's own tables: what of them may run in the engine's transactions."""
+"""What handlers and claims do at once with data of their own: statements on own tables, transactions, blobs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,17 @@ from typing import Any, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_serializer
 
 from ramet.engine.base.ports import HasClaim
-from ramet.model.blobs import REFERENCE, NewBlob, blob_of, value_of
-from ramet.model.numbers import INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, integer
 from ramet.model.task import events as ev
-from ramet.model.text import check_text
+from ramet.model.values import (
+    INTEGER_BITS_MAX,
+    INTEGER_DIGITS_MAX,
+    REFERENCE,
+    NewBlob,
+    blob_of,
+    check_text,
+    integer,
+    value_of,
+)
 from ramet.store.answers import Ran, Settled
 from ramet.store.base import Store
 from ramet.store.errors import StoreError, TransactionRefused

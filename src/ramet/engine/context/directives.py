@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX
 from ramet.model.task import events as ev
-from ramet.model.text import storable
+from ramet.model.values import storable
 
 if TYPE_CHECKING:
     from ramet.engine.base.work import Work

@@ -12,10 +12,9 @@ from typing import Any
 from ramet.engine.base.clock import new_id
 from ramet.engine.base.ports import Desk
 from ramet.engine.base.work import Work
-from ramet.model.cost import USED, Booked, Reserved, dollars
 from ramet.model.lineage.guard import BlockReason
-from ramet.model.money import amount_of
-from ramet.model.text import check_name
+from ramet.model.money import USED, Booked, Reserved, amount_of, as_usd
+from ramet.model.values import check_name
 from ramet.store.loggers import own_logger
 
 log = own_logger("ramet.cost")
@@ -57,13 +56,13 @@ class Reservation:
         booked = Booked(*await self._desk.ask("settle_reserved", self.id, amount))
         if booked.actual is None:
             log.warning("reservation %s of task %s was pruned: %s are not booked", self.id, self._task_id,
-                        dollars(amount))  # fmt: skip
+                        as_usd(amount))  # fmt: skip
         elif booked.actual != amount:
             log.warning("a call of task %s was settled before at %s: %s are not booked", self._task_id,
-                        dollars(booked.actual), dollars(amount))  # fmt: skip
+                        as_usd(booked.actual), as_usd(amount))  # fmt: skip
         elif booked.over:
             log.warning("a call of task %s cost %s, %s more than reserved: cap its output or reserve more",
-                        self._task_id, dollars(amount), dollars(booked.over))  # fmt: skip
+                        self._task_id, as_usd(amount), as_usd(booked.over))  # fmt: skip
 
 
 class SyncReservation:

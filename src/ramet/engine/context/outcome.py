@@ -18,7 +18,6 @@ from ramet.engine.context.money import CostRefused
 from ramet.engine.kinds.registry import UnknownKind
 from ramet.model.flow.resources import NAME_LENGTH_MAX
 from ramet.model.keys import InvalidKey
-from ramet.model.numbers import InvalidNumber, seconds_from_now
 from ramet.model.paths import InvalidPath
 from ramet.model.task import events as ev
 from ramet.model.task.retry import (
@@ -31,7 +30,7 @@ from ramet.model.task.retry import (
     classify,
     fingerprint,
 )
-from ramet.model.text import REASON_CHARACTERS_MAX, InvalidText, storable
+from ramet.model.values import REASON_CHARACTERS_MAX, InvalidNumber, InvalidText, seconds_from_now, storable
 from ramet.store.errors import StoreUncertain, StoreUnreachable
 
 ERROR_CHARACTERS_MAX = REASON_CHARACTERS_MAX

@@ -8,7 +8,7 @@ from typing import Any, cast
 from ramet.engine.base.ports import HasClaim
 from ramet.model.flow.resources import NAME_LENGTH_MAX, Told
 from ramet.model.flow.shares import TakeRequest
-from ramet.model.numbers import finite, seconds_from_now
+from ramet.model.values import finite, seconds_from_now
 from ramet.store.answers import Settled
 from ramet.store.base import Store
 

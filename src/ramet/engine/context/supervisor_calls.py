@@ -15,7 +15,7 @@ from ramet.engine.base.clock import Clock
 from ramet.engine.base.retrying import AWAY, Reach
 from ramet.engine.context.data import keep_blob, transact
 from ramet.engine.context.rates import adapt, take
-from ramet.model.cost import Actual, ReserveRequest
+from ramet.model.money import Actual, ReserveRequest
 from ramet.store.answers import Settled
 from ramet.store.base import Store
 from ramet.store.requests import Settlement

@@ -1,4 +1,4 @@
-"""What a handler knows of its own task."""
+"""A handler's own task: its record, the time it has left, and the state its stages gathered."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class CallTime:
     _on_drain: Callable[[], None] | None = None
     _kind: Kind
     _asked_once_more = False
-    """This claim began after the deadline that its outcome decides (:mod:`ramet.model.task.deadlines`)."""
+    """This claim began after the deadline that its outcome decides (:mod:`ramet.model.task.lifecycle`)."""
 
     @property
     def cancelled(self) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from shlex import quote
 
-from ramet.model.causes import About, Cause, Fact
+from ramet.model.causes import BOUNDS, About, Cause, Fact, numbers_of
 from ramet.model.keys import shown_key
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.lineage import Lineage
-from ramet.model.refused import BOUNDS, numbers_of
 from ramet.model.task.task import Block, Task, TaskState
 from ramet.store.base import Store
 

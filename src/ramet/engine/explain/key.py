@@ -1,4 +1,4 @@
-"""Finding tasks by a key that somebody wrote: every lookup compares what the kind would have made of it (DESIGN §5)."""
+"""Tasks by key, in any spelling: who has it, who was blocked and why, who won (promise I8)."""
 
 from __future__ import annotations
 

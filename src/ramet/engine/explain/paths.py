@@ -8,8 +8,7 @@ from ramet.engine.explain.pending import hindrance
 from ramet.model.causes import About, Cause, Fact, Sentence
 from ramet.model.keys import shown_key
 from ramet.model.lineage.lineage import LineageState
-from ramet.model.path_views import HeldBack, PathChain, PathTask
-from ramet.model.paths import path_key
+from ramet.model.paths import HeldBack, PathChain, PathTask, path_key
 from ramet.model.task.task import Task, TaskHistory, TaskState, Wait
 from ramet.store.base import Store
 

@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator
 from shlex import quote
 
 from ramet.model.causes import About, Cause, Fact, Sentence
-from ramet.model.cost import dollars
 from ramet.model.flow.queues import Queue
 from ramet.model.flow.resources import Policy, Resource, policy_of, rate_of, room
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import Lineage, LineageState
+from ramet.model.money import as_usd
 from ramet.model.task.task import Task, TaskState, Wait
 from ramet.store.base import Store
 
@@ -117,10 +117,10 @@ def spent(lineage: Lineage) -> Cause | None:
     most = ceiling.reservable
     if most is None or lineage.spent + lineage.reserved < most:
         return None
-    words = f"its lineage has spent {dollars(lineage.spent)} and reserved {dollars(lineage.reserved)}"
+    words = f"its lineage has spent {as_usd(lineage.spent)} and reserved {as_usd(lineage.reserved)}"
     return Cause(
         "lineage_spent",
-        (f"{words} of {dollars(most)}: calls that cost money are refused",),
+        (f"{words} of {as_usd(most)}: calls that cost money are refused",),
         {"spent": lineage.spent, "reserved": lineage.reserved, "limit": most, "limit_name": "max_cost"},
         About("lineage", lineage.tracking_id),
         f"ramet lineage raise {quote(lineage.tracking_id)} --max-cost DOLLARS",

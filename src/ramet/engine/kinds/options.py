@@ -1,4 +1,4 @@
-"""How a kind's handler is called: in company or in a process of its own, one task at a time or many."""
+"""Options of a kind: how its handler is called, what its tasks share, and their paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
 from ramet.model.flow.resources import NAME_LENGTH_MAX, Policy
 from ramet.model.paths import ON_DEPENDENCY_FAILURE, SCOPES, InvalidPath, PathElements, PathRule, path_of
-from ramet.model.text import check_text
+from ramet.model.values import check_text
 
 BATCH_MAX = 1_000
 BATCH_SECONDS = 0.05

@@ -17,17 +17,15 @@ from ramet.engine.kinds.signatures import check_same_fields, is_async, name_of, 
 from ramet.engine.settings.declared import DeclaredSettings
 from ramet.engine.settings.live import LiveSettings
 from ramet.engine.settings.setting import RETRY_SETTING
-from ramet.model.keys import InvalidKey, PlaceKey, json_key, text_key, title_key, url_key
+from ramet.model.keys import InvalidKey, PlaceKey, json_key, shape_of, text_key, title_key, url_key
+from ramet.model.lineage.guard import FOR_GOOD_SECONDS
 from ramet.model.lineage.limits import Limits
-from ramet.model.lineage.uniqueness import FOR_GOOD_SECONDS
-from ramet.model.numbers import RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, seconds
-from ramet.model.numbers import priority as checked_priority
 from ramet.model.paths import PathRule
-from ramet.model.shapes import shape_of
 from ramet.model.task.ordering import BY_DUE
 from ramet.model.task.retry import DEFAULT_RETRY, ERRORS, ErrorTable, Retry
 from ramet.model.task.task import NewTask
-from ramet.model.text import check_name
+from ramet.model.values import RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, check_name, seconds
+from ramet.model.values import priority as checked_priority
 
 Handler = Callable[..., Any]
 KeyOf = Callable[[Any], str]

@@ -22,7 +22,7 @@ from ramet.engine.context.batch import Gatherer
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.running.handler_calls import HandlerCalls, Port
 from ramet.engine.running.slot import Claim, Slot, Started, Unnoted
-from ramet.model.text import on_one_line
+from ramet.model.values import on_one_line
 from ramet.store.loggers import own_logger
 from ramet.store.requests import Settlement
 

@@ -1,4 +1,4 @@
-"""What is around the call of a handler: a limit of memory, an observer, the thread of a plain one."""
+"""A slot of a runner: one call of a handler at a time, what is around it, and how a cut-off call ends."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from ramet.model.alerts.notifications import LINK_SETTING, NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.cost import DAY_SETTING, DAY_SOFT_SETTING, GLOBAL_SETTING, GLOBAL_SOFT_SETTING
 from ramet.model.lineage.limits import (
     BALANCED,
     HEARTBEAT_SECONDS,
@@ -27,7 +26,7 @@ from ramet.model.lineage.limits import (
     RESOURCE_PAUSE_SETTING,
     Limits,
 )
-from ramet.model.money import amount_of
+from ramet.model.money import DAY_SETTING, DAY_SOFT_SETTING, GLOBAL_SETTING, GLOBAL_SOFT_SETTING, amount_of
 from ramet.model.task.retry import Retry
 
 RETRY_SETTING = "retry.kinds"

@@ -21,10 +21,9 @@ from ramet.engine.tools.import_files import BadRows, ImportRefused, rows_of
 from ramet.model.importing import Incoming, RowError, Rules, as_json, from_first_stage, state_on_arrival, understand
 from ramet.model.keys import InvalidKey
 from ramet.model.lineage.limits import Limits
-from ramet.model.numbers import InvalidNumber
 from ramet.model.paths import InvalidPath, PathRule, path_text
 from ramet.model.task.task import LIVE, NewTask
-from ramet.model.text import InvalidText
+from ramet.model.values import InvalidNumber, InvalidText
 from ramet.store.base import Store
 from ramet.store.base_import import Arrival, ImportDone
 from ramet.store.imports.import_tasks import as_history

@@ -1,4 +1,4 @@
-"""The loops that keep a database in order whatever its tasks are: every worker runs them, at once and safely."""
+"""The loops that every worker runs: maintenance, housekeeping and schedules. Safe to run in all at once."""
 
 from __future__ import annotations
 

@@ -14,16 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.text import Text
 
 from ramet import Client, LineageState, TaskState
-from ramet.commands.terminal import (
-    STOPPING_NOW,
-    EventLines,
-    Lines,
-    console,
-    counted,
-    on_terminal,
-    span,
-    stopping_words,
-)
+from ramet.commands.terminal import STOPPING_NOW, EventLines, Lines, console, counted, on_terminal, span, stopping_words
 from ramet.jobs.errors import NotFound
 from ramet.jobs.kinds import COMPANY, LISTING, SCRAPE_SOURCE, SOURCE_DISCOVERY
 

@@ -19,7 +19,7 @@ from ramet.llm.jobs import Job
 from ramet.llm.pipeline import app
 from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM
 from ramet.llm.status import status_of
-from ramet.model.cost import dollars
+from ramet.model.money import as_usd
 
 REVIVE_AT_ONCE = 500
 
@@ -111,7 +111,7 @@ async def _revive(client: Client, job: Job) -> int:
 
 def _tell(job: Job, *, resumed: bool, revived: int, retry_failed: bool, max_cost: int | None) -> None:
     if max_cost is not None:
-        click.echo(f"job {job.name} may cost {dollars(max_cost)} in all")
+        click.echo(f"job {job.name} may cost {as_usd(max_cost)} in all")
     if retry_failed:
         click.echo(f"{counted(revived, 'item')} of job {job.name} will be asked again")
     if resumed:

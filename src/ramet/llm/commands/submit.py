@@ -23,7 +23,7 @@ from ramet.llm.preparation import Prepared, Wanted, check_ceiling, missing_key, 
 from ramet.llm.pricing.estimate import lines
 from ramet.llm.settings import JobSettings
 from ramet.llm.status import status_of
-from ramet.model.cost import dollars
+from ramet.model.money import as_usd
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 RATE = click.FloatRange(min=0, min_open=True, max=1e9)
@@ -151,7 +151,7 @@ def _tell(job: Job, prepared: Prepared, *, new: bool, served: bool, place: str) 
     click.echo(f"\nsubmitted job {job.name}" if new else f"\njob {job.name} is there already: {lineage.state}")
     if not new and prepared.max_cost and lineage.max_cost != prepared.max_cost:
         click.echo(
-            f"its ceiling stays {dollars(lineage.max_cost or 0)}; "
+            f"its ceiling stays {as_usd(lineage.max_cost or 0)}; "
             f"`ramet llm resume {job.name} --max-cost DOLLARS` raises it"
         )
     words = database_words(place, default=DATABASE)

@@ -16,8 +16,7 @@ from ramet.commands.terminal import Lines, columns, console, counted, emit, on_t
 from ramet.llm.app import NO_CEILING
 from ramet.llm.pricing.mode_choice import span
 from ramet.llm.status import ItemState, JobStatus
-from ramet.model.cost import dollars
-from ramet.model.money import NANO_DOLLARS
+from ramet.model.money import NANO_DOLLARS, as_usd
 
 STYLES = {
     "queued": "cyan", "running": "blue", "paused": "yellow", "succeeded": "green", "failed": "red",
@@ -187,13 +186,13 @@ def _failed(status: JobStatus, why: str) -> str:
 
 def _facts(status: JobStatus) -> list[tuple[str, str]]:
     lineage = status.job.lineage
-    told = [("spent", dollars(lineage.spent)), ("reserved", dollars(lineage.reserved))]
+    told = [("spent", as_usd(lineage.spent)), ("reserved", as_usd(lineage.reserved))]
     if not costs_nothing(status):
         soft = lineage.soft_cost if lineage.soft_cost != lineage.max_cost else None
-        told += [("stops submitting at", dollars(soft))] if soft is not None else []
-        told.append(("limit", dollars(lineage.max_cost or 0)))
+        told += [("stops submitting at", as_usd(soft))] if soft is not None else []
+        told.append(("limit", as_usd(lineage.max_cost or 0)))
     if lineage.under_reserved:
-        told.append(("beyond what was reserved", dollars(lineage.under_reserved)))
+        told.append(("beyond what was reserved", as_usd(lineage.under_reserved)))
     told.append(("tokens", f"{status.input_tokens:,} in, {status.output_tokens:,} out"))
     if status.items_per_second is not None:
         told.append(("rate", f"{status.items_per_second:,.3g} items/s, {status.tokens_per_second or 0:,.0f} tokens/s"))

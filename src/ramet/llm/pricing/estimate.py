@@ -17,7 +17,7 @@ from ramet.llm.pricing.rates import Price, bound, cost_of
 from ramet.llm.pricing.tokens import estimated_tokens, likely_tokens
 from ramet.llm.providers.base import Caps, Mode, Usage
 from ramet.llm.requests import Request
-from ramet.model.cost import dollars
+from ramet.model.money import as_usd
 
 JOB_SECONDS = Limits().lineage_seconds
 """A job's longest life, unless it is given another."""
@@ -214,11 +214,11 @@ def fit(found: Estimate) -> str:
     costs, ceiling = found.costs, found.ceiling
     if ceiling is None:
         return "no ceiling is set"
-    told = dollars(ceiling)
+    told = as_usd(ceiling)
     if costs.worst <= ceiling:
         return f"fits: even at worst it stays below the ceiling of {told}"
     if costs.dearest > ceiling:
-        return f"does not fit: a single prompt reserves {dollars(costs.dearest)}, the ceiling is {told}"
+        return f"does not fit: a single prompt reserves {as_usd(costs.dearest)}, the ceiling is {told}"
     if costs.likely > ceiling:
         answered = found.questions * ceiling // costs.likely
         return f"does not fit: at {told} it is likely to stop after about {answered:,} of {found.questions:,} prompts"
@@ -248,13 +248,13 @@ def lines(found: Estimate) -> list[str]:
         told.append(
             f"{part.model}: {part.questions:,} prompts, about {part.input_tokens:,} tokens in and "
             f"{part.output_tokens:,} out, at most {part.input_tokens_max:,} and {part.output_tokens_max:,}: "
-            f"likely {dollars(own.likely)}, "
-            f"at worst {dollars(own.worst)} (price: {part.price.source})"
+            f"likely {as_usd(own.likely)}, "
+            f"at worst {as_usd(own.worst)} (price: {part.price.source})"
         )
     return [
         *told,
         f"mode {found.choice.why}",
         f"time: {in_time(found)}",
-        f"cost: lowest {dollars(costs.lowest)}, likely {dollars(costs.likely)}, at worst {dollars(costs.worst)}",
+        f"cost: lowest {as_usd(costs.lowest)}, likely {as_usd(costs.likely)}, at worst {as_usd(costs.worst)}",
         f"ceiling: {fit(found)}",
     ]

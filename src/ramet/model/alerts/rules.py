@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from ramet.model.cost import dollars
 from ramet.model.keys import shown_key
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.lineage.lineage import OPEN, Lineage
+from ramet.model.money import as_usd
 
 WORST_MAX = 20
 """Keys (or tasks) that an alert names."""
@@ -295,7 +295,7 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
         case Pattern.LOST_LEASE:
             return f"task {entry['name']} ({entry['kind']}) is processing without a lease for {entry['weight']} s"
         case Pattern.OVER_CEILING:
-            spent, most = dollars(entry["weight"]), dollars(entry["limit"])
+            spent, most = as_usd(entry["weight"]), as_usd(entry["limit"])
             return f"the {entry['name']} has spent {spent}, over its ceiling of {most}: its calls in flight end"
         case Pattern.CHAIN_LIMIT:
             return (
@@ -323,7 +323,7 @@ def subject_of(pattern: Pattern, worst: Sequence[Mapping[str, Any]]) -> str:
                 f"(tolerated: {entry['tolerated']})"
             )
         case _:
-            raise AssertionError(f"{pattern} has its words in ramet.model.alerts.live")
+            raise AssertionError(f"{pattern} has its words in ramet.model.alerts.rules")
 
 
 def resolved(
@@ -362,3 +362,161 @@ def _nearly_used(entry: Mapping[str, Any], lineage: Lineage, share: float) -> bo
                 return False
             used, most = lineage.spent + lineage.reserved, ceiling
     return bool(used >= share * most)
+
+
+LIVE = frozenset(
+    {
+        Pattern.EXPIRED_LEASES,
+        Pattern.WAITS_FOR_NOTHING,
+        Pattern.BREAKER_OPEN,
+        Pattern.BUDGET,
+        Pattern.DEADLINE_NEAR,
+        Pattern.UNSERVED,
+    }
+)
+"""Patterns that this module has words for."""
+
+
+def budget_finding(tracking_id: str, name: str, used: int, most: int, limits: MonitorLimits) -> Finding | None:
+    """A budget of which ``budget_share`` or more is used up; None where it is less."""
+    if most <= 0 or used < limits.budget_share * most:
+        return None
+    entry = {"name": name, "weight": used, "limit": most, "share": round(used / most, 4)}
+    return Finding(Pattern.BUDGET, tracking_id, entry)
+
+
+def deadline_findings(ends: Mapping[str, tuple[float, float]], now: float, share: float) -> list[Finding]:
+    """Lineages that have used up so much of their time: from their creation to their deadline, both Unix seconds."""
+    found = []
+    for tracking_id, (created_at, deadline_at) in ends.items():
+        whole = deadline_at - created_at
+        used = (now - created_at) / whole if whole > 0 else 1.0
+        if used >= share:
+            entry = {"name": tracking_id, "weight": round(used, 4), "limit": share, "deadline_at": deadline_at,
+                     "left_seconds": round(max(0.0, deadline_at - now))}  # fmt: skip
+            found.append(Finding(Pattern.DEADLINE_NEAR, "", entry))
+    return found
+
+
+def subject_of_live(pattern: Pattern, entry: Mapping[str, Any], count: int) -> str:
+    """The worst entry in words, and how many there are beside it."""
+    return _words(pattern, entry) + (f"; {count - 1}{' or more' if count == WORST_MAX else ''} others" if count > 1
+                                     else "")  # fmt: skip
+
+
+def _words(pattern: Pattern, entry: Mapping[str, Any]) -> str:
+    name, weight = entry["name"], entry["weight"]
+    match pattern:
+        case Pattern.BREAKER_OPEN:
+            many = f"{weight}{' or more' if entry['more'] else ''} tasks wait"
+            by = f" by {entry['by']}" if entry["by"] else ""
+            return f"the breaker of resource {name} was opened{by} ({entry['reason'] or 'no reason'}): {many}"
+        case Pattern.UNSERVED:
+            return f"{weight} or more live tasks of kind {name}, which no worker serves: start one that does"
+        case Pattern.EXPIRED_LEASES:
+            return (
+                f"{weight} attempts of {kind_in_words(name)} were lost within {entry['window_seconds']:.0f} s "
+                f"(tolerated: {entry['limit']}): see why workers die, or do not get to their heartbeats"
+            )
+        case Pattern.DEADLINE_NEAR:
+            return f"lineage {name} has used {weight:.0%} of its time: {entry['left_seconds']} s are left"
+        case Pattern.WAITS_FOR_NOTHING:
+            return f"{entry['why']} ({name}): nobody will wake them; report it with what `ramet doctor` says"
+        case _:
+            money = name in ("cost", "day", "database")
+            used, most = (as_usd(weight), as_usd(entry["limit"])) if money else (weight, entry["limit"])
+            return f"{entry['share']:.0%} of the budget is used ({name}): {used} of {most}"
+
+
+class Share(NamedTuple):
+    """So many of so many."""
+
+    bad: int
+    total: int
+
+
+def judge_chains(at_limit: Mapping[str, Share], limits: MonitorLimits) -> list[Finding]:
+    """Schedules whose runs stop at ``max_chain_depth`` with work left, by name: of how many of the newest runs."""
+    return [
+        Finding(Pattern.CHAIN_LIMIT, "", {"name": name, "weight": share.bad, "limit": limits.chain_ends_max,
+                                          "runs": share.total})
+        for name, share in at_limit.items()
+        if share.bad > limits.chain_ends_max
+    ]  # fmt: skip
+
+
+class FailedRuns(NamedTuple):
+    """The newest ended runs of a schedule that failed, one after the other."""
+
+    runs: int
+    newest: str
+    """The tracking id of the last of them; empty where there is none."""
+
+
+def judge_failed_runs(by_schedule: Mapping[str, FailedRuns], limits: MonitorLimits) -> list[Finding]:
+    """Schedules that have failed several times in a row, by name: nobody may look at them for weeks."""
+    return [
+        Finding(Pattern.FAILED_RUNS, "", {"name": name, "weight": failed.runs, "limit": max(1, limits.failed_runs) - 1,
+                                          "newest": failed.newest})
+        for name, failed in by_schedule.items()
+        if failed.runs >= max(1, limits.failed_runs)
+    ]  # fmt: skip
+
+
+def judge_timeouts(by_kind: Mapping[str, int], limits: MonitorLimits) -> list[Finding]:
+    """Kinds of which too many tasks ended at their own deadline within the window, or all of them together."""
+    return _counted(Pattern.TASK_TIMEOUTS, by_kind, limits.timeouts_max, limits)
+
+
+def judge_lost(by_kind: Mapping[str, int], limits: MonitorLimits) -> list[Finding]:
+    """Kinds of which too many attempts were lost within the window, or all of them together."""
+    return _counted(Pattern.EXPIRED_LEASES, by_kind, limits.lost_max, limits)
+
+
+def _counted(pattern: Pattern, by_kind: Mapping[str, int], most: int, limits: MonitorLimits) -> list[Finding]:
+    over = {kind: count for kind, count in by_kind.items() if count > most}
+    if not over and sum(by_kind.values()) > most:
+        over = {ALL_KINDS: sum(by_kind.values())}
+    return [
+        Finding(pattern, "", {"name": name, "weight": count, "limit": most, "window_seconds": limits.window_seconds})
+        for name, count in over.items()
+    ]
+
+
+def judge_lineages(by_kind: Mapping[str, Share], limits: MonitorLimits) -> list[Finding]:
+    """Kinds of first roots of whose lineages too many of those that ended within the window failed; and all of them."""
+    found = dict(by_kind)
+    if len(found) > 1:
+        found[ALL_KINDS] = _sum(by_kind.values())
+    over = {name: _limit(share, limits.failed_share_max, limits.failed_of_min, limits.failed_max)
+            for name, share in found.items()}  # fmt: skip
+    return [_shared(Pattern.FAILED_LINEAGES, name, found[name], limit, limits) for name, limit in over.items() if limit]
+
+
+def judge_invocations(by_schedule: Mapping[str, Share], limits: MonitorLimits) -> list[Finding]:
+    """Schedules of whose invocations (claims of its runs' tasks) too many of the newest ended in an error."""
+    over = {name: _limit(share, limits.errors_share_max, limits.errors_of_min, limits.errors_max)
+            for name, share in by_schedule.items()}  # fmt: skip
+    return [
+        _shared(Pattern.INVOCATION_ERRORS, name, by_schedule[name], limit, limits)
+        for name, limit in over.items()
+        if limit
+    ]
+
+
+def _sum(shares: Iterable[Share]) -> Share:
+    several = [*shares]
+    return Share(sum(share.bad for share in several), sum(share.total for share in several))
+
+
+def _limit(share: Share, share_max: float, of_min: int, count_max: int) -> tuple[float, str] | None:
+    """The limit that a share is over, as a number and in words; None where it is over none."""
+    limit = round(share_max * share.total, 6)
+    if share.total >= of_min and share.bad > limit:
+        return limit, f"{share_max:.0%} of {of_min} or more"
+    return (count_max, f"{count_max}, however many there were") if share.bad > count_max else None
+
+
+def _shared(pattern: Pattern, name: str, share: Share, limit: tuple[float, str], limits: MonitorLimits) -> Finding:
+    entry = {"name": name, "weight": share.bad, "of": share.total, "limit": limit[0], "tolerated": limit[1]}
+    return Finding(pattern, "", {**entry, "window_seconds": limits.window_seconds})

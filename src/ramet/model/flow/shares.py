@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ramet.model.flow.rates import TOLERANCE_SECONDS
-from ramet.model.flow.resources import Policy, Resource, half_open_at, rate_of, refilled
+from ramet.model.flow.resources import TOLERANCE_SECONDS, Policy, Resource, half_open_at, rate_of, refilled
 
 GRACE_SECONDS = 5.0
 """So long after the moment that it was told a lineage finds what was left for it."""

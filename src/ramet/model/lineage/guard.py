@@ -10,9 +10,20 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from ramet.model.cost import dollars
 from ramet.model.lineage.lineage import OPEN, Lineage
+from ramet.model.money import as_usd
 from ramet.model.task.task import LIVE
+from ramet.model.task.transitions import (
+    CANCELLED,
+    EXCLUDE,
+    FAILED,
+    LINEAGE_ENDED,
+    OVER_CEILING,
+    SKIP,
+    SKIPPED,
+    TASK_DEADLINE,
+    Change,
+)
 
 
 class BlockReason(StrEnum):
@@ -111,7 +122,7 @@ class Facts(NamedTuple):
     stopped_by: str | None = None
     """The entry of the stop list that covers the candidate, in words."""
     shape: str | None = None
-    """For kinds with ``trap=True``: the shape of the key (:mod:`ramet.model.shapes`)."""
+    """For kinds with ``trap=True``: the shape of the key (:mod:`ramet.model.keys`)."""
     shape_count: int = 0
     """Tasks of this kind and shape that were spawned in the lineage so far."""
     max_attempts: int | None = 4
@@ -274,7 +285,7 @@ def _deadline(facts: Facts) -> Blocked | None:
 def _cost(facts: Facts) -> Blocked | None:
     most, spent = facts.lineage.cost_ceiling.reservable, facts.lineage.spent
     if most is not None and 0 < spent >= most:
-        return Blocked(BlockReason.COST, f"the lineage has spent {dollars(spent)} of {dollars(most)}")
+        return Blocked(BlockReason.COST, f"the lineage has spent {as_usd(spent)} of {as_usd(most)}")
     if facts.lineage.max_cost is None and facts.max_attempts is None:
         return Blocked(BlockReason.COST, "a task without max_attempts needs a lineage with max_cost")
     return None
@@ -320,3 +331,56 @@ _CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (
 
 _NEXT_STAGE_CHECKS: tuple[Callable[[Facts], Blocked | None], ...] = (_over, _cycle, _duplicate, _deadline)
 """Of a later stage: whatever bounds it was asked when the first was created, so that no limit can strand it."""
+
+
+FOR_GOOD_SECONDS = 1e10
+"""Three centuries: the window of kinds that name none."""
+FAILED_HELD_SECONDS = 86_400.0
+LIMIT_REASONS = frozenset({"task_deadline", "lineage_deadline", "cost"})
+"""First words of the reasons of ends by a limit (up to a colon), where the transition alone does not tell."""
+
+
+def held_seconds(end: Change) -> float | None:
+    """How long the key stays held after a decided end.
+
+    Args:
+        end: a change to a terminal state of a task with ``unique_seconds``.
+
+    Returns:
+        Seconds from now; None when the key is free at once.
+    """
+    window, state = end.before.unique_seconds, end.after.state
+    assert window is not None, "only unique tasks hold a key"
+    if end.transition is EXCLUDE:
+        return window
+    if state == CANCELLED or _by_limit(end):
+        return None
+    if state == FAILED:
+        return FAILED_HELD_SECONDS
+    if state == SKIPPED and end.transition is not SKIP:
+        return None
+    if end.hold_seconds is None:
+        return window
+    return min(window, end.hold_seconds) if end.hold_seconds > 0 else None
+
+
+def imported_seconds(state: str, window: float) -> float | None:
+    """How long the key of a task stays held that ended in another queue.
+
+    Args:
+        state: the terminal state that it arrives in; skips were its handler's, limits are not known.
+        window: ``unique_seconds`` of its kind.
+
+    Returns:
+        Seconds from its end; None when the key is free.
+    """
+    if state == CANCELLED:
+        return None
+    return FAILED_HELD_SECONDS if state == FAILED else window
+
+
+def _by_limit(end: Change) -> bool:
+    # Only limits and persons mark a task as ending.
+    if end.transition in (TASK_DEADLINE, LINEAGE_ENDED, OVER_CEILING) or end.before.ending is not None:
+        return True
+    return (end.reason or "").partition(":")[0] in LIMIT_REASONS and end.after.state == FAILED

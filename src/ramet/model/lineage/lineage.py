@@ -1,17 +1,69 @@
-"""Lineages: what all tasks of one ``tracking_id`` share, and what a child inherits (DESIGN §2, §5).
-
-A handler sets none of this. Limits live on the lineage row; a handler may lower them for what comes, never raise.
-"""
+"""Lineages: what the tasks of one tracking_id share, how a lineage ends, and its totals."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from ramet.model.cost import Ceiling
-from ramet.model.lineage.outcome import CANCELLED, LineageOutcome
+from ramet.model.money import Ceiling
+
+CANCELLED = "cancelled"
+"""Among what was left out: tasks that a person cancelled. All others are reasons of the guard."""
+
+
+class OutcomeKind(StrEnum):
+    """What lineages can be filtered by. One that has failures can be incomplete, too."""
+
+    CLEAN = "clean"
+    """Nothing failed, and nothing was left out."""
+    FAILURES = "failures"
+    """Some of its tasks are failed."""
+    INCOMPLETE = "incomplete"
+    """Spawns were refused by a limit, a cycle or the stop list, or tasks were cancelled."""
+
+
+class LineageOutcome(NamedTuple):
+    """How clean a lineage is, so far or at its end."""
+
+    failures: int
+    """Tasks that are failed now: a retry takes one back."""
+    left_out: Mapping[str, int]
+    """What was wanted and does not exist, by reason: refused spawns that nobody was granted later, and cancelled tasks.
+    Duplicates are none, nor is a link of a kind about a place back to its ancestor."""
+
+    @property
+    def clean(self) -> bool:
+        """True when nothing failed and nothing was left out."""
+        return not (self.failures or self.left_out)
+
+    @property
+    def kinds(self) -> tuple[OutcomeKind, ...]:
+        """Every kind of outcome that it has."""
+        found = ((OutcomeKind.FAILURES, self.failures), (OutcomeKind.INCOMPLETE, self.left_out))
+        return tuple(kind for kind, there in found if there) or (OutcomeKind.CLEAN,)
+
+    def __str__(self) -> str:
+        """In words: ``clean``, ``with failures: 3``, ``incomplete: 12 refused by budget``, or the last two together."""
+        parts = [f"with failures: {self.failures:,}"] if self.failures else []
+        if self.left_out:
+            told = [
+                f"{count:,} cancelled" if reason == CANCELLED else f"{count:,} refused by {reason}"
+                for reason, count in sorted(self.left_out.items(), key=lambda item: (-item[1], item[0]))
+            ]
+            parts.append(f"incomplete: {', '.join(told)}")
+        return "; ".join(parts) or OutcomeKind.CLEAN.value
+
+
+def together(outcomes: list[LineageOutcome]) -> LineageOutcome:
+    """The outcome of several lineages as one."""
+    left_out: dict[str, int] = {}
+    for outcome in outcomes:
+        for reason, count in outcome.left_out.items():
+            left_out[reason] = left_out.get(reason, 0) + count
+    return LineageOutcome(sum(outcome.failures for outcome in outcomes), left_out)
 
 
 class LineageState(StrEnum):
@@ -177,3 +229,38 @@ def counted_out(lineage: Lineage) -> LineageState:
 def reopened(lineage: Lineage) -> LineageState:
     """The state after a task was revived."""
     return LineageState.PAUSED if lineage.state == LineageState.PAUSED else LineageState.RUNNING
+
+
+END_SECONDS = 172_800.0
+"""How long the task of a lineage's end may wait and run."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineageTotals:
+    """A lineage at the moment when it had ended and its last task had too."""
+
+    tracking_id: str
+    number: int
+    """1 at its first end; a revive that reopens the lineage leads to another one."""
+    state: str
+    """``finished``, ``failed`` (its deadline) or ``cancelled``."""
+    reason: str | None
+    started_at: float
+    """Unix seconds."""
+    ended_at: float
+    tasks: int
+    success: int
+    filtered: int
+    skipped: int
+    failed: int
+    cancelled: int
+    blocks: dict[str, int]
+    """Refused spawns by reason."""
+    spent: int
+    """Nano-dollars; what was not settled yet counts in full."""
+    under_reserved: int
+
+
+def end_name(tracking_id: str, number: int) -> str:
+    """The tracking id of the lineage in which the task of an end runs."""
+    return f"{tracking_id}#end{number}"

@@ -14,18 +14,19 @@ from ramet.model.lineage.limits import ENDING_SECONDS, LOSSES_ALONE_MAX, LOSSES_
 from ramet.model.task import events as ev
 from ramet.model.task import transitions as rows
 from ramet.model.task.binding import bind
-from ramet.model.task.deadlines import fails_by_time, is_judged, not_after_deadline
-from ramet.model.task.ordering import due_rank, is_pulled
+from ramet.model.task.ordering import born_rank, due_rank, is_pulled, rank_of
 from ramet.model.task.retry import ErrorClass, backoff_seconds
-from ramet.model.task.task import Standing, Wait, changed, free_wait
+from ramet.model.task.task import NewTask, Standing, Wait, changed, free_wait
 from ramet.model.task.transitions import (
     CANCELLED,
     FAILED,
     FILTERED,
+    LINEAGE_ENDED,
     PENDING,
     PROCESSING,
     SKIPPED,
     SUCCESS,
+    TASK_DEADLINE,
     Change,
     Refused,
     Transition,
@@ -388,3 +389,100 @@ _RULES: dict[type[Any], tuple[Transition, _Rule]] = {
     ev.Exclude: (rows.EXCLUDE, _exclude),
     ev.Revive: (rows.REVIVE, _revive),
 }
+
+
+OF_TASK = "task_deadline"
+OF_LINEAGE = "lineage_deadline"
+TOLERANCE_SECONDS = 0.001
+"""Deadlines are moved by sums of floats when a queue was paused."""
+
+
+def fails_by_time(task: Standing) -> bool:
+    """Whether no deadline ends this task before it was claimed once more; its last handler has an hour like any."""
+    return task.max_attempts is None and task.ending is None
+
+
+def is_judged(task: Standing, now: float, *, known: bool = True) -> bool:
+    """Whether a claim that asks for another was the last, because the task's deadline passed.
+
+    Args:
+        task: as it was in hand.
+        now: Unix seconds, when the claim ended.
+        known: False for a claim of which nobody knows what it came to: it was lost, or its settler ended.
+    """
+    if task.deadline_at is None or now < task.deadline_at:
+        return False
+    if not fails_by_time(task):
+        return True
+    # A settler says what came of a bound task, which was bound before.
+    return known and (task.bound_to is not None or task.claimed_at >= task.deadline_at)
+
+
+def not_after_deadline(task: Standing, available_at: float, now: float) -> float:
+    """When a task may be claimed again that asked for this moment: one that time ends at its deadline at the latest."""
+    if task.deadline_at is None or not fails_by_time(task) or task.claimed_at >= task.deadline_at:
+        return available_at
+    return min(available_at, max(now, task.deadline_at))
+
+
+def by_its_lineage(change: Change, lineage_deadline_at: float) -> bool:
+    """True for an end by deadline of a task whose time was cut by its lineage's."""
+    if change.reason != OF_TASK or change.before.ending is not None:
+        return False  # One that is ending has the deadline of its last handler; why it ends was told before.
+    deadline_at = change.before.deadline_at
+    return deadline_at is not None and deadline_at >= lineage_deadline_at - TOLERANCE_SECONDS
+
+
+def told_of_lineage(change: Change) -> Change:
+    """The same end, told as what it is: by the deadline of the lineage (promise I8)."""
+    after = change.after
+    if after.ending_reason == OF_TASK:
+        after = after._replace(ending_reason=OF_LINEAGE)
+    transition = LINEAGE_ENDED if change.transition is TASK_DEADLINE else change.transition
+    return change._replace(after=after, transition=transition, reason=OF_LINEAGE)
+
+
+_WAIT_DUE, _WAIT_TICKET = Wait.DUE.value, Wait.TICKET.value
+
+
+def newborn(seq: int, tracking_id: str, new: NewTask, spawn_depth: int, now: float, *, turn: int = 0) -> Standing:
+    """The standing of a task just submitted or spawned: pending, never claimed."""
+    delayed = new.delay_seconds > 0
+    available_at = now + new.delay_seconds if delayed else now
+    return Standing(
+        seq=seq,
+        tracking_id=tracking_id,
+        kind=new.kind,
+        queue=new.queue,
+        rank=born_rank(rank_of(new.priority, new.breadth, spawn_depth), available_at, turn),
+        spawn_depth=spawn_depth,
+        state=PENDING,
+        # One with a path takes its place in line when it is due; the store sees to that, at once or by maintenance.
+        wait=_WAIT_TICKET if new.path is not None else _WAIT_DUE if delayed else free_wait(new.resource),
+        available_at=available_at,
+        fence=0,
+        lease_until=0.0,
+        worker=None,
+        claimed_at=0.0,
+        started_at=None,
+        task_seconds=new.task_seconds,
+        deadline_at=None,
+        attempts=0,
+        max_attempts=new.max_attempts,
+        losses=0,
+        losses_alone=0,
+        snoozes=0,
+        chain_depth=0,
+        max_chain_depth=new.max_chain_depth,
+        progressed=0,
+        fan_out=0,
+        stage=None,
+        on_end=new.on_end,
+        ending=None,
+        ending_reason=None,
+        bound_to=None,
+        turn=turn,
+        unique_seconds=new.unique_seconds,
+        resource=new.resource,
+        holds_path=None if new.path is None else 0,
+    )

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
 from ramet.model.lineage.limits import BACKOFF_SECONDS_MAX
-from ramet.model.numbers import seconds_from_now
-from ramet.model.task.client_errors import PERMANENT as PERMANENT_NAMES
-from ramet.model.task.client_errors import PERMANENT_SQLSTATE, TRANSIENT_ERRNO, TRANSIENT_SQLSTATE, names_of
-from ramet.model.task.client_errors import TRANSIENT as TRANSIENT_NAMES
+from ramet.model.values import seconds_from_now
 
 
 class ErrorClass(StrEnum):
@@ -74,7 +72,7 @@ def classify(error: BaseException, table: ErrorTable = ERRORS) -> ErrorClass:
     """What an error says about another try (DESIGN §6).
 
     The nearest type of the table wins, then the nearest class of a well-known client
-    (:mod:`ramet.model.task.client_errors`). Of such a class, and where no type is known, what the error carries is
+    (:mod:`ramet.model.task.retry`). Of such a class, and where no type is known, what the error carries is
     asked first: an HTTP status (408, 425, 429 and 5xx are transient, other 4xx permanent), an SQLSTATE, an errno, the
     error inside it.
 
@@ -89,9 +87,9 @@ def _classified(error: BaseException, table: ErrorTable, deep: int) -> ErrorClas
         found = table.get(ancestor)
         if found is not None:
             return found
-        if name in TRANSIENT_NAMES:
+        if name in TRANSIENT:
             return _carried(error, table, deep) or ErrorClass.TRANSIENT
-        if name in PERMANENT_NAMES:
+        if name in PERMANENT:
             return ErrorClass.PERMANENT
     return _carried(error, table, deep) or ErrorClass.UNCLASSIFIED
 
@@ -252,3 +250,67 @@ def backoff_seconds(retry_count: int, draw: float, waits: Waits = DEFAULT_WAITS)
     except OverflowError:  # More than a float holds, and than any cap.
         whole = cap_seconds if base_seconds > 0 else 0.0
     return min(whole, cap_seconds) * (1.0 - jitter + jitter * draw)
+
+
+_HTTPX = ("TransportError", "UnsupportedProtocol LocalProtocolError InvalidURL TooManyRedirects")
+_API = (
+    "APIConnectionError RateLimitError InternalServerError",
+    "AuthenticationError PermissionDeniedError NotFoundError BadRequestError UnprocessableEntityError",
+)
+_DATABASE = ("InterfaceError OperationalError", "DataError NotSupportedError ProgrammingError")
+
+_NAMES: Mapping[str, tuple[str, str]] = {
+    "aiohttp": ("ClientConnectionError ClientPayloadError ServerTimeoutError",
+                "InvalidURL TooManyRedirects ClientConnectorCertificateError"),
+    "anthropic": _API,
+    "asyncio": ("IncompleteReadError", ""),
+    "asyncpg": ("PostgresConnectionError InterfaceError", ""),
+    "botocore": ("ConnectionError HTTPClientError", "ParamValidationError NoCredentialsError"),
+    "http": ("RemoteDisconnected IncompleteRead BadStatusLine", "InvalidURL"),
+    "httpcore": ("NetworkError TimeoutException RemoteProtocolError ProxyError ConnectionNotAvailable",
+                 "UnsupportedProtocol LocalProtocolError"),
+    "httpcore2": ("NetworkError TimeoutException RemoteProtocolError ProxyError ConnectionNotAvailable",
+                  "UnsupportedProtocol LocalProtocolError"),
+    "httpx": _HTTPX,
+    "httpx2": _HTTPX,
+    "openai": _API,
+    "psycopg": _DATABASE,
+    "psycopg2": _DATABASE,
+    "psycopg_pool": ("PoolTimeout TooManyRequests PoolClosed", ""),
+    "pymongo": ("AutoReconnect NetworkTimeout", ""),
+    "redis": ("ConnectionError TimeoutError BusyLoadingError", "AuthenticationError"),
+    "requests": ("ConnectionError Timeout ChunkedEncodingError",
+                 "MissingSchema InvalidSchema InvalidURL InvalidHeader InvalidProxyURL TooManyRedirects"),
+    "socket": ("gaierror herror", ""),
+    "ssl": ("SSLError", "SSLCertVerificationError"),
+    "urllib": ("ContentTooShortError", ""),
+    "urllib3": ("MaxRetryError ProtocolError TimeoutError ProxyError SSLError ClosedPoolError", "LocationValueError"),
+    "websockets": ("ConnectionClosed", "InvalidURI"),
+}  # fmt: skip
+"""By package: names of transient errors, and of permanent ones."""
+
+TRANSIENT = frozenset((package, name) for package, (names, _) in _NAMES.items() for name in names.split())
+PERMANENT = frozenset((package, name) for package, (_, names) in _NAMES.items() for name in names.split())
+
+TRANSIENT_ERRNO = frozenset(
+    getattr(errno, name)
+    for name in (
+        "EAGAIN EINTR EBUSY EPIPE ECONNREFUSED ECONNRESET ECONNABORTED ETIMEDOUT ENOTCONN ESHUTDOWN "
+        "EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN ENETRESET EADDRNOTAVAIL EADDRINUSE ENOBUFS EMFILE ENFILE ESTALE"
+    ).split()
+    if hasattr(errno, name)
+)
+"""Of an ``OSError``: the network, a busy system, or too many open files."""
+
+TRANSIENT_SQLSTATE = ("08", "40", "53", "55P03", "57")
+"""How the SQLSTATE of a database's error begins: connection, rollback, resources, locks, operator."""
+PERMANENT_SQLSTATE = ("0A", "22", "28", "3D", "42")
+"""Not supported, data, authorization, no such database, syntax or access."""
+
+
+def names_of(error_type: type[BaseException]) -> Iterator[tuple[type, tuple[str, str]]]:
+    """The classes of an error from the most derived on, each with its package and name."""
+    for ancestor in type.__dict__["__mro__"].__get__(error_type):
+        module = ancestor.__dict__.get("__module__")
+        package = module.partition(".")[0] if isinstance(module, str) else ""
+        yield ancestor, (package.removeprefix("_"), type.__dict__["__name__"].__get__(ancestor))

@@ -181,7 +181,7 @@ class NewTask(NamedTuple):
     unique_seconds: float | None = None
     """None, or for ``unique="global"`` how long the key stays held over all lineages after a good end."""
     shape: str | None = None
-    """For ``trap=True`` the shape of the key (:func:`ramet.model.shapes.shape_of`)."""
+    """For ``trap=True`` the shape of the key (:func:`ramet.model.keys.shape_of`)."""
     url: str | None = None
     """What the stop list's hosts and domains are compared with, where the key itself is no URL."""
     keep_edge: int = 0

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from ramet.model.blobs import NewBlob
 from ramet.model.lineage.lineage import Lineage
 from ramet.model.task.task import Block, Task, TaskHistory
+from ramet.model.values import NewBlob
 from ramet.store.answers import Claimed, Ran, Settled, Submitted
 from ramet.store.base_queries import KindCount, TaskPage, TaskQuery
 from ramet.store.facade.runs import Verbs

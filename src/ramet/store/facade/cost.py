@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ramet.model.cost import Actual, Booked, Costs, Reserved, ReserveRequest
+from ramet.model.money import Actual, Booked, Costs, Reserved, ReserveRequest
 from ramet.store.facade.runs import Verbs
 from ramet.store.rows import money as costs
 from ramet.store.verbs import fenced as reserving

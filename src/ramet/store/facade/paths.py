@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ramet.model.path_views import HeldBack, PathChain, PathPage
+from ramet.model.paths import HeldBack, PathChain, PathPage
 from ramet.store.facade.runs import Verbs
 from ramet.store.reads import path_reach
 from ramet.store.reads import paths as path_queries

@@ -6,10 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ramet.model.audit_log import Act
-from ramet.model.bulk import BulkAct
 from ramet.model.lineage.deny_list import StopEntry
 from ramet.model.lineage.lineage import Lineage
+from ramet.model.operations import Act, BulkAct
 from ramet.store.base_persons import Cursor, Reoffered
 from ramet.store.facade.runs import Verbs
 from ramet.store.rows import deny_list as stop_list

@@ -12,9 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from ramet.model.keys import bounded_key
-from ramet.model.lineage.guard import Elsewhere
+from ramet.model.lineage.guard import Elsewhere, imported_seconds
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState, Place, reopened
-from ramet.model.lineage.uniqueness import imported_seconds
 from ramet.model.task.ordering import TurnClass, rank_of
 from ramet.model.task.task import TaskState
 from ramet.store.base_import import Arrival, ImportDone, Imported, ImportPlace, ImportRow

@@ -1,4 +1,4 @@
-"""Reading a table of somebody else's SQLite file, read-only."""
+"""Rows of an import: read from another program's SQLite file, staged in a temporary one until all were read."""
 
 from __future__ import annotations
 

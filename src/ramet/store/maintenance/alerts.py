@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ramet.model.alerts.live import LIVE, subject_of_live
 from ramet.model.alerts.notifications import LINK_SETTING, NoticeRules, event_of, link_to
 from ramet.model.alerts.rules import (
+    LIVE,
     STANDING,
     Alert,
     Finding,
@@ -20,6 +20,7 @@ from ramet.model.alerts.rules import (
     resolved,
     severity_of,
     subject_of,
+    subject_of_live,
 )
 from ramet.model.lineage.lineage import Lineage
 from ramet.store.maintenance.notification_outbox import Outbox

@@ -12,15 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ramet.model.alerts.notifications import NoticeRules
-from ramet.model.alerts.rules import (
-    WORST_MAX,
-    Alert,
-    Finding,
-    MonitorLimits,
-    Pattern,
-    judge_key,
-)
-from ramet.model.cost import ALL_DAYS, day_of
+from ramet.model.alerts.rules import WORST_MAX, Alert, Finding, MonitorLimits, Pattern, judge_key
+from ramet.model.money import ALL_DAYS, day_of
 from ramet.store.base_monitor import Looked
 from ramet.store.maintenance.alerts import Telling, acknowledge, alert, alerts, put_thresholds, thresholds
 from ramet.store.maintenance.monitor_facts import budgets, grown, shares, standing

@@ -1,4 +1,4 @@
-"""What the monitor reads of the present: breakers, budgets, deadlines, who serves what, waits that nobody will end.
+"""What the monitor reads: the present (breakers, budgets, deadlines, waits) and shares over many lineages.
 
 Every part walks an index of what is live and suspicious, up to a bound; none depends on how much ended before.
 """
@@ -9,9 +9,15 @@ from itertools import takewhile
 from operator import itemgetter
 from typing import Any
 
-from ramet.model.alerts.lineage_shares import (
+from ramet.model.alerts.rules import (
+    WORST_MAX,
     FailedRuns,
+    Finding,
+    MonitorLimits,
+    Pattern,
     Share,
+    budget_finding,
+    deadline_findings,
     judge_chains,
     judge_failed_runs,
     judge_invocations,
@@ -19,9 +25,7 @@ from ramet.model.alerts.lineage_shares import (
     judge_lost,
     judge_timeouts,
 )
-from ramet.model.alerts.live import budget_finding, deadline_findings
-from ramet.model.alerts.rules import WORST_MAX, Finding, MonitorLimits, Pattern
-from ramet.model.cost import ALL_DAYS, DAY_SETTING, GLOBAL_SETTING, day_of
+from ramet.model.money import ALL_DAYS, DAY_SETTING, GLOBAL_SETTING, day_of
 from ramet.store.reads.flow import unserved
 from ramet.store.reads.live import counted
 from ramet.store.rows.lineages import queue_offsets

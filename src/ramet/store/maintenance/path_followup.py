@@ -1,4 +1,4 @@
-"""A lost wake-up: a task waits on a ticket that is gone, and nobody will look at it again. There should be none.
+"""Maintenance of paths: tickets for what is due, waves that go on where an end stopped, lost wake-ups (DESIGN §7).
 
 Maintenance looks at a few of those that are waited on, from another beginning each time, and repairs what it finds; the
 count is a measure of faults of ours (``ramet doctor`` shows it).

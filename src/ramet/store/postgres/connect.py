@@ -1,4 +1,4 @@
-"""PostgreSQL: from an address to a connection, or to one line that says why there is none and what to do."""
+"""PostgreSQL connections: opened from an address, and the one that answers questions on a snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PostgreSQL: what people are told of an error."""
+"""PostgreSQL errors: what each means for its transaction, how it is worded, and the mark that every commit leaves."""
 
 from __future__ import annotations
 

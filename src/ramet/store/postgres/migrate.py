@@ -1,4 +1,4 @@
-"""PostgreSQL: the schema, made from the one text that both databases share, and how it comes to its version."""
+"""PostgreSQL: the schema, and how a database gets its tables and comes to its version (docs/decisions/0037)."""
 
 from __future__ import annotations
 

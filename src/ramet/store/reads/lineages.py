@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
-from ramet.model.lineage.outcome import OutcomeKind
+from ramet.model.lineage.lineage import OPEN, Lineage, LineageState, OutcomeKind
 from ramet.model.views import COUNT_MAX, FULLEST_LOOKS_MAX, LINEAGE_ORDERS, LineagePage
 from ramet.store.reads.tasks import LIMIT_MAX
 from ramet.store.rows.lineages import LINEAGE_LIST, effective

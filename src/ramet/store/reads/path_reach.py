@@ -1,11 +1,11 @@
-"""How far a lineage reaches along paths: who else cannot begin before it ends (DESIGN §7)."""
+"""Paths ahead: how far a lineage reaches along them, and whether a wait for them would never end (DESIGN §7)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
 
-from ramet.model.path_views import HeldBack
+from ramet.model.paths import HeldBack
 from ramet.store.rows.paths import Line, load_lines, select
 from ramet.store.session import Row, Session
 

@@ -9,8 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ramet.model.path_views import BEHIND_MAX, PathChain, PathPage, PathTask
-from ramet.model.paths import conflict, nodes_of, path_from
+from ramet.model.paths import BEHIND_MAX, PathChain, PathPage, PathTask, conflict, nodes_of, path_from
 from ramet.store.reads.tasks import LIMIT_MAX
 from ramet.store.session import Row, Session
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ramet.model.json_values import read_json
 from ramet.model.lineage.lineage import Lineage, LineageState
 from ramet.model.paths import path_from
 from ramet.model.task.ordering import BY_DUE
@@ -17,6 +16,7 @@ from ramet.model.task.task import (
     Task,
     TaskState,
 )
+from ramet.model.values import read_json
 from ramet.store.base_queries import SEQ_MAX, KindCount, TaskPage, TaskQuery
 from ramet.store.rows.lineages import LINEAGE_LIST, effective
 from ramet.store.session import Row, Session

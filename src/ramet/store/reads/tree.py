@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from ramet.model.json_values import read_json
 from ramet.model.task.task import UNSUCCESSFUL, TaskState
+from ramet.model.values import read_json
 from ramet.model.views import (
     BELOW_LOOKS_MAX,
     BRANCH_LOOKS_MAX,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramet.model.blobs import NewBlob
+from ramet.model.values import NewBlob
 from ramet.store.errors import StoreError
 from ramet.store.requests import NewLineage
 from ramet.store.session import Session

@@ -1,4 +1,4 @@
-"""How often somebody wanted a key: counted where a refusal is stored, read by the monitor.
+"""Stored blocks (promise I8): refusals of the guard, how often their key was wanted, and what offers them again.
 
 In an honest graph many parents link to one key, and each is refused once: as in flight, done or elsewhere, as a link
 back to an ancestor, as too deep. So a refusal counts when the same parent asks again, whatever the reason

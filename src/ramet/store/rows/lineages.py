@@ -1,4 +1,4 @@
-"""Clocks that stand still while a queue is paused (DESIGN §8).
+"""Reading and writing lineage rows, the truth for claim, settle and spawn; their clocks and deadlines.
 
 A lineage's deadline is stored net of the time for which the queue of its first root was paused before; whoever reads
 it adds what the queue's clock has stood still until now. Queues that were never paused have no such time, and cost
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
-from ramet.model.task.deadlines import OF_TASK, by_its_lineage, told_of_lineage
+from ramet.model.task.lifecycle import OF_TASK, by_its_lineage, told_of_lineage
 from ramet.model.task.transitions import Change
 from ramet.store.session import Session
 

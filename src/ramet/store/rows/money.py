@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ramet.model.cost import (
+from ramet.model.lineage.lineage import Lineage
+from ramet.model.money import (
     ALL_DAYS,
     DAY_SETTING,
     DAY_SOFT_SETTING,
@@ -26,7 +27,6 @@ from ramet.model.cost import (
     TaskCost,
     day_of,
 )
-from ramet.model.lineage.lineage import Lineage
 from ramet.store.rows.lineages import lock_lineages
 from ramet.store.session import Session
 

@@ -1,4 +1,4 @@
-"""Settings as rows: typed, and every change recorded with who and what was before."""
+"""Settings as rows, and the audit log: who changed what, written in the transaction that changes it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ramet.model.audit_log import Act
+from ramet.model.operations import Act
 from ramet.store.base_operations import SettingChange, SettingRow
 from ramet.store.session import Session
 

@@ -1,4 +1,4 @@
-"""Edges from a task to one that existed already, kept when a spawn asked for it (``keep_edge``).
+"""Edges kept for spawns, and how many keys of one shape a lineage spawned.
 
 A granted spawn needs none: the child names its parent. Of a graph that many tasks discover at once only a tree is
 left otherwise.

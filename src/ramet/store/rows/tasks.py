@@ -1,4 +1,4 @@
-"""Ended tasks as standings, for decisions of people about them."""
+"""Rows of tasks: live ones locked in order, ended ones as standings, recorded changes."""
 
 from __future__ import annotations
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ramet.model.lineage.guard import Elsewhere
-from ramet.model.lineage.uniqueness import held_seconds
+from ramet.model.lineage.guard import Elsewhere, held_seconds
 from ramet.model.task.task import TERMINAL
 from ramet.model.task.transitions import Change
 from ramet.store.errors import UniqueHeld

@@ -1,4 +1,4 @@
-"""Tables of flow control: queues, kinds, resources, slots held on, workers; part of version 1 of the schema."""
+"""Tables of flow control and schedules; part of version 1 of the schema."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ FLOW_TABLES = (
         seen_at REAL NOT NULL
     )
     """,
-    # How long commits took, as all workers measured them; the buckets are those of ramet.model.flow.commit_times.
+    # How long commits took, as all workers measured them; the buckets are those of ramet.model.flow.queues.
     """
     CREATE TABLE ramet_commit_times (
         verb TEXT NOT NULL,

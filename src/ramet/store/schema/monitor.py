@@ -1,4 +1,4 @@
-"""Tables of the monitor; part of version 1 of the schema."""
+"""Tables of the monitor, money, tallies and the import; part of version 1 of the schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a claim may take of queues and kinds: pauses, and limits of concurrency (DESIGN §10)."""
+"""Claims: take tasks within pauses and limits of concurrency, keep them by heartbeats, hand unstarted ones back."""
 
 from __future__ import annotations
 

@@ -1,19 +1,19 @@
-"""What a handler commits at once under its claim's fence, beside its settlements: own statements, and blobs."""
+"""Verbs of a running claim beside its settlement, each fenced: own statements and blobs, reserve, bind."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from ramet.model.blobs import NewBlob
-from ramet.model.cost import ALL_DAYS, USED, Reserved, ReserveRequest, day_of, refusal
 from ramet.model.lineage.guard import Blocked, BlockReason
 from ramet.model.lineage.lineage import Lineage, LineageState
+from ramet.model.money import ALL_DAYS, USED, Reserved, ReserveRequest, day_of, refusal
 from ramet.model.task import events as ev
 from ramet.model.task.binding import Binding, BoundTask
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import NewTask
 from ramet.model.task.transitions import Change, Refused
+from ramet.model.values import NewBlob
 from ramet.store.answers import Ran, Settled
 from ramet.store.errors import TransactionRefused
 from ramet.store.requests import Settlement, Statement

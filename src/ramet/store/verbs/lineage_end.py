@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import json
 
-from ramet.model.lineage.lineage import Lineage
-from ramet.model.lineage.totals import END_SECONDS, end_name
+from ramet.model.lineage.lineage import END_SECONDS, Lineage, end_name
 from ramet.model.task.task import NewTask
 from ramet.store.reads.tasks import block_totals
 from ramet.store.requests import NewLineage

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ramet.model.bulk import BulkAct
 from ramet.model.lineage.guard import buried
 from ramet.model.lineage.lineage import Lineage, LineageState
+from ramet.model.operations import BulkAct
 from ramet.model.task import events as ev
 from ramet.model.task.lifecycle import decide
 from ramet.model.task.task import Standing

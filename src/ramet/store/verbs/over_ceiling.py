@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ramet.model.cost import ALL_DAYS, DAY_SETTING, GLOBAL_SETTING, Ceiling, passed
+from ramet.model.money import ALL_DAYS, DAY_SETTING, GLOBAL_SETTING, Ceiling, passed
 from ramet.model.task import events as ev
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PROCESSING

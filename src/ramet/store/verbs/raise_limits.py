@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ramet.model.keys import allowed_shapes
 from ramet.model.lineage.limits import RAISABLE
 from ramet.model.lineage.lineage import Lineage, shapes_text
 from ramet.model.money import AMOUNT_MAX
-from ramet.model.numbers import SECONDS_MAX
-from ramet.model.shapes import allowed_shapes
+from ramet.model.values import SECONDS_MAX
 from ramet.store.errors import StoreError
 from ramet.store.rows.lineages import extended_deadline, lock_lineages
 from ramet.store.rows.settings import record_act

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from ramet.model.keys import allowed_shapes
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.lineage import OPEN, Lineage, LineageState
-from ramet.model.shapes import allowed_shapes
 from ramet.store.answers import SpawnAnswer
 from ramet.store.base_persons import Cursor, Reoffered
 from ramet.store.errors import StoreError
@@ -44,7 +44,7 @@ class Only(NamedTuple):
     kind: str | None = None
     key: str | None = None
     shape: str | None = None
-    """As :func:`ramet.model.shapes.allowed_shapes` reads it; kinds without a trap have none."""
+    """As :func:`ramet.model.keys.allowed_shapes` reads it; kinds without a trap have none."""
 
 
 ALL = Only()

@@ -1,4 +1,4 @@
-"""Errors: those that were seen before (DESIGN §6), and settlements that turn out to be one."""
+"""Settle: everything a worker asks for under its claims, in one transaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ramet.model.task.lifecycle import decide
 from ramet.model.task.retry import ErrorClass, fingerprint
 from ramet.model.task.task import Standing
 from ramet.model.task.transitions import PENDING, Change
-from ramet.model.text import REASON_CHARACTERS_MAX, storable
+from ramet.model.values import REASON_CHARACTERS_MAX, storable
 from ramet.store.answers import Settled, SpawnAnswer
 from ramet.store.errors import StoreError, StoreRefused
 from ramet.store.requests import Settlement

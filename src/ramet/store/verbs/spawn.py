@@ -1,6 +1,5 @@
-"""What the guard must know about wanted tasks beyond their own lineage's keys: who holds them elsewhere, the stop list,
-how many of their shape there are. A batch in which nobody asks for any of it pays one look at a counter.
-"""
+"""Spawns inside a settling transaction: gather the guard's facts, ask it, create what it allows, store what it
+refuses."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from ramet.model.task import events as ev
 from ramet.model.task.ordering import class_of
 from ramet.model.task.retry import ErrorClass, fingerprint
 from ramet.model.task.task import NewTask
-from ramet.model.text import REASON_CHARACTERS_MAX, storable
+from ramet.model.values import REASON_CHARACTERS_MAX, storable
 from ramet.store.answers import Settled, SpawnAnswer
 from ramet.store.requests import Settlement
 from ramet.store.rows import deny_list, spawns, uniqueness

@@ -6,12 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ramet.model.keys import shown_key
+from ramet.model.keys import allowed_shapes, shown_key
 from ramet.model.lineage.guard import Elsewhere
 from ramet.model.lineage.lineage import Lineage, LineageState, Place, root_of, shapes_text
 from ramet.model.paths import PathRule, path_text
-from ramet.model.shapes import allowed_shapes
-from ramet.model.task.newborn import newborn
+from ramet.model.task.lifecycle import newborn
 from ramet.model.task.ordering import class_of
 from ramet.model.task.task import NewTask, Standing
 from ramet.store.answers import Submitted

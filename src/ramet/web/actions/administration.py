@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ramet import Client, Schedule
+from ramet import Alert, Client, Schedule
 from ramet.web.actions.action import Action, Done, Fields, Name, Person, Value, done, found, require
 
 
@@ -153,4 +153,41 @@ ACTIONS = (
     Action("run-schedule", "Run now", "Start one run of a schedule now.", OneSchedule, _ask_run, _run),
     Action("remove-schedule", "Remove schedule", "Forget a schedule; its runs stay.", OneSchedule, _ask_remove, _remove,
            True),
+)  # fmt: skip
+
+
+NUMBER_MAX = 2**53
+
+
+class OneAlert(Fields):
+    """Which alert."""
+
+    alert_id: Annotated[int, Field(ge=0, le=NUMBER_MAX, title="Alert")]
+
+
+async def _alert(client: Client, number: int) -> Alert:
+    return found(await client.alert(number), f"no alert {number}: it was pruned, or never was")
+
+
+def _otherwise(alert: Alert) -> str:
+    if alert.state != "firing":
+        return f"alert {alert.id} is {alert.state} already"
+    return f"alert {alert.id} was acknowledged already, by {alert.acknowledged_by}"
+
+
+async def _ask_acknowledge(client: Client, fields: OneAlert) -> str:
+    alert = await _alert(client, fields.alert_id)
+    require(alert.state == "firing" and alert.acknowledged_at is None, _otherwise(alert))
+    return f"Takes notice of alert {alert.id}: {alert.subject}. It is told no more while it fires."
+
+
+async def _acknowledge(client: Client, fields: OneAlert, person: Person) -> Done:
+    alert = await _alert(client, fields.alert_id)
+    noticed = await client.acknowledge_alert(alert.id, by=person.by, reason=person.reason)
+    return done(noticed, f"acknowledged alert {alert.id}", _otherwise(alert), alert_id=alert.id)
+
+
+ALERT_ACTIONS = (
+    Action("acknowledge", "Acknowledge alert", "Take notice of a firing alert; it is told no more while it fires.",
+           OneAlert, _ask_acknowledge, _acknowledge),
 )  # fmt: skip

@@ -8,10 +8,9 @@ from pydantic import Field, field_validator
 
 from ramet import Client, Lineage, LineageState, TaskState, UniqueHeld
 from ramet.commands.terminal import counted
-from ramet.model.cost import dollars
 from ramet.model.lineage.guard import REOFFERABLE
 from ramet.model.lineage.limits import RAISABLE
-from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS
+from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, as_usd
 from ramet.web.actions.action import Action, Done, Fields, Name, Person, done, found, require
 from ramet.web.actions.tasks import Extend
 
@@ -195,7 +194,7 @@ async def _ask_raise(client: Client, fields: Raised) -> str:
 def _shown(name: str, value: int | None) -> str:
     if value is None:
         return "none"
-    return dollars(value) if name.endswith("_cost") else f"{value:,}"
+    return as_usd(value) if name.endswith("_cost") else f"{value:,}"
 
 
 async def _raise(client: Client, fields: Raised, person: Person) -> Done:

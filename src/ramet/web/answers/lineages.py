@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ramet import BlockPage, Client, Lineage
 from ramet.model.lineage.guard import REOFFERABLE, BlockReason
 from ramet.model.lineage.limits import PAUSE_SECONDS_MAX
-from ramet.model.lineage.lineage import OPEN, LineageState
-from ramet.model.lineage.outcome import OutcomeKind
+from ramet.model.lineage.lineage import OPEN, LineageState, OutcomeKind
 from ramet.web.answers.shared import Answer, CountAnswer
 from ramet.web.answers.tasks import BlockAnswer
 from ramet.web.page import BadInput, NotFound

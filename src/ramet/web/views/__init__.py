@@ -1,7 +1,22 @@
-"""The pages, one module for each subject; every module lists its own in ``PAGES``."""
+"""Pages and API routes, one module for each subject: it lists its pages in ``PAGES`` and its routes in ``router``."""
+
+from fastapi import APIRouter
 
 from ramet.web.page import Page
-from ramet.web.views import api_docs, costs, explain, lineages, overview, search, tasks
+from ramet.web.views import (
+    action,
+    administration,
+    alerts,
+    api_docs,
+    costs,
+    explain,
+    flow,
+    lineages,
+    overview,
+    paths,
+    search,
+    tasks,
+)
 
 PAGES: tuple[Page, ...] = (
     *overview.PAGES,
@@ -11,4 +26,23 @@ PAGES: tuple[Page, ...] = (
     *search.PAGES,
     *costs.PAGES,
     *api_docs.PAGES,
+    *paths.PAGES,
+    *flow.PAGES,
+    *alerts.PAGES,
+    *administration.PAGES,
 )
+ROUTERS: tuple[APIRouter, ...] = (
+    action.router,
+    alerts.router,
+    action.bulk_router,
+    costs.router,
+    explain.router,
+    flow.router,
+    administration.router,
+    lineages.router,
+    overview.router,
+    paths.router,
+    search.router,
+    tasks.router,
+)
+"""In the order of the document."""

@@ -1,30 +1,177 @@
-"""The page of an action: it says what will happen and asks once; a form that comes back does it."""
+"""Actions: the confirmation page, and the API routes for one task or many."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, get_args
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, NamedTuple, get_args
 
+from fastapi import APIRouter, HTTPException
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 from pydantic.fields import FieldInfo
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from ramet import BulkAct, BulkSelection, TaskFilter, TaskState
 from ramet.web.actions import ACTIONS
 from ramet.web.actions.action import (
     REASON_CHARACTERS_MAX,
     Action,
+    Fields,
+    Name,
     Person,
+    Value,
+    guarded,
     missing,
     one_line,
     perform,
     question,
     read_fields,
 )
+from ramet.web.actions.tasks import Extend
 from ramet.web.guard import form_of, local
 from ramet.web.page import BadInput, Look, NotFound, NothingDone, Page, look_of
+from ramet.web.state import dashboard_of
 from ramet.web.templating import render
+
+Reason = Annotated[Value | None, Field(max_length=REASON_CHARACTERS_MAX, description="Why, for the record.")]
+
+
+class DoneAnswer(BaseModel):
+    """What an action did."""
+
+    told: str
+    """One line for people."""
+    result: dict[str, JsonValue]
+
+
+class ActionAnswer(BaseModel):
+    """An action that there is."""
+
+    name: str
+    title: str
+    about: str
+    dangerous: bool
+    fields: list[str]
+
+
+router = APIRouter(tags=["actions"])
+
+
+@router.get("/actions")
+async def actions() -> list[ActionAnswer]:
+    """Every action that there is."""
+    return [
+        ActionAnswer(name=one.name, title=one.title, about=one.about, dangerous=one.dangerous,
+                     fields=[*one.fields.model_fields])
+        for one in ACTIONS.values()
+    ]  # fmt: skip
+
+
+def _asked(action: Action) -> type[Fields]:
+    """The body of an action: its fields, and why."""
+    name = "".join(word.title() for word in action.name.split("-"))
+    return create_model(f"{name}Asked", __base__=action.fields, reason=(Reason, None))
+
+
+def _endpoint(action: Action) -> Callable[..., Awaitable[DoneAnswer]]:
+    async def act(request: Request, asked: Any) -> DoneAnswer:
+        visitor = request.state.visitor
+        if not visitor.may_act:
+            raise HTTPException(403, "you may look, not act: come in with the admin token")
+        given = asked.model_dump()
+        reason = given.pop("reason")
+        fields = action.fields.model_validate(given)
+        done = await perform(dashboard_of(request).client, action, fields, Person(visitor.by, reason))
+        return DoneAnswer(told=done.told, result=dict(done.result))
+
+    # Each route has a body of its own type, which the document shows.
+    act.__annotations__.update({"request": Request, "asked": _asked(action), "return": DoneAnswer})
+    return act
+
+
+for _one in ACTIONS.values():
+    router.add_api_route(
+        f"/actions/{_one.name}", _endpoint(_one), methods=["POST"], summary=_one.title, description=_one.about,
+        operation_id=f"act_{_one.name.replace('-', '_')}",
+    )  # fmt: skip
+
+
+LEFT_MAX = 100
+bulk_router = APIRouter(tags=["tasks"])
+
+
+class BulkAsked(BaseModel):
+    """Which tasks, and whether to act on them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    states: list[TaskState] = Field(default=[], max_length=len(TaskState))
+    """Left out: failed tasks to retry or exclude, live ones to cancel."""
+    kind: Name | None = None
+    error: Name | None = None
+    """A part of the error or the reason, in upper or lower case."""
+    since: Annotated[float | None, Field(allow_inf_nan=False)] = None
+    """Ended at or after, live ones created at or after; Unix seconds."""
+    lineage_prefix: Name | None = None
+    """How the tracking id begins."""
+    extend_seconds: Extend = None
+    """With `retry`."""
+    reason: Reason = None
+    confirm: Annotated[int | None, Field(ge=0)] = None
+    """How many tasks are to be acted on, as counted by a request without it; left out, nothing is done."""
+
+
+class BulkCount(BaseModel):
+    """Tasks of one kind and state."""
+
+    kind: str
+    state: TaskState
+    tasks: int
+
+
+class BulkAnswer(BaseModel):
+    """What was counted, and what was done."""
+
+    act: BulkAct
+    selected: int
+    counts: list[BulkCount]
+    done: int | None
+    """On how many tasks it took effect; null where it was only counted."""
+    left: dict[str, str]
+    """Why others were left as they are, by id: the first 100."""
+
+
+@bulk_router.post("/bulk/{act}")
+async def act_on_many(request: Request, act: BulkAct, asked: BulkAsked) -> BulkAnswer:
+    """Retry, cancel or exclude all tasks that match a filter, in batches; counts only, without `confirm`."""
+    visitor, client = request.state.visitor, dashboard_of(request).client
+    if not visitor.may_act:
+        raise HTTPException(403, "you may look, not act: come in with the admin token")
+    wanted = asked.model_dump(include={"states", "kind", "error", "since", "lineage_prefix"})
+    if not any(value not in (None, []) for value in wanted.values()):
+        raise BadInput("give at least one of states, kind, error, since and lineage_prefix")
+    selection = await guarded(_selected(request, act, wanted))
+    if asked.confirm is None:
+        return _answer(selection, None, {})
+    if asked.confirm != len(selection.task_ids):
+        raise BadInput(f"{len(selection.task_ids)} tasks match by now, not {asked.confirm}: confirm that number")
+    done = client.bulk_run(selection, by=visitor.by, reason=asked.reason, extend_seconds=asked.extend_seconds)
+    result = await guarded(done)
+    return _answer(selection, len(result.done), dict(list(result.left.items())[:LEFT_MAX]))
+
+
+async def _selected(request: Request, act: BulkAct, wanted: dict[str, object]) -> BulkSelection:
+    return await dashboard_of(request).client.bulk_select(act, TaskFilter(**wanted))  # type: ignore[arg-type]
+
+
+def _answer(selection: BulkSelection, done: int | None, left: dict[str, str]) -> BulkAnswer:
+    counts = [
+        BulkCount(kind=kind, state=TaskState(state), tasks=tasks) for (kind, state), tasks in selection.counts.items()
+    ]
+    return BulkAnswer(act=selection.act, selected=len(selection.task_ids), counts=counts, done=done, left=left)
+
 
 OWN = frozenset({"reason", "back", "csrf"})
 """Parts of a form that are no field of an action."""

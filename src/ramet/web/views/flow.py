@@ -1,13 +1,299 @@
-"""Queues and kinds, resources with their breakers, workers."""
+"""Flow control: queues and kinds with their limits and what waits in them, resources with their breakers."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
-from ramet.web.answers import flow
-from ramet.web.answers import workers as answers
-from ramet.web.answers.overview import WAITS
-from ramet.web.page import Look, Page
+from fastapi import APIRouter
+
+from ramet import Backlog, Client, Count, Policy, Queue, Resource, RunningTask, WorkerSeen
+from ramet.model.flow.resources import policy_of, rate_of, refilled, room
+from ramet.web.answers.shared import Answer, CountAnswer
+from ramet.web.page import Asked, Limit, Look, OptionalText, Page
+from ramet.web.views.overview import WAITS
+
+QUEUES_MAX = 1_000
+NOTHING = Backlog("", Count(0), None, None)
+
+
+class QueueAnswer(Answer):
+    """A queue in which something waits or runs, that somebody limited or paused, or that a living worker serves."""
+
+    name: str
+    waiting: CountAnswer
+    """Tasks that a worker could take now."""
+    oldest_waiting_at: float | None
+    oldest_waiting: str | None
+    """The id of that task."""
+    held_back: dict[str, CountAnswer]
+    """Pending tasks that cannot be claimed now by what they wait for; the first 2,000 of each sort over all queues."""
+    kinds: list[str]
+    """Kinds of the tasks that a worker could take now."""
+    workers: int
+    """Living workers that serve it."""
+    slots: int
+    """Handlers that those may run at once; some may serve other queues too."""
+    held: int
+    """Claims now."""
+    concurrency: int | None
+    """Claims at once over all workers; None for no limit."""
+    explicit: bool
+    """A person set the limit."""
+    paused_at: float | None
+    paused_by: str | None
+    paused_reason: str | None
+
+
+class KindLimitAnswer(Answer):
+    """A kind that is limited, or of which claims are held."""
+
+    name: str
+    held: int
+    concurrency: int | None
+    explicit: bool
+
+
+class FlowAnswer(Answer):
+    """Queues and kinds."""
+
+    queues: list[QueueAnswer]
+    kinds: list[KindLimitAnswer]
+
+
+class PolicyAnswer(Answer):
+    """What resources with this name, or prefix and ``*``, bear."""
+
+    pattern: str
+    concurrency: int | None
+    rate_per_second: float | None
+    burst: float
+    breaker_failures: int
+    """Failures in a row that open the breaker; 0 for none."""
+    cooldown_seconds: float | None
+    """After so long one task tries; None: only a person closes it."""
+    explicit: bool
+
+
+class ResourceAnswer(Answer):
+    """Where a resource stands."""
+
+    name: str
+    state: str
+    """``open``, ``paused`` or ``closed``, as its breaker."""
+    since: float | None
+    """When the breaker opened."""
+    until: float | None
+    """When one task tries, or the pause ends."""
+    by: str | None
+    reason: str | None
+    failures: int
+    """In a row."""
+    held: int
+    rate_per_second: float | None
+    """That holds now: of its policy, told by its server, or cut after a refusal."""
+    in_store: float | None
+    """Units that may be taken at once."""
+    waiting: CountAnswer
+    """Tasks that wait for it."""
+    oldest_waiting_at: float | None
+    oldest_waiting: str | None
+    """The id of that task."""
+    limited_by: str | None
+    """What lets no task through at this moment: ``breaker``, ``disabled``, ``paused``, ``rate`` or ``concurrency``."""
+    next_at: float | None
+    """When the next task may go; null when one may go now, or when only an event tells."""
+    policy: PolicyAnswer
+
+
+async def load_flow(client: Client) -> FlowAnswer:
+    """Queues and kinds with what is held of them and what waits; a thousand of each."""
+    usage = await client.usage()
+    queues = {one.name: one for one in await client.queues()}
+    waiting = {one.name: one for one in await client.backlogs()}
+    living = [one for one in await client.workers() if one.alive]
+    kinds = {one.name: one for one in await client.kind_limits()}
+    served = {name for worker in living for name in worker.queues}
+    shown = [
+        _queue(name, queues.get(name), waiting.get(name, NOTHING), usage.queues.get(name, 0), living)
+        for name in sorted({*queues, *usage.queues, *waiting, *served})[:QUEUES_MAX]
+    ]
+    limited = []
+    for name in sorted({*kinds, *usage.kinds})[:QUEUES_MAX]:
+        limit = kinds.get(name)
+        held = usage.kinds.get(name, 0)
+        limited.append(
+            KindLimitAnswer(
+                name=name, held=held, concurrency=limit and limit.concurrency, explicit=bool(limit and limit.explicit)
+            )
+        )
+    return FlowAnswer(queues=shown, kinds=limited)
+
+
+def _queue(name: str, known: Queue | None, backlog: Backlog, held: int, living: Sequence[WorkerSeen]) -> QueueAnswer:
+    serving = [worker for worker in living if name in worker.queues]
+    return QueueAnswer(
+        name=name, waiting=CountAnswer.model_validate(backlog.waiting), oldest_waiting_at=backlog.oldest_at,
+        oldest_waiting=backlog.oldest,
+        held_back={wait: CountAnswer.model_validate(count) for wait, count in backlog.held_back.items()},
+        kinds=list(backlog.kinds), workers=len(serving), slots=sum(worker.concurrency for worker in serving),
+        held=held, concurrency=known and known.concurrency, explicit=bool(known and known.explicit),
+        paused_at=known and known.paused_at, paused_by=known and known.paused_by,
+        paused_reason=known and known.paused_reason,
+    )  # fmt: skip
+
+
+async def load_resources(client: Client, name: str | None = None, *, limit: int = 100) -> list[ResourceAnswer]:
+    """Where resources stand and what waits for them, those with an open breaker first; or the one of this name."""
+    found = await client.resources(name, limit=limit)
+    usage, policies, now = (await client.usage()).resources, await client.policies(), client.clock.now()
+    waiting = await client.resource_backlogs([one.name for one in found])
+    return [
+        _resource(
+            one, policy_of(one.name, policies), usage.get(one.name, 0), now, backlog=waiting.get(one.name, NOTHING)
+        )
+        for one in found
+    ]
+
+
+def _resource(one: Resource, policy: Policy, held: int, now: float, *, backlog: Backlog) -> ResourceAnswer:
+    state, until, reason = "closed", None, None
+    if one.opened_at is not None:
+        state, reason = "open", one.opened_reason
+        until = None if policy.cooldown_seconds is None else one.opened_at + policy.cooldown_seconds
+    elif one.paused_until > now:
+        state, until, reason = "paused", one.paused_until, one.paused_reason
+    rate, free = rate_of(one, policy), room(one, policy, now, held)
+    return ResourceAnswer(
+        name=one.name, state=state, since=one.opened_at, until=until, by=one.opened_by, reason=reason,
+        failures=one.failures, held=held, rate_per_second=None if rate is None else rate.at(now),
+        in_store=None if rate is None else refilled(one, policy, now).tokens,
+        waiting=CountAnswer.model_validate(backlog.waiting), oldest_waiting_at=backlog.oldest_at,
+        oldest_waiting=backlog.oldest, limited_by=free.reason or None, next_at=free.until,
+        policy=PolicyAnswer.model_validate(policy),
+    )  # fmt: skip
+
+
+WORKERS_MAX = 1_000
+DISTINCT_MAX = 1_000
+CLAIMS_MAX = 1_000
+"""Claims that are named, those whose lease ends first."""
+SHOWN_MAX = 25
+"""Of one worker."""
+
+
+class RunningAnswer(Answer):
+    """A task under a claim."""
+
+    id: str
+    tracking_id: str
+    kind: str
+    key: str
+    queue: str
+    fence: int
+    attempts: int
+    claimed_at: float
+    lease_until: float
+    stale: bool
+    """Its lease expired."""
+
+
+class WorkerAnswer(Answer):
+    """A worker as it said itself, and what it has in hand."""
+
+    name: str
+    host: str
+    pid: int
+    kinds: list[str]
+    queues: list[str]
+    concurrency: int
+    started_at: float
+    seen_at: float
+    alive: bool
+    """False when it has said nothing for a minute."""
+    claims: int
+    tasks: list[RunningAnswer]
+    """Of these the 25 whose lease ends first, as far as they are among the first thousand of all workers."""
+
+
+class ClaimantAnswer(Answer):
+    """Somebody with claims who is no worker that was seen within a day: a program that pulls, or one that is gone."""
+
+    name: str
+    claims: int
+    tasks: list[RunningAnswer]
+
+
+class NotServedAnswer(Answer):
+    """A kind in a queue, with live tasks that no living worker serves."""
+
+    queue: str
+    kind: str
+    tasks: int
+    more: bool
+    """There are at least so many tasks."""
+
+
+class WorkersAnswer(Answer):
+    """Who works, on what, and what nobody serves."""
+
+    workers: list[WorkerAnswer]
+    others: list[ClaimantAnswer]
+    unserved: list[NotServedAnswer]
+
+
+async def load_workers(client: Client) -> WorkersAnswer:
+    """Workers that were seen within a day with their claims, claims of others, and queues and kinds with live tasks
+    that none of the living serves."""
+    found, missing = await client.workers(), await client.unserved()
+    in_hand, now = await client.in_hand(limit=CLAIMS_MAX), client.clock.now()
+    tasks: dict[str, list[RunningAnswer]] = defaultdict(list)
+    for task in in_hand.tasks:
+        tasks[task.worker or ""].append(_running(task, now))
+    known = {one.name for one in found}
+    others = [
+        ClaimantAnswer(name=name, claims=claims, tasks=tasks[name][:SHOWN_MAX])
+        for name, claims in sorted(in_hand.workers.items())
+        if name not in known
+    ]
+    return WorkersAnswer(
+        workers=[_worker(one, in_hand.workers.get(one.name, 0), tasks[one.name]) for one in found[:WORKERS_MAX]],
+        others=others[:WORKERS_MAX],
+        unserved=NotServedAnswer.each(missing[:DISTINCT_MAX]),
+    )
+
+
+def _running(task: RunningTask, now: float) -> RunningAnswer:
+    values = {name: value for name, value in task._asdict().items() if name != "worker"}
+    return RunningAnswer(**values, stale=task.lease_until <= now)
+
+
+def _worker(one: WorkerSeen, claims: int, tasks: Sequence[RunningAnswer]) -> WorkerAnswer:
+    values = one._replace(kinds=one.kinds[:DISTINCT_MAX], queues=one.queues[:DISTINCT_MAX])._asdict()
+    return WorkerAnswer(**values, claims=claims, tasks=list(tasks[:SHOWN_MAX]))
+
+
+router = APIRouter(tags=["flow"])
+
+
+@router.get("/queues")
+async def queues(client: Asked) -> FlowAnswer:
+    """Queues with what waits in them and who serves them; kinds that are limited or of which claims are held."""
+    return await load_flow(client)
+
+
+@router.get("/resources")
+async def resources(client: Asked, *, name: OptionalText = None, limit: Limit = 50) -> list[ResourceAnswer]:
+    """Where resources stand and what waits for them, those with an open breaker first."""
+    return await load_resources(client, name, limit=limit)
+
+
+@router.get("/workers")
+async def workers(client: Asked) -> WorkersAnswer:
+    """Who works, on what, and what nobody serves."""
+    return await load_workers(client)
+
 
 LIMITS = {
     "breaker": "its breaker is open",
@@ -19,29 +305,29 @@ LIMITS = {
 """What lets no task of a resource through."""
 
 
-async def queues(look: Look) -> dict[str, Any]:
+async def queues_page(look: Look) -> dict[str, Any]:
     """Queues and kinds with their limits, what waits in them and what is held of them."""
-    return {"found": await flow.flow(look.client), "waits": WAITS}
+    return {"found": await load_flow(look.client), "waits": WAITS}
 
 
-async def resources(look: Look) -> dict[str, Any]:
+async def resources_page(look: Look) -> dict[str, Any]:
     """Where resources stand, those with an open breaker first."""
     name = look.text("name")
     return {
         "name": name,
-        "resources": await flow.resources(look.client, name, limit=look.number("limit", 100, 1, 200)),
+        "resources": await load_resources(look.client, name, limit=look.number("limit", 100, 1, 200)),
         "limits": LIMITS,
-        "policies": (await look.client.policies())[: flow.QUEUES_MAX],
+        "policies": (await look.client.policies())[:QUEUES_MAX],
     }
 
 
-async def workers(look: Look) -> dict[str, Any]:
+async def workers_page(look: Look) -> dict[str, Any]:
     """Who works, on what, and what nobody serves."""
-    return {"found": await answers.workers(look.client)}
+    return {"found": await load_workers(look.client)}
 
 
 PAGES = (
-    Page("/queues", "queues", "queues.html", queues),
-    Page("/resources", "resources", "resources.html", resources),
-    Page("/workers", "workers", "workers.html", workers),
+    Page("/queues", "queues", "queues.html", queues_page),
+    Page("/resources", "resources", "resources.html", resources_page),
+    Page("/workers", "workers", "workers.html", workers_page),
 )

@@ -1,12 +1,70 @@
-"""Lineages: the list, one with its budget, tree, blocks and acts, and the page of its blocks."""
+"""Lineages: lists, one, its refused spawns.
+
+A tracking id may hold slashes, and be no more than dots: besides ``/lineages/ID``, in which it is percent-encoded,
+``/lineage?tracking_id=ID`` takes any.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from fastapi import APIRouter, Query
+
+from ramet.model.lineage.lineage import LineageState, OutcomeKind
 from ramet.model.views import LINEAGE_ORDERS
-from ramet.web.answers import costs, lineages, tree
-from ramet.web.page import Look, Page
+from ramet.web.answers import lineages, tasks
+from ramet.web.answers.lineages import BlockList, LineageDetail, LineageList
+from ramet.web.page import Asked, Cursor, Id, Limit, Look, OptionalText, Page, Text
+from ramet.web.views import costs
+
+router = APIRouter(tags=["lineages"])
+
+
+@router.get("/lineages")
+async def list_lineages(
+    client: Asked,
+    *,
+    state: Annotated[list[LineageState], Query(max_length=5)] = [],  # noqa: B006  # FastAPI copies it
+    limit: Limit = 50,
+    before: Cursor = None,
+    order: Literal["newest", "fullest", "deadline"] = "newest",
+    prefix: OptionalText = None,
+    outcome: OutcomeKind | None = None,
+) -> LineageList:
+    """Lineages: the newest, those that used most of their limits, those whose time ends first; or by name those whose
+    tracking id begins with `prefix`. `outcome` keeps those that are clean, have failures or are incomplete."""
+    return await lineages.lineages(
+        client, states=state, limit=limit, before=before, order=order, prefix=prefix, outcome=outcome
+    )
+
+
+@router.get("/lineage")
+async def read_lineage(client: Asked, *, tracking_id: Text) -> LineageDetail:
+    """One lineage with its tasks by kind and state and its refusals by reason."""
+    return await lineages.lineage_detail(client, tracking_id)
+
+
+@router.get("/lineages/{tracking_id:path}")
+async def read_lineage_at(client: Asked, tracking_id: Id) -> LineageDetail:
+    """The same as `/lineage?tracking_id=`."""
+    return await lineages.lineage_detail(client, tracking_id)
+
+
+@router.get("/blocks")
+async def list_blocks(
+    client: Asked,
+    *,
+    tracking_id: Text,
+    kind: OptionalText = None,
+    key: OptionalText = None,
+    reason: OptionalText = None,
+    limit: Limit = 50,
+    after: Cursor = None,
+) -> BlockList:
+    """Spawns that the guard refused in a lineage, by kind, key and reason."""
+    found = await lineages.blocks(client, tracking_id, limit, after=after, kind=kind, key=key, reason=reason)
+    return lineages.block_list(found)
+
 
 ACTS_MAX = 20
 DELAYS_MAX = 10
@@ -39,7 +97,7 @@ async def lineage(look: Look) -> dict[str, Any]:
     found = await lineages.lineage_detail(look.client, tracking_id)
     return {
         "one": found,
-        "level": await tree.level(look.client, tracking_id=tracking_id),
+        "level": await tasks.level(look.client, tracking_id=tracking_id),
         "delays": found.delays[:DELAYS_MAX],
         "acts": await look.client.acts(tracking_id, limit=ACTS_MAX),
         "alerts": await look.client.alerts(firing=False, tracking_id=tracking_id, limit=ACTS_MAX),
@@ -52,7 +110,7 @@ async def spend(look: Look) -> dict[str, Any]:
     """What a lineage cost, by kind and task."""
     tracking_id = look.id("tracking_id")
     await lineages.lineage(look.client, tracking_id)
-    return {"tracking_id": tracking_id, "found": await costs.costs(look.client, tracking_id, limit=20)}
+    return {"tracking_id": tracking_id, "found": await costs.load_costs(look.client, tracking_id, limit=20)}
 
 
 async def blocks(look: Look) -> dict[str, Any]:

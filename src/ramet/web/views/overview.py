@@ -1,21 +1,335 @@
-"""What runs, what waits, what is wrong: the first page."""
+"""What runs, what waits and why, what ended in the last hour: from tallies and bounded reads only."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any, NamedTuple
 
-from ramet.web.answers import overview as answers
-from ramet.web.charts import bars, stacked
-from ramet.web.page import Look, Page
+from fastapi import APIRouter
+
+from ramet import Client, Present
+from ramet.model.lineage.lineage import OPEN
+from ramet.model.money import Ceiling
+from ramet.model.tallies import BUCKETS_SECONDS, Histogram, Tallies, Tally
+from ramet.model.task.task import Wait
+from ramet.web.answers.lineages import LineageAnswer, answers
+from ramet.web.answers.shared import Answer, CountAnswer
+from ramet.web.page import Asked, Look, Page
+
+WINDOW_SECONDS = 3_600.0
+MINUTE_SECONDS = 60.0
+GOOD = ("success", "filtered", "skipped")
+BAD = ("failed", "cancelled")
+KINDS_MAX = 100
+LINEAGES_MAX = 10
+WAITS = {
+    "": "for a worker",
+    Wait.DUE: "until they are due",
+    Wait.TICKET: "until they are due, then for their place on a path",
+    Wait.PATH: "for an earlier task on a path",
+    Wait.RESOURCE: "for a resource",
+    Wait.LINEAGE: "for a lineage that is not running",
+    Wait.BOUND: "for a task that settles them",
+}
 
 
-async def overview(look: Look) -> dict[str, Any]:
+class Minute(Answer):
+    """Tasks that ended in one minute."""
+
+    at: float
+    good: int
+    """Ended as success, filtered or skipped."""
+    bad: int
+    """Failed or cancelled."""
+
+
+class KindAnswer(Answer):
+    """What a kind did in the last hour."""
+
+    kind: str
+    live: int
+    """Pending or processing now."""
+    created: int
+    ended: dict[str, int]
+    """Tasks that ended in the last hour, by state."""
+    failed_share: float | None
+    """Of those that ended; null when none did."""
+    waited_p50_seconds: float | None
+    """From when an attempt was due to its claim; the upper end of the bucket in which the quantile lies."""
+    waited_p95_seconds: float | None
+    ran_p50_seconds: float | None
+    ran_p95_seconds: float | None
+
+
+class UnservedAnswer(Answer):
+    """Live tasks that no living worker serves."""
+
+    queue: str
+    kind: str
+    tasks: int
+
+
+class PausedAnswer(Answer):
+    """A queue that somebody paused."""
+
+    name: str
+    paused_at: float
+    paused_by: str | None
+    paused_reason: str | None
+
+
+class BreakerAnswer(Answer):
+    """A resource whose breaker is open."""
+
+    name: str
+    opened_at: float | None
+    opened_by: str | None
+    opened_reason: str | None
+
+
+class OverviewAnswer(Answer):
     """Everything at a glance."""
-    one = await answers.overview(look.client)
+
+    at: float
+    ended_per_minute: float
+    """Mean of the present minute and the four before it."""
+    waiting: CountAnswer
+    """Tasks that a worker could take now."""
+    oldest_waiting_at: float | None
+    oldest_waiting: str | None
+    """The id of that task."""
+    processing: int
+    stale: int
+    oldest_claimed_at: float | None
+    failed_share: float | None
+    """Of the tasks that ended in the last hour; null when none did."""
+    workers_alive: int
+    alerts_firing: int
+    breakers_open: int
+    spent_today: int
+    """Nano-dollars."""
+    day_ceiling: int | None
+    next_due_at: float | None
+    minutes: list[Minute]
+    """The last hour, the oldest first."""
+    depths: list[int]
+    """Tasks created in the last hour by spawn depth 0 to 10, then deeper."""
+    kinds: list[KindAnswer]
+    waits: dict[str, CountAnswer]
+    """Pending tasks by what they wait for; empty for nothing but a worker."""
+    lineages: dict[str, CountAnswer]
+    """Lineages by state."""
+    unserved: list[UnservedAnswer]
+    paused: list[PausedAnswer]
+    breakers: list[BreakerAnswer]
+    failed: dict[str, int]
+    """Why tasks failed in the last hour."""
+    refused: dict[str, int]
+    """Spawns that the guard refused in the last hour, by reason."""
+    newest: list[LineageAnswer]
+    """Running and paused lineages first, then the newest."""
+
+
+async def load_overview(client: Client) -> OverviewAnswer:
+    """Look at everything once."""
+    present, spent = await client.present(), await client.costs(limit=1)
+    begin = (present.at // MINUTE_SECONDS - 59) * MINUTE_SECONDS
+    # A span belongs to the answer when it ends after the moment asked for.
+    hour, ever = await client.tallies(begin), await client.tallies()
+    unserved, queues = await client.unserved(), await client.queues()
+    breakers = [one for one in await client.resources(limit=20) if one.opened_at is not None]
+    return OverviewAnswer(
+        **_now(present, spent.day),
+        **_of_hour(hour, ever, begin, present.at),
+        unserved=UnservedAnswer.each(unserved[:50]),
+        paused=PausedAnswer.each([one for one in queues if one.paused_at is not None][:50]),
+        breakers=BreakerAnswer.each(breakers),
+        newest=await _newest(client),
+    )
+
+
+def _now(present: Present, day: Ceiling) -> dict[str, Any]:
+    waits = {wait: CountAnswer.model_validate(count) for wait, count in present.waits.items()}
+    return {
+        "at": present.at,
+        "waiting": waits.get("", CountAnswer(number=0, more=False)),
+        "oldest_waiting_at": present.oldest_waiting_at,
+        "oldest_waiting": present.oldest_waiting,
+        "processing": present.processing,
+        "stale": present.stale,
+        "oldest_claimed_at": present.oldest_claimed_at,
+        "workers_alive": present.workers_alive,
+        "alerts_firing": present.alerts_firing,
+        "breakers_open": present.breakers_open,
+        "spent_today": day.spent,
+        "day_ceiling": day.most,
+        "next_due_at": present.next_due_at,
+        "waits": waits,
+        "lineages": {state: CountAnswer.model_validate(count) for state, count in present.lineages.items()},
+    }
+
+
+def _of_hour(hour: Tallies, ever: Tallies, begin: float, now: float) -> dict[str, Any]:
+    minutes = [begin + number * MINUTE_SECONDS for number in range(60)]
+    good, bad = dict.fromkeys(minutes, 0), dict.fromkeys(minutes, 0)
+    for row in hour.rows:
+        if row.at in good:
+            good[row.at] += _count(row, GOOD)
+            bad[row.at] += _count(row, BAD)
+    made = [Minute(at=at, good=good[at], bad=bad[at]) for at in minutes]
+    of_kinds = _by_kind(hour)
+    total = Tallies(tuple(of_kinds.values()), ()).total()
+    reasons: dict[str, int] = {}
+    for reason in hour.reasons:
+        if reason.what == "failed":
+            reasons[reason.reason] = reasons.get(reason.reason, 0) + reason.count
+    return {
+        "minutes": made,
+        "ended_per_minute": sum(one.good + one.bad for one in made[-5:]) * MINUTE_SECONDS / max(now - made[-5].at, 1.0),
+        "failed_share": failed_share(total),
+        "depths": list(total.depths),
+        "kinds": _kinds(of_kinds, ever),
+        "failed": dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))[:20]),
+        "refused": dict(sorted(hour.refused().items(), key=lambda item: (-item[1], item[0]))),
+    }
+
+
+def _kinds(hour: Mapping[str, Tally], ever: Tallies) -> list[KindAnswer]:
+    live = {row.kind: row.live for row in ever.rows}
+    nothing = Tallies((), ()).total()
+    busy = sorted(
+        {*hour, *(kind for kind, count in live.items() if count)}, key=lambda kind: (-live.get(kind, 0), kind)
+    )
+    return [_kind(hour.get(kind, nothing), kind, live.get(kind, 0)) for kind in busy[:KINDS_MAX]]
+
+
+def _by_kind(hour: Tallies) -> dict[str, Tally]:
+    """What each kind did in the whole hour. An hour may have thousands of rows: each is added up once."""
+    rows: dict[str, list[Tally]] = {}
+    for row in hour.rows:
+        rows.setdefault(row.kind, []).append(row)
+    return {kind: Tallies(tuple(some), ()).total() for kind, some in rows.items()}
+
+
+def _kind(total: Tally, kind: str, live: int) -> KindAnswer:
+    return KindAnswer(
+        kind=kind,
+        live=live,
+        created=total.created,
+        ended=dict(total.ended),
+        failed_share=failed_share(total),
+        waited_p50_seconds=quantile(total.waited, 0.5),
+        waited_p95_seconds=quantile(total.waited, 0.95),
+        ran_p50_seconds=quantile(total.ran, 0.5),
+        ran_p95_seconds=quantile(total.ran, 0.95),
+    )
+
+
+def _count(row: Tally, states: Sequence[str]) -> int:
+    return sum(row.ended.get(state, 0) for state in states)
+
+
+def failed_share(total: Tally) -> float | None:
+    """Failed ones of all that ended; None when none did."""
+    ended = sum(total.ended.values())
+    return total.ended.get("failed", 0) / ended if ended else None
+
+
+def quantile(histogram: Histogram, share: float) -> float | None:
+    """The upper end of the bucket in which the quantile lies, of the open one its lower end; None of nothing."""
+    wanted, seen = share * sum(histogram.counts), 0
+    if not sum(histogram.counts):
+        return None
+    for at, count in enumerate(histogram.counts):
+        seen += count
+        if seen >= wanted and count:
+            return BUCKETS_SECONDS[min(at, len(BUCKETS_SECONDS) - 1)]
+    return BUCKETS_SECONDS[-1]
+
+
+async def _newest(client: Client) -> list[LineageAnswer]:
+    open_ones = (await client.lineage_page(states=[*OPEN], limit=LINEAGES_MAX)).lineages
+    newest = (await client.lineage_page(limit=LINEAGES_MAX)).lineages
+    known = {row.tracking_id for row in open_ones}
+    rows = [*open_ones, *(row for row in newest if row.tracking_id not in known)][:LINEAGES_MAX]
+    return await answers(client, rows)
+
+
+WIDTH, HEIGHT = 720.0, 150.0
+"""Of the plot, in units of the drawing."""
+
+
+class Bar(NamedTuple):
+    """One bar of a chart: two parts on top of each other, and what it stands for."""
+
+    x: float
+    width: float
+    good_y: float
+    good_height: float
+    bad_y: float
+    bad_height: float
+    label: str | float
+    """A word, or a moment."""
+    good: int
+    bad: int
+
+
+class Chart(NamedTuple):
+    """A chart of bars. ``most`` is what the full height stands for."""
+
+    bars: tuple[Bar, ...]
+    most: int
+    total: int
+
+
+def stacked(values: Sequence[tuple[str | float, int, int]]) -> Chart:
+    """Bars of good and bad ones, side by side over the whole width."""
+    most = _rounded(max((good + bad for _, good, bad in values), default=0))
+    step = WIDTH / max(1, len(values))
+    made = []
+    for at, (label, good, bad) in enumerate(values):
+        low = _height(bad, most)
+        high = min(_height(good, most), HEIGHT - low)  # What is raised to be seen takes from the rest.
+        bar = Bar(at * step + step * 0.1, step * 0.8, HEIGHT - high, high, HEIGHT - high - low, low, label, good, bad)
+        made.append(bar._replace(x=round(bar.x, 2), width=round(bar.width, 2)))
+    return Chart(tuple(made), most, sum(good + bad for _, good, bad in values))
+
+
+def bars(values: Sequence[tuple[str | float, int]]) -> Chart:
+    """Bars of one sort."""
+    return stacked([(label, count, 0) for label, count in values])
+
+
+def _height(count: int, most: int) -> float:
+    # What there is can be seen, however little it is beside the rest.
+    return round(max(HEIGHT * count / most, 1.5), 2) if count else 0.0
+
+
+def _rounded(most: int) -> int:
+    """The next number of one digit and zeros, so that the axis has a plain end."""
+    if most <= 10:
+        return max(most, 1)
+    size = int(f"1{'0' * (len(str(most)) - 1)}")
+    return ceil(most / size) * size
+
+
+router = APIRouter(tags=["overview"])
+
+
+@router.get("/overview")
+async def read_overview(client: Asked) -> OverviewAnswer:
+    """What runs, what waits and why, what ended in the last hour."""
+    return await load_overview(client)
+
+
+async def overview_page(look: Look) -> dict[str, Any]:
+    """Everything at a glance."""
+    one = await load_overview(look.client)
     deepest = max((depth for depth, count in enumerate(one.depths) if count), default=0)
     return {
         "one": one,
-        "waits": answers.WAITS,
+        "waits": WAITS,
         "ends": stacked([(minute.at, minute.good, minute.bad) for minute in one.minutes]),
         "depths": bars([(_depth(at), count) for at, count in enumerate(one.depths[: deepest + 1])]),
     }
@@ -25,4 +339,4 @@ def _depth(at: int) -> str:
     return str(at) if at <= 10 else "deeper"
 
 
-PAGES = (Page("/", "overview", "overview.html", overview),)
+PAGES = (Page("/", "overview", "overview.html", overview_page),)

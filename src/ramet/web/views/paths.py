@@ -1,18 +1,106 @@
-"""Paths: who holds one, who waits, and for whom."""
+"""Paths: who holds one, who waits, behind how many, and for whom."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
-from ramet.web.answers import paths
-from ramet.web.page import Look, Page
+from fastapi import APIRouter
+
+from ramet import Client, InvalidPath, PathTask
+from ramet.model.paths import BEHIND_MAX, path_of
+from ramet.web.answers.shared import Answer
+from ramet.web.page import Asked, BadInput, Limit, Look, NotFound, OptionalText, Page
+
+
+class PathTaskAnswer(Answer):
+    """A task on a path."""
+
+    task_id: str
+    tracking_id: str
+    kind: str
+    key: str
+    state: str
+    path: list[str]
+    queue: str
+    scope: str
+    place: str
+    """``runs``, ``next``, ``waits``, ``after`` (one that gave its place up), ``gave up`` or ``ended``."""
+    ticket: int | None
+    waits_for: str | None
+    """Id of the latest task before it that conflicts."""
+    since: float
+    behind: int | None
+    """Tasks that cannot begin before it ends, counted up to a thousand; None where they were not counted."""
+    behind_more: bool
+
+
+class PathsAnswer(Answer):
+    """Tasks on paths, in the order in which they go."""
+
+    path: list[str]
+    tasks: list[PathTaskAnswer]
+    more: bool
+
+
+def path_from_text(text: str | None) -> tuple[str, ...]:
+    """A path as somebody types it: a JSON list of texts, or elements with ``/`` between them; empty for none.
+
+    Raises:
+        BadInput: it cannot be a path.
+    """
+    if text is None:
+        return ()
+    try:
+        elements = json.loads(text) if text.startswith("[") else [part for part in text.split("/") if part]
+        return path_of(elements)
+    except (InvalidPath, ValueError, RecursionError) as error:
+        raise BadInput(f"that is no path ({error}): give elements as in doc1/review, or a JSON list") from error
+
+
+async def load_paths(
+    client: Client, path: Sequence[str] = (), *, queue: str | None = None, tracking_id: str | None = None,
+    limit: int = 50,
+) -> PathsAnswer:  # fmt: skip
+    """Who is at, below or above a path; without one: who holds any, those with most tasks behind them first."""
+    if tracking_id is not None and await client.lineage(tracking_id) is None:
+        raise NotFound(f"no lineage {tracking_id}: the page of lineages lists them")
+    page = await client.paths(path, queue=queue, tracking_id=tracking_id, limit=limit)
+    return PathsAnswer(path=list(path), tasks=[_task(one) for one in page.tasks], more=page.more)
+
+
+def _task(one: PathTask) -> PathTaskAnswer:
+    return PathTaskAnswer(
+        task_id=one.task_id, tracking_id=one.tracking_id, kind=one.kind, key=one.key, state=one.state,
+        path=list(one.path), queue=one.queue, scope=one.scope, place=one.place, ticket=one.ticket,
+        waits_for=one.waits_for, since=one.since, behind=one.behind,
+        behind_more=one.behind is not None and one.behind >= BEHIND_MAX,
+    )  # fmt: skip
+
+
+router = APIRouter(tags=["paths"])
+
+
+@router.get("/paths")
+async def who_is_on_a_path(
+    client: Asked,
+    *,
+    path: OptionalText = None,
+    queue: OptionalText = None,
+    tracking_id: OptionalText = None,
+    limit: Limit = 50,
+) -> PathsAnswer:
+    """Tasks at, below or above a path (a JSON list, or elements with ``/`` between them); without one, holders."""
+    wanted = path_from_text(path)
+    return await load_paths(client, wanted, queue=queue, tracking_id=tracking_id, limit=limit)
 
 
 async def on_paths(look: Look) -> dict[str, Any]:
     """Tasks at a path, or those that hold one."""
     asked = {name: look.text(name) for name in ("path", "queue", "tracking_id")}
-    wanted = paths.path_from_text(asked["path"])
-    found = await paths.paths(
+    wanted = path_from_text(asked["path"])
+    found = await load_paths(
         look.client, wanted, queue=asked["queue"], tracking_id=asked["tracking_id"],
         limit=look.number("limit", 50, 1, 200),
     )  # fmt: skip

@@ -1,19 +1,72 @@
-"""Search: straight to the page of what a text names, or a list of what it may name."""
+"""What a text that somebody has in hand may name: a task, a lineage, a key, the beginning of a lineage's name."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ramet.web.answers import search as answers
-from ramet.web.page import Elsewhere, Look, Page
+from fastapi import APIRouter
+
+from ramet import Client
+from ramet.web.answers.lineages import LineageAnswer, answers
+from ramet.web.answers.shared import Answer
+from ramet.web.answers.tasks import TaskLine
+from ramet.web.page import Asked, Elsewhere, Look, Page, Text
+
+KEYS_MAX = 50
+LINEAGES_MAX = 20
 
 
-async def search(look: Look) -> dict[str, Any]:
+class SearchAnswer(Answer):
+    """What a text names. The first of these that is there is the best answer."""
+
+    task: TaskLine | None
+    """The task with this id."""
+    lineage: LineageAnswer | None
+    """The lineage with this tracking id."""
+    tasks: list[TaskLine]
+    """Tasks with this key, in any spelling of it: 50 of them where there are more."""
+    more_tasks: bool
+    lineages: list[LineageAnswer]
+    """Lineages whose tracking id begins so, by name: the first 20."""
+    more_lineages: bool
+
+
+async def run_search(client: Client, text: str) -> SearchAnswer:
+    """Look for a text by indexes only. A hit that can be but one is looked for first, and ends the search."""
+    task, row = await client.get(text), await client.lineage(text)
+    found = SearchAnswer(task=None if task is None else TaskLine.model_validate(task),
+                         lineage=None if row is None else (await answers(client, [row]))[0],
+                         tasks=[], more_tasks=False, lineages=[], more_lineages=False)  # fmt: skip
+    if found.task is not None or found.lineage is not None:
+        return found
+    tasks, more = await _with_key(client, text)
+    page = await client.lineage_page(prefix=text, limit=LINEAGES_MAX)
+    return found.model_copy(update={
+        "tasks": tasks, "more_tasks": more, "lineages": await answers(client, page.lineages),
+        "more_lineages": page.next_before is not None,
+    })  # fmt: skip
+
+
+async def _with_key(client: Client, text: str) -> tuple[list[TaskLine], bool]:
+    found = await client.tasks_with_key(text, limit=KEYS_MAX + 1)
+    return TaskLine.each(found[:KEYS_MAX]), len(found) > KEYS_MAX
+
+
+router = APIRouter(tags=["search"])
+
+
+@router.get("/search")
+async def find(client: Asked, *, q: Text) -> SearchAnswer:
+    """What a text names: a task or lineage by its id, tasks by their key, lineages by the beginning of their name."""
+    return await run_search(client, q)
+
+
+async def search_page(look: Look) -> dict[str, Any]:
     """Lead to the one thing that has this id or key, or list what has it."""
     text = (look.text("q") or "").strip()
     if not text:
         return {"text": "", "found": None}
-    found = await answers.search(look.client, text)
+    found = await run_search(look.client, text)
     if found.task is not None:
         raise Elsewhere("task", task_id=found.task.id)
     if found.lineage is not None:
@@ -25,4 +78,4 @@ async def search(look: Look) -> dict[str, Any]:
     return {"text": text, "found": found}
 
 
-PAGES = (Page("/search", "search", "search.html", search, live=False),)
+PAGES = (Page("/search", "search", "search.html", search_page, live=False),)

@@ -19,16 +19,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ramet.commands.options import short_path
-from ramet.commands.terminal import (
-    STOPPING_NOW,
-    EventLines,
-    Lines,
-    columns,
-    counted,
-    plain,
-    span,
-    stopping_words,
-)
+from ramet.commands.terminal import STOPPING_NOW, EventLines, Lines, columns, counted, plain, span, stopping_words
 from ramet.wiki.commands.command_line import command_of
 from ramet.wiki.graphs.base import SearchHit
 from ramet.wiki.graphs.registry import GraphInfo

@@ -1,14 +1,33 @@
-"""The OpenAPI document: what the routers declare, and how one comes in."""
+"""The REST API: JSON only, the routers of :mod:`ramet.web.views` below ``/api/v1``, one OpenAPI document."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from ramet import __version__
+from ramet.web.errors import PROBLEMS, add_handlers
 from ramet.web.session import COOKIE
+from ramet.web.views import ROUTERS
+
+VERSION = "/v1"
+
+
+def make_api(extra: Sequence[APIRouter] = ()) -> FastAPI:
+    """The API as an application of its own, with routers of others if need be; the guard stands before it."""
+    api = FastAPI(
+        title="ramet", openapi_url="/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False,
+        strict_content_type=True,
+    )  # fmt: skip
+    for router in [*ROUTERS, *extra]:
+        api.include_router(router, prefix=VERSION, responses=PROBLEMS)
+    add_handlers(api)
+    api.openapi = lambda: document_of(api)  # type: ignore[method-assign]  # so FastAPI lets one write the document
+    return api
+
 
 ABOUT = """What the pages of the dashboard show, for machines. JSON only.
 

@@ -1,4 +1,4 @@
-"""Acts on many tasks at once: which there are, and the tasks that one is about (DESIGN §4: revive, cancel, exclude)."""
+"""Operator actions on many tasks, and the audit log entry."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from ramet.model.task.task import LIVE, TERMINAL, Task, TaskState
-from ramet.model.text import NAME_BYTES_MAX, REASON_CHARACTERS_MAX, check_text
+from ramet.model.task.task import LIVE, TERMINAL, Json, Task, TaskState
+from ramet.model.values import NAME_BYTES_MAX, REASON_CHARACTERS_MAX, check_text
 
 
 class BulkAct(StrEnum):
@@ -118,3 +118,23 @@ class BulkResult(NamedTuple):
     """Ids of those on which the act took effect."""
     left: Mapping[str, str]
     """Why others were left as they are, by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One thing that a person did to the engine. Acts on a single task are transitions of that task instead."""
+
+    seq: int
+    """Number of the act in its database; grows with time."""
+    at: float
+    """Unix seconds by the store's clock."""
+    by: str
+    act: str
+    """What was done: ``raise_limits``, ``reoffer``, ``stop_list_add``, ..."""
+    subject: str
+    """What it was done to: a tracking id, a setting, an entry of the stop list."""
+    tracking_id: str | None
+    """The lineage that it concerns; it is pruned with that lineage. None for what concerns all."""
+    reason: str | None
+    detail: Json
+    """What exactly changed; its shape depends on the act."""
