@@ -30,7 +30,7 @@ from benchmarks.wiki_scale import Meter
 from ramet import Client, Policy
 from ramet.jobs import pipeline
 from ramet.jobs.app import LIMITS
-from ramet.jobs.config.config import read_config, sample
+from ramet.jobs.config.config_file import read_config, sample
 from ramet.jobs.kinds import HOST_RESOURCE, SOURCE_DISCOVERY
 from tests.jobs.world.process import world_process
 

@@ -33,8 +33,8 @@ def write_input(path: Path, items: int) -> None:
 async def submit(path: Path, url: str, database: str, mode: str) -> None:
     """Create the job, as a user's command does: from the file to the commit."""
     from ramet.llm import pipeline
+    from ramet.llm.inputs.prompt_file import read_rows
     from ramet.llm.inputs.questions import Defaults
-    from ramet.llm.inputs.reading import read_rows
     from ramet.llm.jobs import questions_of, submit_job
     from ramet.llm.pricing.prices import given_price
     from ramet.llm.providers.base import Mode

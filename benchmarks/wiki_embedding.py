@@ -23,10 +23,10 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.wiki_scale import EXPAND, run
-from ramet.wiki.articles import Article, Section
 from ramet.wiki.embedding.base import section_text
 from ramet.wiki.embedding.registry import DEFAULT, open_embedder
 from ramet.wiki.graphs.registry import open_graph_reader
+from ramet.wiki.pages import Article, Section
 from ramet.wiki.sources.dataset import default_data_dir
 from ramet.wiki.sources.registry import BUNDLED
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.wiki_embedding import Spent, report, texts_of
-from ramet.wiki.embedding.base import section_text
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder, section_text
 from ramet.wiki.graphs.base import EmbeddedArticle
 from ramet.wiki.graphs.registry import open_graph_writer
 from tests.wiki.article_texts import article_from_text

@@ -19,7 +19,7 @@ from typing import Any
 
 from ramet import App, Client, Limits, Policy
 from ramet.jobs.app import LIMITS as JOBS_LIMITS
-from ramet.jobs.config.config import sample
+from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE
 from ramet.jobs.pipeline import app as jobs_app
 from ramet.llm import pipeline as llm

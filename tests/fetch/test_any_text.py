@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ramet.fetch.fetcher import failure_of, retry_after_seconds
 from ramet.fetch.host_pace import resource_of
 from ramet.fetch.messages import charset_of, text_of_bytes
 from ramet.fetch.robots import rules_of
-from ramet.fetch.statuses import failure_of, retry_after_seconds
 from ramet.jobs.errors import Refused
 
 pytest.importorskip("protego", reason="the extra [jobs] is not installed")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.fetch.messages import charset_of, known, text_of_bytes
-from ramet.fetch.request import Answer, Request
+from ramet.fetch.messages import Answer, Request, charset_of, known, text_of_bytes
 
 WORD = "Zürich – «Ingénieur»"
 

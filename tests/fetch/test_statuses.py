@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet import Permanent, Transient
-from ramet.fetch.statuses import failure_of, retry_after_seconds
+from ramet.fetch.fetcher import failure_of, retry_after_seconds
 from ramet.jobs.errors import Busy, Gone, Refused, Trouble
 
 NOW = 1_793_000_000.0

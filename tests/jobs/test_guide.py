@@ -15,10 +15,10 @@ from ramet.jobs.boards import vendors
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import read_list
 from ramet.jobs.boards.vendors import Vendor, instruction_for
-from ramet.jobs.config.config import read_config
+from ramet.jobs.config.config_file import read_config
 from ramet.jobs.declared_settings import SETTINGS
 from ramet.jobs.detection.findings import Confidence, Found
-from ramet.jobs.jobs_settings import JobsSettings
+from ramet.jobs.settings import JobsSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = (DOCS / "guides" / "jobs.md").read_text(encoding="utf-8")

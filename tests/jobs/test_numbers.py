@@ -6,10 +6,10 @@ import pytest
 
 from ramet.jobs.app import FAILED_RUNS_MAX, LIMITS, app
 from ramet.jobs.declared_settings import SETTINGS
-from ramet.jobs.jobs_settings import JobsSettings
 from ramet.jobs.kinds import COMPANY, LISTING, QUEUE, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, ScrapePayload
 from ramet.jobs.matching.score import priority_word
-from ramet.jobs.tasks.tiers import task_priority
+from ramet.jobs.settings import JobsSettings
+from ramet.jobs.tasks.shared import task_priority
 from ramet.jobs.text.technologies import canonical_technology, find_technologies
 
 NUMBERS = {

@@ -16,7 +16,7 @@ import pytest
 
 from ramet import Client
 from ramet.jobs.app import LIMITS
-from ramet.jobs.commands import matching
+from ramet.jobs.commands import matches
 from ramet.jobs.kinds import SCRAPE_SOURCE
 from ramet.jobs.pipeline import app as jobs_app
 from ramet.llm import pipeline as llm_pipeline
@@ -109,7 +109,7 @@ def answers(cli: Cli) -> list[Any]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> TickingClock:
-    monkeypatch.setattr(matching, "time", SimpleNamespace(time=lambda: BEGIN + 86_400.0))
+    monkeypatch.setattr(matches, "time", SimpleNamespace(time=lambda: BEGIN + 86_400.0))
     return TickingClock(BEGIN, 0.5)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ramet.model.keys import title_key
-from ramet.wiki.articles import Article, split_sections
+from ramet.wiki.pages import Article, split_sections
 
 
 def article_from_text(

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ramet.wiki.articles import Article
-from ramet.wiki.embedding.base import section_text
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder, section_text
 from ramet.wiki.graphs.base import EmbeddedArticle
+from ramet.wiki.pages import Article
 from tests.wiki import mediawiki as real
 from tests.wiki.article_texts import article_from_text
 

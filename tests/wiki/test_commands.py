@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from ramet.cli import main
 from ramet.wiki import expansion
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs.graph_file import lock_alone
 from ramet.wiki.graphs.ladybug import LadybugGraph
 from tests.wiki.made_up_wikis import SEEDS, write_world

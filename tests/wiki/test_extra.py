@@ -14,7 +14,7 @@ from ramet.commands.extras import import_extra
 from ramet.wiki.embedding import minilm as embed
 from ramet.wiki.errors import WIKI_EXTRA
 from ramet.wiki.graphs.ladybug import LadybugGraph
-from ramet.wiki.sources import mentions as links
+from ramet.wiki.sources import page_source as links
 from ramet.wiki.sources.base import SourceOptions
 from ramet.wiki.sources.mediawiki import MediaWikiSource
 

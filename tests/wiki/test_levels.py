@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.wiki.tasks.levels import Link, Planner, Seen, beyond, offered, within
+from ramet.wiki.tasks.level import Link, Planner, Seen, beyond, offered, within
 
 KEYS = st.sampled_from("abcdefghij")
 LINKS = st.lists(st.builds(Link, st.integers(0, 2), KEYS, st.integers(0, 5), KEYS, st.just("title")), max_size=30)

@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ramet.cli import main
-from ramet.wiki.articles import Article, Section
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.errors import GraphError
 from ramet.wiki.graphs.base import NO_MODEL, EmbeddedArticle, GraphAlias, GraphEdge, GraphLink
 from ramet.wiki.graphs.export import ExportFormat, export_file
 from ramet.wiki.graphs.registry import Graph, open_graph_reader, open_graph_writer
 from ramet.wiki.graphs.sqlite_reader import SqliteReading
+from ramet.wiki.pages import Article, Section
 
 MODEL = HashingEmbedder()
 PAGES = {

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from ramet.wiki import questions, tables
+from ramet.wiki import tables
 from ramet.wiki.tables import WikiState
 
 Row = tuple[object, ...]
@@ -121,9 +121,9 @@ def test_what_vanished_from_its_source_fails_although_it_was_loaded(database: sq
     process(database, 11.0)
     write(database, tables.VANISH, "not_found: gone", "R", "Tarn")
     assert article(database, "wiki_state", "error") == ("failed", "not_found: gone")
-    assert database.execute(questions.VANISHED, ("R",)).fetchall() == [("Tarn", "failed")]
+    assert database.execute(tables.VANISHED, ("R",)).fetchall() == [("Tarn", "failed")]
     write(database, tables.DRAW, "R.2", "R", "Tarn")
-    assert database.execute(questions.VANISHED, ("R",)).fetchall() == []
+    assert database.execute(tables.VANISHED, ("R",)).fetchall() == []
 
 
 def test_what_a_person_took_out_stays_out(database: sqlite3.Connection) -> None:
@@ -140,23 +140,23 @@ def test_what_a_person_took_out_stays_out(database: sqlite3.Connection) -> None:
 def test_a_redirect_is_told_to_the_graph_once(database: sqlite3.Connection) -> None:
     discover(database, 1, None)
     write(database, tables.ALIAS, "Brae", "R", "Tarn")
-    assert database.execute(questions.NEW_ALIASES, ("R",)).fetchall() == [("Tarn", "Tarn", "Brae")]
+    assert database.execute(tables.NEW_ALIASES, ("R",)).fetchall() == [("Tarn", "Tarn", "Brae")]
     process(database, 2.0)
     assert article(database, "wiki_state", "alias_of") == (WikiState.ALIAS, "Brae")
-    assert database.execute(questions.NEW_ALIASES, ("R",)).fetchall() == []
+    assert database.execute(tables.NEW_ALIASES, ("R",)).fetchall() == []
 
 
 def test_links_are_recorded_by_place_and_the_rest_forgotten(database: sqlite3.Connection) -> None:
     record(database, "Tarn", "Lamp", "Oil", "Brae")
     record(database, "Tarn", "Ollo", "Oil")
-    found = database.execute(questions.links_of(1), ("R", "Tarn")).fetchall()
+    found = database.execute(tables.links_of(1), ("R", "Tarn")).fetchall()
     assert sorted(found) == [("Tarn", 0, "Ollo", "Ollo"), ("Tarn", 1, "Oil", "Oil")]
-    assert database.execute(questions.LINKS_TO, ("R", "Oil", 9)).fetchall() == [("Tarn",)]
+    assert database.execute(tables.LINKS_TO, ("R", "Oil", 9)).fetchall() == [("Tarn",)]
 
 
 def test_links_are_offered_once_a_pass_and_not_above_their_level(database: sqlite3.Connection) -> None:
     def waiting(level: int, tracking_id: str) -> int:
-        return len(database.execute(questions.TO_OFFER, ("R", level, tracking_id)).fetchall())
+        return len(database.execute(tables.TO_OFFER, ("R", level, tracking_id)).fetchall())
 
     discover(database, 2, None)
     assert waiting(2, "R") == 0
@@ -173,7 +173,7 @@ def test_the_frontier_is_what_is_linked_and_nobody_has_seen(database: sqlite3.Co
     record(database, "Tarn", "Tarn", "Lamp")
 
     def frontier(depth: int) -> bool:
-        return bool(database.execute(questions.FRONTIER, ("R", depth)).fetchall())
+        return bool(database.execute(tables.FRONTIER, ("R", depth)).fetchall())
 
     assert (frontier(1), frontier(2)) == (False, True)
     write(database, tables.DISCOVER, "R", "Lamp", "Lamp", 2, "Tarn", "R")
@@ -184,15 +184,15 @@ def test_the_rate_counts_what_was_loaded_since(database: sqlite3.Connection) -> 
     for key, at in (("Tarn", 10.0), ("Brae", 20.0), ("Oil", 30.0)):
         write(database, tables.DISCOVER, "R", key, key, 0, None, "R")
         write(database, tables.LOAD, key, "1", 0, at, "R", key)
-    assert database.execute(questions.LOADED_SINCE, ("R", 15.0)).fetchall() == [(2, 20.0, 30.0)]
+    assert database.execute(tables.LOADED_SINCE, ("R", 15.0)).fetchall() == [(2, 20.0, 30.0)]
 
 
 def test_runs_do_not_see_each_other(database: sqlite3.Connection) -> None:
     discover(database, 1, None)
     write(database, tables.DISCOVER, "S", "Tarn", "Tarn", 0, None, "S")
     assert article(database, "expansion_depth") == (1,)
-    assert database.execute(questions.DISTRIBUTION, ("S",)).fetchall() == [(0, "discovered", 1)]
-    assert [row[:4] for row in database.execute(questions.ARTICLES, ("S",))] == [("Tarn", "Tarn", 0, "discovered")]
+    assert database.execute(tables.DISTRIBUTION, ("S",)).fetchall() == [(0, "discovered", 1)]
+    assert [row[:4] for row in database.execute(tables.ARTICLES, ("S",))] == [("Tarn", "Tarn", 0, "discovered")]
 
 
 def test_the_states_are_those_of_the_state_machine_and_two_for_titles_that_are_no_articles() -> None:

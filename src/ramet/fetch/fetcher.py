@@ -1,9 +1,4 @@
-"""Fetching an address: guarded, bounded, conditional, and by robots.txt where people's pages are asked for.
-
-Addresses are judged before they are connected to, and so is every redirect: nothing of this machine's own network is
-reached by what a page says. ``RAMET_JOBS_CONNECT`` leads names elsewhere; :mod:`ramet.fetch.host_map`
-tells how.
-"""
+"""What the status of an answer means for who asked."""
 
 from __future__ import annotations
 
@@ -12,6 +7,8 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -20,11 +17,57 @@ from ramet.fetch import client as web
 from ramet.fetch.addresses import AddressRefused, NameUnknown, WebError
 from ramet.fetch.client import Question, WebClient
 from ramet.fetch.host_map import Mapped
-from ramet.fetch.request import NOT_MODIFIED, Answer, Request
+from ramet.fetch.messages import NOT_MODIFIED, Answer, Request
 from ramet.fetch.robots import Robots, Rules, token_of
-from ramet.fetch.statuses import failure_of, shown
-from ramet.jobs.errors import JOBS_EXTRA, Fetched, Refused, TooLarge, Trouble
-from ramet.jobs.web_settings import FetchSettings
+from ramet.jobs.errors import JOBS_EXTRA, Busy, Fetched, Gone, Refused, TooLarge, Trouble
+from ramet.jobs.settings import FetchSettings
+
+TRY_AGAIN = frozenset({408, 425})
+"""Of the 4xx, those that speak of the moment."""
+
+
+def failure_of(url: str, status: int, headers: Mapping[str, str], now: float) -> Fetched | None:
+    """The error that a status other than 2xx and 304 is; None for those.
+
+    Args:
+        headers: by lower-case name.
+        now: Unix seconds; a date to come back at is told from it.
+    """
+    if 200 <= status < 300 or status == 304:
+        return None
+    said = f"{shown(url)} is answered with status {status}"
+    named = "retry-after" in headers
+    seconds = retry_after_seconds(headers.get("retry-after", ""), now)
+    if status == 429 or (status == 503 and named):
+        when = f", to come back in {seconds:g} s" if seconds is not None else ""
+        return Busy(f"{said}: the server is busy{when}", seconds, status=status, url=url)
+    if status in (404, 410):
+        return Gone(f"{said}: there is nothing", status=status, url=url)
+    if status >= 500 or status in TRY_AGAIN:
+        return Trouble(f"{said}: the server is in trouble", status=status, url=url)
+    if status in (401, 403):
+        return Refused(f"{said}: the server lets nobody in who asks like this", status=status, url=url)
+    return Refused(said, status=status, url=url)
+
+
+def retry_after_seconds(text: str, now: float) -> float | None:
+    """Seconds from now that a ``Retry-After`` names, at least 0; None where it cannot be read."""
+    text = text.strip()[:60]
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        at = parsedate_to_datetime(text)
+        at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+        return max(0.0, at.timestamp() - now)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def shown(url: str) -> str:
+    """An address in a message: without its query, and not long."""
+    parts = urlsplit(url)
+    return f"{parts.netloc}{parts.path}"[:200]
+
 
 CONNECT_VARIABLE = "RAMET_JOBS_CONNECT"
 """Leads names of hosts elsewhere, to a proxy of one's own or a server of tests: ``HOST[:PORT]=ADDRESS:PORT``, several

@@ -10,10 +10,10 @@ from ramet import App, Context, RetryAfter
 from ramet.fetch.addresses import WebError
 from ramet.fetch.client import plain_url
 from ramet.fetch.fetcher import Fetcher, fetcher, fetching
-from ramet.fetch.request import Answer, Request
+from ramet.fetch.messages import Answer, Request
 from ramet.jobs.errors import Busy, Refused
 from ramet.jobs.kinds import HOST_RESOURCE
-from ramet.jobs.web_settings import FetchSettings
+from ramet.jobs.settings import FetchSettings
 
 REQUESTS_PER_SECOND = 2.0
 """That a host is asked in the long run; what Lever asks for outright. `ramet limit resource` changes it for a host."""

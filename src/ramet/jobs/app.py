@@ -1,14 +1,156 @@
-"""The pipeline's app; its kinds are registered by the modules that have their handlers."""
+"""The pipeline's domain tables. They live in the engine's database and are written with the tasks (``ctx.write``).
+
+The definitions and statements are in the part of SQL that SQLite and PostgreSQL share. Times are Unix seconds, texts
+with lists or objects in them are JSON. A record exists from the start with its identifiers and a status; what takes
+analysis is filled in later.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ramet import App, Limits, Retry
 from ramet.fetch import host_pace
-from ramet.jobs.declared_settings import SETTINGS
+from ramet.jobs.declared_settings import SETTINGS, latest
 from ramet.jobs.kinds import COMPANY, LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY, SOURCE_RESOURCE
-from ramet.jobs.tables import DEFINITIONS
+
+DEFINITIONS = (
+    """
+    CREATE TABLE IF NOT EXISTS jobs_companies (
+        company_id        TEXT PRIMARY KEY,
+        name              TEXT NOT NULL,
+        name_key          TEXT NOT NULL,
+        website           TEXT,
+        status            TEXT NOT NULL,
+        analysis_status   TEXT,
+        about             TEXT,
+        culture           TEXT,
+        mission           TEXT,
+        size              TEXT,
+        company_size_category TEXT,
+        headquarters_location TEXT,
+        industry          TEXT,
+        founded           TEXT,
+        tech_stack        TEXT,
+        remote_first      INTEGER,
+        tier              TEXT,
+        priority_score    DOUBLE PRECISION,
+        score_reasons     TEXT,
+        completeness      TEXT,
+        methods           TEXT,
+        job_board_url     TEXT,
+        job_board_kind    TEXT,
+        board_confidence  TEXT,
+        note              TEXT,
+        tracking_id       TEXT NOT NULL,
+        task_id           TEXT NOT NULL,
+        parent_item_id    TEXT,
+        spawn_depth       INTEGER NOT NULL,
+        created_at        DOUBLE PRECISION NOT NULL,
+        updated_at        DOUBLE PRECISION NOT NULL
+    )""",
+    "CREATE INDEX IF NOT EXISTS jobs_companies_by_name ON jobs_companies (name_key)",
+    """
+    CREATE TABLE IF NOT EXISTS jobs_sources (
+        source_id         TEXT PRIMARY KEY,
+        name              TEXT NOT NULL,
+        source_type       TEXT NOT NULL,
+        url               TEXT NOT NULL,
+        instruction       TEXT,
+        company_id        TEXT,
+        company_name      TEXT,
+        status            TEXT NOT NULL,
+        confidence        TEXT,
+        discovered_via    TEXT,
+        discovered_at     DOUBLE PRECISION NOT NULL,
+        tested_at         DOUBLE PRECISION,
+        allow_empty       INTEGER NOT NULL,
+        validators        TEXT,
+        last_scraped_at   DOUBLE PRECISION,
+        last_status       TEXT,
+        last_count        INTEGER,
+        most_listings     INTEGER NOT NULL,
+        suspect           INTEGER NOT NULL,
+        note              TEXT,
+        tracking_id       TEXT NOT NULL,
+        task_id           TEXT NOT NULL,
+        parent_item_id    TEXT,
+        spawn_depth       INTEGER NOT NULL,
+        updated_at        DOUBLE PRECISION NOT NULL
+    )""",
+    "CREATE INDEX IF NOT EXISTS jobs_sources_by_company ON jobs_sources (company_id)",
+    """
+    CREATE TABLE IF NOT EXISTS jobs_listings (
+        listing_id        TEXT PRIMARY KEY,
+        url               TEXT NOT NULL,
+        source_id         TEXT,
+        external_id       TEXT,
+        company_id        TEXT,
+        company           TEXT,
+        title             TEXT,
+        location          TEXT,
+        description       TEXT,
+        requirements      TEXT,
+        posted_at         DOUBLE PRECISION,
+        salary_min        BIGINT,
+        salary_max        BIGINT,
+        salary_currency   TEXT,
+        facts             TEXT,
+        methods           TEXT,
+        status            TEXT NOT NULL,
+        quality           TEXT,
+        filter_result     TEXT,
+        reason            TEXT,
+        score             TEXT,
+        same_as           TEXT,
+        fingerprint       TEXT,
+        text_hash         BIGINT,
+        first_seen_at     DOUBLE PRECISION NOT NULL,
+        last_seen_at      DOUBLE PRECISION NOT NULL,
+        closed_at         DOUBLE PRECISION,
+        tracking_id       TEXT NOT NULL,
+        task_id           TEXT NOT NULL,
+        parent_item_id    TEXT,
+        spawn_depth       INTEGER NOT NULL
+    )""",
+    "CREATE UNIQUE INDEX IF NOT EXISTS jobs_listings_by_source ON jobs_listings (source_id, external_id)",
+    "CREATE INDEX IF NOT EXISTS jobs_listings_by_fingerprint ON jobs_listings (fingerprint)",
+    "CREATE INDEX IF NOT EXISTS jobs_listings_by_text ON jobs_listings (text_hash)",
+    "CREATE INDEX IF NOT EXISTS jobs_listings_by_lineage ON jobs_listings (tracking_id, status)",
+    """
+    CREATE TABLE IF NOT EXISTS jobs_matches (
+        listing_id        TEXT PRIMARY KEY,
+        tracking_id       TEXT NOT NULL,
+        source_id         TEXT,
+        match_score       DOUBLE PRECISION NOT NULL,
+        static_score      DOUBLE PRECISION NOT NULL,
+        application_priority TEXT NOT NULL,
+        adjustments       TEXT NOT NULL,
+        matched_skills    TEXT NOT NULL,
+        missing_skills    TEXT NOT NULL,
+        intake            TEXT,
+        explanation       TEXT,
+        method            TEXT NOT NULL,
+        posted_at         DOUBLE PRECISION,
+        saved_at          DOUBLE PRECISION NOT NULL
+    )""",
+    # What models answered: the same question is not paid for twice.
+    """
+    CREATE TABLE IF NOT EXISTS jobs_model_answers (
+        request_key       TEXT PRIMARY KEY,
+        step              TEXT NOT NULL,
+        model             TEXT NOT NULL,
+        answer            TEXT NOT NULL,
+        cost              BIGINT NOT NULL,
+        answered_at       DOUBLE PRECISION NOT NULL
+    )""",
+    "CREATE INDEX IF NOT EXISTS jobs_matches_by_lineage ON jobs_matches (tracking_id)",
+    "CREATE INDEX IF NOT EXISTS jobs_matches_by_score ON jobs_matches (match_score)",
+)
+"""Statements that create the tables."""
+
 
 LINEAGE_SECONDS = 6 * 3_600.0
 FAILED_RUNS_MAX = 5
@@ -46,3 +188,15 @@ app = App(
 )
 app.resource(f"{SOURCE_RESOURCE}*", breaker_failures=FAILED_RUNS_MAX)
 host_pace.declare(app)
+
+
+def bounds_of(stored: Mapping[str, Any]) -> Limits:
+    """The limits of a lineage, whichever of the kinds its root is; the kinds say so themselves.
+
+    A board of ten thousand openings is usual: the fan-out is raised where a lineage begins, since no task can. Money
+    bounds only who has a model to spend it on.
+    """
+    settings = latest.of(stored)
+    run, model = settings.run, settings.model
+    max_cost = model.max_cost if model.cheap or model.expensive else None
+    return replace(LIMITS, max_fan_out=run.max_fan_out, max_tasks=run.max_tasks, max_cost=max_cost)

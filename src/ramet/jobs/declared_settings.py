@@ -5,16 +5,16 @@ Only names and types: this module is imported by every `ramet settings` command.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from ramet import Setting
+from ramet import Client, Setting
 from ramet.commands.errors import one_line
-from ramet.jobs.jobs_settings import PREFIX, JobsSettings
-from ramet.jobs.section import Section
+from ramet.jobs.settings import PREFIX, JobsSettings, Section
 
 
 def _declared(section: str, model: type[Section]) -> list[Setting]:
@@ -69,3 +69,27 @@ SETTINGS: tuple[Setting, ...] = tuple(
     for setting in _declared(section, field.annotation)
 )
 """Every number of the pipeline."""
+
+
+class _Latest:
+    """What was made last: asked for by every task, made anew only when something changed."""
+
+    def __init__(self) -> None:
+        self._stored: dict[str, Any] = {}
+        self._made = JobsSettings()
+
+    def of(self, stored: Mapping[str, Any]) -> JobsSettings:
+        mine = {name: value for name, value in stored.items() if name.startswith(PREFIX)}
+        if mine != self._stored:
+            self._stored, self._made = mine, JobsSettings.of(mine)
+        return self._made
+
+
+latest = _Latest()
+"""Of this process."""
+
+
+async def settings_in_force(client: Client) -> JobsSettings:
+    """What holds now; a change reaches every process within a few seconds."""
+    await client.settings.refresh()
+    return latest.of(client.settings.live.stored)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 class Posting(BaseModel):
@@ -52,3 +57,13 @@ def without_login(url: str) -> str:
     if parts.scheme not in ("http", "https") or "@" not in parts.netloc:
         return url
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+@cache
+def _names(made: type[DataclassInstance]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(made))
+
+
+def shallow(value: DataclassInstance) -> dict[str, Any]:
+    """The fields of a dataclass by name, as they are."""
+    return {name: getattr(value, name) for name in _names(type(value))}

@@ -1,13 +1,64 @@
-"""Numbers and lists of the filter.
-
-The defaults are neutral: they refuse and punish only what is poor whoever reads it. What is a matter of taste (kinds
-of work, levels, salaries, places, how old a listing may be) is empty until a person says it. The age is among these:
-a board shows what is open, so an old listing there is no worse than a new one until somebody wants only news.
-"""
+"""Sections of settings: typed numbers, each a row of the engine's settings table that can be changed at run time."""
 
 from __future__ import annotations
 
-from ramet.jobs.section import Section, setting
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+
+
+class Section(BaseModel):
+    """Settings that belong together. Its fields are made by :func:`setting`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+
+
+def setting(default: Any, description: str, unit: str = "", **bounds: Any) -> Any:
+    """A field of a section.
+
+    Args:
+        description: what it does, for `ramet settings list`: a few words, no full stop.
+        unit: of a number; ``points``, ``characters``, ``days``.
+        bounds: pydantic's ``ge``, ``le``, ``pattern`` and so on.
+    """
+    extra: JsonDict = {"unit": unit}
+    if isinstance(default, list | dict):
+        return Field(default_factory=default.copy, description=description, json_schema_extra=extra, **bounds)
+    return Field(default=default, description=description, json_schema_extra=extra, **bounds)
+
+
+Rank = Literal["required", "ok", "strike", "fail"]
+"""What a technology means to a person: looked for, fine, unwelcome, out of the question."""
+Level = Literal["junior", "mid", "senior", "staff", "principal", "lead"]
+Way = Literal["remote", "hybrid", "onsite"]
+
+
+class Profile(Section):
+    """What a person has, wants and refuses. Everything may be left open; what is open neither adds nor takes points."""
+
+    name: str = setting("", "of the profile, for people; empty: there is none, and nothing is scored as if there were")
+    technologies: dict[str, Rank] = setting({}, "rank by technology: required, ok, strike or fail")
+    technology_points: dict[str, float] = setting(
+        {}, "strikes for a technology, where those of its rank are not meant", "strikes"
+    )
+    titles: list[str] = setting([], "words of titles that are wanted")
+    seniority: list[Level] = setting([], "wanted: junior, mid, senior, staff, principal, lead")
+    arrangements: list[Way] = setting([], "wanted: remote, hybrid, onsite")
+    experience_years: float | None = setting(None, "years of experience", "years", ge=0)
+    preferred_city: str = setting("", "where an office is preferred")
+    preferred_region: str = setting("", "its state or country, so that no other city of that name is taken for it")
+    utc_offset: float | None = setting(None, "of the person's time zone", "hours", ge=-14, le=14)
+    salary_wanted: int | None = setting(None, "that a salary should reach", "a year, in the profile's currency", ge=0)
+    currency: str = setting(
+        "USD", "of all salaries here; one in another currency is not compared", pattern="^[A-Z]{3}$"
+    )
+
+    @property
+    def given(self) -> bool:
+        """Whether anybody has said anything."""
+        return bool(self.name.strip())
 
 
 class StopLists(Section):
@@ -87,3 +138,220 @@ class FilterSettings(Section):
     buzzword_points: float = setting(1, "for such a word", "strikes", ge=0)
     strike_days: float | None = setting(None, "a listing posted longer ago has a strike", "days", ge=0)
     age_points: float = setting(1, "for such an age", "strikes", ge=0)
+
+
+Step = Annotated[list[float], Field(min_length=2, max_length=2)]
+"""A bound and the points up to it, the bound included."""
+
+
+class MatchSettings(Section):
+    """Which scores are matches, and what adds and takes points."""
+
+    min_score: float = setting(80, "a listing below this score is skipped", "points", ge=0, le=100)
+    preferred_office_min_score: float = setting(
+        65, "the same where the preferred office is found", "points", ge=0, le=100
+    )
+    high_priority: float = setting(85, "from this score on a match has priority High", "points", ge=0, le=100)
+    medium_priority: float = setting(70, "from this score on a match has priority Medium", "points", ge=0, le=100)
+    preferred_office_bonus: float = setting(15, "for a listing at the preferred office", "points")
+    base: float = setting(50, "where a score starts", "points", ge=0, le=100)
+
+    # Technologies
+    title_weight: float = setting(2, "of a technology that the title names", "times", ge=0)
+    requirement_weight: float = setting(1.5, "of a technology that the requirements name", "times", ge=0)
+    ok_credit: float = setting(0.7, "of a technology of rank ok; one of rank required has 1", "share", ge=0, le=1)
+    skill_bonus_max: float = setting(30, "for technologies that all are the profile's", "points", ge=0)
+    skill_penalty_max: float = setting(20, "taken for technologies of which none is the profile's", "points", ge=0)
+    skill_full_share: float = setting(0.4, "share of the technologies that is as good as all", "share", gt=0, le=1)
+    skill_doubt: float = setting(
+        4, "weight that is added to that of all technologies, since few say little", "technologies", ge=0
+    )
+    strike_skill_penalty: float = setting(3, "taken for each technology of rank strike", "points", ge=0)
+    strike_skill_penalty_max: float = setting(9, "taken for them at most", "points", ge=0)
+    company_skill_bonus: float = setting(
+        5, "where the text names no technology and the company's are the profile's", "points"
+    )
+
+    # Wishes
+    title_bonus: float = setting(10, "for a title with a wanted word", "points", ge=0)
+    title_penalty: float = setting(15, "taken for a title with none", "points", ge=0)
+    seniority_bonus: float = setting(5, "for a wanted level", "points", ge=0)
+    seniority_step_penalty: float = setting(6, "taken for each level away from a wanted one", "points", ge=0)
+    experience_penalty: float = setting(2, "taken for each year asked for that the profile lacks", "points", ge=0)
+    experience_penalty_max: float = setting(10, "taken for them at most", "points", ge=0)
+    arrangement_bonus: float = setting(5, "for a wanted arrangement", "points", ge=0)
+    arrangement_penalty: float = setting(10, "taken for another one, but at the preferred office", "points", ge=0)
+    salary_bonus: float = setting(5, "for a salary that reaches what is wanted", "points", ge=0)
+    salary_penalty_max: float = setting(15, "taken for a lower one, all of it at a half", "points", ge=0)
+    time_zone: list[Step] = setting(
+        [[0, 5], [2, -2], [4, -5], [8, -10]], "pairs: hours apart at most, points", "hours, points"
+    )
+    time_zone_far: float = setting(-15, "for more hours apart", "points")
+    size_points: dict[str, float] = setting({}, "by company size: large, medium, small", "points")
+    tier_points: dict[str, float] = setting({"S": 5, "A": 3}, "by tier of the company: S, A, B, C, D", "points")
+
+    # Freshness
+    freshness: list[Step] = setting(
+        [[1, 5], [3, 3], [7, 0], [14, -3], [30, -6]], "pairs: days since it was posted at most, points", "days, points"
+    )
+    freshness_older: float = setting(-10, "for a listing posted longer ago", "points")
+    freshness_unknown: float = setting(0, "for a listing without a date", "points")
+
+
+class ListingSettings(Section):
+    """When a listing's record is good enough, and when two texts are nearly one."""
+
+    description_min: int = setting(100, "a description longer than this is one", "characters", ge=0)
+    text_max: int = setting(100_000, "of a description, of which no more is kept", "characters", ge=1_000, le=150_000)
+    near_text_min: int = setting(200, "a text that is no longer is not compared with others", "characters", ge=0)
+    near_bits: int = setting(4, "bits of 64 in which nearly equal texts differ at most", "bits", ge=0, le=32)
+
+
+class CompanySettings(Section):
+    """Completeness, priority and tiers of companies."""
+
+    about_min: int = setting(50, "an about text longer than this makes a record minimal", "characters", ge=0)
+    about_good: int = setting(100, "an about text longer than this is good", "characters", ge=0)
+    culture_min: int = setting(25, "a culture text longer than this makes a record minimal", "characters", ge=0)
+    culture_good: int = setting(50, "a culture text longer than this is good", "characters", ge=0)
+    fresh_days: float = setting(30, "a good record younger than this is not made again", "days", ge=0)
+    text_max: int = setting(2_000, "of an about, culture or mission text, as much is kept", "characters", ge=100)
+    size_large: int = setting(10_000, "from this number on a company is large", "employees", ge=1)
+    size_small: int = setting(100, "below this number a company is small", "employees", ge=1)
+    remote_evidence_min: int = setting(3, "of evidence on its pages make a company remote-first", "points", ge=1)
+    ai_ml_evidence_min: int = setting(4, "of evidence on its pages make machine learning its focus", "points", ge=1)
+    preferred_office_bonus: float = setting(50, "for an office at the preferred place", "points")
+    tech_stack_max: float = setting(100, "for technologies, at most", "points", ge=0)
+    technology_points: dict[str, float] = setting(
+        {"required": 20, "ok": 5, "strike": -10, "fail": -40},
+        "by rank in the profile: required, ok, strike, fail",
+        "points",
+    )
+    remote_first_bonus: float = setting(15, "for a remote-first culture", "points")
+    ai_ml_bonus: float = setting(10, "for a focus on machine learning", "points")
+    tier_s: float = setting(150, "from this score on a company is of tier S", "points")
+    tier_a: float = setting(100, "from this score on a company is of tier A", "points")
+    tier_b: float = setting(70, "from this score on a company is of tier B", "points")
+    tier_c: float = setting(50, "from this score on a company is of tier C, below it of D", "points")
+
+
+class SourceSettings(Section):
+    """How a source is scraped."""
+
+    spawn_batch: int = setting(2_000, "listings of one checkpoint", "listings", ge=1, le=5_000)
+    pages_max: int = setting(500, "pages of one run", "pages", ge=1)
+    known_share: float = setting(
+        0.8, "a page with at least this share of known listings counts as known", "share", ge=0, le=1
+    )
+    known_pages: int = setting(
+        2, "known pages in a row after which a newest-first board has no more news", "pages", ge=1
+    )
+    closed_after_days: float = setting(3, "a listing that its board does not show for so long is closed", "days", ge=0)
+
+
+class RunSettings(Section):
+    """How much one run takes on."""
+
+    target_matches: int = setting(5, "matches after which a run takes on no further source", "matches", ge=1)
+    max_sources: int = setting(20, "sources of one run", "sources", ge=1)
+    sources_at_once: int = setting(4, "sources that a run scrapes side by side", "sources", ge=1)
+    max_fan_out: int = setting(20_000, "listings that one source may yield in a run", "listings", ge=1)
+    max_tasks: int = setting(100_000, "tasks that one run may create", "tasks", ge=1)
+
+
+class FetchSettings(Section):
+    """How servers are asked."""
+
+    page_bytes_max: int = setting(5 * 1024 * 1024, "of one page, decoded", "bytes", ge=1024)
+    list_bytes_max: int = setting(32 * 1024 * 1024, "of one answer of a board's list, decoded", "bytes", ge=1024)
+    answer_seconds: float = setting(
+        30, "for one answer, from asking to its last byte, redirects included", "seconds", gt=0
+    )
+    redirects_max: int = setting(5, "redirects that are followed from one address", "redirects", ge=0, le=20)
+    user_agent: str = setting(
+        "ramet-jobs",
+        "sent with every request, and looked for in robots.txt by its first word; say how to reach you",
+        pattern=r"^[!-~][ -~]{0,199}$",
+    )
+    languages: str = setting(
+        "en, *;q=0.5", "in which pages are wanted, as Accept-Language says it", pattern=r"^[ -~]{1,200}$"
+    )
+    turn_seconds_max: float = setting(
+        45,
+        "longest wait for a host's turn that is spent in the task; a longer one puts the task off",
+        "seconds",
+        ge=0,
+    )
+    busy_seconds: float = setting(60, "to stay away from a server that is busy and names no time", "seconds", gt=0)
+    busy_seconds_max: float = setting(
+        3_600, "to stay away from a server at most, whatever time it names", "seconds", gt=0
+    )
+    robots_bytes_max: int = setting(500_000, "of a robots.txt that are read", "bytes", ge=1024)
+    robots_seconds: float = setting(86_400, "for which a robots.txt is known without asking again", "seconds", gt=0)
+    crawl_delay_seconds_max: float = setting(
+        30, "between two requests at most, whatever robots.txt asks for", "seconds", ge=0
+    )
+
+
+class ModelSettings(Section):
+    """Which language model helps, and what it may cost. The key is in the environment, never here."""
+
+    base_url: str = setting("", "of an OpenAI-compatible server; empty: OpenAI's own")
+    cheap: str = setting("", "model that reads pages and postings; empty: none, rules only")
+    expensive: str = setting("", "model that explains and adjusts scores; empty: none")
+    key_env: str = setting("OPENAI_API_KEY", "name of the environment variable that has the key")
+    price: str = setting("", "of both models, IN:OUT in dollars per million tokens, where the price list has none")
+    max_cost: int = setting(1_000_000_000, "that one run may spend on models", "nano-dollars", ge=0)
+    adjust_max: float = setting(10, "that a model may add to or take from a score", "points", ge=0, le=100)
+    reach: float = setting(15, "a score so far below its threshold is not worth a model's word", "points", ge=0, le=100)
+    text_max: int = setting(12_000, "of a page or posting, of which no more is sent", "characters", ge=500, le=200_000)
+    output_tokens: int = setting(1_200, "that an answer may have", "tokens", ge=100, le=32_000)
+    retries: int = setting(2, "of a call that did not arrive", "retries", ge=0, le=10)
+    redact: bool = setting(True, "leave e-mail addresses and phone numbers out of what is sent")
+
+    @property
+    def reads(self) -> bool:
+        """Whether a model reads pages."""
+        return bool(self.cheap)
+
+    @property
+    def judges(self) -> bool:
+        """Whether a model explains scores."""
+        return bool(self.expensive)
+
+
+PREFIX = "jobs."
+
+
+class JobsSettings(BaseModel):
+    """What holds now."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    profile: Profile = Field(default_factory=Profile)
+    stop: StopLists = Field(default_factory=StopLists)
+    filter: FilterSettings = Field(default_factory=FilterSettings)
+    match: MatchSettings = Field(default_factory=MatchSettings)
+    listing: ListingSettings = Field(default_factory=ListingSettings)
+    company: CompanySettings = Field(default_factory=CompanySettings)
+    source: SourceSettings = Field(default_factory=SourceSettings)
+    run: RunSettings = Field(default_factory=RunSettings)
+    fetch: FetchSettings = Field(default_factory=FetchSettings)
+    model: ModelSettings = Field(default_factory=ModelSettings)
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> JobsSettings:
+        """The settings in force.
+
+        Args:
+            stored: values by full name; others than this pipeline's are left alone.
+
+        Raises:
+            pydantic.ValidationError: a value is none that its setting can have.
+        """
+        sections: dict[str, dict[str, Any]] = {}
+        for name, value in stored.items():
+            if name.startswith(PREFIX):
+                section, _, field = name.removeprefix(PREFIX).partition(".")
+                sections.setdefault(section, {})[field] = value
+        return cls.model_validate(sections)

@@ -1,27 +1,263 @@
-"""A lane: binds items of its model, sends them as one batch, settles each by its answer, and goes on with the next.
-
-A batch is sent like a single question (:mod:`ramet.llm.items`): its cost is reserved and its name written
-down first. A claim that finds it written down and not answered for looks for that name at the provider before anything
-else is sent. A batch that the provider refuses as a whole is sent again by halves, until what it objects to is alone.
-"""
+"""Which items go into the next batch of a lane: those of its model, as many as batch, bytes and money allow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple, overload
 
-from ramet import Context, CostRefused, Outcome, Permanent, RetryAfter, Transient
+from ramet import BoundTask, Context, CostRefused, Outcome, Permanent, RetryAfter, Transient, item
 from ramet.engine.base.logs import own_logger
-from ramet.llm import tables
+from ramet.llm import app as tables
 from ramet.llm.app import BATCH_ITEM_LIMITS, LANE_LIMITS, app
-from ramet.llm.batch_results import Settling
-from ramet.llm.calls import Job, calling, take_turn
+from ramet.llm.calls import (
+    INVALID,
+    Booked,
+    Job,
+    Judged,
+    SubmitState,
+    calling,
+    judged,
+    request_of,
+    reset,
+    save,
+    settle,
+    take_turn,
+    write_answers,
+)
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.llm.filling import Asked, BatchState, Chosen, fill, refuse, release
 from ramet.llm.items import BUSY_SECONDS, PROCESSING, QUEUED, SUBMITTING, hold_job, poll_seconds
-from ramet.llm.providers.base import PollState
+from ramet.llm.pricing.prices import reserve_amount
+from ramet.llm.providers.base import Answer, AnswerState, PollState
+from ramet.llm.requests import Request
 from ramet.llm.settings import BATCH, BATCH_ITEM, BATCHES, ItemPayload, LanePayload, lane_queue
-from ramet.llm.submits import reset, save, settle
+from ramet.model.money import Ceiling
+
+LOOK_AT = 10_000
+"""Items that one look lists."""
+ROUNDS_MAX = 20
+"""Looks of one filling: other lanes take what was seen."""
+OVERHEAD_BYTES = 512
+"""What a provider's format adds to a request, at most."""
+
+
+class BatchState(SubmitState):
+    """What a lane knows of its batch."""
+
+    items: int = 0
+    items_max: int | None = None
+    """The next batch has no more: the provider refused a larger one, so that the one bad request is found by halves."""
+    looks: int = 0
+    """How often a submit was looked for of which nobody knew whether it was taken on."""
+
+
+class Chosen(NamedTuple):
+    """An item of the batch that is to be sent."""
+
+    told: BoundTask
+    amount: int
+    """What it may cost, nano-dollars."""
+
+
+def chosen_of(job: Job, told: BoundTask) -> Chosen:
+    """A bound item with what it may cost."""
+    request = asked_by(told)
+    return Chosen(told, reserve_amount(request, job.settings.prices[request.model], job.settings.discount))
+
+
+def asked_by(told: BoundTask) -> Request:
+    """What a bound item asks."""
+    return request_of(told.key, ItemPayload.model_validate_json(told.payload))
+
+
+class Asked(Sequence[Request]):
+    """What the items of a batch ask: each is made when it is looked at, so that a large batch is small in memory."""
+
+    def __init__(self, chosen: Sequence[Chosen]) -> None:
+        self._chosen = chosen
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, at: int) -> Request: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Request]: ...
+    def __getitem__(self, at: int | slice) -> Request | Sequence[Request]:
+        return Asked(self._chosen[at]) if isinstance(at, slice) else asked_by(self._chosen[at].told)
+
+
+async def fill(ctx: Context, job: Job, queue: str, state: BatchState) -> list[Chosen]:
+    """Bind items for the next batch; those that an earlier claim bound are the batch, as they are."""
+    bound = await ctx.bound()
+    if not bound:
+        await _bind(ctx, job, queue, await _count(ctx, job, state))
+        bound = await ctx.bound()
+    chosen: list[Chosen] = []
+    size = amount = 0
+    room = await _room(ctx)
+    for told in bound:
+        size += len(told.payload.encode()) + OVERHEAD_BYTES
+        one = chosen_of(job, told)
+        if chosen and (size > job.settings.batch_bytes or (room is not None and amount + one.amount > room)):
+            break
+        chosen.append(one)
+        amount += one.amount
+    await release(ctx, bound[len(chosen) :])
+    return chosen
+
+
+async def release(ctx: Context, bound: Sequence[BoundTask], delay_seconds: float = 0.0) -> None:
+    """Let items go, for this lane or another."""
+    if bound:
+        await ctx.settle_items(
+            [item(told.task_id, told.number, "pending", delay_seconds=delay_seconds) for told in bound]
+        )
+
+
+async def refuse(ctx: Context, job: Job, queue: str, amount: int, reason: str) -> None:
+    """Fail all items that may cost as much as one for which there will never be room again; let the others go.
+
+    Args:
+        amount: what that one may cost, nano-dollars.
+    """
+    for _ in range(ROUNDS_MAX):
+        found = await ctx.client.claimable(BATCH_ITEM, queue=queue, limit=LOOK_AT)
+        if found:
+            await ctx.bind(found)
+        bound = await ctx.bound()
+        answers = [
+            item(told.task_id, told.number, "failed", reason=reason)
+            for told in bound
+            if chosen_of(job, told).amount >= amount
+        ]
+        await ctx.settle_items(answers)
+        if not found or len(answers) < len(bound):
+            await release(ctx, await ctx.bound())
+            return
+
+
+async def _count(ctx: Context, job: Job, state: BatchState) -> int:
+    """How many items to bind: no more than could be sent, so that few have to be let go again."""
+    most = min(job.settings.batch_items, job.caps.items_max)
+    if state.items_max is not None:
+        most = min(most, state.items_max)
+    # All of it is read into memory once: of large prompts no more than a batch may have.
+    most = min(most, job.settings.batch_bytes * 5 // (4 * job.settings.mean_bytes))
+    room = await _room(ctx)
+    if room is not None and job.settings.mean_amount:
+        most = min(most, room * 5 // (4 * job.settings.mean_amount))
+    return max(1, most)
+
+
+async def _room(ctx: Context) -> int | None:
+    """What may still be reserved, nano-dollars; None without a ceiling."""
+    costs = await ctx.client.costs(ctx.tracking_id, limit=1)
+    bounds = [Ceiling("lineage", row.spent, row.reserved, row.max_cost, row.soft_cost) for row in costs.lineages]
+    left = [
+        bound.reservable - bound.spent - bound.reserved
+        for bound in (*bounds, costs.day, costs.total)
+        if bound.reservable is not None
+    ]
+    return max(0, min(left)) if left else None
+
+
+async def _bind(ctx: Context, job: Job, queue: str, count: int) -> None:
+    for _ in range(ROUNDS_MAX):
+        found = await ctx.client.claimable(BATCH_ITEM, queue=queue, limit=min(count, LOOK_AT))
+        if not found or count <= 0:
+            return
+        count -= sum(told.refused is None for told in await ctx.bind(found))
+
+
+ANSWERS_PER_COMMIT = 1_000
+AGAIN_SECONDS = 60.0
+"""How long an item is held back that is asked again."""
+
+
+class Settling:
+    """One pass over the results of a batch. A pass after a crash goes over all of them again, to the same end."""
+
+    def __init__(self, ctx: Context, job: Job, state: BatchState, stage: str | None) -> None:
+        self._ctx, self._job, self._state, self._stage = ctx, job, state, stage
+        self._open: dict[str, BoundTask] = {}
+        self._booked: list[Booked] = []
+        self.cost = 0
+        """Nano-dollars of all answers so far."""
+
+    async def run(self, remote_id: str, why_none: str) -> None:
+        """Settle all of it.
+
+        Args:
+            why_none: what is told of items that the batch has no answer for.
+
+        Raises:
+            ProviderError: the results could not be read to the end; what was read is kept.
+        """
+        ctx, state = self._ctx, self._state
+        self._open = {told.key: told for told in await ctx.bound()}
+        try:
+            async for answer in self._job.provider.results(remote_id, seconds=ctx.call_seconds):
+                await self._take(answer)
+                if len(self._booked) >= ANSWERS_PER_COMMIT:
+                    await self._commit()
+        except ProviderError:
+            # The items that were settled so far commit with the lane's next pause: their rows go with them.
+            self._write()
+            raise
+        for told in self._open.values():
+            ctx.settle_item(told.task_id, told.number, "failed", reason=why_none)
+        await self._commit()
+        await settle(ctx, state, self.cost)
+
+    def _write(self) -> None:
+        write_answers(self._ctx, self._ctx.tracking_id, self._booked, self._ctx.now)
+        self._booked = []
+
+    async def _commit(self) -> None:
+        self._write()
+        if self._stage is not None:
+            await self._ctx.checkpoint(self._stage, self._state.model_dump())
+
+    async def _take(self, answer: Answer) -> None:
+        told = self._open.pop(answer.key, None)
+        key = self._state.submit_key(self._ctx.id)
+        if told is None:
+            await self._late(answer, key)
+            return
+        payload = ItemPayload.model_validate_json(told.payload)
+        one = judged(self._job, request_of(answer.key, payload), answer)
+        self.cost += one.cost
+        self._booked.append(Booked(told.task_id, key, one))
+        if one.result is not None:
+            self._ctx.settle_item(told.task_id, told.number, "success", result=one.result)
+        elif await self._again(told.task_id, one):
+            self._ctx.settle_item(told.task_id, told.number, "pending", delay_seconds=AGAIN_SECONDS)
+        else:
+            reason = one.reason or one.state
+            if answer.state is AnswerState.CANCELLED and self._ctx.ending_reason:
+                # It was cancelled because its lane was ended: that is why it failed.
+                reason = f"{self._ctx.ending_reason}: {reason}"
+            self._ctx.settle_item(told.task_id, told.number, "failed", reason=reason)
+
+    async def _again(self, task_id: str, one: Judged) -> bool:
+        if one.answer.state is AnswerState.FAILED:
+            return one.answer.retriable
+        if one.state != INVALID:
+            return False
+        [(before,)] = await self._ctx.read(
+            "SELECT COUNT(*) FROM llm_answers WHERE task_id = ? AND state = ?", (task_id, INVALID)
+        )
+        return int(before) < self._job.settings.invalid_max
+
+    async def _late(self, answer: Answer, key: str) -> None:
+        """Its item ended before the answer came, or an earlier pass has settled it: then its row is there already."""
+        page = await self._ctx.client.tasks(tracking_id=self._ctx.tracking_id, kind=BATCH_ITEM, key=answer.key, limit=1)
+        for task in page.tasks:
+            payload = ItemPayload.model_validate(task.payload)
+            one = judged(self._job, request_of(answer.key, payload), answer)
+            self.cost += one.cost
+            self._booked.append(Booked(task.id, key, one, late=True))
+
 
 log = own_logger("ramet.llm")
 

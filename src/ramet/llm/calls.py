@@ -1,23 +1,64 @@
-"""Calls to a provider from tasks: which provider, under which settings, for how long, and what it may cost.
-
-Settings of a job are read once for a database, and a provider is opened once in an event loop, to which it belongs.
-"""
+"""What items and lanes keep of a submit: its name, its reservation, and where it stands at the provider."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from pydantic import BaseModel
+
 from ramet import Client, Context, Permanent
-from ramet.llm.answers import Check, open_check
-from ramet.llm.providers.base import Caps, Mode, Provider, Rate
+from ramet.llm import app
+from ramet.llm.answers import Check, InvalidAnswer, open_check
+from ramet.llm.pricing.prices import cost_of, reserve_amount
+from ramet.llm.providers.base import Answer, AnswerState, Caps, Mode, Provider, Rate
 from ramet.llm.providers.registry import open_provider
 from ramet.llm.requests import Request
 from ramet.llm.settings import JOB, JOB_KEY, ItemPayload, JobSettings
+
+
+class SubmitState(BaseModel):
+    """What a task knows of its last submit; the pipeline_state of whoever submits."""
+
+    submits: int = 0
+    """How often it submitted; the number of the last submit."""
+    reservation: str | None = None
+    """Of the last submit, while it is open."""
+    amount: int = 0
+    """What that reserved, nano-dollars."""
+    remote_id: str | None = None
+    submitted_at: float = 0.0
+    ambiguous: int = 0
+    """Submits of which nobody knows what became."""
+
+    def submit_key(self, task_id: str) -> str:
+        """The name of the last submit, for ever."""
+        return f"{task_id}.{self.submits}"
+
+
+async def save(ctx: Context, stage: str, state: SubmitState) -> None:
+    """Commit where the submit stands."""
+    await ctx.checkpoint(stage, state.model_dump())
+
+
+async def settle(ctx: Context, state: SubmitState, actual: int) -> None:
+    """Book what the last submit cost, nano-dollars; nothing where that was done."""
+    if state.reservation is not None:
+        await ctx.reservation(state.reservation, state.amount).settle(actual)
+        state.reservation = None
+
+
+async def reset(ctx: Context, stage: str, state: SubmitState) -> None:
+    """The task ends: whoever revives it submits anew, under a name that no claim can have reserved under."""
+    state.submits, state.remote_id, state.reservation = state.submits + 1, None, None
+    await save(ctx, stage, state)
+
 
 KEYS = {"openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY",)}
 ANY_KEY = "RAMET_LLM_API_KEY"
@@ -155,3 +196,87 @@ async def take_turn(ctx: Context, job: Job, model: str, wanted: dict[str, float]
             return seconds
         await asyncio.sleep(seconds)
     return 0.0
+
+
+INVALID = "invalid"
+"""State of an answer that the model gave and that does not fit what was wanted."""
+
+
+class Judged(NamedTuple):
+    """An answer after it was looked at."""
+
+    answer: Answer
+    state: str
+    """One of :class:`AnswerState`, or ``invalid``."""
+    cost: int
+    """Nano-dollars."""
+    result: dict[str, Any] | None
+    """What the item keeps; None but for ``succeeded``."""
+    reason: str | None
+    """Why it failed, ``kind: words``."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the item has its answer."""
+        return self.state == AnswerState.SUCCEEDED
+
+
+def judged(job: Job, request: Request, answer: Answer) -> Judged:
+    """Look at an answer: what it cost, whether it fits, what becomes of its item."""
+    model, schema, price = request.model, request.schema, job.settings.prices[request.model]
+    cost = cost_of(answer.usage, price, job.settings.discount)
+    if not answer.usage_known:
+        cost = reserve_amount(request, price, job.settings.discount)
+    if answer.state != AnswerState.SUCCEEDED:
+        told = ": ".join(part for part in (str(answer.state), answer.code, answer.error) if part)
+        return Judged(answer, answer.state, cost, None, told)
+    check: Check | None = job.check or (open_check(dict(schema), None) if schema is not None else None)
+    value = None
+    if check is not None:
+        try:
+            value = check(answer.text or "")
+        except InvalidAnswer as error:
+            return Judged(answer, INVALID, cost, None, f"invalid_answer: {error}")
+    usage = answer.usage
+    result: dict[str, Any] = {
+        "text": answer.text,
+        "usage": [usage.input_tokens, usage.cached_tokens, usage.output_tokens],
+        "cost": cost,
+        "model": answer.model or model,
+    }
+    if value is not None:
+        result["value"] = value
+    if answer.response_id:
+        result["response_id"] = answer.response_id
+    if answer.raw:
+        result["raw"] = answer.raw
+    return Judged(answer, AnswerState.SUCCEEDED, cost, result, None)
+
+
+class Booked(NamedTuple):
+    """One answer to be written down."""
+
+    task_id: str
+    submit_key: str
+    judged: Judged
+    late: bool = False
+    """Its item had ended before it came: it is kept, and changes nothing."""
+
+
+def write_answers(ctx: Context, job_id: str, booked: Sequence[Booked], now: float) -> None:
+    """Write answers down with the task's next commit."""
+    for start in range(0, len(booked), app.ANSWERS_AT_ONCE):
+        part = booked[start : start + app.ANSWERS_AT_ONCE]
+        ctx.write(app.add_answers(len(part)), [value for one in part for value in _row(job_id, one, now)])
+
+
+def _row(job_id: str, booked: Booked, now: float) -> tuple[Any, ...]:
+    task_id, submit_key, (answer, state, cost, result, _), late = booked
+    usage = answer.usage
+    # An item that succeeded keeps its words itself.
+    kept = late or result is None
+    words = json.dumps({"text": answer.text, "raw": answer.raw}) if kept and (answer.text or answer.raw) else None
+    return (
+        job_id, task_id, submit_key, state, int(late), usage.input_tokens, usage.cached_tokens, usage.output_tokens,
+        cost, answer.code, answer.error, words, now,
+    )  # fmt: skip

@@ -12,17 +12,29 @@ from typing import Any
 
 from ramet import Context, Outcome, RetryAfter, Transient
 from ramet.engine.base.logs import own_logger
-from ramet.llm import tables
+from ramet.llm import app as tables
 from ramet.llm.app import ITEM_LIMITS, app
-from ramet.llm.booking import INVALID, Booked, judged, write_answers
-from ramet.llm.calls import Job, calling, learn_rates, request_of, take_turn
+from ramet.llm.calls import (
+    INVALID,
+    Booked,
+    Job,
+    SubmitState,
+    calling,
+    judged,
+    learn_rates,
+    request_of,
+    reset,
+    save,
+    settle,
+    take_turn,
+    write_answers,
+)
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.pricing.tokens import estimated_tokens
 from ramet.llm.providers.base import Answer, AnswerState, PollState
 from ramet.llm.requests import Request
 from ramet.llm.settings import ITEM, ITEMS, ItemPayload
-from ramet.llm.submits import SubmitState, reset, save, settle
 
 log = own_logger("ramet.llm")
 

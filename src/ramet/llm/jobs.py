@@ -1,25 +1,26 @@
-"""Jobs: created whole or not at all, found again by their name, ended with one row that says how.
+"""Which item answers which row of the input: packed into blobs of the job's lineage.
 
-A job is a lineage whose roots are its settings, its items and, for batches, its lanes: one transaction creates them
-all. Its name follows from what is asked and how, so the same command finds the same job instead of paying twice.
+Rows may be many times the items, and each has a name of its own, so they are no tasks: a job of a million rows that
+ask three things has three items. The blobs are created and pruned with the lineage.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
-from ramet import PRESETS, Client, Context, Limits, Lineage, LineageExists, LineageTotals, Outcome, TaskOptions
-from ramet.llm import tables
+from pydantic import BaseModel
+
+from ramet import PRESETS, Blob, Client, Context, Limits, Lineage, LineageExists, LineageTotals, Outcome, TaskOptions
+from ramet.llm import app as tables
 from ramet.llm.app import NO_CEILING, app
 from ramet.llm.calls import settings_of
 from ramet.llm.errors import InputError, JobNotFound
-from ramet.llm.index import packed
-from ramet.llm.inputs.reading import Row
+from ramet.llm.inputs.prompt_file import Row
 from ramet.llm.pricing.prices import reserve_amount
 from ramet.llm.providers.base import Mode
 from ramet.llm.requests import Request, canonical
@@ -40,6 +41,44 @@ from ramet.llm.settings import (
     LanePayload,
     lane_queue,
 )
+
+ROWS_PER_BLOB = 100_000
+
+
+class IndexedRow(NamedTuple):
+    """A row of the input."""
+
+    position: int
+    """0 for the first."""
+    id: str
+    item: int
+    """Number of the item that answers it, in the order in which they were created; 0 for the first."""
+
+
+def packed(rows: Iterable[tuple[str, int]]) -> list[Blob]:
+    """The index of rows given as (id, number of the item)."""
+    left = iter(rows)
+    return [Blob.of({"ids": [row[0] for row in part], "items": [row[1] for row in part]}) for part in _parts(left)]
+
+
+def _parts(left: Iterator[tuple[str, int]]) -> Iterator[Sequence[tuple[str, int]]]:
+    while part := list(islice(left, ROWS_PER_BLOB)):
+        yield part
+
+
+async def rows_of(client: Client, job_id: str, blobs: Sequence[Blob]) -> AsyncIterator[IndexedRow]:
+    """The rows in the order of the input; one blob of them is in memory at a time.
+
+    Raises:
+        LookupError: the job's lineage was pruned.
+    """
+    position = 0
+    for blob in blobs:
+        part = await client.blob(blob, job_id)
+        for row_id, item in zip(part["ids"], part["items"], strict=True):
+            yield IndexedRow(position, row_id, item)
+            position += 1
+
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -236,3 +275,21 @@ async def end_job(ctx: Context, totals: LineageTotals) -> Outcome | None:
     row = (totals.tracking_id, state, succeeded, others, totals.reason, totals.ended_at)
     ctx.write(tables.ADD_JOB, row)
     return Outcome.fail("no item succeeded") if (totals.state, state) == ("finished", "failed") else None
+
+
+DELETE = "llm.delete"
+DELETE_QUEUE = "llm.delete"
+"""Of its own: the command that deletes writes the note itself."""
+
+
+class DeletePayload(BaseModel):
+    """Which job, and why."""
+
+    job_id: str
+    reason: str | None = None
+
+
+@app.task(DELETE, queue=DELETE_QUEUE)
+async def delete(ctx: Context, payload: DeletePayload) -> None:
+    """Note that a job was deleted; it was cancelled before."""
+    ctx.write(tables.DELETE_JOB, (payload.job_id, "cancelled", payload.reason, ctx.now, ctx.now))

@@ -1,13 +1,39 @@
-"""The pipeline's app with all of its kinds: what `ramet worker ramet.llm.pipeline:app` serves."""
+"""The poller: at every slot of its schedule one invocation, which may continue itself, and never for ever.
+
+An invocation takes on at most so many items and batches as the limit ``invocation_items`` says, those first that were
+due first, over all jobs. Where something changed its state and work is left, it goes on at once, but no deeper than
+``max_chain_depth``; then the schedule has to come. So a slot takes on (depth + 1) times as many, and not one more.
+"""
 
 from __future__ import annotations
 
-from ramet.llm.app import app
+from pydantic import BaseModel
+
+from ramet import Context, Outcome
+from ramet.llm.app import POLL_LIMITS, app
 from ramet.llm.batches import batch
-from ramet.llm.deleting import delete
 from ramet.llm.items import item
-from ramet.llm.jobs import end_job, job
-from ramet.llm.polling import poll
+from ramet.llm.jobs import delete, end_job, job
+from ramet.llm.settings import BATCHES, ITEMS, POLL, QUEUE
+
+SCHEDULE = "llm"
+
+
+class PollPayload(BaseModel):
+    """How an invocation goes about it."""
+
+    wait: bool = True
+    """Whether it stays for what comes due while it has time; otherwise it ends when nothing is due."""
+
+
+@app.schedule(name=SCHEDULE, payload={})
+@app.task(POLL, key=lambda payload: POLL, queue=QUEUE, limits=POLL_LIMITS)
+async def poll(ctx: Context, payload: PollPayload) -> Outcome | dict[str, int | bool]:
+    found = await ctx.invoke([batch, item], queues=[BATCHES, ITEMS], wait=payload.wait)
+    if found.changed and found.left:
+        return Outcome.continue_later()
+    return {"claimed": found.claimed, "changed": found.changed, "left": found.left}
+
 
 TARGET = "ramet.llm.pipeline:app"
 

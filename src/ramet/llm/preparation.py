@@ -13,14 +13,13 @@ from ramet import PRESETS
 from ramet.llm.answers import open_check, schema_of
 from ramet.llm.calls import KEYS, key_for
 from ramet.llm.errors import InputError, LlmError, Refused, UnknownModel
-from ramet.llm.inputs.reading import Defaults, Row, read_rows
+from ramet.llm.inputs.prompt_file import Defaults, Row, read_rows
 from ramet.llm.jobs import Questions, check_name, job_name, questions_of
 from ramet.llm.pricing.estimate import Estimate, estimate
 from ramet.llm.pricing.mode_choice import rate_of
 from ramet.llm.pricing.prices import Price, price_of
 from ramet.llm.providers.base import Caps, Mode
-from ramet.llm.providers.checking import check_request
-from ramet.llm.providers.registry import caps_of
+from ramet.llm.providers.registry import caps_of, check_request
 from ramet.llm.settings import BATCH_SECONDS, INVALID_MAX, JobSettings
 from ramet.model.money import as_usd
 

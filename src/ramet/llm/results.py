@@ -1,39 +1,157 @@
-"""A job's output: one row for each row of the input, in its order, whatever became of it.
-
-Every row has every field; what there is not is null:
-
-- ``position``: place in the input, 0 for the first; ``id``: the row's own name, or its place as people count
-- ``state``: ``queued``, ``submitting``, ``processing``, ``succeeded``, ``failed``, ``skipped`` or ``cancelled``
-- ``text``: the model's words, also those of an incomplete answer; ``value``: the JSON that they hold, where a schema or
-  a model was to be fitted
-- ``code``: short and stable, why there is no good answer; ``error``: that in one line
-- ``model``: who the provider says answered
-- ``input_tokens`` (those from the cache included), ``cached_tokens``, ``output_tokens`` (reasoning included)
-- ``cost_nanodollars``: what was booked for the row's question, all its attempts; rows with the same question share one
-  answer and its cost, which only the first of them tells: the others have ``shared`` true and a cost of 0
-- ``input_price``, ``cached_price``, ``output_price``: nano-dollars per million tokens that it was booked at
-- ``late``: words that came after the row had ended; they change nothing but the cost
-
-JSON Lines are exact. In CSV ``value`` is JSON text, null is an empty cell, and a text that a spreadsheet would take for
-a formula begins with an apostrophe. In Parquet ``value`` is JSON text and the numbers are 64-bit integers.
-
-A file is replaced when all of it is written, so who reads meanwhile finds the old one. Rows are written as they come;
-none are kept in memory, but for Parquet those of the group at hand.
-"""
+"""How rows of named columns are put into a file: as lines of JSON or CSV, or as Parquet."""
 
 from __future__ import annotations
 
+import csv
+import importlib
+import io
+import json
 import sys
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from ramet.commands.output_files import OutputError, replaced, told
-from ramet.llm.output_files import LineWriter, ParquetWriter, RowWriter
-from ramet.llm.providers.base import Usage
+from ramet import Client, Task
+from ramet.commands.extras import import_extra
+from ramet.commands.output_files import OutputError, harmless_cell, replaced, told
+from ramet.llm.items import PROCESSING, SUBMITTING
+from ramet.llm.jobs import IndexedRow, Job, rows_of
+from ramet.llm.providers.base import Mode, Usage
+from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM
+from ramet.llm.status import ENDED, ItemState
+
+GROUP_ROWS = 1_000
+"""Rows of a group of a Parquet file, at most."""
+GROUP_CHARACTERS = 8_000_000
+"""Of the texts of a group, about."""
+
+PARQUET_EXTRA = "'ramet[parquet]'"
+"""The extra that installs what writes Parquet, as a shell is told."""
+
+
+class RowWriter(Protocol):
+    """Writes rows, each with a value for every column."""
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Write one more."""
+        ...
+
+    def finish(self) -> None:
+        """All were written."""
+        ...
+
+    def abandon(self) -> None:
+        """Nobody wants the file any more."""
+        ...
+
+
+class LineWriter:
+    """One line a row: JSON, or CSV under a header."""
+
+    def __init__(self, file: BinaryIO, columns: Mapping[str, str], *, as_csv: bool) -> None:
+        self._file = file
+        self._columns = columns
+        self._csv = as_csv
+        self._line = io.StringIO(newline="")
+        self._cells = csv.writer(self._line)
+        if as_csv:
+            self._put_cells(list(columns))
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Write one more."""
+        if self._csv:
+            self._put_cells([_cell(row[name], kind) for name, kind in self._columns.items()])
+        else:
+            self._put(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def finish(self) -> None:
+        """All were written."""
+        self._file.flush()
+
+    def abandon(self) -> None:
+        """Nothing is held but the file, which is closed by who opened it."""
+
+    def _put_cells(self, cells: list[Any]) -> None:
+        self._line.seek(0)
+        self._line.truncate()
+        self._cells.writerow(cells)
+        self._put(self._line.getvalue())
+
+    def _put(self, line: str) -> None:
+        # Half a surrogate pair, which UTF-8 has no bytes for, becomes the escape by which JSON writes it.
+        self._file.write(line.encode(errors="backslashreplace"))
+
+
+def _cell(value: Any, kind: str) -> Any:
+    """A value for a table."""
+    if value is None:
+        return ""
+    if kind == "flag":
+        return str(value).lower()
+    return harmless_cell(json.dumps(value, ensure_ascii=False) if kind == "json" else value)
+
+
+class ParquetWriter:
+    """Groups of rows, each written when it is full.
+
+    Raises:
+        ExtraMissing: pyarrow is not installed.
+    """
+
+    def __init__(self, file: BinaryIO, columns: Mapping[str, str]) -> None:
+        self._arrow = import_extra("pyarrow", PARQUET_EXTRA)
+        types = {
+            "int": self._arrow.int64(),
+            "flag": self._arrow.bool_(),
+            "text": self._arrow.string(),
+            "json": self._arrow.string(),
+        }
+        self._columns = columns
+        self._schema = self._arrow.schema([(name, types[kind]) for name, kind in columns.items()])
+        self._writer = importlib.import_module("pyarrow.parquet").ParquetWriter(file, self._schema)
+        self._rows: list[dict[str, Any]] = []
+        self._characters = 0
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        """Write one more."""
+        kept = {name: _storable(row[name], kind) for name, kind in self._columns.items()}
+        self._rows.append(kept)
+        self._characters += sum(len(value) for value in kept.values() if isinstance(value, str))
+        if len(self._rows) >= GROUP_ROWS or self._characters >= GROUP_CHARACTERS:
+            self._put()
+
+    def finish(self) -> None:
+        """All were written: the end of the file tells where the groups are."""
+        if self._rows:
+            self._put()
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """Close it while the file is open: it would do so by itself when it is collected, and complain."""
+        self._rows.clear()
+        try:
+            self._writer.close()
+        except OSError:
+            # What was on its way to a full disk; the reason was told when it was written.
+            self._writer.is_open = False
+
+    def _put(self) -> None:
+        self._writer.write_table(self._arrow.Table.from_pylist(self._rows, schema=self._schema))
+        self._rows.clear()
+        self._characters = 0
+
+
+def _storable(value: Any, kind: str) -> Any:
+    """A value for Parquet, which has no bytes for half a surrogate pair either."""
+    if value is None:
+        return None
+    text = json.dumps(value, ensure_ascii=False) if kind == "json" else value
+    return text.encode(errors="backslashreplace").decode() if isinstance(text, str) else text
+
 
 __all__ = ["COLUMNS", "OutputFormat", "OutputRow", "format_of", "open_output", "write_rows"]
 
@@ -204,3 +322,155 @@ def open_output(path: Path | str, format: str | None = None) -> Iterator[Callabl
         except BaseException:
             writer.abandon()
             raise
+
+
+PAGE = 1_000
+KEPT = 10_000
+"""Answers that are kept for rows that ask the same."""
+
+
+_ANSWERS = (
+    "SELECT task_id, late, code, input_tokens, cached_tokens, output_tokens, cost, answer FROM llm_answers "
+    "WHERE task_id IN"
+)
+_UNKNOWN = "SELECT task_id, amount FROM llm_ambiguous WHERE outcome = 'unknown' AND task_id IN"
+
+
+class _Told(NamedTuple):
+    """What is known of an item, of all its submits."""
+
+    cost: int = 0
+    words: str | None = None
+    """Of the last answer that the item itself does not keep."""
+    code: str | None = None
+    usage: Usage | None = None
+    late: str | None = None
+
+
+async def output_rows(client: Client, job: Job) -> AsyncIterator[OutputRow]:
+    """What became of each row so far.
+
+    Raises:
+        LookupError: the job was pruned.
+    """
+    items = _Items(client, job)
+    async for row in rows_of(client, job.job_id, job.settings.index):
+        shared = row.item < items.seen
+        yield _output(row, await items.get(row.item), shared=shared, job=job)
+
+
+def _output(row: IndexedRow, item: OutputRow, *, shared: bool, job: Job) -> OutputRow:
+    price = job.settings.prices.get(item.id)
+    return OutputRow(
+        row.position, row.id, item.state, item.text, item.value, item.code, item.error, item.model, item.usage,
+        0 if shared else item.cost, shared,
+        None if price is None else price.input, None if price is None else price.cached,
+        None if price is None else price.output, item.late,
+    )  # fmt: skip
+
+
+class _Items:
+    """A job's items by their number."""
+
+    def __init__(self, client: Client, job: Job) -> None:
+        self._client, self._job = client, job
+        self._kind = BATCH_ITEM if job.settings.mode is Mode.BATCH else ITEM
+        self._after: int | None = 0
+        """Where the next page begins."""
+        self._ids: list[bytes] = []
+        """Of every item that was read, joined by pages."""
+        self._kept: OrderedDict[int, OutputRow] = OrderedDict()
+        self.seen = 0
+        """Items that a row has named."""
+
+    async def get(self, number: int) -> OutputRow:
+        """What became of an item; its ``id`` is the model that was asked.
+
+        Raises:
+            LookupError: it is not there any more.
+        """
+        self.seen = max(self.seen, number + 1)
+        while len(self._ids) <= number // PAGE and self._after is not None:
+            await self._read()
+        if number not in self._kept:
+            await self._read_again(number)
+        self._kept.move_to_end(number)
+        return self._kept[number]
+
+    async def _read(self) -> None:
+        page = await self._client.tasks(
+            tracking_id=self._job.job_id, kind=self._kind, limit=PAGE, after=self._after or 0
+        )
+        self._after = page.next_after
+        await self._keep(len(self._ids) * PAGE, page.tasks)
+        self._ids.append(b" ".join(task.id.encode() for task in page.tasks))
+
+    async def _read_again(self, number: int) -> None:
+        ids = self._ids[number // PAGE].split(b" ") if number // PAGE < len(self._ids) else []
+        task = await self._client.get(ids[number % PAGE].decode()) if number % PAGE < len(ids) else None
+        if task is None:
+            raise LookupError(f"item {number} of job {self._job.name} is not there any more: was the job pruned?")
+        await self._keep(number, [task])
+
+    async def _keep(self, first: int, tasks: Sequence[Task]) -> None:
+        lanes = await self._lanes() if any(task.bound_to for task in tasks) else {}
+        told = await _told(self._client, tasks)
+        for number, task in enumerate(tasks, first):
+            self._kept[number] = _row_of(task, told.get(task.id, _Told()), lanes)
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+    async def _lanes(self) -> dict[str, str]:
+        """The stage of each lane."""
+        page = await self._client.tasks(tracking_id=self._job.job_id, kind=BATCH)
+        return {task.id: task.stage or "" for task in page.tasks}
+
+
+def _row_of(task: Task, told: _Told, lanes: dict[str, str]) -> OutputRow:
+    row = OutputRow(0, str(task.payload["model"]), _state(task, lanes), cost=told.cost, late=told.late)
+    if task.result is not None:
+        result: dict[str, Any] = task.result
+        given, cached, answered = result["usage"]
+        row.text, row.value, row.model = result["text"], result.get("value"), result.get("model")
+        row.usage = Usage(given, cached, answered)
+        return row
+    if row.state in (ItemState.FAILED, ItemState.SKIPPED, ItemState.CANCELLED):
+        reason = task.reason or row.state
+        row.code, row.error = told.code or reason.partition(":")[0].strip(), task.why or reason
+        row.text, row.usage = told.words, told.usage
+    return row
+
+
+def _state(task: Task, lanes: dict[str, str]) -> str:
+    ended = ENDED.get(task.state)
+    if ended is not None:
+        return ended
+    stage = task.stage if task.bound_to is None else lanes.get(task.bound_to)
+    if stage == SUBMITTING:
+        return ItemState.SUBMITTING
+    return ItemState.PROCESSING if stage == PROCESSING else ItemState.QUEUED
+
+
+async def _told(client: Client, tasks: Sequence[Task]) -> dict[str, _Told]:
+    """Costs of all answers of these tasks, and the words that the tasks do not keep."""
+    if not tasks:
+        return {}
+    marks = f"({', '.join('?' * len(tasks))})"
+    ids = [task.id for task in tasks]
+    found: dict[str, _Told] = {}
+    for task_id, late, code, given, cached, answered, cost, answer in await client.read(
+        f"{_ANSWERS} {marks} ORDER BY answered_at",
+        ids,
+    ):
+        words = json.loads(answer)["text"] if answer else None
+        one = found.get(task_id, _Told())
+        one = one._replace(cost=one.cost + int(cost))
+        if late:
+            one = one._replace(late=words)
+        else:
+            one = one._replace(words=words, code=code, usage=Usage(int(given), int(cached), int(answered)))
+        found[task_id] = one
+    for task_id, amount in await client.read(f"{_UNKNOWN} {marks}", ids):
+        one = found.get(task_id, _Told())
+        found[task_id] = one._replace(cost=one.cost + int(amount))
+    return found

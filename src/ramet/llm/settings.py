@@ -70,7 +70,7 @@ class JobSettings(BaseModel):
     items: int
     """Distinct questions."""
     index: list[Blob] = Field(default_factory=list)
-    """What :mod:`ramet.llm.index` packed: which item answers which row."""
+    """What :mod:`ramet.llm.jobs` packed: which item answers which row."""
 
     @property
     def limits(self) -> Limits:

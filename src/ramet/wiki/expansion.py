@@ -1,28 +1,27 @@
-"""Running an expansion in this process: check what was asked for, submit it, work until it ends.
-
-Everything a user can get wrong is found before anything is written.
-"""
+"""Working on a run in this process until it has ended, telling how far it is."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from ramet import Client, LineageState, RetryAfter, TaskOptions, Transient
+from ramet import Client, LineageState, RetryAfter, TaskOptions, Transient, Worker
 from ramet.commands.errors import one_line
-from ramet.wiki import questions
-from ramet.wiki.driving import CONCURRENCY, View, work_through
+from ramet.commands.worker import look_on, quiet_guard, run_watched
+from ramet.wiki import tables
 from ramet.wiki.embedding.base import Embedder
 from ramet.wiki.embedding.registry import check_embedder, open_embedder
 from ramet.wiki.errors import GraphBusy, SourceError, UnknownSeed, WikiError
 from ramet.wiki.graphs.base import NO_MODEL
 from ramet.wiki.graphs.graph_file import lock_alone
 from ramet.wiki.graphs.registry import open_graph_writer
+from ramet.wiki.pipeline import TARGET, app
 from ramet.wiki.run_resources import source_options
 from ramet.wiki.runs import (
     ARTICLE,
@@ -31,13 +30,86 @@ from ramet.wiki.runs import (
     LevelPayload,
     Run,
     RunSettings,
+    find_run,
     limits_of,
     run_id_of,
 )
 from ramet.wiki.sources.base import ArticleSource
 from ramet.wiki.sources.registry import open_source
-from ramet.wiki.status import RunStatus
+from ramet.wiki.status import RunStatus, status_of
 from ramet.wiki.wikitext.titles import key_of
+
+CONCURRENCY = 32
+"""Handlers at once."""
+WATCH_SECONDS = 0.25
+"""Between two looks at how far the run is."""
+
+Begin = Callable[[Client, Run], Awaitable[bool]]
+"""Begins another pass of a run that has ended; False when there is nothing for one."""
+
+
+class View(Protocol):
+    """Who is told how far a run is."""
+
+    def begin(self, status: RunStatus, *, resumed: bool) -> None:
+        """Work begins."""
+
+    def look(self, status: RunStatus) -> None:
+        """A moment later."""
+
+    def stopping(self, articles: int, /, *, again: bool) -> None:
+        """A signal asked to stop; `articles` are in hand. `again`: without waiting for them."""
+
+    def close(self) -> None:
+        """Work has ended, well or not."""
+
+
+async def work_through(
+    client: Client, run_id: str, view: View, *, begin: Begin, resumed: bool = True, concurrency: int = CONCURRENCY
+) -> tuple[RunStatus, int]:
+    """Work off what is live of a run, then begin a pass more, and work that off as well.
+
+    What is live ends under the limits that it began with; other ones are another pass.
+
+    Returns:
+        Its status, and the signal that stopped the work before the end (0 when none did).
+    """
+    run = await find_run(client, run_id)
+    live = run.live
+    if not live:
+        await begin(client, run)
+        run = await find_run(client, run_id)
+    view.begin(await status_of(client, run), resumed=resumed)
+    try:
+        stopped = await _work_off(client, run, view, concurrency)
+        run = await find_run(client, run_id)
+        if live and not stopped and not run.live and await begin(client, run):
+            run = await find_run(client, run_id)
+            stopped = await _work_off(client, run, view, concurrency)
+            run = await find_run(client, run_id)
+        return await status_of(client, run), stopped
+    finally:
+        view.close()
+
+
+async def _work_off(client: Client, run: Run, view: View, concurrency: int) -> int:
+    """Work on each live pass until it has ended; the signal that stopped it, or 0."""
+    for one in run.live:
+        worker = Worker(app, client, target=TARGET, concurrency=concurrency, until_ended=one.tracking_id)
+        with quiet_guard():
+            stopped = await run_watched(worker, _watch(client, run, view), view.stopping)
+        if stopped:
+            return stopped
+    return 0
+
+
+async def _watch(client: Client, run: Run, view: View) -> None:
+    async def look() -> None:
+        view.look(await status_of(client, run))
+
+    await asyncio.sleep(WATCH_SECONDS)
+    await look_on(look, WATCH_SECONDS)
+
 
 LOOK_SECONDS = 0.25
 """Between two looks at whether a graph is free."""
@@ -192,12 +264,12 @@ async def go_on(client: Client, run: Run, prepared: Prepared) -> bool:
     """Begin another pass of a run that has ended, if there is anything to do under these settings."""
     if run.newest.state == LineageState.CANCELLED:
         return False
-    [(looked_up,)] = await client.read(questions.LOOKED_UP, (run.run_id,))
-    unfinished = await client.read(questions.UNFINISHED, (run.run_id,))
+    [(looked_up,)] = await client.read(tables.LOOKED_UP, (run.run_id,))
+    unfinished = await client.read(tables.UNFINISHED, (run.run_id,))
     if not unfinished:
         if looked_up >= prepared.settings.max_articles:
             return False
-        if not await client.read(questions.FRONTIER, (run.run_id, prepared.settings.max_depth)):
+        if not await client.read(tables.FRONTIER, (run.run_id, prepared.settings.max_depth)):
             return False
     submitted = await client.submit_many(
         [(LEVEL, LevelPayload(level=0, run=prepared.settings, seeds=run.seeds, resource=prepared.resource))],

@@ -1,23 +1,87 @@
-"""How far a run is: numbers for people and machines, computed from stored rows only.
-
-What an article is shown as is a projection of the engine's task and of the last thing that was settled about it
-(DESIGN §2): a task that is processing and has loaded nothing yet shows as claimed, one that ended badly as failed.
-"""
+"""What holds a run up: stale claims, machines that lack something, hosts that pause."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ramet import Client, LineageState, Task, TaskState
-from ramet.wiki import questions
+from ramet.wiki import tables
 from ramet.wiki.graphs.registry import GraphInfo, graph_info, graph_is_there
-from ramet.wiki.runs import ARTICLE, ENDED_BADLY, FETCH, LEVEL, REFRESH, RETRY, ArticlePayload, Run, number_of
+from ramet.wiki.runs import ARTICLE, ENDED_BADLY, FETCH, LEVEL, REFRESH, RETRY, STAGES, ArticlePayload, Run, number_of
 from ramet.wiki.tables import WikiState
-from ramet.wiki.waits import PausedHost, StaleClaim, paused_hosts, stale_claims, waiting_for
+
+STALE_MAX = 100
+
+
+class StaleClaim(NamedTuple):
+    """A title whose worker has not been heard of for longer than its lease; the next sweep takes it back."""
+
+    title: str
+    claimed_at: float
+    lease_until: float
+    stage: str
+    worker: str
+    expansion_depth: int | None
+
+
+class PausedHost(NamedTuple):
+    """A host that is not asked before a moment, and why."""
+
+    name: str
+    until: float
+    reason: str
+
+
+async def stale_claims(client: Client, run_id: str, tracking_ids: Sequence[str], now: float) -> list[StaleClaim]:
+    """The stale claims of a run, longest overdue first, at most `STALE_MAX`."""
+    found = [
+        task
+        for task in (await client.in_hand()).tasks
+        if task.lease_until < now and task.tracking_id in tracking_ids and task.kind in STAGES
+    ][:STALE_MAX]
+    depths = await _depths(client, run_id, sorted({task.key for task in found}))
+    return [
+        StaleClaim(
+            task.key, task.claimed_at, task.lease_until, task.kind.rpartition(".")[2], task.worker or "",
+            depths.get(task.key),
+        )
+        for task in found
+    ]  # fmt: skip
+
+
+async def _depths(client: Client, run_id: str, titles: Sequence[str]) -> dict[str, int]:
+    if not titles:
+        return {}
+    listed = ", ".join("?" for _ in titles)
+    select = f"SELECT title_key, expansion_depth FROM wiki_articles WHERE run_id = ? AND title_key IN ({listed})"  # noqa: S608 -- only placeholders
+    return dict(await client.read(select, (run_id, *titles)))
+
+
+async def waiting_for(client: Client, tracking_ids: Sequence[str]) -> dict[str, int]:
+    """Why titles were put off, and how many: a file, model or graph that is not there, or a host's word."""
+    found: dict[str, int] = {}
+    for tracking_id in tracking_ids:
+        for one in await client.delays(tracking_id):
+            if one.kind in STAGES and one.outcome == "snooze" and one.reason is not None:
+                found[one.reason] = found.get(one.reason, 0) + one.tasks.number
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+async def paused_hosts(client: Client, now: float) -> list[PausedHost]:
+    """Hosts that no worker asks just now."""
+    found = []
+    for one in await client.resources():
+        if one.paused_until > now:
+            found.append(PausedHost(one.name, one.paused_until, one.paused_reason or ""))
+        elif one.opened_at is not None and (one.ready_at or 0.0) > now:
+            found.append(PausedHost(one.name, one.ready_at or 0.0, one.opened_reason or ""))
+    return found
+
 
 RATE_SECONDS = 15.0
 """The rate is that of the articles loaded in so many seconds."""
@@ -174,8 +238,8 @@ async def status_of(client: Client, run: Run, *, now: float | None = None) -> Ru
     at_work = passes[-1] if passes[-1].ended_at is None or not live else next(one for one in passes if not one.ended_at)
     newest = at_work.tracking_id
     fetching = await client.tasks(tracking_id=newest, kind=FETCH, states=[TaskState.PROCESSING], limit=CLAIMED_MAX)
-    rows = await client.read(questions.DISTRIBUTION, (run.run_id,))
-    failures = Counter(reason_of(error) for *_, error in await client.read(questions.FAILURES, (run.run_id,)))
+    rows = await client.read(tables.DISTRIBUTION, (run.run_id,))
+    failures = Counter(reason_of(error) for *_, error in await client.read(tables.FAILURES, (run.run_id,)))
     levels = await client.tasks(tracking_id=newest, kind=LEVEL, states=ENDED_BADLY)
     failures.update(f"{reason_of(task.error or task.reason or task.state)} ({task.key})" for task in levels.tasks)
     blocks: Counter[str] = Counter()
@@ -210,7 +274,7 @@ async def _pass(client: Client, tracking_id: str) -> Pass:
 
 
 async def _with_rate(client: Client, status: RunStatus, now: float) -> RunStatus:
-    [(count, first, last)] = await client.read(questions.LOADED_SINCE, (status.run.run_id, now - RATE_SECONDS))
+    [(count, first, last)] = await client.read(tables.LOADED_SINCE, (status.run.run_id, now - RATE_SECONDS))
     if not status.live or count < 2 or last - first < RATE_SPAN_SECONDS:
         return status
     rate = (count - 1) / (last - first)

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from ramet import App, Client, Context, Limits
 from ramet.jobs.ai.model import asking
-from ramet.jobs.ai_settings import ModelSettings
-from ramet.jobs.tables import DEFINITIONS
+from ramet.jobs.app import DEFINITIONS
+from ramet.jobs.settings import ModelSettings
 from ramet.llm.providers.base import Answer, AnswerState, Provider, Submission, Usage
 from ramet.llm.requests import Request
 from ramet.testing import drain

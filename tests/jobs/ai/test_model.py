@@ -11,7 +11,7 @@ from ramet import Client, Context
 from ramet.commands.extras import ExtraMissing
 from ramet.jobs.ai.model import Unanswered, ask, asking
 from ramet.jobs.ai.prompts import COMPANY, MARK, CompanyReply
-from ramet.jobs.ai_settings import ModelSettings
+from ramet.jobs.settings import ModelSettings
 from ramet.llm.errors import Ambiguous, LlmError, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.llm.providers.base import Answer, AnswerState, Usage
 from ramet.testing import fresh_client

@@ -6,8 +6,8 @@ from typing import Any
 
 from ramet import Context
 from ramet.jobs.ai.steps import extracted
-from ramet.jobs.jobs_settings import JobsSettings
 from ramet.jobs.posting import Posting
+from ramet.jobs.settings import JobsSettings
 from ramet.jobs.text.arrangement import Arrangement
 from ramet.jobs.text.experience import Seniority
 from ramet.jobs.text.posting_text import Reading, read_posting

@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 
 from ramet import Context
-from ramet.jobs.ai.companies import filled
-from ramet.jobs.ai.listings import analysed
-from ramet.jobs.ai.selectors import discovered
+from ramet.jobs.ai.steps import analysed, discovered, filled
 from ramet.jobs.companies.facts import CompanyFacts, WebPage
-from ramet.jobs.jobs_settings import JobsSettings
 from ramet.jobs.matching.score import score_of
 from ramet.jobs.posting import Posting
-from ramet.jobs.profile import Profile
+from ramet.jobs.settings import JobsSettings, Profile
 from ramet.jobs.text.posting_text import read_posting
 from ramet.testing import fresh_client
 from tests.jobs.ai.fake_model import SETTINGS, Model, Said, app_doing, run, speaking

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from ramet.jobs.boards.fields import absolute, line, plain, workplace_of
-from ramet.jobs.boards.instruction import Instruction
-from ramet.jobs.boards.paths import parsed_path, texts_at
+from ramet.jobs.boards.instruction import Instruction, parsed_path, texts_at
 from ramet.jobs.boards.salary_text import salary_text
 from ramet.jobs.posting import Posting
 from tests.jobs.boards.sample_boards import NOW, board, read

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ramet.jobs.boards.names import name_request, of_title, read_name
 from ramet.jobs.boards.paging import first_request
+from ramet.jobs.boards.reader import name_request, of_title, read_name
 from tests.jobs.boards.sample_boards import BOARDS, board
 
 WITH_THE_LIST: dict[str, Any] = {

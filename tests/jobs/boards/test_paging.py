@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from ramet.fetch.request import Request
+from ramet.fetch.messages import Request
 from ramet.jobs.boards.instruction import Instruction, Paging
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import Page, read_list

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet.fetch.fetcher import fetcher
-from ramet.fetch.request import Answer, Request
+from ramet.fetch.messages import Answer, Request
 from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import detail_request, is_page, name_request, read_detail, read_list, read_name

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ramet.jobs.boards.names import name_request, read_name
-from ramet.jobs.boards.reader import Page
+from ramet.jobs.boards.reader import Page, name_request, read_name
 from ramet.jobs.boards.vendors import vendors
 from ramet.jobs.errors import WrongShape
 from tests.jobs.boards.sample_boards import BOARDS, board, read

@@ -32,7 +32,7 @@ class Rows(BaseModel):
 
 def writing() -> App:
     """An app that writes what it is told, into the pipeline's tables."""
-    from ramet.jobs.tables import DEFINITIONS
+    from ramet.jobs.app import DEFINITIONS
 
     made = App(tables=DEFINITIONS)
 

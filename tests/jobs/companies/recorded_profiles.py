@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ramet.jobs.companies.extracting import read_company
+from ramet.jobs.companies.extraction import read_company
 from ramet.jobs.companies.facts import CompanyFacts, WebPage
 
 _HEADING = re.compile(r"^(#+)\s*(.*?)\s*$")

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.jobs.companies.extracting import read_company
+from ramet.jobs.companies.extraction import read_company
 from ramet.jobs.companies.facts import CompanyFacts, WebPage
-from ramet.jobs.companies_settings import CompanySettings
+from ramet.jobs.settings import CompanySettings
 from ramet.jobs.text.places import is_at
 
 ABOUT = "Acme builds quiet robots for small kitchens, and the people who cook in them. " * 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet.jobs.companies.facts import CompanyFacts, Completeness, completeness, missing_for_good
-from ramet.jobs.companies_settings import CompanySettings
+from ramet.jobs.settings import CompanySettings
 
 SETTINGS = CompanySettings()
 

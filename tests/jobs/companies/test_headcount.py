@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.jobs.companies.headcount import headcount_in, headcount_of, size_category
-from ramet.jobs.companies_settings import CompanySettings
+from ramet.jobs.companies.statements import headcount_in, headcount_of, size_category
+from ramet.jobs.settings import CompanySettings
 
 
 @pytest.mark.parametrize(

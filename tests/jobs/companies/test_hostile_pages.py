@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.jobs.companies.extracting import read_company
+from ramet.jobs.companies.extraction import read_company
 from ramet.jobs.companies.facts import WebPage
 
 pytestmark = pytest.mark.proof

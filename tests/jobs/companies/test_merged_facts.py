@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.jobs.companies.facts import CompanyFacts
-from ramet.jobs.companies.merging import merged
-from ramet.jobs.companies_settings import CompanySettings
+from ramet.jobs.companies.facts import CompanyFacts, merged
+from ramet.jobs.settings import CompanySettings
 from ramet.jobs.text.places import is_at
 
 GOOD_ABOUT = "Acme builds quiet robots. " * 6

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ramet.jobs.companies.facts import CompanyFacts
-from ramet.jobs.companies.priority import priority_of, tier_of
-from ramet.jobs.companies_settings import CompanySettings
+from ramet.jobs.companies.facts import CompanyFacts, priority_of, tier_of
 from ramet.jobs.errors import InputError
-from ramet.jobs.profile import Profile
+from ramet.jobs.settings import CompanySettings, Profile
 from ramet.jobs.text.places import places_of
 
 SETTINGS = CompanySettings()

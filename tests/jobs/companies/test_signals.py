@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramet.jobs.companies.signals import ai_ml_evidence, remote_evidence
-from ramet.jobs.companies_settings import CompanySettings
+from ramet.jobs.settings import CompanySettings
 
 SETTINGS = CompanySettings()
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from ramet.jobs.config.config import read_config, sample, sample_text
-from ramet.jobs.config.config_file import ConfigError
-from ramet.jobs.jobs_settings import JobsSettings
+from ramet.jobs.config.config_file import ConfigError, read_config, sample, sample_text
+from ramet.jobs.settings import JobsSettings
 from tests.jobs.corpus import corpus_file
 
 

@@ -11,7 +11,7 @@ from ramet import Client, Policy
 from ramet.fetch.fetcher import fetching
 from ramet.jobs import pipeline
 from ramet.jobs.app import LIMITS
-from ramet.jobs.config.config import sample
+from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE
 from ramet.testing.crashes import crash_everywhere
 from tests.jobs.scenarios.feed_circle import put_up, site_of

@@ -14,8 +14,7 @@ from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import read_list
 from ramet.jobs.boards.vendors import instruction_for
 from ramet.jobs.detection.boards import boards_in_page
-from ramet.jobs.detection.embedded import embedded_in
-from ramet.jobs.detection.scripts import value_in_script
+from ramet.jobs.detection.scripts import embedded_in, value_in_script
 from tests.jobs.corpus import corpus_file
 
 URL = "https://careers.acme.example/jobs"

@@ -6,7 +6,7 @@ from typing import Any
 
 from ramet import App, Context
 from ramet.fetch.host_pace import ask, declare
-from ramet.jobs.web_settings import FetchSettings
+from ramet.jobs.settings import FetchSettings
 
 SETTINGS = FetchSettings()
 

@@ -9,9 +9,9 @@ import pytest
 
 from ramet.commands.errors import UserError
 from ramet.fetch.fetcher import CONNECT_VARIABLE, fetcher, fetching
-from ramet.fetch.request import Request
+from ramet.fetch.messages import Request
 from ramet.jobs.errors import Gone, Refused, Trouble
-from ramet.jobs.web_settings import FetchSettings
+from ramet.jobs.settings import FetchSettings
 from tests.jobs.world.faults import redirect, trouble
 from tests.jobs.world.messages import JSON, Reply, html
 from tests.jobs.world.openings import made_up

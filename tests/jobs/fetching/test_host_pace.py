@@ -15,7 +15,7 @@ from ramet.engine.worker.presence import declare_limits
 from ramet.fetch.fetcher import fetching
 from ramet.fetch.host_pace import NotYet, ask, declare, resource_of, turn
 from ramet.jobs.errors import Refused
-from ramet.jobs.web_settings import FetchSettings
+from ramet.jobs.settings import FetchSettings
 from ramet.model.task.task import Task, TaskState
 from ramet.testing import FakeClock, drain, fresh_client
 from tests.jobs.fetching.polite_app import asking_app

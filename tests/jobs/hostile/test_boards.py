@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ramet.jobs.choosing import switched_off
 from ramet.jobs.kinds import LISTING
+from ramet.jobs.queries import switched_off
 from tests.jobs.hostile.test_texts import API, greenhouse, job
 from tests.jobs.running.conftest import EAGER, Desk
 from tests.jobs.world.faults import bomb, busy, cut_off, garbled, hang, huge, redirect, trouble, wrong_json

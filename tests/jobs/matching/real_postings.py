@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from ramet.jobs.config.config import read_config
-from ramet.jobs.jobs_settings import JobsSettings
+from ramet.jobs.config.config_file import read_config
 from ramet.jobs.posting import Posting
+from ramet.jobs.settings import JobsSettings
 from ramet.jobs.text.posting_text import Reading, read_posting
 from tests.jobs.corpus import corpus_file
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ramet.jobs.jobs_settings import JobsSettings
-from ramet.jobs.matching.judging import FilterResult, judge
+from ramet.jobs.matching.filter import FilterResult, judge
 from ramet.jobs.posting import Posting
+from ramet.jobs.settings import JobsSettings
 from ramet.jobs.text.posting_text import Reading, read_posting
 
 NOW = 1_800_000_000.0

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import mean, quantiles
 
-from ramet.jobs.jobs_settings import JobsSettings
 from ramet.jobs.matching.duplicates import text_hash
-from ramet.jobs.matching.judging import judge
+from ramet.jobs.matching.filter import judge
 from ramet.jobs.matching.score import Score, score_of
+from ramet.jobs.settings import JobsSettings
 from tests.jobs.matching.real_postings import Case, listings, matches, original_settings
 
 ROUNDS = 20

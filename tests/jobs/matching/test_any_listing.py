@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from ramet.jobs.jobs_settings import JobsSettings
 from ramet.jobs.matching.duplicates import fingerprint, listing_key, text_hash
-from ramet.jobs.matching.judging import judge
+from ramet.jobs.matching.filter import judge
 from ramet.jobs.matching.score import CompanySignals, score_of
 from ramet.jobs.matching.stop_list import stopped, title_refusal
 from ramet.jobs.posting import Posting
+from ramet.jobs.settings import JobsSettings
 from ramet.jobs.text.posting_text import read_posting
 from tests.jobs.matching.sample_listings import DAY, NOW
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ramet.jobs.jobs_settings import JobsSettings
-from ramet.jobs.matching.freshness import fresh_score
+from ramet.jobs.matching.score import fresh_score
+from ramet.jobs.settings import JobsSettings
 from tests.jobs.matching.real_postings import original_settings
 from tests.jobs.matching.sample_listings import DAY, NOW, settings_with
 

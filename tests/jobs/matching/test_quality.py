@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ramet.jobs.matching.quality import Quality, quality_of
-from ramet.jobs.scoring_settings import ListingSettings
+from ramet.jobs.matching.score import Quality, quality_of
+from ramet.jobs.settings import ListingSettings
 
 WHOLE: dict[str, Any] = {
     "url": "https://example.org/1",

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ramet.jobs.matching.judging import judge
+from ramet.jobs.matching.filter import judge
 from ramet.jobs.matching.score import score_of
 from ramet.jobs.matching.stop_list import title_refusal
 from ramet.jobs.posting import Posting

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ramet.jobs.matching.judging import judge
+from ramet.jobs.matching.filter import judge
 from ramet.jobs.text.salaries import Salary
 from tests.jobs.matching.sample_listings import (
     DAY,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ramet.jobs.jobs_settings import JobsSettings
 from ramet.jobs.matching.score import CompanySignals, Score, priority_word, score_of
 from ramet.jobs.posting import Posting
+from ramet.jobs.settings import JobsSettings
 from ramet.jobs.text.arrangement import Arrangement
 from ramet.jobs.text.experience import Seniority
 from ramet.jobs.text.places import Place

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from ramet.jobs.jobs_settings import JobsSettings
 from ramet.jobs.matching.stop_list import stopped, stopped_host, title_refusal
 from ramet.jobs.posting import Posting
-from ramet.jobs.settings import StopLists
+from ramet.jobs.settings import JobsSettings, StopLists
 
 URL = "https://jobs.example.com/acme/1"
 

@@ -13,7 +13,7 @@ from ramet import Client, Limits, Policy, Task
 from ramet.fetch.fetcher import fetching
 from ramet.jobs import pipeline
 from ramet.jobs.app import LIMITS
-from ramet.jobs.config.config import sample
+from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE, SCRAPE_SOURCE, SOURCE_DISCOVERY
 from ramet.testing import FakeClock, drain, fresh_client
 from tests.jobs.world.openings import LONG_AGO

@@ -10,8 +10,8 @@ import pytest
 
 from ramet import Client
 from ramet.jobs import records
-from ramet.jobs.choosing import sources_to_scrape
 from ramet.jobs.kinds import LISTING, SCRAPE, SCRAPE_SOURCE, SOURCE_DISCOVERY
+from ramet.jobs.queries import sources_to_scrape
 from tests.jobs.running.conftest import EAGER, Desk
 from tests.jobs.world.openings import Opening
 

@@ -6,7 +6,7 @@ import pytest
 
 from ramet.jobs.kinds import ListingPayload
 from ramet.jobs.posting import Posting
-from ramet.jobs.tasks.employer import employer_of
+from ramet.jobs.tasks.listing import employer_of
 from tests.jobs.running.conftest import Desk
 
 pytestmark = pytest.mark.network

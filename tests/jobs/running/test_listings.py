@@ -10,7 +10,7 @@ import pytest
 
 from ramet.engine.tools.import_tasks import Importer, Source
 from ramet.jobs import pipeline
-from ramet.jobs.commands.reasons import find_listings, why_of
+from ramet.jobs.commands.why import find_listings, why_of
 from ramet.jobs.kinds import LISTING
 from ramet.model.importing import Rules
 from ramet.testing import drain

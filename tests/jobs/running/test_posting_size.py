@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ramet.jobs.posting import Posting
-from ramet.jobs.tasks.fitting import BYTES_MAX, fitting
+from ramet.jobs.tasks.shared import BYTES_MAX, fitting
 
 URL = "https://acme.example/jobs/1"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ramet.jobs.choosing import switched_off
 from ramet.jobs.kinds import LISTING, SCRAPE, SOURCE_RESOURCE
+from ramet.jobs.queries import switched_off
 from tests.jobs.running.conftest import EAGER, Desk
 from tests.jobs.world.boards import Board
 from tests.jobs.world.faults import busy, trouble, wrong_json

@@ -20,7 +20,7 @@ from ramet import Policy
 from ramet.cli import main
 from ramet.jobs import pipeline
 from ramet.jobs.app import LIMITS
-from ramet.jobs.config.config import sample
+from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE, LISTING
 from tests.jobs.scenarios.feed_circle import OPENINGS, site_of
 from tests.jobs.scenarios.worker_stories import STORIES, Story

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramet.jobs.text.names import company_fits
+from ramet.jobs.text.company_names import company_fits
 
 
 @pytest.mark.parametrize(

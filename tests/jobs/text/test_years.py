@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ramet.jobs.text.experience import years_of
 from ramet.jobs.text.sections import sections_of
-from ramet.jobs.text.years import years_of
 
 
 @pytest.mark.parametrize(

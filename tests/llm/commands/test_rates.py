@@ -5,7 +5,7 @@ from __future__ import annotations
 from ramet import Policy
 from ramet.llm.commands.submit import limit_rates
 from ramet.llm.pipeline import app
-from ramet.llm.pricing.rates import Price
+from ramet.llm.pricing.prices import Price
 from ramet.llm.providers.base import Mode
 from ramet.llm.settings import JobSettings
 from ramet.testing import fresh_client

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ramet import Client, Task
-from ramet.llm.booking import judged
 from ramet.llm.calls import Job as JobInHand
-from ramet.llm.calls import calling, request_of
-from ramet.llm.index import rows_of
-from ramet.llm.jobs import Job, find_job
+from ramet.llm.calls import calling, judged, request_of
+from ramet.llm.jobs import Job, find_job, rows_of
 from ramet.llm.providers.base import AnswerState, Mode
 from ramet.llm.requests import Request
 from ramet.llm.settings import BATCH_ITEM, ITEM, ItemPayload

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ramet.llm.inputs.reading import Defaults
+from ramet.llm.inputs.prompt_file import Defaults
 from tests.llm.inputs.input_files import DEFAULTS, lines, read, read_one
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -149,7 +149,7 @@ def test_a_template_makes_prompts_of_columns(tmp_path: Path) -> None:
 
 
 def test_rows_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
-    from ramet.llm.inputs.reading import read_rows
+    from ramet.llm.inputs.prompt_file import read_rows
 
     path = lines(tmp_path / "in.jsonl", {"prompt": "a"}, "not JSON")
     rows = read_rows(path, DEFAULTS)

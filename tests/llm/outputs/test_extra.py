@@ -13,7 +13,7 @@ pytestmark = pytest.mark.process
 def test_reading_and_writing_load_nothing_of_the_extras() -> None:
     program = """
 import sys
-import ramet.llm.answers, ramet.llm.inputs.reading, ramet.llm.results
+import ramet.llm.answers, ramet.llm.inputs.prompt_file, ramet.llm.results
 print(sorted(set(sys.modules) & {"jsonschema_rs", "pyarrow", "openai", "anthropic", "genai_prices"}))
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

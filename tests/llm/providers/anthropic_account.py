@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
-from ramet.llm.providers.anthropic_batches import AnthropicBatches
-from ramet.llm.providers.anthropic_names import mark_of, name_of
+from ramet.llm.providers.anthropic_batches import AnthropicBatches, mark_of, name_of
 from tests.llm.providers.scripted_server import Call, Said
 
 KEY = "0123456789abcdef" * 4

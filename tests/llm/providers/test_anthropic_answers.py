@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.llm.providers.anthropic_answers import read_message, read_result
-from ramet.llm.providers.anthropic_faults import anthropic_fault
-from ramet.llm.providers.anthropic_names import mark_of, name_of, read_name
-from ramet.llm.providers.anthropic_rates import rates_from
+from ramet.llm.providers.anthropic_batches import mark_of, name_of, read_name
+from ramet.llm.providers.anthropic_client import anthropic_fault, rates_from, read_message, read_result
 from ramet.llm.providers.base import AnswerState, Rate, Usage
 from ramet.llm.providers.openai_errors import Conflict, NotFound
 

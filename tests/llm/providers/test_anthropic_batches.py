@@ -8,9 +8,8 @@ import pytest
 
 from ramet.llm.errors import Ambiguous, LlmError, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.llm.providers import anthropic_batches, openai_transport
-from ramet.llm.providers.anthropic_batches import AnthropicBatches
+from ramet.llm.providers.anthropic_batches import AnthropicBatches, mark_of, name_of
 from ramet.llm.providers.anthropic_client import AnthropicClient
-from ramet.llm.providers.anthropic_names import mark_of, name_of
 from ramet.llm.providers.base import AnswerState, Mode, PollState
 from ramet.llm.providers.registry import open_provider
 from tests.llm.providers.anthropic_account import KEY, OnScript, batch, line

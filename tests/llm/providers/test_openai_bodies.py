@@ -8,9 +8,8 @@ import pytest
 
 from ramet.llm.errors import Refused
 from ramet.llm.providers.base import Mode
-from ramet.llm.providers.checking import check_request
 from ramet.llm.providers.openai_bodies import chat_body, response_body
-from ramet.llm.providers.registry import open_provider
+from ramet.llm.providers.registry import check_request, open_provider
 from ramet.llm.requests import Request
 from ramet.llm.testing.server import StandIn
 from tests.llm.providers.sample_requests import question

@@ -24,8 +24,7 @@ from ramet.llm.providers.openai_batch_lines import (
     write_lines,
 )
 from ramet.llm.providers.openai_bodies import is_strict
-from ramet.llm.testing.answers import response_ask
-from ramet.llm.testing.shapes import response
+from ramet.llm.testing.answers import response, response_ask
 from tests.llm.providers.sample_requests import question
 
 JSON_VALUES = st.recursive(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.llm.providers.base import Rate
-from ramet.llm.providers.openai_rates import period_seconds, rates_from, retry_after_seconds
+from ramet.llm.providers.openai_errors import period_seconds, rates_from, retry_after_seconds
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from ramet.llm.testing.answers import chat_ask, instance
-from ramet.llm.testing.limiter import Limiter, period
 from ramet.llm.testing.script import Faults, Script, marks_in, script_from, without_marks
-from ramet.llm.testing.server import StandIn
+from ramet.llm.testing.server import Limiter, StandIn, period
 from tests.support.patience import HANG_SECONDS
 
 
@@ -105,7 +104,7 @@ def test_the_limiter_names_the_time_until_there_is_room() -> None:
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.02, "20ms"), (1.5, "1.5s"), (360.0, "6m0s"), (61.0, "1m1s")])
 def test_periods_are_written_as_the_provider_writes_them(seconds: float, text: str) -> None:
-    from ramet.llm.providers.openai_rates import period_seconds
+    from ramet.llm.providers.openai_errors import period_seconds
 
     assert period(seconds) == text
     assert period_seconds(text) == pytest.approx(seconds)

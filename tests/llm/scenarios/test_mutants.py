@@ -10,7 +10,7 @@ import pytest
 from ramet.engine.context import task as time
 from ramet.engine.running import invocation
 from ramet.engine.running.invocation import Allowance
-from ramet.llm import items, submits
+from ramet.llm import calls, items
 from ramet.llm.providers.base import Mode
 from ramet.model.task import events as ev
 from ramet.model.task import lifecycle
@@ -111,7 +111,7 @@ def _crashes(folder: Path) -> None:
 
 
 def test_a_submit_that_is_not_written_down_first_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save = submits.save
+    save = calls.save
 
     async def not_before(ctx: Any, stage: str, state: Any) -> None:
         if stage != items.SUBMITTING:

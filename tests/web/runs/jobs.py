@@ -11,7 +11,7 @@ from unittest.mock import patch
 from ramet import Client, Policy
 from ramet.fetch.fetcher import fetching
 from ramet.jobs.app import LIMITS
-from ramet.jobs.config.config import sample
+from ramet.jobs.config.config_file import sample
 from ramet.jobs.kinds import COMPANY, HOST_RESOURCE, SCRAPE_SOURCE
 from ramet.jobs.pipeline import app
 from ramet.testing import drain, fresh_client

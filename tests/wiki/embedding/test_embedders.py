@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.wiki.embedding import minilm as embed
-from ramet.wiki.embedding.base import Embedder, section_text
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import Embedder, HashingEmbedder, section_text
 from ramet.wiki.embedding.minilm import MiniLmEmbedder
 from ramet.wiki.embedding.registry import model_of
 from ramet.wiki.errors import DatasetError

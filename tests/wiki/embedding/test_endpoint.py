@@ -12,10 +12,16 @@ import pytest
 
 from ramet import ErrorClass, RetryAfter
 from ramet.model.task.retry import classify
-from ramet.wiki.embedding import calling
+from ramet.wiki.embedding import endpoint
 from ramet.wiki.embedding.base import Embedder
-from ramet.wiki.embedding.endpoint import CHARACTERS_MAX, TEXT_CHARACTERS_MAX, TEXTS_MAX, EndpointEmbedder
-from ramet.wiki.embedding.endpoint_spec import Endpoint, read_endpoint
+from ramet.wiki.embedding.endpoint import (
+    CHARACTERS_MAX,
+    TEXT_CHARACTERS_MAX,
+    TEXTS_MAX,
+    Endpoint,
+    EndpointEmbedder,
+    read_endpoint,
+)
 from ramet.wiki.errors import EmbedderBusy, EmbedderError, WikiError
 from tests.wiki.embedding.endpoint_servers import (
     Answer,
@@ -216,7 +222,7 @@ def test_a_server_that_stays_broken_is_left_to_another_try_of_the_task(server: S
         embedder.embed(["a"])
     assert class_of(raised.value) is ErrorClass.TRANSIENT
     assert isinstance(raised.value, WikiError)
-    assert 1 < len(server.calls) <= calling.TRIES_MAX
+    assert 1 < len(server.calls) <= endpoint.TRIES_MAX
 
 
 def test_a_server_that_is_not_there_is_left_to_another_try_of_the_task(server: Scripted) -> None:
@@ -282,20 +288,20 @@ def test_a_request_that_is_refused_however_short_ends_soon(server: Scripted) -> 
 
 
 def test_a_call_that_takes_too_long_is_made_smaller(server: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-    def post(caller: calling.Caller, body: dict[str, object]) -> object:
+    def post(caller: endpoint.Caller, body: dict[str, object]) -> object:
         texts = body["input"]
         assert isinstance(texts, list)
         sizes.append(len(texts))
         if len(texts) > 10:
-            raise calling.TookTooLong("slow")
+            raise endpoint.TookTooLong("slow")
         return original(caller, body)
 
     sizes: list[int] = []
-    original = calling.Caller.post
+    original = endpoint.Caller.post
     embedder = opened(server)
     texts = ["x" * length for length in range(1, 65)]
     expected = embedder.embed(texts)
-    monkeypatch.setattr(calling.Caller, "post", post)
+    monkeypatch.setattr(endpoint.Caller, "post", post)
     assert embedder.embed(texts) == expected
     assert sizes[0] == 64
     sizes.clear()
@@ -304,7 +310,7 @@ def test_a_call_that_takes_too_long_is_made_smaller(server: Scripted, monkeypatc
 
 
 def test_a_slow_server_is_given_up_in_time(server: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calling, "CALL_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(endpoint, "CALL_SECONDS_MAX", 0.05)
     given_up = threading.Event()
 
     def slow(call: Call) -> Answer:
@@ -321,7 +327,7 @@ def test_a_slow_server_is_given_up_in_time(server: Scripted, monkeypatch: pytest
 
 def test_a_server_that_sends_drop_by_drop_is_given_up_in_time(server: Scripted) -> None:
     # Each look at the clock finds it later than a call may take.
-    clock = itertools.count(0.0, calling.CALL_SECONDS_MAX + 1.0)
+    clock = itertools.count(0.0, endpoint.CALL_SECONDS_MAX + 1.0)
     with pytest.raises(EmbedderBusy, match="took more than 60 s for a call"):
         EndpointEmbedder(read_endpoint(f"m@{server.url}"), clock=lambda: next(clock))
 

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.commands.extras import ExtraMissing
-from ramet.wiki.embedding.endpoint_spec import Endpoint, key_for, read_endpoint
-from ramet.wiki.embedding.groups import group_by_length
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder, group_by_length
+from ramet.wiki.embedding.endpoint import Endpoint, key_for, read_endpoint
 from ramet.wiki.embedding.registry import check_embedder, model_of, open_embedder
 from ramet.wiki.errors import EmbedderError
 

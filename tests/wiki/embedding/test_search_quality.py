@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from ramet import title_key
-from ramet.wiki.articles import Article, Section
 from ramet.wiki.embedding.base import section_text
 from ramet.wiki.embedding.minilm import MiniLmEmbedder
 from ramet.wiki.graphs.base import EmbeddedArticle, SearchHit
 from ramet.wiki.graphs.registry import open_graph_reader, open_graph_writer
-from ramet.wiki.pages import Markup, Page
+from ramet.wiki.pages import Article, Markup, Page, Section
 from ramet.wiki.wikitext.parser import ParseOptions, parse_page
 from ramet.wiki.wikitext.site import Site
 

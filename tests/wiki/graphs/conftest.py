@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs.registry import Graph, open_graph_writer
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import kuzu
 import pytest
 
-from ramet.wiki.articles import Article, Section
 from ramet.wiki.embedding.base import Vector
 from ramet.wiki.errors import GraphError
-from ramet.wiki.graphs import ladybug_reader, ladybug_vectors
+from ramet.wiki.graphs import ladybug_file, ladybug_reader
 from ramet.wiki.graphs.base import EmbeddedArticle, SearchHit
 from ramet.wiki.graphs.ladybug import LadybugGraph
+from ramet.wiki.pages import Article, Section
 
 DIMENSION = 8
 LIMIT = 7
@@ -113,7 +113,7 @@ def not_written_without_the_extension(path: Path) -> None:
 
 
 def left_out_where_small(path: Path) -> None:
-    ladybug_vectors.INDEXED_FROM_SECTIONS = 21
+    ladybug_file.INDEXED_FROM_SECTIONS = 21
     with open_graph(path) as graph:
         graph.load_articles(articles(range(10)))
         graph.build_vector_index()
@@ -126,5 +126,5 @@ SCENARIOS = {
 
 if __name__ == "__main__":
     sys.modules["ladybug"] = SimpleNamespace(Database=database, Connection=kuzu.Connection)  # type: ignore[assignment]
-    ladybug_vectors.INDEXED_FROM_SECTIONS = 1
+    ladybug_file.INDEXED_FROM_SECTIONS = 1
     SCENARIOS[sys.argv[1]](Path(sys.argv[2]))

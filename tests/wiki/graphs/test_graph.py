@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from ramet.wiki.articles import Article
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.errors import GraphError
 from ramet.wiki.graphs import ladybug, sqlite
 from ramet.wiki.graphs.base import EmbeddedArticle, GraphCounts, GraphLink, vector_digest
 from ramet.wiki.graphs.registry import Graph
+from ramet.wiki.pages import Article
 from tests.wiki.article_texts import article_from_text
 
 Embed = Callable[[Sequence[Article], int], list[EmbeddedArticle]]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ramet.wiki.articles import Article
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.errors import GraphError
 from ramet.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, GraphAlias, GraphLink
 from ramet.wiki.graphs.registry import Graph, open_graph_writer
+from ramet.wiki.pages import Article
 from tests.wiki.article_texts import article_from_text
 
 Embed = Callable[[Sequence[Article], int], list[EmbeddedArticle]]

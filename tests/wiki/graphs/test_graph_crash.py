@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs.registry import open_graph_reader, open_graph_writer
 
 pytestmark = pytest.mark.process
@@ -25,7 +25,7 @@ from pathlib import Path
 from ramet.wiki.graphs import ladybug_file
 from tests.wiki.article_texts import article_from_text
 from ramet.wiki.embedding.base import section_text
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs.base import EmbeddedArticle, GraphLink
 from ramet.wiki.graphs.registry import open_graph_writer
 

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from ramet.commands.extras import ExtraMissing
-from ramet.wiki.articles import Article
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.errors import GraphBusy, GraphError, GraphMismatch
-from ramet.wiki.graphs import schema
+from ramet.wiki.graphs import graph_file
 from ramet.wiki.graphs.base import NO_MODEL, EmbeddedArticle, GraphCounts
 from ramet.wiki.graphs.ladybug import LadybugGraph
 from ramet.wiki.graphs.registry import (
@@ -27,6 +26,7 @@ from ramet.wiki.graphs.registry import (
     open_graph_writer,
 )
 from ramet.wiki.graphs.sqlite import SqliteGraph
+from ramet.wiki.pages import Article
 
 Embed = Callable[[Sequence[Article], int], list[EmbeddedArticle]]
 
@@ -66,7 +66,7 @@ def test_a_graph_of_another_schema_is_refused(
     graph_path: Path, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_writer(graph_path, embedder).close()
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 3)
+    monkeypatch.setattr(graph_file, "SCHEMA_VERSION", 3)
     for opening in openings(graph_path, embedder):
         with pytest.raises(GraphMismatch, match="has graph schema 2, this release reads 3"):
             opening()

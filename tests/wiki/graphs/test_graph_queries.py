@@ -7,11 +7,11 @@ from operator import attrgetter
 
 import pytest
 
-from ramet.wiki.articles import Article
 from ramet.wiki.graphs import ladybug_reader
 from ramet.wiki.graphs.base import Direction, EmbeddedArticle, GraphAlias, GraphLink, Neighbor
+from ramet.wiki.graphs.ranking import words_of
 from ramet.wiki.graphs.registry import Graph
-from ramet.wiki.graphs.words import words_of
+from ramet.wiki.pages import Article
 from tests.wiki.article_texts import article_from_text
 
 Embed = Callable[[Sequence[Article], int], list[EmbeddedArticle]]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ramet.wiki.articles import Article
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.graphs import ladybug_file
 from ramet.wiki.graphs.base import EmbeddedArticle
 from ramet.wiki.graphs.ladybug import LadybugGraph
+from ramet.wiki.pages import Article
 
 Embed = Callable[[Sequence[Article], int], list[EmbeddedArticle]]
 

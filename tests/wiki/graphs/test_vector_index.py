@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ramet.wiki.errors import GraphError
-from ramet.wiki.graphs import ladybug_vectors
+from ramet.wiki.graphs import ladybug_file
 from ramet.wiki.graphs.ladybug import LadybugGraph
 
 PROJECT = Path(__file__).parents[3]
@@ -32,8 +32,8 @@ def test_without_the_extension_search_is_exact_and_no_index_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
-    monkeypatch.setattr(ladybug_vectors, "INDEXED_FROM_SECTIONS", 0)
-    monkeypatch.delenv(ladybug_vectors.EXTENSION_PATH, raising=False)
+    monkeypatch.setattr(ladybug_file, "INDEXED_FROM_SECTIONS", 0)
+    monkeypatch.delenv(ladybug_file.EXTENSION_PATH, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     with LadybugGraph.open_writer(tmp_path / "graph.lbug", model_id="m", dimension=3) as graph:
         graph.build_vector_index()
@@ -49,7 +49,7 @@ def test_an_extension_that_is_named_must_be_loadable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, said: str
 ) -> None:
     pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")
-    monkeypatch.setenv(ladybug_vectors.EXTENSION_PATH, named)
+    monkeypatch.setenv(ladybug_file.EXTENSION_PATH, named)
     with pytest.raises(GraphError, match=said) as refused:
         LadybugGraph.open_writer(tmp_path / "graph.lbug", model_id="m", dimension=3)
     assert "\n" not in str(refused.value)

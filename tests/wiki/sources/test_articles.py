@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.model.keys import InvalidKey
-from ramet.wiki.articles import Article, Section, split_sections
+from ramet.wiki.pages import Article, Section, split_sections
 from tests.wiki.article_texts import article_from_text
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ramet.wiki.errors import SourceError
 from ramet.wiki.pages import Markup, Page, Reason, Refusal
-from ramet.wiki.sources import compressed_file, dump_elements
+from ramet.wiki.sources import compressed_file, dump
 from ramet.wiki.sources.dump import open_dump
 from ramet.wiki.sources.page_source import PageFileSource
 from ramet.wiki.sources.registry import open_source
@@ -243,7 +243,7 @@ def test_what_is_no_whole_dump_is_refused_in_one_line_that_names_the_place(tmp_p
 async def test_a_page_that_is_too_large_is_refused_and_the_others_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dump_elements, "TEXT_BYTES_MAX", 1_000)
+    monkeypatch.setattr(dump, "TEXT_BYTES_MAX", 1_000)
     pages = [page("Ollo", "x"), page("Vast", "é" * 501), page("Full", "é" * 500)]
     source = open_dump(export(tmp_path / "isles.xml", pages), tmp_path)
     refused = await ask(source, "Vast")

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ramet.wiki.articles import Article
-from ramet.wiki.pages import Page, Refusal
+from ramet.wiki.pages import Article, Page, Refusal
 from ramet.wiki.sources.base import TITLES_MAX, ArticleSource, SourceOptions
 from ramet.wiki.sources.registry import open_source
 from ramet.wiki.wikitext.parser import ParseOptions, parse_page

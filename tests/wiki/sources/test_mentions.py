@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("ahocorasick", reason="the extra [wiki] is not installed")
 
-from ramet.wiki.sources.mentions import TitleMatcher
+from ramet.wiki.sources.page_source import TitleMatcher
 
 TITLES = ["New York", "New York City", "York", "City", "C++", "K2", "Café", "Straße", "2001: A Space", "1"]
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from ramet.model.keys import title_key
-from ramet.wiki.articles import Article
-from ramet.wiki.pages import Page
+from ramet.wiki.pages import Article, Page
 from ramet.wiki.sources.registry import open_source
 from ramet.wiki.wikitext.parser import ParseOptions, parse_page
 from tests.wiki.small_wikipedia import CORPUS, as_export

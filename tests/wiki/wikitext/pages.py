@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ramet.model.keys import title_key
-from ramet.wiki.articles import Article
-from ramet.wiki.pages import Markup, Page, Refusal
+from ramet.wiki.pages import Article, Markup, Page, Refusal
 from ramet.wiki.wikitext.parser import ParseOptions, parse_page
 from ramet.wiki.wikitext.site import Site
 from tests.wiki.wikitext.sites import ENGLISH

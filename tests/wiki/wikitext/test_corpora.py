@@ -15,8 +15,7 @@ import mwparserfromhell
 import pytest
 
 from ramet.model.keys import InvalidKey, title_key
-from ramet.wiki.articles import Article
-from ramet.wiki.pages import Reason, Refusal
+from ramet.wiki.pages import Article, Reason, Refusal
 from ramet.wiki.wikitext.parser import ParseOptions, parse_page
 from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.titles import read_title

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramet.wiki.articles import Article
-from ramet.wiki.pages import Refusal
+from ramet.wiki.pages import Article, Refusal
 from ramet.wiki.wikitext.parser import ParseOptions, parse_page
 from tests.wiki.wikitext.pages import wikitext
 from tests.wiki.wikitext.sites import ENGLISH, LATGALIAN

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ramet.wiki.articles import Section
-from ramet.wiki.pages import Markup, Page
+from ramet.wiki.pages import Markup, Page, Section
 from ramet.wiki.wikitext.parser import ParseOptions, parse_page
 from tests.wiki.wikitext.pages import article
 from tests.wiki.wikitext.sites import ENGLISH

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramet.model.keys import InvalidKey, title_key
-from ramet.wiki.wikitext.entities import decode_entities
+from ramet.wiki.wikitext.plain_text import decode_entities
 from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.titles import WikiTitle, namespace_number, read_title, redirect_target
 from tests.wiki.wikitext.sites import DICTIONARY, ENGLISH, LATGALIAN

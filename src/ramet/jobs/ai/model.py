@@ -23,7 +23,7 @@ from ramet import Context, CostRefused
 from ramet.commands.errors import UserError, one_line
 from ramet.engine.base.logs import own_logger
 from ramet.jobs.ai.prompts import Reply, Step
-from ramet.jobs.ai_settings import ModelSettings
+from ramet.jobs.settings import ModelSettings
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
 from ramet.llm.pricing.prices import Price, cost_of, price_of, reserve_amount
 from ramet.llm.providers.base import Answer, AnswerState, Mode, Provider, Submission

@@ -1,18 +1,29 @@
-"""What a model is asked: a step, its words and the shape of its answer.
-
-Texts of others stand between marks and are called data. Whatever they say, an answer is only ever read as the fields of
-its shape: nothing in it can start a task, choose an address or move a score beyond its bound.
-"""
+"""What of a text is nobody's business at a provider of language models."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from ramet.jobs.ai.redacting import redacted
-from ramet.jobs.ai_settings import ModelSettings
+from ramet.jobs.settings import ModelSettings
+
+_MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+_PHONE = re.compile(r"(?<![\w.])(?:\+|\(|00)?\d{1,4}[)]?(?:[ ./()-]{1,2}\d{2,5}){2,4}(?![\w])")
+_DATE = re.compile(r"(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}|\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d")
+
+
+def redacted(text: str) -> str:
+    """The text without e-mail addresses and phone numbers; dates stay."""
+    return _PHONE.sub(_phone, _MAIL.sub("[e-mail]", text))
+
+
+def _phone(found: re.Match[str]) -> str:
+    digits = sum(character.isdigit() for character in found[0])
+    return found[0] if digits < 7 or _DATE.fullmatch(found[0]) else "[phone]"
+
 
 LINE_MAX = 300
 TEXT_MAX = 4_000

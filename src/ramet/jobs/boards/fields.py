@@ -10,8 +10,17 @@ from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from ramet.jobs.boards.dates import parse_posted
-from ramet.jobs.boards.instruction import PLACES_BY, Instruction, Part, Rule, Rules
-from ramet.jobs.boards.paths import text_at, text_of_value, texts_at, values_at
+from ramet.jobs.boards.instruction import (
+    PLACES_BY,
+    Instruction,
+    Part,
+    Rule,
+    Rules,
+    text_at,
+    text_of_value,
+    texts_at,
+    values_at,
+)
 from ramet.jobs.boards.salary_text import salary_text
 from ramet.jobs.posting import Posting, without_login
 from ramet.jobs.text.markup import decoded, text_of

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
-from ramet.fetch.request import Request
+from ramet.fetch.messages import Request
 from ramet.jobs.boards.fields import absolute
-from ramet.jobs.boards.instruction import Instruction, Paging
-from ramet.jobs.boards.paths import text_at
+from ramet.jobs.boards.instruction import Instruction, Paging, text_at
 
 ACCEPT: Mapping[str, str] = {
     "json": "application/json",

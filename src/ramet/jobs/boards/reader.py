@@ -1,22 +1,23 @@
-"""Reading a board: its list page by page, the rest of an opening, and the board's own name.
-
-Nothing here asks anybody: :func:`first_request` and :class:`Page` say what to ask, the caller asks and gives the bytes.
-"""
+"""The rest of an opening, where the list does not have all of it."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ramet.fetch.messages import text_of_bytes
-from ramet.fetch.request import Request
-from ramet.jobs.boards.details import detail_request, is_page, read_detail
+from ramet.fetch.messages import Request, text_of_bytes
 from ramet.jobs.boards.entries import (
+    FEED_ROOTS,
     bounded_list,
+    described,
+    feed_entries,
+    feed_root,
     json_entries,
     local_name,
+    page_entries,
     parsed_json,
     parsed_xml,
     seen,
@@ -25,16 +26,147 @@ from ramet.jobs.boards.entries import (
     xml_entries,
     xml_value,
 )
-from ramet.jobs.boards.feeds import FEED_ROOTS, feed_entries, feed_root
-from ramet.jobs.boards.fields import Entry, line, places, posting_of, text_of_flag
-from ramet.jobs.boards.instruction import PLACES_BY, Instruction, Rule, Rules
-from ramet.jobs.boards.names import name_request, read_name
-from ramet.jobs.boards.pages import page_entries
-from ramet.jobs.boards.paging import first_request, next_request
-from ramet.jobs.boards.paths import text_at, values_at
+from ramet.jobs.boards.fields import Entry, line, places, posting_of, text_of_flag, values_of
+from ramet.jobs.boards.instruction import PLACES_BY, Detail, Instruction, Rule, Rules, text_at, values_at
+from ramet.jobs.boards.paging import ACCEPT, first_request, next_request
 from ramet.jobs.boards.vendors import vendor_of_root
-from ramet.jobs.detection.postings import jsonld_postings
+from ramet.jobs.detection.postings import jsonld_postings, posting_of_page
+from ramet.jobs.detection.selectors import first_text
+from ramet.jobs.errors import WrongShape
 from ramet.jobs.posting import Posting
+
+_COUNT_OF_PLACES = re.compile(r"(?:\d{1,4}|multiple|several|various) (?:more )?locations?", re.IGNORECASE)
+
+
+def detail_request(instruction: Instruction, posting: Posting) -> Request | None:
+    """What to ask for the rest of an opening; None: there is nothing more to fetch."""
+    if posting.whole or posting.detail_url is None:
+        return None
+    detail = instruction.detail or Detail(url=())
+    return Request(posting.detail_url, headers={"Accept": ACCEPT[detail.type], **detail.headers})
+
+
+def is_page(instruction: Instruction) -> bool:
+    """Whether the rest of an opening is on a page for people, to which robots.txt applies."""
+    return instruction.detail is None or instruction.detail.type == "html"
+
+
+def read_detail(
+    instruction: Instruction, posting: Posting, body: bytes, *, url: str, now: float, media_type: str = ""
+) -> Posting:
+    """The posting with what its own answer tells.
+
+    The address, the title and the identifier stay as the list has them. Of the rest, what the board's own interface
+    tells replaces what the list told; what a page tells only fills in what is not there.
+
+    Args:
+        url: the address that answered.
+        now: Unix seconds.
+
+    Raises:
+        WrongShape: the answer is not what the instruction says.
+    """
+    detail = instruction.detail
+    if detail is None or detail.type == "html":
+        return _completed(posting, posting_of_page(text_of_bytes(body, media_type), url, now))
+    value = parsed_json(instruction.model_copy(update={"embedded": None}), body, media_type)
+    found = values_at(value, detail.response_path)
+    if not found or not isinstance(found[0], dict):
+        where = f"at {detail.response_path!r}" if detail.response_path else "at its top"
+        raise wrong(instruction, f"no posting {where}, but {described(found[0] if found else value)} ({url[:200]})")
+    told = values_of(Entry(found[0], instruction, url), detail.fields, now)
+    if not told:
+        raise wrong(instruction, f"a posting without anything to read, but {described(found[0])} ({url[:200]})")
+    extra = {**posting.extra, **told.pop("extra", {})}
+    told.pop("external_id", None)
+    return posting.model_copy(update={**told, "extra": extra})
+
+
+def _completed(posting: Posting, page: Posting) -> Posting:
+    """What the list told, and what it did not tell from the page."""
+    found: dict[str, Any] = {
+        name: getattr(page, name)
+        for name in ("title", "company", "company_website", "location", "salary", "workplace", "employment_type")
+        if not getattr(posting, name)
+    }
+    if posting.location and page.location and _COUNT_OF_PLACES.fullmatch(posting.location):
+        found["location"] = page.location
+    if posting.posted_at is None:
+        found["posted_at"] = page.posted_at
+    if len(page.description) > len(posting.description):
+        found["description"] = page.description
+    return posting.model_copy(update={**found, "extra": {**page.extra, **posting.extra}})
+
+
+_WORDS = "jobs?|careers?|open(?:ings?| positions?| roles?)|vacancies|job board|job openings?|current openings|"
+_WORDS += "career (?:page|site)|jobs and careers|careers and jobs|hiring|home"
+_MARKS = "-\u2013\u2014|:\u00b7"
+_BETWEEN = rf"\s{{0,4}}[{_MARKS}]\s{{0,4}}"
+_BEHIND = re.compile(rf"(?:{_BETWEEN}|\s{{1,4}})(?:{_WORDS})\s{{0,4}}$", re.IGNORECASE)
+_BEFORE = re.compile(rf"^(?:(?:{_WORDS}){_BETWEEN}|(?:{_WORDS}|work|working) (?:at|with|bei|chez|hos) )", re.IGNORECASE)
+_NO_NAMES = re.compile(
+    rf"(?:{_WORDS}|workday|lever|ashby|gem|rippling|search|not found|page not found|404|error|sign in|login|loading)",
+    re.IGNORECASE,
+)
+
+
+def name_request(instruction: Instruction) -> Request | None:
+    """What to ask for the board's own name; None: it does not tell it.
+
+    Where it is the same as the first request of the list, the name is in the list's answer. That this request fails
+    says nothing about the board.
+    """
+    name = instruction.name
+    if name is None:
+        return None
+    if name.url is None:
+        return first_request(instruction)
+    kind = "json" if name.path else "html"
+    return Request(name.url, headers={"Accept": ACCEPT[kind]})
+
+
+def read_name(instruction: Instruction, body: bytes, media_type: str = "") -> str | None:
+    """The board's own name in the answer to :func:`name_request`; None: it is not there. Never raises."""
+    name = instruction.name
+    if name is None:
+        return None
+    if name.path is None:
+        found = of_title(first_text(text_of_bytes(body, media_type), name.selector))
+    else:
+        found = of_title(_at(instruction, name.path, body, media_type))
+    if name.match is not None:
+        match = re.search(name.match, found)
+        found = match[1].strip() if match and match[1] else ""
+    return found or None
+
+
+def _at(instruction: Instruction, path: str, body: bytes, media_type: str) -> str:
+    from_list = instruction.name is not None and instruction.name.url is None
+    try:
+        if from_list and instruction.type == "xml":
+            root = parsed_xml(instruction, body)
+            value = xml_value(root)
+            rows = next(iter(value.values()), None) if isinstance(value, dict) else None
+            first = rows[0] if isinstance(rows, list) and rows else rows
+            return line(text_at({local_name(root): {"position": first}}, path))
+        if from_list and instruction.type == "rss":
+            return line(text_at(feed_entries(instruction, body, feed_root(instruction, body))[1], path))
+        plain = instruction if from_list else instruction.model_copy(update={"embedded": None})
+        return line(text_at(parsed_json(plain, body, media_type), path))
+    except WrongShape:
+        return ""
+
+
+def of_title(title: str) -> str:
+    """The name in a page's title: without the words around it that say what kind of page it is."""
+    found = line(title)
+    for _ in range(3):
+        shorter = _BEFORE.sub("", _BEHIND.sub("", found)).strip(f" {_MARKS}")
+        if shorter == found:
+            break
+        found = shorter
+    return "" if _NO_NAMES.fullmatch(found) else found
+
 
 __all__ = [
     "Page",

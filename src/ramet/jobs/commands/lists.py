@@ -14,10 +14,9 @@ from ramet.commands.options import ask, json_option
 from ramet.commands.terminal import console, counted, emit, plain
 from ramet.jobs import queries
 from ramet.jobs.app import app
-from ramet.jobs.choosing import switched_off
 from ramet.jobs.commands import terminal
-from ramet.jobs.commands.options import database_option
-from ramet.jobs.queries import REJECTED, Listing
+from ramet.jobs.commands.terminal import database_option
+from ramet.jobs.queries import REJECTED, Listing, switched_off
 
 LISTED_MAX = 1_000
 STATUSES = ("active", "pending_validation", "disabled", "failed", "suspect", "switched off")

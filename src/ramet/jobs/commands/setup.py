@@ -14,11 +14,12 @@ from ramet import Client
 from ramet.commands.options import check_folder, json_option, person
 from ramet.commands.terminal import columns, console, counted, emit, plain
 from ramet.jobs.app import app
-from ramet.jobs.commands.options import NO_PROFILE, database_option
-from ramet.jobs.config.config import read_config, sample, sample_text
-from ramet.jobs.errors import InputError
-from ramet.jobs.jobs_settings import PREFIX
-from ramet.jobs.live import settings_in_force
+from ramet.jobs.commands.terminal import DATABASE, NO_PROFILE, database_option
+from ramet.jobs.config.config_file import read_config, sample, sample_text
+from ramet.jobs.declared_settings import settings_in_force
+from ramet.jobs.errors import InputError, JobsError
+from ramet.jobs.pipeline import TARGET
+from ramet.jobs.settings import PREFIX
 
 NAMED_MAX = 5
 """Settings that a refusal names."""
@@ -97,3 +98,37 @@ def shown(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
     return plain(value)
+
+
+COLUMNS = tuple(
+    word
+    for column in (
+        "source_discovery_config.url=url", "input.url=url", "input.source_discovery_config.url=url",
+        "input.pipeline_state=pipeline_state", "input.company_sub_task=sub_task", "output.error=error_details",
+    )
+    for word in ("--column", column)
+)  # fmt: skip
+"""Where the job finder that this pipeline took over from keeps what a row does not say itself."""
+
+
+@click.command(
+    "import",
+    short_help="Take over the queue of another job finder.",
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="FILE [OPTION]...")
+def import_command(words: tuple[str, ...]) -> None:
+    """Import the tasks of another queue, with JOB taken for LISTING: `ramet import` with this pipeline's kinds.
+
+    Its options are those of `ramet import`.
+    """
+    context = click.get_current_context()
+    root = context.find_root()
+    command = root.command.get_command(root, "import") if isinstance(root.command, click.Group) else None
+    if command is None or command is context.command:
+        raise JobsError("`import` is a part of the command line `ramet`: run it as `ramet jobs import`")
+    named = any(word == "--db" or word.startswith("--db=") for word in words)
+    default = {} if named else {"database": DATABASE}
+    told = [*words, "--kinds", TARGET, *COLUMNS]
+    with command.make_context("import", told, parent=context.parent, default_map=default) as made:
+        command.invoke(made)

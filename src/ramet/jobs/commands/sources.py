@@ -1,4 +1,4 @@
-"""The commands by which a person adds companies and sources, and says what becomes of a source."""
+"""Working on one task that a person waits for, until it has ended."""
 
 from __future__ import annotations
 
@@ -8,18 +8,43 @@ from typing import Any
 
 import click
 
-from ramet import Client, InvalidKey, Task, url_key
+from ramet import Client, InvalidKey, Task, Worker, url_key
 from ramet.commands.options import ask, check_folder, json_option
 from ramet.commands.terminal import emit, plain
+from ramet.commands.worker import look_on, quiet_guard, run_until
 from ramet.jobs import queries
-from ramet.jobs.commands.checking import work_until_ended
-from ramet.jobs.commands.options import database_option
+from ramet.jobs.commands.terminal import database_option
 from ramet.jobs.companies.identity import company_id_of, website_of
 from ramet.jobs.errors import InputError, JobsError, NotFound
 from ramet.jobs.kinds import COMPANY, SOURCE_DISCOVERY, CompanyPayload, DiscoveryPayload
 from ramet.jobs.pipeline import app
 from ramet.jobs.queries import Source
 from ramet.jobs.tasks.source_switch import disable_source, enable_source
+
+LOOK_SECONDS = 0.1
+"""Between two looks at whether it has ended."""
+
+
+async def work_until_ended(client: Client, task_ids: Sequence[str], kinds: Sequence[str]) -> list[Task]:
+    """Work on tasks of some kinds until these have ended, whatever grew from them; then how they stand.
+
+    A signal ends it earlier, after what is in hand.
+    """
+
+    async def look() -> list[Task]:
+        found = [await client.get(task_id) for task_id in task_ids]
+        return [task for task in found if task is not None]
+
+    def have_ended(found: list[Task]) -> bool:
+        return all(task.state.terminal for task in found)
+
+    async def until_ended() -> None:
+        await look_on(look, LOOK_SECONDS, is_over=have_ended)
+
+    with quiet_guard():
+        await run_until(Worker(app, client, kinds=kinds), until_ended())
+    return await look()
+
 
 EXIT_FAILED = 2
 """What was typed leads to nothing that can be taken."""

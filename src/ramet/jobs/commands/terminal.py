@@ -1,4 +1,4 @@
-"""How listings, matches, sources and companies look in a table, and their salaries, ages and places in words."""
+"""Options that several of the commands share, and what they say where nothing can be scored."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from ramet.commands import options
 from ramet.commands.terminal import columns, plain, span
 from ramet.jobs.queries import Company, Listing, Source
+
+DATABASE = "jobs.db"
+
+database_option = options.database_option(DATABASE)
+
+NO_PROFILE = (
+    "there is no profile, so nothing can be scored: `ramet jobs init --sample` takes an example in, "
+    "`ramet jobs init --from FILE` your own"
+)
+
 
 DAY = 86_400.0
 STATUS_STYLES = {

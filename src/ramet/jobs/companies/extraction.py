@@ -7,25 +7,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from ramet.jobs.companies.facts import GIVEN, HEADINGS, JSON_LD, META, PARAGRAPHS, PATTERN, WebPage
-from ramet.jobs.companies.headcount import headcount_in, headcount_of
-from ramet.jobs.companies.outline import Section, outline, page_text
-from ramet.jobs.companies.page_content import Meta, Organization, meta_of, organizations
-from ramet.jobs.companies.sections import below, first_prose, lines_below
+from ramet.jobs.companies.facts import GIVEN, HEADINGS, JSON_LD, META, PARAGRAPHS, PATTERN, CompanyFacts, WebPage
+from ramet.jobs.companies.page_content import (
+    Meta,
+    Organization,
+    Section,
+    below,
+    first_prose,
+    lines_below,
+    meta_of,
+    organizations,
+    outline,
+    page_text,
+)
+from ramet.jobs.companies.signals import ai_ml_evidence, remote_evidence
 from ramet.jobs.companies.statements import (
     LABELS,
     founded_in,
+    headcount_in,
+    headcount_of,
     headquarters_in,
     industry_in,
     labelled,
     mission_in,
+    size_category,
     year_in,
 )
+from ramet.jobs.settings import CompanySettings
 from ramet.jobs.text.company_names import company_name_key
 from ramet.jobs.text.places import Place, places_of
+from ramet.jobs.text.technologies import find_technologies
 
 TEXT_MAX = 200_000
 """Characters of one page that are read. What is behind them is no page about a company."""
@@ -171,7 +186,7 @@ def sizes(pages: Sequence[Page]) -> Iterator[tuple[str, str, int]]:
             yield PATTERN, headcount.text, headcount.employees
 
 
-def offices(pages: Sequence[Page], head_office: Candidate | None) -> tuple[tuple[Place, ...], str]:
+def offices_of(pages: Sequence[Page], head_office: Candidate | None) -> tuple[tuple[Place, ...], str]:
     """All places with an office and what made them; a place of no known country is none."""
     sources: list[tuple[str, Iterable[str]]] = [
         (JSON_LD, [text for page in pages for one in page.organizations for text in one.places]),
@@ -253,3 +268,77 @@ def _split(url: str) -> SplitResult:
         return urlsplit(url)
     except ValueError:
         return urlsplit("")
+
+
+def read_company(pages: Sequence[WebPage], name: str | None, settings: CompanySettings | None = None) -> CompanyFacts:
+    """What these pages tell of their company.
+
+    Args:
+        pages: as they were fetched; two addresses of one page count once.
+        name: as it is known already; it is kept.
+        settings: when texts are long enough, and what is large and small; None: the defaults.
+    """
+    settings = settings or CompanySettings()
+    read = list(taken_apart(pages))
+    about = _long_enough(abouts(read, settings.text_max), settings.about_good)
+    head_office = next(head_offices(read), None)
+    found: dict[str, Candidate | None] = {
+        "name": next(names(read, name), None),
+        "about": about,
+        "culture": _long_enough(cultures(read, settings.text_max), settings.culture_good),
+        "mission": next(missions(read, settings.text_max), None),
+        "headquarters_location": head_office,
+        "industry": next(industries(read, about[1] if about else ""), None),
+        "founded": next(foundings(read), None),
+    }
+    if size := next(sizes(read), None):
+        method, text, employees = size
+        found["size"] = method, text
+        found["company_size_category"] = method, size_category(employees, settings)
+    told = {field: candidate for field, candidate in found.items() if candidate is not None}
+    texts: dict[str, Any] = {field: text[: settings.text_max] for field, (_, text) in told.items()}
+    facts = CompanyFacts(**texts, methods={field: method for field, (method, _) in told.items()})
+    return _with_signals(_with_places(facts, read, head_office), read, settings)
+
+
+def _long_enough(texts: Iterable[Candidate], length: int) -> Candidate | None:
+    """The first text that is longer; when none is, the longest."""
+    best: Candidate | None = None
+    for candidate in texts:
+        if len(candidate[1]) > length:
+            return candidate
+        if best is None or len(candidate[1]) > len(best[1]):
+            best = candidate
+    return best
+
+
+def _with_places(facts: CompanyFacts, read: Sequence[Page], head_office: Candidate | None) -> CompanyFacts:
+    offices, method = offices_of(read, head_office)
+    if not offices:
+        return facts
+    return replace(facts, offices=offices, methods={**facts.methods, "offices": method})
+
+
+def _with_signals(facts: CompanyFacts, read: Sequence[Page], settings: CompanySettings) -> CompanyFacts:
+    """The facts with technologies and with what the company's words add up to."""
+    text = "\n".join(page.text for page in read)
+    counts = find_technologies(text)
+    remote = remote_evidence((section.heading, "\n".join(section.lines)) for page in read for section in page.sections)
+    says = [facts.about or "", *dict.fromkeys(page.meta.description for page in read if page.role == "home")]
+    ai_ml = ai_ml_evidence("\n".join(says), text)
+    methods = dict(facts.methods)
+    evidence: dict[str, tuple[str, ...]] = {}
+    if counts:
+        methods["tech_stack"] = PATTERN
+    if remote.points >= settings.remote_evidence_min:
+        methods["remote_first"], evidence["remote_first"] = PATTERN, remote.found
+    if ai_ml.points >= settings.ai_ml_evidence_min:
+        methods["ai_ml"], evidence["ai_ml"] = PATTERN, ai_ml.found
+    return replace(
+        facts,
+        tech_stack=tuple(sorted(counts, key=lambda technology: -counts[technology])),
+        remote_first="remote_first" in evidence,
+        ai_ml="ai_ml" in evidence,
+        methods=methods,
+        evidence=evidence,
+    )

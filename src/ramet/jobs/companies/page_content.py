@@ -1,15 +1,220 @@
-"""What a page says of its company in a machine's words: JSON-LD of schema.org, and ``meta`` elements."""
+"""A page as its headings and what stands below each, without a tree: as :func:`text_of` reads it."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ramet.jobs.text.markup import decoded, text_of
+
+HEADING_LENGTH_MAX = 120
+"""Characters. A longer line is prose, whatever its element."""
+LABEL_LENGTH_MAX = 40
+"""Characters of a line that may be a label without being marked as a heading."""
+PROSE_LENGTH_MIN = 60
+"""Characters of a line that is a sentence and no entry of a menu."""
+
+_MARK = "\ufdd0"
+"""Stands before a heading's level while the page is made to text. A noncharacter: no text has it."""
+_HEADING_TAG = re.compile(r"<h([1-6])(?=[\s/>])(?:[^\"'>]++|\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))*+>?", re.IGNORECASE)
+_APART_NAMES = ("nav", "footer", "form", "template", "noscript", "dialog")
+_APART = re.compile(rf"<({'|'.join(_APART_NAMES)})(?=[\s/>])", re.IGNORECASE)
+_ENDS = {name: re.compile(rf"</{name}\b[^>]*+>?", re.IGNORECASE) for name in _APART_NAMES}
+_NOT_ABOUT_THEM = re.compile(
+    r"\b(?:cookies?|javascript|browser|subscribe|newsletter|privacy policy|terms of (?:use|service)|all rights reserved"
+    r"|sign up|log in|captcha|consent|einwilligung)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and the lines up to the next."""
+
+    heading: str
+    """Empty for what stands before the first."""
+    level: int
+    """1 to 6; 0 before the first heading."""
+    lines: tuple[str, ...]
+
+    @property
+    def prose(self) -> tuple[str, ...]:
+        """The lines that are sentences about somebody, no menus and no notices of cookies."""
+        return tuple(line for line in self.lines if is_prose(line))
+
+
+def outline(html: str) -> list[Section]:
+    """The page's sections in reading order. Menus, forms and footers are left out."""
+    return list(_sections(_marked(without(html, *_APART_NAMES))))
+
+
+def page_text(html: str) -> str:
+    """All text of a page but its menus and forms: a line per block. Its footer, often an address, is in it."""
+    return text_of(without(html, "nav", "form", "template", "noscript", "dialog"))
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line is a sentence that may speak of the company."""
+    return len(line) >= PROSE_LENGTH_MIN and " " in line[:PROSE_LENGTH_MIN] and not _NOT_ABOUT_THEM.search(line[:400])
+
+
+def without(html: str, *names: str) -> str:
+    """The markup without these elements. One that is not closed stays: it would take the rest of the page with it."""
+    kept: list[str] = []
+    at = 0
+    open_ended: set[str] = set()
+    for opened in _APART.finditer(html):
+        name = opened[1].lower()
+        if opened.start() < at or name not in names or name in open_ended:
+            continue
+        closed = _ENDS[name].search(html, opened.end())
+        if closed is None:
+            open_ended.add(name)
+            continue
+        kept.append(html[at : opened.start()])
+        at = closed.end()
+    kept.append(html[at:])
+    return "\n".join(kept) if len(kept) > 1 else html
+
+
+def _marked(html: str) -> Iterable[str]:
+    return text_of(_HEADING_TAG.sub(rf"\g<0>{_MARK}\1 ", html.replace(_MARK, ""))).split("\n")
+
+
+def _sections(lines: Iterable[str]) -> Iterator[Section]:
+    heading, level = "", 0
+    below: list[str] = []
+    # The text of a heading may stand in a block of its own, one line below its mark.
+    pending = 0
+    for line in lines:
+        text = line
+        if line.startswith(_MARK):
+            if heading or below:
+                yield Section(heading, level, tuple(below))
+            level, text = int(line[1]), line[2:].strip()
+            heading, below = "", []
+            pending = level
+        if not text:
+            continue
+        if pending and len(text) <= HEADING_LENGTH_MAX:
+            heading = text.replace(_MARK, "")
+        else:
+            below.append(text)
+        pending = 0
+    if heading or below:
+        yield Section(heading, level, tuple(below))
+
+
+HEADINGS = {
+    "about": re.compile(
+        r"^(?:about(?: us| the company)?|about [\w.&' -]{1,30}|who we are|what we do|our (?:story|company|history)"
+        r"|company|company (?:profile|blurb|overview|description)|über uns|wer wir sind|qui sommes[- ]nous.{0,20}"
+        r"|à propos.{0,40}|quiénes somos|sobre nosotros|sobre nós|chi siamo|over ons|om oss|o nas)$",
+        re.IGNORECASE,
+    ),
+    "mission": re.compile(
+        r"\b(?:mission|vision|purpose|leitbild|misión|visión|missione|missie|missão)\b|why we exist", re.IGNORECASE
+    ),
+    "culture": re.compile(
+        r"\b(?:values|culture|principles|life at|working (?:at|with|here)|how we work|what we (?:believe|value)"
+        r"|why (?:work|join|you.ll love|us\b)|work with us|our people|diversity|(?:unsere )?werte|unternehmenskultur"
+        r"|kultur|nos valeurs|culture d.entreprise|valores|cultura|valori|waarden|cultuur)\b",
+        re.IGNORECASE,
+    ),
+    "work": re.compile(
+        r"^(?:remote (?:status|work|culture|policy)|remote[- ]first.{0,40}|benefits(?: (?:and|&) perks)?"
+        r"|perks(?: (?:and|&) benefits)?|what we offer)$",
+        re.IGNORECASE,
+    ),
+    "offices": re.compile(
+        r"\b(?:offices?|locations?|where we are|find us|visit us|headquarters|hq|head office|standorte|bureaux"
+        r"|oficinas)\b",
+        re.IGNORECASE,
+    ),
+}
+"""Field -> headings above it. `work` stands in for `culture` where there is nothing better."""
+
+_SECTIONS_BELOW_MAX = 12
+
+
+def below(sections: Sequence[Section], field: str, length_max: int) -> Iterator[str]:
+    """The texts below each heading of a field, in reading order; entries of lists are joined by ``; ``.
+
+    Args:
+        length_max: characters of a text, at most.
+    """
+    pattern = HEADINGS[field]
+    for place, section in enumerate(sections):
+        if section.heading and pattern.search(section.heading):
+            yield from _cut(_lines(sections, place), length_max)
+        else:
+            yield from _cut(_after_label(section.lines, pattern), length_max)
+
+
+def lines_below(sections: Sequence[Section], pattern: re.Pattern[str]) -> Iterator[str]:
+    """The lines below every heading that matches as a whole."""
+    for place, section in enumerate(sections):
+        if section.heading and pattern.fullmatch(section.heading.strip(" :")):
+            yield from _lines(sections, place)
+
+
+def first_prose(sections: Sequence[Section], count: int, length_max: int) -> str:
+    """The first few sentences of a page about somebody, as lines; what a heading says is on something else is not."""
+    others = [pattern for field, pattern in HEADINGS.items() if field != "about"]
+    lines: list[str] = []
+    for section in sections:
+        if any(pattern.search(section.heading) for pattern in others):
+            continue
+        lines.extend(section.prose)
+        if len(lines) >= count:
+            break
+    return _joined(lines[:count], length_max)
+
+
+def _lines(sections: Sequence[Section], place: int) -> list[str]:
+    """The lines of a section, and of those below it that have smaller headings."""
+    section = sections[place]
+    lines = list(section.lines)
+    for smaller in sections[place + 1 : place + 1 + _SECTIONS_BELOW_MAX]:
+        if smaller.level <= section.level:
+            break
+        lines.append(f"{smaller.heading}: {' '.join(smaller.lines)}" if smaller.lines else smaller.heading)
+    return [line for line in lines if line]
+
+
+def _after_label(lines: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
+    """The sentences behind a line that reads like a heading but is marked as none."""
+    for place, line in enumerate(lines[:-1]):
+        if len(line) <= LABEL_LENGTH_MAX and pattern.search(line) and is_prose(lines[place + 1]):
+            found = []
+            for text in lines[place + 1 :]:
+                if not is_prose(text):
+                    break
+                found.append(text)
+            return found
+    return []
+
+
+def _cut(lines: Sequence[str], length_max: int) -> Iterator[str]:
+    prose = [line for line in lines if is_prose(line)]
+    # Values are often a list of a few words each.
+    text = _joined(prose, length_max) if prose else "; ".join(lines)[:length_max]
+    if text:
+        yield text
+
+
+def _joined(lines: Sequence[str], length_max: int) -> str:
+    text = "\n".join(lines)
+    if len(text) <= length_max:
+        return text
+    head = text[:length_max]
+    end = max(head.rfind(". "), head.rfind("\n"), head.rfind("! "))
+    return head[: end + 1].strip() if end > length_max // 2 else head.rstrip()
+
 
 # None of the two can fail once its name is read, so a page is gone over once, whatever is in it.
 _REST = r"""(?P<attributes>(?:[^"'>]++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*+)>?"""

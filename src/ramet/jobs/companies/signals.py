@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ramet.jobs.companies.outline import PROSE_LENGTH_MIN
+from ramet.jobs.companies.page_content import PROSE_LENGTH_MIN
 
 STATEMENT, PHRASE, WORD, SOFTER, CONTRARY = 3, 2, 1, -1, -2
 """Points: it says so of itself; words for nothing else; words that go with it; words that take some of it back; words

@@ -7,14 +7,22 @@ multiply (aliases) or overwrite (keys given twice) is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
 from ramet.jobs.errors import InputError
+from ramet.jobs.original import from_original, is_original
+from ramet.jobs.settings import PREFIX, JobsSettings, Section
 
 BYTES_MAX = 262_144
 """Of a file with settings."""
@@ -201,3 +209,179 @@ def _plain(loader: _Loader, node: yaml.Node) -> Any:
         return loader.construct_object(node, deep=True)
     except (ValueError, OverflowError) as error:
         raise _Refused("is no number or date that there can be: give another, or quotes", node.start_mark) from error
+
+
+_UNSTORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+_WANTED = {
+    "string_type": "text, in quotes where YAML takes it for something else",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "list_type": "a list",
+    "dict_type": "names with values",
+    "too_short": "a pair of numbers",
+    "too_long": "a pair of numbers",
+    "string_pattern_mismatch": "a currency's three capital letters",
+}
+"""What to give, by the type of the error; the checks' own words where they say it as well."""
+
+
+def section_types() -> dict[str, type[Section]]:
+    """The sections by their names."""
+    found = {}
+    for name, field in JobsSettings.model_fields.items():
+        assert isinstance(field.annotation, type), name
+        assert issubclass(field.annotation, Section), name
+        found[name] = field.annotation
+    return found
+
+
+def checked(document: Document, values: Mapping[str, Any], origins: Mapping[str, KeyPath]) -> dict[str, Any]:
+    """Settings by full name, as they can be stored.
+
+    Args:
+        values: by ``SECTION.FIELD``.
+        origins: where in the file each of them stands.
+
+    Raises:
+        ConfigError: a name is no setting, or a value is none that its setting can have.
+    """
+    by_section: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        section, _, field = name.partition(".")
+        by_section.setdefault(section, {})[field] = value
+    taken: dict[str, Any] = {}
+    for section, fields in by_section.items():
+        model = section_types()[section]
+        for field in fields:
+            path = origins[f"{section}.{field}"]
+            if field not in model.model_fields:
+                raise document.error(path, unknown(".".join(path), field, model.model_fields))
+            _refuse(document, path, fields[field])
+        try:
+            read = model.model_validate(fields, strict=True)
+        except ValidationError as error:
+            raise _told(document, section, error, origins) from None
+        whole = read.model_dump(mode="json", include=set(fields))
+        taken |= {f"{PREFIX}{section}.{field}": whole[field] for field in fields}
+    return taken
+
+
+def unknown(shown_name: str, name: str, known: Iterable[str]) -> str:
+    """What to say of a name that nothing has."""
+    close = get_close_matches(name, list(known), n=1)
+    advice = f"did you mean {close[0]}?" if close else f"take one of {', '.join(known)}"
+    return f"{shown_name} is no setting: {advice}"
+
+
+def _refuse(document: Document, path: KeyPath, value: Any) -> None:
+    """What passes every type and bound, and yet is no setting: no score survives a NaN, no database keeps a NUL."""
+    if isinstance(value, float) and not isfinite(value):
+        raise document.error(path, f"{'.'.join(path)} is {value}: give a number")
+    if isinstance(value, str) and _UNSTORABLE.search(value):
+        raise document.error(path, f"{'.'.join(path)} has a character that cannot be stored: give plain text")
+    children: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, dict):
+        children = value.items()
+        for name in value:
+            _refuse(document, path, name)
+    elif isinstance(value, list):
+        children = ((str(number), item) for number, item in enumerate(value))
+    for name, child in children:
+        _refuse(document, (*path, name), child)
+
+
+def _told(document: Document, section: str, error: ValidationError, origins: Mapping[str, KeyPath]) -> ConfigError:
+    """The first thing that is wrong, in one line."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    field, *inner = [str(part) for part in first["loc"]]
+    path = (*origins[f"{section}.{field}"], *(part for part in inner if part != "[key]"))
+    wanted = _WANTED.get(first["type"]) or first["msg"].removeprefix("Input should be ")
+    return document.error(path, f"{'.'.join(path)} is {shown(first['input'])}: give {wanted}")
+
+
+STOP_LISTS = {
+    "excludedCompanies": "stop.companies",
+    "excludedDomains": "stop.domains",
+    "excludedKeywords": "stop.keywords",
+    "companies": "stop.companies",
+    "domains": "stop.domains",
+    "keywords": "stop.keywords",
+}
+"""What a stop list of `config.yaml` has, by our names."""
+
+
+def read_config(path: Path | str) -> dict[str, Any]:
+    """Settings by full name (``jobs.SECTION.FIELD``), as they can be stored. What the file leaves out is left out.
+
+    Three shapes are known: our own sections (``profile:``, ``filter:`` and so on, YAML or JSON); a `config.yaml` with
+    ``filters.stopList``, of which only this is read; and the JSON settings that `original` tells of.
+
+    Raises:
+        ConfigError: one line with the file, the place in it, and what to give. Nothing is returned in part.
+    """
+    document = read_document(Path(path))
+    if is_original(document.value):
+        values, origins = from_original(document)
+    elif "filters" in document.value:
+        values, origins = _stop_list(document)
+    else:
+        values, origins = _own(document)
+    return checked(document, values, origins)
+
+
+def sample() -> dict[str, Any]:
+    """The settings of the sample profile that ships: neutral, to be made one's own."""
+    with as_file(sample_file()) as path:
+        return read_config(path)
+
+
+def sample_text() -> str:
+    """The sample profile as a person edits it: YAML with comments."""
+    return sample_file().read_text(encoding="utf-8")
+
+
+def sample_file() -> Traversable:
+    """Where the sample profile is, as a resource of the package."""
+    return files("ramet.jobs.config") / "sample.yaml"
+
+
+def _own(document: Document) -> tuple[dict[str, Any], dict[str, KeyPath]]:
+    values: dict[str, Any] = {}
+    origins: dict[str, KeyPath] = {}
+    for section, fields in document.value.items():
+        if section not in section_types():
+            raise document.error((section,), unknown(section, section, section_types()))
+        if fields is None:
+            continue
+        if not isinstance(fields, dict):
+            raise document.error(
+                (section,), f"{section} is {shown(fields)}: give settings below it, each `name: value`"
+            )
+        for field, value in fields.items():
+            values[f"{section}.{field}"] = value
+            origins[f"{section}.{field}"] = (section, field)
+    return values, origins
+
+
+def _stop_list(document: Document) -> tuple[dict[str, Any], dict[str, KeyPath]]:
+    filters = document.value["filters"]
+    if not isinstance(filters, dict) or "stopList" not in filters:
+        message = "filters has no stopList, and nothing else of it is read: give one, or our own section `filter`"
+        raise document.error(("filters",), message)
+    path = ("filters", "stopList")
+    if not isinstance(filters["stopList"], dict):
+        raise document.error(path, f"filters.stopList is {shown(filters['stopList'])}: give {', '.join(STOP_LISTS)}")
+    values: dict[str, Any] = {}
+    origins: dict[str, KeyPath] = {}
+    for field, value in filters["stopList"].items():
+        if field not in STOP_LISTS:
+            raise document.error((*path, field), unknown(f"filters.stopList.{field}", field, STOP_LISTS))
+        name = STOP_LISTS[field]
+        if name in values:
+            raise document.error((*path, field), f"{field} is given twice, in two spellings: give it once")
+        values[name] = [] if value is None else value
+        origins[name] = (*path, field)
+    return values, origins

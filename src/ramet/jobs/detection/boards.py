@@ -12,11 +12,11 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ramet.jobs.companies.identity import company_id_of
 from ramet.jobs.detection.addresses import Address, address_of, board_of_url, token_of, vendor_board
-from ramet.jobs.detection.embedded import embedded_in
 from ramet.jobs.detection.findings import GENERIC, GUESSED, JSONLD, RSS, Confidence, Found, confidence_of
 from ramet.jobs.detection.patterns import CAREERS, MAKERS, MARKS, PATTERNS, SCRIPT_WORDS, WIDGET_PATH, Maker
+from ramet.jobs.detection.schema_org import jsonld_objects
+from ramet.jobs.detection.scripts import embedded_in
 from ramet.jobs.detection.selectors import JOB_PATH, base_of, selectors_in
-from ramet.jobs.detection.structured import jsonld_objects
 from ramet.jobs.errors import InputError
 from ramet.jobs.text.markup import bounded
 

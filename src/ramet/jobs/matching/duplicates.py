@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ramet import InvalidKey, text_key, url_key
 from ramet.jobs.matching.words import fold
-from ramet.jobs.scoring_settings import ListingSettings
+from ramet.jobs.settings import ListingSettings
 from ramet.jobs.text.company_names import company_name_key
 
 _DEFAULTS = ListingSettings()

@@ -1,20 +1,116 @@
-"""Strikes: what speaks against a listing, but does not decide alone."""
+"""What a running text offers or demands: words that count only where the text means them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 
-from ramet.jobs.jobs_settings import JobsSettings
-from ramet.jobs.matching.offers import around
-from ramet.jobs.matching.preferences import refused_arrangement
-from ramet.jobs.matching.ranks import named_by, ranks_of, strike_points
-from ramet.jobs.matching.results import STRIKE, Finding, strike
-from ramet.jobs.matching.words import first_word, fold
+from ramet.jobs.matching.preferences import named_by, ranks_of, refused_arrangement, refused_place, strike_points
+from ramet.jobs.matching.results import HARD, STRIKE, FilterResult, Finding, counted, hard, rejected, strike
+from ramet.jobs.matching.stop_list import TITLE_CHECKS, stopped
+from ramet.jobs.matching.words import after, before, first_word, fold, places_of_word
 from ramet.jobs.posting import Posting
-from ramet.jobs.profile import Profile
+from ramet.jobs.settings import FilterSettings, JobsSettings, Profile
 from ramet.jobs.text.posting_text import Reading
 from ramet.jobs.text.technologies import find_technologies
+
+_ARTICLES = frozenset("a an the our another our next new".split())
+_POINTING = frozenset("this our the".split())
+_ELSEWHERE = frozenset("in from of with like unlike".split())
+"""Before "the sales role" these tell of another one."""
+_BREAKERS = frozenset("to for who that which with and or as in of from by into".split())
+"""After these a text no longer speaks of whom it is hiring."""
+_PLACES_MAX = 200
+"""Places of one word that are looked at; a text that has it more often is no text."""
+_NOTED = 40
+"""Characters around a hit that are told."""
+
+_Counts = Callable[[str, int, int, FilterSettings], bool]
+"""Whether a word of a text counts, by its place and length."""
+
+
+def offered(text: str, kinds: Sequence[str], rules: FilterSettings) -> tuple[str, str] | None:
+    """The first kind of work that a folded text offers: "we are hiring a sales representative", "this sales role".
+
+    Returns:
+        The kind as it was given, and the words around it.
+    """
+    return _first(text, kinds, rules, _is_offered)
+
+
+def demanded(text: str, phrases: Sequence[str], rules: FilterSettings) -> tuple[str, str] | None:
+    """The first phrase that a folded text has and does not take back: not "no security clearance needed".
+
+    Returns:
+        The phrase as it was given, and the words around it.
+    """
+    return _first(text, phrases, rules, lambda *_: True)
+
+
+def _first(text: str, wanted: Sequence[str], rules: FilterSettings, counts: _Counts) -> tuple[str, str] | None:
+    """The first of some words that stands where it counts and is not taken back, with the words around it."""
+    for given in wanted:
+        word = fold(given)
+        if len(word) <= rules.short_word_max or word not in text:
+            continue
+        for at in _places(text, word):
+            if counts(text, at, len(word), rules) and not _is_denied(text, at, len(word), rules):
+                return given, around(text, at, len(word))
+    return None
+
+
+def around(text: str, at: int, length: int) -> str:
+    """A few words around a place of a folded text, of its own line."""
+    head = text[max(0, at - _NOTED) : at].rpartition("¶")[2]
+    tail = text[at + length : at + length + _NOTED].partition("¶")[0]
+    return f"{head}{text[at : at + length]}{tail}".strip()
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    return islice(places_of_word(text, word), _PLACES_MAX)
+
+
+@lru_cache(maxsize=256)
+def _folded(word: str) -> str:
+    """A word of a setting, as the text is folded."""
+    return fold(word)
+
+
+def _is_offered(text: str, at: int, length: int, rules: FilterSettings) -> bool:
+    window = before(text, at, rules.job_type_reach + 4)
+    following = after(text, at + length, 1)
+    if following and any(following[0] == _folded(word) for word in rules.role_words):
+        return _is_this_one(window, rules)
+    for phrase in rules.hiring_words:
+        parts = _folded(phrase).split()
+        for start in range(len(window) - len(parts), -1, -1):
+            if parts and window[start : start + len(parts)] == parts:
+                between = [word for word in window[start + len(parts) :] if word not in _ARTICLES]
+                if len(between) <= rules.job_type_reach and _BREAKERS.isdisjoint(between):
+                    return True
+                break
+    return False
+
+
+def _is_this_one(window: list[str], rules: FilterSettings) -> bool:
+    """Whether a role that is named is the one on offer: "this sales role", not "years in a sales role"."""
+    for back, word in enumerate(reversed(window)):
+        if word in _POINTING:
+            earlier = window[-back - 2] if back + 2 <= len(window) else ""
+            return back <= rules.job_type_reach and (word != "the" or earlier not in _ELSEWHERE)
+    return not window
+
+
+def _is_denied(text: str, at: int, length: int, rules: FilterSettings) -> bool:
+    """Whether a negation stands just before, or right after: "clearance is not required", "clearance level: none"."""
+    near = [*before(text, at, rules.negation_reach + 1), *after(text, at + length, 2)]
+    label, colon, value = text[at + length : at + length + _NOTED].partition(":")
+    if colon and len(label.split()) <= 2 and not any(end in label for end in ".;!?¶"):
+        near += value.replace("¶", " ").split()[:1]
+    return any(_folded(word) in near for word in rules.negations)
+
 
 DAY_SECONDS = 86_400
 
@@ -41,7 +137,17 @@ class Judged:
 
 def strikes_of(case: Judged) -> Iterator[Finding]:
     """All strikes; rules whose points are 0 are off."""
-    for find in (_arrangement, _salary, _experience, _level, _technologies, _missing, _short, _buzzword, _age):
+    for find in (
+        _arrangement,
+        _salary_strikes,
+        _experience,
+        _level,
+        _technologies,
+        _missing,
+        _short,
+        _buzzword,
+        _age_strikes,
+    ):
         for finding in find(case):
             if finding.points > 0:
                 yield finding
@@ -61,7 +167,7 @@ def _arrangement(case: Judged) -> Iterator[Finding]:
         yield finding
 
 
-def _salary(case: Judged) -> Iterator[Finding]:
+def _salary_strikes(case: Judged) -> Iterator[Finding]:
     rules = case.settings.filter
     upper = upper_salary(case.reading, case.settings.profile)
     if rules.salary_below is not None and upper is not None and upper < rules.salary_below:
@@ -144,7 +250,96 @@ def _buzzword(case: Judged) -> Iterator[Finding]:
         yield strike("text", "buzzword", f"buzzword: {word}", detail, rules.buzzword_points)
 
 
-def _age(case: Judged) -> Iterator[Finding]:
+def _age_strikes(case: Judged) -> Iterator[Finding]:
     rules, age = case.settings.filter, case.age_days
     if rules.strike_days is not None and age is not None and age > rules.strike_days:
         yield strike("age", "job_age", f"older than {rules.strike_days:g} days", f"{age:.1f} days", rules.age_points)
+
+
+__all__ = ["FilterResult", "Finding", "judge"]
+
+
+def judge(posting: Posting, reading: Reading, settings: JobsSettings, now: float) -> FilterResult:
+    """Say whether a listing goes on, with every reason.
+
+    Args:
+        now: Unix seconds.
+    """
+    rules = settings.filter
+    stop = stopped(posting.title, posting.url, posting.company, settings.stop)
+    if stop is not None:
+        return rejected(hard("stop_list", "stop_list", stop, stop), rules.strike_threshold)
+    if not rules.enabled:
+        return counted((), rules.strike_threshold)
+    case = Judged(posting, reading, settings, now, fold(posting.title), fold(posting.description))
+    first = next(_hard(case), None)
+    if first is not None:
+        return rejected(first, rules.strike_threshold)
+    return counted(tuple(strikes_of(case)), rules.strike_threshold)
+
+
+def _hard(case: Judged) -> Iterator[Finding]:
+    """Hard rejections in their order, found one by one."""
+    for check in TITLE_CHECKS:
+        yield from _some(check(case.title, case.settings))
+    yield from _some(_kind_in_text(case))
+    yield from _some(_keyword(case))
+    yield from _some(_salary_rejection(case))
+    yield from _some(_commission(case))
+    arrangement = refused_arrangement(case.reading, case.settings)
+    if arrangement is not None and arrangement.severity == HARD:
+        yield arrangement
+    yield from _some(refused_place(case.posting, case.reading, case.settings))
+    yield from _some(_age_rejection(case))
+    yield from _some(_technology(case))
+
+
+def _some(finding: Finding | None) -> Iterator[Finding]:
+    if finding is not None:
+        yield finding
+
+
+def _kind_in_text(case: Judged) -> Finding | None:
+    rules = case.settings.filter
+    if not rules.job_types_in_text:
+        return None
+    found = offered(case.text, rules.excluded_job_types, rules)
+    return found and hard("job_type", "excluded_job_type", f"job type: {found[0]}", f"the text says: {found[1]}")
+
+
+def _keyword(case: Judged) -> Finding | None:
+    rules = case.settings.filter
+    if not rules.excluded_keywords:
+        return None
+    found = demanded(case.title, rules.excluded_keywords, rules) or demanded(case.text, rules.excluded_keywords, rules)
+    return found and hard("keyword", "excluded_keyword", f"says {found[0]}", f"the text says: {found[1]}")
+
+
+def _salary_rejection(case: Judged) -> Finding | None:
+    floor, upper = case.settings.filter.salary_floor, upper_salary(case.reading, case.settings.profile)
+    if floor is None or upper is None or upper >= floor:
+        return None
+    return hard("salary", "salary_floor", f"salary below {floor:,}", f"its upper end is {upper:,} a year")
+
+
+def _commission(case: Judged) -> Finding | None:
+    if not case.settings.filter.reject_commission_only or not case.reading.commission_only:
+        return None
+    return hard("salary", "commission_only", "paid by commission only", "the text says so")
+
+
+def _age_rejection(case: Judged) -> Finding | None:
+    most, age = case.settings.filter.reject_days, case.age_days
+    if most is None or age is None or age <= most:
+        return None
+    return hard("age", "job_age", f"older than {most:g} days", f"posted {age:.1f} days ago")
+
+
+def _technology(case: Judged) -> Finding | None:
+    refused = ranks_of(case.settings.profile).fail
+    found = [name for name in named_by(case.reading) if name in refused]
+    if not found:
+        return None
+    return hard(
+        "technology", "failed_technology", f"technology: {found[0]}", f"out of the question: {', '.join(found)}"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ramet.jobs.values import shallow
+from ramet.jobs.posting import shallow
 
 HARD = "hard_reject"
 STRIKE = "strike"

@@ -6,14 +6,11 @@ from typing import Any
 
 from ramet import Context
 from ramet.jobs import records
-from ramet.jobs.app import app
-from ramet.jobs.bounds import bounds_of
-from ramet.jobs.choosing import sources_to_scrape
+from ramet.jobs.app import app, bounds_of
+from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.kinds import LISTING, QUEUE, SCRAPE, SCRAPE_SOURCE, ScrapePayload, SourcePayload
-from ramet.jobs.live import settings_in_force
-from ramet.jobs.tasks.keys import key_of_scrape
-from ramet.jobs.tasks.limits import FULL
-from ramet.jobs.tasks.tiers import task_priority
+from ramet.jobs.queries import sources_to_scrape
+from ramet.jobs.tasks.shared import FULL, key_of_scrape, task_priority
 
 LOOK_SECONDS = 1.0
 """Between two looks at how far the sources are."""

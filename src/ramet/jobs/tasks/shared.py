@@ -1,16 +1,107 @@
-"""Requests of tasks: the stop list first, then the host's turn, then the server."""
+"""What a company's tier means for the tasks that belong to it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ramet import Context
+from ramet import BlockReason, Context, text_key, url_key
 from ramet.fetch.host_pace import ask
-from ramet.fetch.request import Answer, Request
+from ramet.fetch.messages import Answer, Request
+from ramet.jobs.boards.fields import clean
 from ramet.jobs.boards.instruction import Instruction
-from ramet.jobs.errors import Refused
-from ramet.jobs.jobs_settings import JobsSettings
+from ramet.jobs.companies.identity import company_id_of, website_of
+from ramet.jobs.detection.findings import Found
+from ramet.jobs.errors import InputError, Refused
+from ramet.jobs.kinds import CompanyPayload, DiscoveryPayload, ListingPayload, ScrapePayload, SourcePayload
+from ramet.jobs.matching.duplicates import listing_key
 from ramet.jobs.matching.stop_list import stopped_host
+from ramet.jobs.posting import Posting
+from ramet.jobs.settings import JobsSettings
+
+PRIORITIES = {"S": 20, "A": 10}
+"""Of tasks; all others have 0."""
+
+
+def task_priority(tier: str | None) -> int:
+    """The priority of the source and listing tasks of a company of a tier; S and A go before all others."""
+    return PRIORITIES.get(tier or "", 0)
+
+
+FULL = frozenset({BlockReason.BUDGET, BlockReason.FAN_OUT, BlockReason.DEADLINE, BlockReason.COST})
+
+
+def key_of_company(payload: CompanyPayload) -> str:
+    """The company's id.
+
+    Raises:
+        InputError: neither a website nor a name.
+    """
+    if payload.company_id:
+        return text_key(payload.company_id)
+    website = website_of(payload.website) if payload.website else None
+    if website is None and not (payload.name or "").strip():
+        raise InputError("a company needs a website or a name: give one of them")
+    return company_id_of(website, payload.name)
+
+
+def key_of_discovery(payload: DiscoveryPayload) -> str:
+    """The address."""
+    return url_key(payload.url)
+
+
+def key_of_source(payload: SourcePayload) -> str:
+    """The source's id."""
+    return payload.source_id
+
+
+def key_of_scrape(payload: ScrapePayload) -> str:
+    """A lineage has one batch."""
+    return "scrape"
+
+
+def key_of_listing(payload: ListingPayload) -> str:
+    """The listing's id: its canonical address."""
+    return listing_key(payload.url)
+
+
+def source_id_of(found: Found) -> str:
+    """A name for a board, the same wherever it was found."""
+    return found.key
+
+
+BYTES_MAX = 150_000
+"""Of a description as JSON. A payload takes 256 KiB; a state has a posting twice, once as what was read of it."""
+ESCAPED = 6
+"""Bytes of JSON that one character can take."""
+
+
+def fitting(posting: Posting, characters_max: int) -> Posting:
+    """The posting with a description of at most so many characters, and of a size that can be stored.
+
+    What was cut says so at its end. Characters that no database or screen takes are gone from all of its texts.
+    """
+    changed = {
+        name: cleaned
+        for name, text in posting
+        if isinstance(text, str) and (cleaned := clean(text)) != text and name != "url"
+    }
+    text = changed.get("description", posting.description)
+    shown = _cut(text, characters_max)
+    if len(shown) < len(text):
+        changed["description"] = f"{shown}\n[cut here: it has {len(text)} characters]"
+    return posting.model_copy(update=changed) if changed else posting
+
+
+def _cut(text: str, characters_max: int) -> str:
+    shown = text[:characters_max]
+    if len(shown) * ESCAPED <= BYTES_MAX:
+        return shown
+    size, quotes = len(shown.encode()), sum(map(shown.count, '\n\t"\\'))
+    while size + quotes > BYTES_MAX:
+        shown = shown[: len(shown) * BYTES_MAX // (size + quotes) * 99 // 100]
+        size, quotes = len(shown.encode()), sum(map(shown.count, '\n\t"\\'))
+    return shown
+
 
 NO_PAGES = ("image/", "audio/", "video/", "font/", "application/pdf", "application/zip", "application/octet-stream")
 """How the media types begin of what has no text to read."""

@@ -15,15 +15,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from ramet import Context, Outcome, PayloadTooLarge
-from ramet.fetch.request import Request
+from ramet.fetch.messages import Request
 from ramet.jobs import records
-from ramet.jobs.app import app
+from ramet.jobs.app import app, bounds_of
 from ramet.jobs.boards.instruction import Instruction
 from ramet.jobs.boards.paging import first_request
 from ramet.jobs.boards.reader import Page, read_list
-from ramet.jobs.bounds import bounds_of
+from ramet.jobs.declared_settings import settings_in_force
 from ramet.jobs.errors import Gone, Refused, Trouble, WrongShape
-from ramet.jobs.jobs_settings import JobsSettings
 from ramet.jobs.kinds import (
     LISTING,
     QUEUE,
@@ -32,16 +31,12 @@ from ramet.jobs.kinds import (
     ListingPayload,
     SourcePayload,
 )
-from ramet.jobs.live import settings_in_force
 from ramet.jobs.matching.duplicates import listing_key
 from ramet.jobs.matching.stop_list import stopped, title_refusal
 from ramet.jobs.posting import Posting
 from ramet.jobs.records import ACTIVE, AT_ONCE, DISABLED, SourceRow, json_of, lineage_fields
-from ramet.jobs.tasks.fitting import fitting
-from ramet.jobs.tasks.keys import key_of_source
-from ramet.jobs.tasks.limits import FULL
-from ramet.jobs.tasks.shared import board, content_type, reads_html
-from ramet.jobs.tasks.tiers import task_priority
+from ramet.jobs.settings import JobsSettings
+from ramet.jobs.tasks.shared import FULL, board, content_type, fitting, key_of_source, reads_html, task_priority
 from ramet.jobs.text.company_names import same_company
 
 DAY = 86_400.0

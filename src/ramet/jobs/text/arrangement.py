@@ -1,20 +1,42 @@
-"""Whether work is remote, hybrid or on site, and which rule said so.
-
-What says more counts before what says less: a field of the board, the title, the place, the tags of recruiters
-(``#LI-Remote``), a labelled line, a sentence on this position, phrases anywhere, a board that has only remote work, and
-last the place: nothing but a country is how boards write "remote within", one city is most often where the office is.
-That last rule is the weakest (``city``): nothing says it outright, and nobody should be refused by it alone.
-"""
+"""The few places of a text that can matter, so that costly patterns look at nothing else."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from urllib.parse import urlsplit
 
 from ramet.jobs.posting import Posting
 from ramet.jobs.text.places import is_wide, places_of
-from ramet.jobs.text.windows import around
+
+
+def around(text: str, words: Iterable[str], before: int, after: int) -> str:
+    """What stands around some words, each stretch once, with an empty line between stretches; empty: none occurs.
+
+    Args:
+        words: as the text writes them; a search for a fixed word is fifty times as fast as for a pattern.
+        before: characters that are kept before a word.
+        after: characters that are kept from the beginning of a word on.
+    """
+    places: list[int] = []
+    for word in words:
+        place = text.find(word)
+        while place >= 0:
+            places.append(place)
+            place = text.find(word, place + len(word))
+    if not places:
+        return ""
+    places.sort()
+    stretches: list[str] = []
+    begin, end = max(0, places[0] - before), places[0] + after
+    for place in places[1:]:
+        if place - before > end:
+            stretches.append(text[begin:end])
+            begin = place - before
+        end = place + after
+    stretches.append(text[begin:end])
+    return "\n\n".join(stretches)
 
 
 class Arrangement(StrEnum):
@@ -185,3 +207,66 @@ def _host(url: str) -> str:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:
         return ""
+
+
+_KINDS: tuple[tuple[str, str], ...] = (
+    ("internship", r"intern(?:ship)?\b|praktik|werkstudent|working student|est[aá]gi|stagiaire|alternance|becari"),
+    ("part-time", r"part[ _-]?time|teilzeit|temps partiel|medio tiempo|deeltijd"),
+    ("contract", r"contract(?:or|ing)?\b(?! (?:management|negotiation|lifecycle|review|manager|admin))|freelanc"
+     r"|\b1099\b|\bc2c\b|corp[- ]to[- ]corp|\bw2 only\b|\bb2b contract"),
+    ("temporary", r"temporary|fixed[- ]term|befristet|seasonal|\bcdd\b"),
+    ("full-time", r"full[ _-]?time|vollzeit|festanstellung|permanent|temps plein|tiempo completo|regular employee"
+     r"|\bcdi\b|employee\b|unbefristet"),
+)  # fmt: skip
+_EMPLOYMENT_FIELD = [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS]
+_EMPLOYMENT_SAID = re.compile(
+    r"\b(?:employment|job|position|contract|work|requisition)[ -]?(?:type|status"
+    r"|classification)?\s?:\s{0,3}(?P<label>(?:full|part)[ -]?time|contract(?:or)?|temporary"
+    r"|freelance|internship|permanent|regular)\b|\b(?P<sentence>full[ -]?time|part[ -]?time|temporary|freelance"
+    r"|contract|contract-to-hire|permanent) (?:role|position|job"
+    r"|opportunity|employee|employees|employment|basis|contract|engagement|opening|team member)\b"
+    r"|\b(?P<length>\d{1,2}\+?[ -]?months? contract)\b"
+    r"|\b(?P<word>full-time|vollzeit|festanstellung|1099|c2c)\b",
+)
+_EMPLOYMENT_WORDS = (
+    "full-time", "full time", "fulltime", "part-time", "part time", "parttime", "temporary", "freelance", "contract",
+    "permanent", "internship", "regular", "vollzeit", "festanstellung", "1099", "c2c",
+)  # fmt: skip
+_COMMISSION = re.compile(
+    r"\b(?:commission[- ](?:only|based only)|100 ?% commission|(?:purely|strictly|straight|solely"
+    r"|entirely) (?:on )?commission|commission[- ]only"
+    r"|1099 commission|no base (?:salary|pay)|uncapped commission only)\b",
+)
+_DENIES = re.compile(r"\b(?:not|isn't|no|never|non)[\s-](?:an? |this is )*$")
+
+
+def employment_of(posting: Posting, text: str) -> str | None:
+    """``full-time``, ``part-time``, ``contract``, ``temporary`` or ``internship``; None: not told.
+
+    The board's field counts before the title, the title before the text.
+
+    Args:
+        text: the description, plain, in lower case.
+    """
+    for written in (posting.employment_type or "", posting.title[:300]):
+        for kind, pattern in _EMPLOYMENT_FIELD:
+            if pattern.search(written):
+                return kind
+    said = _EMPLOYMENT_SAID.search(around(text, _EMPLOYMENT_WORDS, 40, 40))
+    if said is None:
+        return None
+    written = next(group for group in said.groups() if group)
+    return next((kind for kind, pattern in _EMPLOYMENT_FIELD if pattern.search(written)), "full-time")
+
+
+def is_commission_only(text: str) -> bool:
+    """Whether nothing but commission is paid.
+
+    Args:
+        text: plain, in lower case.
+    """
+    told = around(text, ("commission", "no base"), 60, 40)
+    for match in _COMMISSION.finditer(told):
+        if not _DENIES.search(told, max(0, match.start() - 30), match.start()):
+            return True
+    return False

@@ -7,18 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ramet.jobs.posting import Posting
-from ramet.jobs.text.arrangement import Arrangement, arrangement_of
-from ramet.jobs.text.employment import employment_of, is_commission_only
-from ramet.jobs.text.experience import Seniority, is_management, seniority_of
+from ramet.jobs.posting import Posting, shallow
+from ramet.jobs.text.arrangement import Arrangement, arrangement_of, employment_of, is_commission_only
+from ramet.jobs.text.experience import Seniority, is_management, seniority_of, years_of
 from ramet.jobs.text.markup import text_of
 from ramet.jobs.text.places import Place, places_of
 from ramet.jobs.text.salaries import Salary, salary_of
 from ramet.jobs.text.sections import Part, Section, joined, sections_of
 from ramet.jobs.text.technologies import canonical_technology, find_technologies
 from ramet.jobs.text.technology_names import FIELDS
-from ramet.jobs.text.years import years_of
-from ramet.jobs.values import shallow
 
 MARKUP_CHARACTERS_MAX = 500_000
 TEXT_CHARACTERS_MAX = 100_000

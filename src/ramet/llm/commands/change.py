@@ -11,11 +11,9 @@ from ramet.commands.options import ask, json_option, person
 from ramet.commands.terminal import counted, emit
 from ramet.engine.base.clock import new_id
 from ramet.llm.commands.options import database_option, in_nano_dollars, job_of
-from ramet.llm.commands.serving import work_on
-from ramet.llm.commands.work import has_worker, wake
-from ramet.llm.deleting import DELETE, DeletePayload
+from ramet.llm.commands.work import has_worker, wake, work_on
 from ramet.llm.errors import LlmError
-from ramet.llm.jobs import Job
+from ramet.llm.jobs import DELETE, DeletePayload, Job
 from ramet.llm.pipeline import app
 from ramet.llm.settings import BATCH, BATCH_ITEM, ITEM
 from ramet.llm.status import status_of

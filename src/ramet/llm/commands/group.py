@@ -9,8 +9,8 @@ import click
 
 from ramet.llm.commands.change import cancel, delete, resume
 from ramet.llm.commands.inspect import results, status, watch
-from ramet.llm.commands.serving import work_command
 from ramet.llm.commands.submit import estimate_command, submit
+from ramet.llm.commands.work import work_command
 
 
 @click.group(short_help="Ask a language model a file of prompts.")

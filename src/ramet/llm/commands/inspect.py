@@ -14,12 +14,9 @@ from ramet.commands.options import ask, database_words, json_option
 from ramet.commands.terminal import console, counted, emit, plain
 from ramet.llm.commands import terminal
 from ramet.llm.commands.options import DATABASE, database_option, job_of
-from ramet.llm.commands.serving import exit_code, tell_end, work_on
-from ramet.llm.commands.work import follow, has_worker
-from ramet.llm.pipeline import app
-from ramet.llm.polling import SCHEDULE
-from ramet.llm.reporting import output_rows
-from ramet.llm.results import OutputFormat, format_of, write_rows
+from ramet.llm.commands.work import exit_code, follow, has_worker, tell_end, work_on
+from ramet.llm.pipeline import SCHEDULE, app
+from ramet.llm.results import OutputFormat, format_of, output_rows, write_rows
 from ramet.llm.settings import POLL
 from ramet.llm.status import list_jobs, status_of
 

@@ -14,8 +14,7 @@ from ramet import PRESETS, Client
 from ramet.commands.options import check_folder, database_words, json_option, person
 from ramet.commands.terminal import emit, plain
 from ramet.llm.commands.options import DATABASE, database_option, in_nano_dollars, is_deleted
-from ramet.llm.commands.serving import work_on
-from ramet.llm.commands.work import has_worker, wake
+from ramet.llm.commands.work import has_worker, wake, work_on
 from ramet.llm.errors import LlmError
 from ramet.llm.jobs import Job, submit_job
 from ramet.llm.pipeline import app

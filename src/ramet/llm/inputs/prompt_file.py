@@ -1,23 +1,82 @@
-"""Records of a CSV file: a header, then one row a record; cells may span lines in quotes.
-
-The columns are those of a plain row, ``prompt`` among them, with numbers as they are written; an empty cell says
-nothing. The separator is whichever of comma, semicolon and tab the header has most of. A table with other columns needs
-a template.
-"""
+"""A file's lines as text: UTF-8, bounded, numbered from 1. Nothing but the line at hand is in memory."""
 
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ramet.commands.errors import one_line
 from ramet.llm.errors import InputError
-from ramet.llm.inputs.lines import text_lines
-from ramet.llm.inputs.parameters import LIMIT_NAMES
-from ramet.llm.inputs.templates import Template
-from ramet.llm.inputs.values import Wrong, shown, unknown
+from ramet.llm.inputs.questions import LIMIT_NAMES, Defaults, checked, read_question
+from ramet.llm.inputs.values import Template, Wrong, check_storable, shown, unknown
+from ramet.llm.requests import Request, canonical
+
+_UTF8_MARK = b"\xef\xbb\xbf"
+_PIECE_BYTES = 1 << 20
+_FOREIGN = {
+    b"\xff\xfe": "is UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "is UTF-16 text; save it as UTF-8",
+    b"\x1f\x8b": "is packed by gzip; unpack it first",
+    b"PK\x03\x04": "is a ZIP archive or a spreadsheet; save it as JSON Lines or CSV",
+    b"PAR1": "is a Parquet file; save it as JSON Lines or CSV",
+}
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The file, where it is one that can be read.
+
+    Raises:
+        InputError: there is no such file, it cannot be read, or it begins as no text does.
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {one_line(error.strerror or error)}") from error
+    with file:
+        yield file
+
+
+def text_lines(path: Path, file: BinaryIO, bytes_max: int) -> Iterator[tuple[int, str]]:
+    """Each line with its end, and its number; a byte-order mark is left out.
+
+    Raises:
+        InputError: a line is over `bytes_max` long or is not UTF-8; the message names it.
+    """
+    number = 0
+    while line := _line(file, path, number + 1, bytes_max):
+        number += 1
+        if number == 1:
+            for mark, words in _FOREIGN.items():
+                if line.startswith(mark):
+                    raise InputError(f"{path} {words}")
+            line = line.removeprefix(_UTF8_MARK)
+        try:
+            yield number, line.decode()
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{path}, line {number}: byte {error.start + 1} is not UTF-8 ({error.reason}); save the file as UTF-8"
+            ) from error
+
+
+def _line(file: BinaryIO, path: Path, number: int, bytes_max: int) -> bytes:
+    try:
+        line = file.readline(bytes_max + 1)
+        if len(line) <= bytes_max:
+            return line
+        size, piece = len(line), line
+        while piece and not piece.endswith(b"\n"):
+            piece = file.readline(_PIECE_BYTES)
+            size += len(piece)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {one_line(error.strerror or error)}") from error
+    raise InputError(f"{path}, line {number}: has {size:,} bytes, over {bytes_max:,}; shorten it or split it up")
+
 
 _TEXTS = frozenset(
     {"id", "custom_id", "prompt", "system", "model", "stop", "reasoning_effort", "verbosity", "user"}
@@ -111,3 +170,126 @@ def _value(name: str, cell: str) -> str | float:
         return convert(cell)
     except ValueError as error:
         raise Wrong(f"'{name}' must be a {kind}, not {shown(cell)}") from error
+
+
+def json_records(
+    path: Path, file: BinaryIO, bytes_max: int, template: Template | None = None
+) -> Generator[tuple[int, dict[str, Any]]]:
+    """Each object and the number of its line.
+
+    Raises:
+        InputError: a line is no object; the message names it.
+    """
+    for number, line in text_lines(path, file, bytes_max):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            record = _DECODER.decode(line.strip())
+        except Wrong as error:
+            raise InputError(f"{where}: {error}") from error
+        except (ValueError, RecursionError) as error:
+            hint = "; give one object a line, no list" if number == 1 and line.strip() in {"[", "{"} else ""
+            raise InputError(f"{where}: not JSON ({one_line(error)}){hint or '; correct it'}") from error
+        if not isinstance(record, dict):
+            raise InputError(f'{where}: must be an object like {{"id": ..., "prompt": ...}}, not {shown(record)}')
+        yield number, record
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Wrong(f"has the key {shown(twice)} twice; keep one of them")
+    return record
+
+
+def _no_constant(name: str) -> object:
+    raise Wrong(f"{name} is no JSON; leave it out")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+
+
+FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "csv"}
+"""How a name ends -> how the file is read."""
+BYTES_MAX = 262_144 - 512
+"""Of a request: the payload of its task, less the names of the fields."""
+_ESCAPED = 8
+"""A line may be so many times as long as the request in it: escapes, and what is not sent on."""
+
+__all__ = ["BYTES_MAX", "FORMATS", "Defaults", "Row", "read_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A question of the input."""
+
+    position: int
+    """Its place among the rows; 0 for the first."""
+    line: int
+    """Where it begins in the file; 1 for the first line."""
+    id: str
+    """Its own, or its place as people count: ``"1"`` for the first row. Unlike every other row's."""
+    request: Request
+
+
+def read_rows(
+    path: Path, defaults: Defaults, *, format: str | None = None, bytes_max: int = BYTES_MAX
+) -> Iterator[Row]:
+    """The rows of a file, in its order.
+
+    Args:
+        path: a file in UTF-8.
+        defaults: what rows that do not say take.
+        format: ``jsonl`` or ``csv``; None: by the end of the file's name.
+        bytes_max: of a request as JSON.
+
+    Raises:
+        InputError: an option, the file or a line cannot be taken; the message names the line. Nothing comes after it.
+    """
+    form = format or FORMATS.get(path.suffix.lower())
+    if form is None or form not in FORMATS.values():
+        raise InputError(f"cannot tell from its name how {path} is written; say whether it is jsonl or csv")
+    try:
+        defaults = checked(defaults)
+        template = Template(defaults.template) if defaults.template is not None else None
+    except Wrong as error:
+        raise InputError(f"the options for all rows: {error}") from error
+    return _rows(path, form, defaults, template, bytes_max)
+
+
+def _rows(path: Path, form: str, defaults: Defaults, template: Template | None, bytes_max: int) -> Iterator[Row]:
+    ids: dict[str, int] = {}
+    records = json_records if form == "jsonl" else csv_records
+    with opened(path) as file, closing(records(path, file, bytes_max * _ESCAPED, template)) as found:
+        for position, (line, record) in enumerate(found):
+            try:
+                check_storable(record)
+                told, request = read_question(record, defaults, template)
+                _check_size(request, bytes_max)
+            except Wrong as error:
+                raise InputError(f"{path}, line {line}: {error}") from error
+            row_id = told if told is not None else str(position + 1)
+            if row_id in ids:
+                raise InputError(_twice(path, line, row_id, ids[row_id], given=told is not None))
+            ids[row_id] = line
+            yield Row(position, line, row_id, request)
+    if not ids:
+        raise InputError(f"{path} holds no prompt; give one a line")
+
+
+def _check_size(request: Request, bytes_max: int) -> None:
+    size = sum(
+        len(canonical(part).encode())
+        for part in (request.model, request.messages, request.parameters, request.schema)
+    )  # fmt: skip
+    if size > bytes_max:
+        raise Wrong(f"its request has {size:,} bytes, over {bytes_max:,}; shorten it or split it up")
+
+
+def _twice(path: Path, line: int, row_id: str, first: int, *, given: bool) -> str:
+    if given:
+        return f"{path}, line {line}: the id {shown(row_id)} is that of line {first} too; give every row its own"
+    return f"{path}, line {line}: has no id and would be called {row_id}, as line {first} is; give every row its own"

@@ -1,22 +1,214 @@
-"""What a row asks, from any of the shapes in which people keep prompts.
-
-- the plain one: ``{"id", "prompt" | "messages", "model", "system", "max_output_tokens", ..., "schema", "parameters"}``
-- a line of OpenAI's batches: ``{"custom_id", "method", "url", "body"}`` for chat completions and for responses
-- a line of Anthropic's batches: ``{"custom_id", "params"}``
-"""
+"""What a row may ask besides its prompt: every parameter with its check, and those that are refused with the reason."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ramet.llm.inputs.messages import read_content, read_messages
-from ramet.llm.inputs.parameters import LIMIT_NAMES, add_others, add_parameter, unknown_parameter
-from ramet.llm.inputs.templates import Template
-from ramet.llm.inputs.values import Wrong, check_storable, mapping, shown, text, unknown, whole
+from ramet.llm.inputs.values import Template, Wrong, check_storable, flag, mapping, number, shown, text, unknown, whole
 from ramet.llm.requests import Request
 from ramet.llm.schemas import WrongSchema, check_schema
+
+Checked = Callable[[object, str], Any]
+
+LIMIT_NAMES = ("max_output_tokens", "max_tokens", "max_completion_tokens")
+"""One and the same: the most that may be answered."""
+
+_RENAMED = {"stop_sequences": "stop"}
+
+
+def _number(least: float, most: float) -> Checked:
+    return lambda value, name: number(value, name, least, most)
+
+
+def _whole(least: int) -> Checked:
+    return lambda value, name: whole(value, name, least)
+
+
+def _stop(value: object, name: str) -> str | list[str]:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, list) and value and all(isinstance(one, str) and one for one in value):
+        return value
+    raise Wrong(f"'{name}' must be a text or a list of texts, not {shown(value)}")
+
+
+def _tools(value: object, name: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise Wrong(f"'{name}' must be a list, not {shown(value)}")
+    for index, one in enumerate(value):
+        kind = mapping(one, f"{name}[{index}]").get("type", "function")
+        if kind not in ("function", "custom"):
+            raise Wrong(f"'{name}[{index}]' is a tool of type {shown(kind)}, which is paid on top; only functions go")
+    return value
+
+
+def _text_or_mapping(value: object, name: str) -> Any:
+    return text(value, name) if isinstance(value, str) else mapping(value, name)
+
+
+PARAMETERS: dict[str, Checked] = {
+    "cache_control": mapping,
+    "frequency_penalty": _number(-2, 2),
+    "logit_bias": mapping,
+    "logprobs": flag,
+    "min_p": _number(0, 1),
+    "parallel_tool_calls": flag,
+    "presence_penalty": _number(-2, 2),
+    "prompt_cache_key": text,
+    "reasoning": mapping,
+    "reasoning_effort": text,
+    "repetition_penalty": _number(0, 10),
+    "safety_identifier": text,
+    "seed": _whole(-(2**53)),
+    "stop": _stop,
+    "temperature": _number(0, 2),
+    "thinking": mapping,
+    "tool_choice": _text_or_mapping,
+    "tools": _tools,
+    "top_k": _whole(0),
+    "top_logprobs": _whole(0),
+    "top_p": _number(0, 1),
+    "user": text,
+    "verbosity": text,
+}
+"""Name -> check. What else a server of one's own knows goes into the row's object ``parameters``."""
+
+_HARMLESS = {"stream": False, "background": False, "n": 1}
+"""What says nothing when it has this value."""
+_REFUSED = {
+    "audio": "sound is priced otherwise",
+    "background": "how the provider is asked is an option of the job",
+    "context_management": "a row is asked by itself; nothing is left out of it",
+    "conversation": "a row is asked by itself; give the conversation as messages",
+    "metadata": "the pipeline marks its requests itself",
+    "modalities": "sound is priced otherwise",
+    "n": "a prompt is asked once and has one answer; give more rows with an id of their own and another seed",
+    "prediction": "rejected predictions are paid on top",
+    "previous_response_id": "a row is asked by itself; give the conversation as messages",
+    "service_tier": "another tier has another price",
+    "store": "whether answers are kept at the provider follows from how it is asked",
+    "stream": "answers are collected, not streamed",
+    "stream_options": "answers are collected, not streamed",
+    "web_search_options": "a search is paid on top",
+}
+
+
+def add_parameter(parameters: dict[str, Any], name: str, value: object) -> bool:
+    """Add what a row says, where it is a parameter; null takes a default back.
+
+    Returns:
+        Whether it is one.
+
+    Raises:
+        Wrong: its value cannot be, or it is refused.
+    """
+    name = _RENAMED.get(name, name)
+    if name in _REFUSED:
+        if value is not None and not (name in _HARMLESS and value == _HARMLESS[name]):
+            raise Wrong(f"'{name}' cannot be set in a row: {_REFUSED[name]}")
+        return True
+    check = PARAMETERS.get(name)
+    if check is None:
+        return False
+    if value is None:
+        parameters.pop(name, None)
+    else:
+        parameters[name] = check(value, name)
+    return True
+
+
+def add_others(parameters: dict[str, Any], others: Mapping[str, Any], taken: frozenset[str]) -> None:
+    """Add a row's object ``parameters``: those of above are checked, others are for the server to know.
+
+    Args:
+        parameters: what they are added to.
+        others: the object.
+        taken: names that belong outside of it.
+
+    Raises:
+        Wrong: a value cannot be, or the name is no parameter's.
+    """
+    for name, value in others.items():
+        if name in taken:
+            raise Wrong(f"'parameters.{name}' belongs beside 'parameters', not in it")
+        if add_parameter(parameters, name, value):
+            continue
+        if value is None:
+            parameters.pop(name, None)
+        else:
+            parameters[name] = value
+
+
+def unknown_parameter(name: str, others: frozenset[str]) -> Wrong:
+    """The complaint about a key that no row has."""
+    wrong = unknown(name, others | PARAMETERS.keys())
+    return Wrong(f"{wrong}; what only your server knows goes into 'parameters'")
+
+
+_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_TEXTS = frozenset({"text", "input_text", "output_text"})
+_OTHERS = frozenset({"document", "file", "image", "image_url", "input_file", "input_image"})
+_MESSAGE_KEYS = frozenset({"role", "content", "name"})
+
+
+def read_messages(value: object, name: str = "messages") -> list[dict[str, Any]]:
+    """A list of messages; ``developer`` is ``system``, parts of the Responses API are those of chat completions.
+
+    Raises:
+        Wrong: it is none.
+    """
+    if not isinstance(value, list) or not value:
+        raise Wrong(f"'{name}' must be a list of at least one message, not {shown(value)}")
+    read = [_message(one, f"{name}[{index}]") for index, one in enumerate(value)]
+    if all(one["role"] == "system" for one in read):
+        raise Wrong(f"'{name}' asks nothing; add a message of the role 'user'")
+    return read
+
+
+def _message(value: object, name: str) -> dict[str, Any]:
+    given = dict(mapping(value, name))
+    if given.get("type") == "message":
+        del given["type"]
+    for key in given:
+        if key not in _MESSAGE_KEYS:
+            raise Wrong(f"'{name}': {unknown(key, _MESSAGE_KEYS)}")
+    role = given.get("role")
+    if not isinstance(role, str) or role not in _ROLES:
+        raise Wrong(f"'{name}.role' must be 'system', 'user' or 'assistant', not {shown(role)}")
+    message: dict[str, Any] = {"role": _ROLES[role], "content": read_content(given.get("content"), f"{name}.content")}
+    if given.get("name") is not None:
+        message["name"] = text(given["name"], f"{name}.name")
+    return message
+
+
+def read_content(value: object, name: str) -> str | list[dict[str, Any]]:
+    """A text, or a list of parts.
+
+    Raises:
+        Wrong: it is neither, or a part's size is not in the row, so that nothing could bound its price.
+    """
+    if not isinstance(value, list):
+        return text(value, name)
+    if not value:
+        raise Wrong(f"'{name}' is empty")
+    return [_part(one, f"{name}[{index}]") for index, one in enumerate(value)]
+
+
+def _part(value: object, name: str) -> dict[str, Any]:
+    part = dict(mapping(value, name))
+    kind = text(part.get("type"), f"{name}.type")
+    if kind in _TEXTS:
+        return {**part, "type": "text", "text": text(part.get("text"), f"{name}.text")}
+    if kind not in _OTHERS:
+        known = ", ".join(sorted({"text", *_OTHERS}))
+        raise Wrong(f"'{name}.type' is {shown(kind)}, the price of which nothing bounds; known are {known}")
+    if kind == "input_image" and isinstance(part.get("image_url"), str):
+        image = {"url": part.pop("image_url"), "detail": part.pop("detail", None)}
+        return {**part, "type": "image_url", "image_url": {key: one for key, one in image.items() if one is not None}}
+    return part
+
 
 _IDS = ("id", "custom_id")
 _ID_LENGTH_MAX = 512

@@ -13,7 +13,7 @@ from typing import Any
 
 from ramet import Limits
 from ramet.llm.pricing.mode_choice import Choice, choose_mode, span
-from ramet.llm.pricing.rates import Price, bound, cost_of
+from ramet.llm.pricing.prices import Price, bound, cost_of
 from ramet.llm.pricing.tokens import estimated_tokens, likely_tokens
 from ramet.llm.providers.base import Caps, Mode, Usage
 from ramet.llm.requests import Request

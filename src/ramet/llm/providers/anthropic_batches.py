@@ -1,14 +1,15 @@
-"""Anthropic's Message Batches: up to 100,000 requests, answered within a day at half the price.
+"""The ``custom_id`` of a batch's requests: what was asked, and under what submit key.
 
-Looking an ambiguous submit up is harder here than elsewhere: a batch has no metadata, no name and no idempotency key,
-and what is in it shows only in its results, once it has ended. So every ``custom_id`` carries a mark of the submit key
-(`anthropic_names`), and `find` reads the first result of each batch that ended. As long as a batch runs that may be
-the one, nobody can tell: then `find` says "ask again later", never "there is none", and nothing is paid for twice.
+Anthropic keeps no metadata with a batch, and shows no more of it than these names, in its results. They have 64
+characters of ``A-Z a-z 0-9 - _`` at most: 43 carry the request's key, 21 a digest of the submit key.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
+import hashlib
 import json
 import re
 import tempfile
@@ -20,14 +21,49 @@ from typing import Any, BinaryIO
 
 from ramet.engine.base.logs import own_logger
 from ramet.llm.errors import Ambiguous, NotSent, Refused
-from ramet.llm.providers.anthropic_answers import read_result
-from ramet.llm.providers.anthropic_client import AnthropicClient
+from ramet.llm.providers.anthropic_client import AnthropicClient, read_result
 from ramet.llm.providers.anthropic_messages import message_body
-from ramet.llm.providers.anthropic_names import mark_of, name_of, read_name
 from ramet.llm.providers.base import Answer, Caps, Mode, Poll, PollState, Submission
 from ramet.llm.providers.openai_batch_lines import lines_of
 from ramet.llm.providers.openai_errors import Conflict, NotFound
 from ramet.llm.requests import Request, canonical
+
+KEY_CHARACTERS = 43
+MARK_CHARACTERS = 21
+_KEY = re.compile(r"[0-9a-f]{64}")
+_CUSTOM_ID = re.compile(r"[A-Za-z0-9_-]{64}")
+
+
+def mark_of(submit_key: str) -> str:
+    """The same for the same submit key; 126 bits."""
+    return _text(hashlib.sha256(submit_key.encode()).digest())[:MARK_CHARACTERS]
+
+
+def name_of(key: str, mark: str) -> str:
+    """The ``custom_id`` of a request.
+
+    Raises:
+        Refused: the key is no 64 hexadecimal digits.
+    """
+    if _KEY.fullmatch(key) is None:
+        raise Refused("the request's key is no 64 hexadecimal digits", "invalid_key")
+    return _text(bytes.fromhex(key)) + mark
+
+
+def read_name(name: object) -> tuple[str, str] | None:
+    """The key and the mark in a ``custom_id``; None for one that is not ours."""
+    if not isinstance(name, str) or _CUSTOM_ID.fullmatch(name) is None:
+        return None
+    try:
+        key = base64.urlsafe_b64decode(name[:KEY_CHARACTERS] + "=")
+    except binascii.Error:
+        return None
+    return key.hex(), name[KEY_CHARACTERS:]
+
+
+def _text(digest: bytes) -> str:
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
 
 logger = own_logger(__name__)
 

@@ -21,8 +21,7 @@ from ramet.engine.base.logs import own_logger
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent
 from ramet.llm.providers.base import Answer, Caps, Mode, Poll, PollState, Submission
 from ramet.llm.providers.openai_batch_lines import CHAT_ENDPOINT, lines_of, problem_of, read_line, write_lines
-from ramet.llm.providers.openai_calls import SUBMIT_KEY
-from ramet.llm.providers.openai_client import Client
+from ramet.llm.providers.openai_calls import SUBMIT_KEY, Client
 from ramet.llm.providers.openai_errors import Conflict, NotFound
 from ramet.llm.providers.sdk_calls import Reply
 from ramet.llm.requests import Request

@@ -1,23 +1,98 @@
-"""Responses in background mode: one call for each prompt, polled until it ends.
-
-``store=True`` is always sent: without it OpenAI forgets a result after about ten minutes, paid as it is. There is no
-list of responses, so an ambiguous submit cannot be looked up. Some compatible servers ignore ``background`` and answer
-at once: then the submission brings the answer.
-"""
+"""The client of every provider that speaks OpenAI's API."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ramet.llm.errors import Ambiguous, NotSent
 from ramet.llm.providers.base import Answer, Caps, Mode, Poll, PollState, Submission
-from ramet.llm.providers.openai_answers import read_response
-from ramet.llm.providers.openai_bodies import response_body
-from ramet.llm.providers.openai_client import Client
+from ramet.llm.providers.openai_answers import read_chat, read_response
+from ramet.llm.providers.openai_bodies import chat_body, response_body
 from ramet.llm.providers.openai_errors import Conflict, NotFound
-from ramet.llm.providers.sdk_calls import Reply
+from ramet.llm.providers.sdk_calls import AnswersAtOnce, Caller, Reply, submission
 from ramet.llm.requests import Request
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class Client(Caller):
+    """OpenAI's SDK with our transport; see `Caller`."""
+
+    def __init__(
+        self, *, base_url: str | None, api_key: str | None, organization: str | None = None, strict: bool = False
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            base_url: of a compatible server, ``http://localhost:8000/v1``; None: OpenAI itself.
+            api_key: None for a server that asks for none.
+            organization: OpenAI's, if the key belongs to several.
+            strict: whether answers must be exactly what the SDK's types say; for tests.
+
+        Raises:
+            ExtraMissing, LlmError: as for `Caller`.
+        """
+        url = (base_url or OPENAI_URL).rstrip("/")
+        self._strict = strict
+        super().__init__("openai", url, api_key)
+        self.sdk: AsyncOpenAI = self._module.AsyncOpenAI(
+            # The SDK insists on some key; servers that ask for none ignore it.
+            api_key=api_key or "none",
+            admin_api_key="",
+            base_url=url,
+            max_retries=0,
+            http_client=self.http,
+            _strict_response_validation=strict,
+        )
+        # The SDK fills these from the environment when they are not given.
+        self.sdk.organization = organization
+        self.sdk.project = None
+        self.sdk._custom_headers = {}
+
+    def _read(self, raw: Any) -> Reply:
+        reply = super()._read(raw)
+        if self._strict:
+            # Otherwise the SDK takes any shape, and stumbles over some of them with errors of Python's own.
+            raw.parse()
+        return reply
+
+
+class OpenAIChat(AnswersAtOnce):
+    """A provider in mode chat: see `AnswersAtOnce`."""
+
+    name = "openai"
+    calls = "chat completions"
+
+    def __init__(self, client: Client, *, limit_name: str = "max_completion_tokens") -> None:
+        """Connect to nothing yet; `limit_name`: see `chat_body`."""
+        self._client = client
+        self._limit_name = limit_name
+
+    async def submit(self, requests: Sequence[Request], *, submit_key: str, seconds: float) -> Submission:
+        """Ask, and bring the answer; see `Provider`. The submit key is sent nowhere."""
+        (request,) = requests
+        body = chat_body(request, limit_name=self._limit_name)
+        messages = body.pop("messages")
+        model = body.pop("model")
+
+        async def call(times: Any) -> Any:
+            return await self._client.sdk.chat.completions.with_raw_response.create(
+                messages=messages, model=model, extra_body=body, timeout=times
+            )
+
+        reply = await self._client.ask(call, seconds=seconds, submit=True)
+        answer = dataclasses.replace(read_chat(request.key, reply.body), key=request.key)
+        return submission(answer, reply, submit_key, self._client.host)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
 
 BACKGROUND_CAPS = Caps(
     items_max=1,

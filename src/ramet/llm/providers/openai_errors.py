@@ -1,39 +1,89 @@
-"""What an OpenAI-like server's refusals and silences mean for a request's fate.
-
-==============================================  ===================  ==========================
-what came                                       submit               poll, cancel, results, find
-==============================================  ===================  ==========================
-no connection: name, refused, TLS, no free one  NotSent              NotSent
-connection lost or time up after the request    Ambiguous            NotSent
-  began to leave
-2xx whose body is no JSON, is cut off, too      Ambiguous            NotSent
-  large, or of another shape
-3xx: never followed, a key might go elsewhere   NotAllowed           NotAllowed
-400, 413, 415, 422 and other 4xx                Refused(code)        NotSent, of these 400 and 409 `Conflict`
-401, 402, 403; no quota, hard billing limit     NotAllowed           NotAllowed
-404; a model that is not there                  NotAllowed           `NotFound` (lost)
-408, 409, 425                                   NotSent              NotSent
-429, 503, 529; any NotSent with Retry-After     TooBusy(seconds)     TooBusy(seconds)
-500                                             NotSent              NotSent
-500 at the creation of a batch                  Ambiguous            -
-501, 505                                        NotAllowed           NotAllowed
-502, 504, other 5xx                             Ambiguous            NotSent
-==============================================  ===================  ==========================
-
-Why: a 408 says that the server did not get the whole request. A 429, 503 or 529 is a refusal before any work. A 500
-is the server's own word that this request came to nothing, and failed requests are not billed; but for a batch, which
-can cost as much as 50,000 requests and can be looked up, its word is not taken. A 502 or 504 is a gateway's word, and
-the server behind it may be at work. What is said about a fault is repeated in one short line without the key.
-"""
+"""What the headers of an OpenAI-like answer tell about rate limits, and when to come back."""
 
 from __future__ import annotations
 
+import email.utils
+import math
+import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from ramet.commands.errors import one_line
 from ramet.llm.errors import Ambiguous, NotAllowed, NotSent, ProviderError, Refused, TooBusy
-from ramet.llm.providers.openai_rates import retry_after_seconds
+from ramet.llm.providers.base import Rate
+
+_PERIOD = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+
+
+def period_seconds(text: str) -> float | None:
+    """Seconds in a period such as ``6m0s``, ``20ms``, ``1h2m3.5s`` or a bare number; None when it is none."""
+    text = text.strip()
+    if not text or len(text) > 40:
+        return None
+    if re.fullmatch(r"\d+(?:\.\d+)?", text):
+        return _finite(text)
+    parts = _PERIOD.findall(text)
+    if "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def rates_from(headers: Mapping[str, str]) -> tuple[Rate, ...]:
+    """The limits that an answer told, in ``x-ratelimit-{limit,remaining,reset}-{requests,tokens}``; maybe none."""
+    found = []
+    for of in ("requests", "tokens"):
+        limit = _whole(headers.get(f"x-ratelimit-limit-{of}", ""))
+        remaining = _whole(headers.get(f"x-ratelimit-remaining-{of}", ""))
+        reset = period_seconds(headers.get(f"x-ratelimit-reset-{of}", ""))
+        if limit is not None or remaining is not None:
+            found.append(Rate(of, limit, remaining, reset))
+    return tuple(found)
+
+
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """In how many seconds the provider wants to be asked again, of whatever size; None when it does not say.
+
+    Read in this order: ``retry-after-ms``, ``retry-after`` as a number or as a date, the reset of a limit that is
+    used up. A date is compared with the answer's own ``date``, so that a wrong clock here does no harm.
+    """
+    milliseconds = _finite(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000.0
+    told = headers.get("retry-after", "").strip()
+    seconds = _finite(told)
+    if seconds is not None:
+        return seconds
+    if told:
+        until = _timestamp(told)
+        if until is not None:
+            return max(until - (_timestamp(headers.get("date", "")) or time.time()), 0.0)
+    resets = [rate.reset_seconds for rate in rates_from(headers) if rate.remaining == 0]
+    return max((reset for reset in resets if reset is not None), default=None)
+
+
+def _finite(text: str) -> float | None:
+    """A number of at least 0; nothing else."""
+    try:
+        number = float(text.strip())
+    except ValueError:
+        return None
+    return max(number, 0.0) if math.isfinite(number) else None
+
+
+def _whole(text: str) -> int | None:
+    text = text.strip()
+    # Some servers say -1 for "no limit": that is none that was told.
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
+
+
+def _timestamp(text: str) -> float | None:
+    try:
+        return email.utils.parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
 
 TOLD_CHARACTERS_MAX = 200
 """Of what a provider says about a fault that are repeated."""

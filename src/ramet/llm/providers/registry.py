@@ -1,13 +1,39 @@
-"""A provider by its name and mode."""
+"""Whether a provider can be asked something, told before anything is opened, stored or sent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from ramet.llm.errors import LlmError
 from ramet.llm.providers.base import CHAT_CAPS, Caps, Mode, Provider
+from ramet.llm.requests import Request
+
+
+def check_request(name: str, mode: Mode, request: Request) -> None:
+    """Do nothing if a provider in a mode takes such a request, as far as that can be told here.
+
+    Args:
+        name: of a provider that `open_provider` knows.
+        mode: one that it has.
+        request: what would be asked.
+
+    Raises:
+        Refused: a parameter, tool or message is none that is sent on to it; the message names which and why.
+    """
+    _translation(name, mode)(request)
+
+
+def _translation(name: str, mode: Mode) -> Callable[[Request], dict[str, Any]]:
+    if name == "anthropic":
+        from ramet.llm.providers.anthropic_messages import message_body
+
+        return message_body
+    from ramet.llm.providers.openai_bodies import chat_body, response_body
+
+    return response_body if mode is Mode.BACKGROUND else chat_body
+
 
 OPENAI_KEY = "OPENAI_API_KEY"
 ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
@@ -83,9 +109,7 @@ def _open_openai(
     mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
 ) -> Provider:
     from ramet.llm.providers.openai_batch import OpenAIBatch
-    from ramet.llm.providers.openai_calls import OpenAIBackground
-    from ramet.llm.providers.openai_chat import OpenAIChat
-    from ramet.llm.providers.openai_client import Client
+    from ramet.llm.providers.openai_calls import Client, OpenAIBackground, OpenAIChat
 
     if base_url is None and not api_key:
         raise LlmError(f"OpenAI asks for a key: set {OPENAI_KEY}, or name another server with --base-url")
@@ -101,8 +125,8 @@ def _open_anthropic(
     mode: Mode, *, base_url: str | None, api_key: str | None, organization: str | None, strict: bool
 ) -> Provider:
     from ramet.llm.providers.anthropic_batches import AnthropicBatches
-    from ramet.llm.providers.anthropic_chat import AnthropicChat
     from ramet.llm.providers.anthropic_client import AnthropicClient
+    from ramet.llm.providers.anthropic_messages import AnthropicChat
 
     if mode is Mode.BACKGROUND:
         raise LlmError("Anthropic has no background mode: use batch or chat")

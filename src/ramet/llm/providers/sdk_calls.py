@@ -16,15 +16,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from ramet.commands.errors import one_line
 from ramet.commands.extras import import_extra
 from ramet.llm.errors import LLM_EXTRA, Ambiguous, LlmError, NotSent, ProviderError, Refused
-from ramet.llm.providers.base import Rate, Sending
-from ramet.llm.providers.openai_errors import fault_of
-from ramet.llm.providers.openai_rates import rates_from
+from ramet.llm.providers.base import CHAT_CAPS, Answer, AnswerState, Mode, Poll, PollState, Rate, Sending, Submission
+from ramet.llm.providers.openai_answers import UNREADABLE
+from ramet.llm.providers.openai_errors import fault_of, rates_from
 
 if TYPE_CHECKING:
     import httpx2
@@ -170,3 +170,43 @@ def _checked_host(url: str) -> str:
     if parts.username or parts.password or parts.query or parts.fragment:
         raise LlmError(f"the address of {host} has a key or a query in it: give keys in the environment")
     return f"{host}:{port}" if port else host
+
+
+class AnswersAtOnce:
+    """A provider in mode chat. Nothing is kept at the provider, so there is nothing to poll, cancel or find.
+
+    A call whose connection breaks may have been answered and billed: that is `Ambiguous`, and stays so.
+    """
+
+    mode = Mode.CHAT
+    caps = CHAT_CAPS
+    calls: ClassVar[str]
+    """The provider's own word for what is asked."""
+
+    async def poll(self, remote_id: str, *, seconds: float) -> Poll:
+        """An answered call is not kept: it is lost to whoever did not read it."""
+        return Poll(PollState.LOST, "unknown", error=f"{self.calls} are not kept at the provider")
+
+    async def cancel(self, remote_id: str, *, seconds: float) -> None:
+        """Nothing is running once the call is over."""
+
+    async def results(self, remote_id: str, *, seconds: float) -> AsyncIterator[Answer]:
+        """None: the submit brought it."""
+        nothing: tuple[Answer, ...] = ()
+        for answer in nothing:
+            yield answer
+
+    async def find(self, submit_key: str, *, seconds: float, submitted_at: float | None = None) -> str | None:
+        """Not possible."""
+        raise NotImplementedError(f"{self.calls} cannot be looked up")
+
+
+def submission(answer: Answer, reply: Reply, submit_key: str, host: str) -> Submission:
+    """What a call brought.
+
+    Raises:
+        Ambiguous: it was answered, and nobody can tell with what.
+    """
+    if answer.state is AnswerState.FAILED and answer.code == UNREADABLE:
+        raise Ambiguous(f"{host} answered, but {answer.error}")
+    return Submission(answer.response_id or submit_key, answer, reply.rates)

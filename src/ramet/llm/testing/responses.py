@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ramet.llm.testing import shapes
+from ramet.llm.testing import answers
 from ramet.llm.testing.answers import Ask, Outcome, answer, response_ask
 from ramet.llm.testing.journal import Entry, Journal
 from ramet.llm.testing.script import Script
@@ -120,7 +120,7 @@ class Responses:
         return kept.outcome.state
 
     def _shown(self, kept: _Kept, status: str) -> dict[str, Any]:
-        body = shapes.response(kept.id, kept.created, kept.request, status, kept.outcome)
+        body = answers.response(kept.id, kept.created, kept.request, status, kept.outcome)
         if not self._script.keeps_metadata:
             body["metadata"] = {}
         return body

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ramet import Block, Client
 from ramet.commands.terminal import console, counted, plain
-from ramet.wiki import questions
+from ramet.wiki import tables
 from ramet.wiki.commands import terminal
 from ramet.wiki.commands.expand import Wanted, work
 from ramet.wiki.errors import WikiError
@@ -83,7 +83,7 @@ async def _show(client: Client, out: Console, status: RunStatus, wanted: Wanted)
     _title(out, "Where it stands")
     out.print(terminal.show_status(status, client.place, graph_of_run(graph)))
     _title(out, "Who led to whom (a part)")
-    rows = await client.read(questions.ARTICLES, (status.run.run_id,))
+    rows = await client.read(tables.ARTICLES, (status.run.run_id,))
     for tree in terminal.discovery_tree(rows, width=3, depth=2):
         out.print(tree)
     _title(out, "Two refused spawns, explained")
@@ -111,7 +111,7 @@ async def _explained(client: Client, tracking_id: str) -> AsyncIterator[Text]:
 
 async def _told(client: Client, block: Block) -> list[str]:
     """What a reason means, what the guard saw, and which articles link there."""
-    rows = await client.read(questions.LINKS_TO, (run_of(block.tracking_id), block.key, LINKING_SHOWN + 1))
+    rows = await client.read(tables.LINKS_TO, (run_of(block.tracking_id), block.key, LINKING_SHOWN + 1))
     linking = [key for (key,) in rows]
     more = " and others" if len(linking) > LINKING_SHOWN else ""
     return [

@@ -14,10 +14,20 @@ from ramet import Client, LineageState
 from ramet.commands.options import check_folder, database_words
 from ramet.commands.terminal import console, emit, on_terminal, plain
 from ramet.wiki.commands import terminal
-from ramet.wiki.commands.command_line import command_of
-from ramet.wiki.driving import CONCURRENCY, View, work_through
+from ramet.wiki.commands.options import command_of
 from ramet.wiki.embedding.registry import check_embedder
-from ramet.wiki.expansion import Prepared, expand, go_on, graph_for_us, prepare, prepare_again, submit
+from ramet.wiki.expansion import (
+    CONCURRENCY,
+    Prepared,
+    View,
+    expand,
+    go_on,
+    graph_for_us,
+    prepare,
+    prepare_again,
+    submit,
+    work_through,
+)
 from ramet.wiki.pages import Reason
 from ramet.wiki.pipeline import app
 from ramet.wiki.runs import Run, RunSettings, find_run

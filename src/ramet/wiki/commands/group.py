@@ -22,8 +22,8 @@ from ramet.wiki.commands import demo as demonstration
 from ramet.wiki.commands import work as serving
 from ramet.wiki.commands.expand import Wanted, submit_only, work
 from ramet.wiki.commands.options import data_option, database_option
-from ramet.wiki.driving import CONCURRENCY, LOOK_SECONDS
 from ramet.wiki.errors import GraphError
+from ramet.wiki.expansion import CONCURRENCY
 from ramet.wiki.graphs.registry import GraphInfo, default_graph
 from ramet.wiki.runs import MAX_ARTICLES, MAX_DEPTH, MAX_LINKS, Run, RunSettings, find_run, list_runs
 from ramet.wiki.sources.mediawiki_site import user_agent
@@ -31,7 +31,7 @@ from ramet.wiki.sources.registry import BUNDLED
 from ramet.wiki.status import RunStatus, graph_of_run, status_of
 from ramet.wiki.tasks.article import app
 
-WATCH_SECONDS = 0.5
+STATUS_SECONDS = 0.5
 CHOSEN = ("links", "disambiguation", "user_agent", "requests_per_second", "max_articles", "max_depth", "max_links")
 """Options of `expand` that are settings of a run by the same name."""
 
@@ -171,13 +171,13 @@ async def _watch(client: Client, run: Run, as_json: bool) -> None:
         view.begin(now, resumed=True)
         while now.live:
             view.look(now)
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(STATUS_SECONDS)
             now = await status_of(client, run)
         view.look(now)
         return
     with Live(terminal.show_status(now, client.place, None), console=console(), auto_refresh=False) as live:
         while now.live:
-            await asyncio.sleep(WATCH_SECONDS)
+            await asyncio.sleep(STATUS_SECONDS)
             now = await status_of(client, run)
             live.update(terminal.show_status(now, client.place, None), refresh=True)
 

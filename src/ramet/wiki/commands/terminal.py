@@ -20,7 +20,7 @@ from rich.tree import Tree
 
 from ramet.commands.options import short_path
 from ramet.commands.terminal import STOPPING_NOW, EventLines, Lines, columns, counted, plain, span, stopping_words
-from ramet.wiki.commands.command_line import command_of
+from ramet.wiki.commands.options import command_of
 from ramet.wiki.graphs.base import SearchHit
 from ramet.wiki.graphs.registry import GraphInfo
 from ramet.wiki.runs import Run

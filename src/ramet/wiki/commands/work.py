@@ -12,9 +12,9 @@ from ramet import Client, Worker
 from ramet.commands.errors import UserError
 from ramet.commands.worker import quiet_guard, run_worker
 from ramet.wiki.commands.options import database_option
-from ramet.wiki.driving import CONCURRENCY
 from ramet.wiki.embedding.registry import open_embedder
 from ramet.wiki.errors import RunNotFound
+from ramet.wiki.expansion import CONCURRENCY
 from ramet.wiki.pipeline import TARGET, app
 from ramet.wiki.run_resources import source_options
 from ramet.wiki.runs import EMBED, FETCH, LEVEL, LOAD, PARSE, REFRESH, RETRY, RunSettings, find_run

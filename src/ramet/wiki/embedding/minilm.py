@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ramet.commands.extras import import_extra
-from ramet.wiki.embedding.base import Vector
-from ramet.wiki.embedding.groups import group_by_length
+from ramet.wiki.embedding.base import Vector, group_by_length
 from ramet.wiki.errors import WIKI_EXTRA, DatasetError
 from ramet.wiki.sources import dataset
 

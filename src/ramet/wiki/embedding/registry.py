@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ramet.commands.extras import need_modules
-from ramet.wiki.embedding.base import Embedder
-from ramet.wiki.embedding.endpoint import EndpointEmbedder
-from ramet.wiki.embedding.endpoint_spec import key_for, read_endpoint
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import Embedder, HashingEmbedder
+from ramet.wiki.embedding.endpoint import EndpointEmbedder, key_for, read_endpoint
 from ramet.wiki.embedding.minilm import PACKAGES, MiniLmEmbedder
 from ramet.wiki.embedding.sentence import PACKAGE, SentenceEmbedder
 from ramet.wiki.errors import WIKI_EXTRA, EmbedderError

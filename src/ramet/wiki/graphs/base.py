@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from ramet.wiki.articles import Article
 from ramet.wiki.embedding.base import Vector
+from ramet.wiki.pages import Article
 
 NO_MODEL = "none"
 """The `model_id` of a graph without vectors."""

@@ -1,33 +1,102 @@
-"""The graph in LadybugDB, an embedded database in one file that is asked in Cypher.
-
-What a batch costs must not grow with the graph. So a statement either names one key, or unwinds rows and matches
-each node in a `MATCH` of its own: `MATCH (a), (b)` would pair every row with the whole table, and a `MERGE` of
-nodes reads all of it.
-"""
+"""What is handed to LadybugDB: rows of articles and sections, in lists of bounded size."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from ramet.wiki.errors import GraphError
 from ramet.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, GraphAlias, GraphLink
-from ramet.wiki.graphs.ladybug_file import LadybugFile
+from ramet.wiki.graphs.graph_file import check_model, check_schema, foreign_file, new_info, no_graph
+from ramet.wiki.graphs.ladybug_file import EXTENSION_PATH, LadybugFile, create_index, worth_an_index
 from ramet.wiki.graphs.ladybug_reader import LadybugReading
-from ramet.wiki.graphs.ladybug_rows import (
-    State,
-    article_bytes,
-    article_row,
-    cut,
-    row_bytes,
-    section_rows,
-    stub_row,
-)
-from ramet.wiki.graphs.ladybug_vectors import EXTENSION_PATH, create_index, worth_an_index
-from ramet.wiki.graphs.schema import check_model, check_schema, foreign_file, new_info, no_graph
 from ramet.wiki.graphs.traversal import nearer, resolved
+
+_BYTES_PER_NUMBER = 8
+
+_Item = TypeVar("_Item")
+
+
+class State(NamedTuple):
+    """What is known of an article before it is written."""
+
+    loaded: bool
+    expansion_depth: int
+
+
+def cut(items: Sequence[_Item], size_of: Callable[[_Item], int], most: int) -> Iterator[list[_Item]]:
+    """The items in order, in lists that are no larger than `most` together, or of one item."""
+    part: list[_Item] = []
+    size = 0
+    for item in items:
+        if part and size + size_of(item) > most:
+            yield part
+            part, size = [], 0
+        part.append(item)
+        size += size_of(item)
+    if part:
+        yield part
+
+
+def article_bytes(item: EmbeddedArticle) -> int:
+    """About how many bytes an article's text and vectors are."""
+    return sum(len(section.text) for section in item.article.sections) + sum(
+        len(vector) * _BYTES_PER_NUMBER for vector in item.vectors
+    )
+
+
+def row_bytes(row: Mapping[str, Any]) -> int:
+    """The same of a section's row."""
+    return len(row["text"]) + len(row.get("embedding", ())) * _BYTES_PER_NUMBER
+
+
+def article_row(item: EmbeddedArticle, state: State | None) -> dict[str, Any]:
+    """A loaded article, of which `state` is what the graph knew before."""
+    article = item.article
+    return {
+        "title_key": article.key,
+        "title": article.title,
+        "depth": item.expansion_depth if state is None else nearer(state.expansion_depth, item.expansion_depth),
+        "description": article.description,
+        "loaded": True,
+        "revision": article.revision,
+        "url": article.url,
+    }
+
+
+def stub_row(key: str, title: str, depth: int) -> dict[str, Any]:
+    """An article that is known only from links or aliases."""
+    return {
+        "title_key": key,
+        "title": title,
+        "depth": depth,
+        "description": "",
+        "loaded": False,
+        "revision": "",
+        "url": "",
+    }
+
+
+def section_rows(item: EmbeddedArticle) -> list[dict[str, Any]]:
+    """The sections of an article, with their vectors if it has some."""
+    rows = [
+        {
+            "title_key": item.article.key,
+            "section_key": f"{item.article.key}#{position}",
+            "position": position,
+            "heading": section.heading,
+            "level": section.level,
+            "text": section.text,
+        }
+        for position, section in enumerate(item.article.sections)
+    ]
+    if item.vectors:
+        for row, vector in zip(rows, item.vectors, strict=True):
+            row["embedding"] = vector
+    return rows
+
 
 LINKS_PER_TRANSACTION = 2_000
 

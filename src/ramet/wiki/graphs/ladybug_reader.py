@@ -21,8 +21,7 @@ from ramet.wiki.graphs.base import (
     SearchHit,
     vector_digest,
 )
-from ramet.wiki.graphs.ladybug_file import LadybugFile
-from ramet.wiki.graphs.ladybug_vectors import candidates, has_index, load_extension
+from ramet.wiki.graphs.ladybug_file import LadybugFile, candidates, has_index, load_extension
 from ramet.wiki.graphs.traversal import walk
 
 PAGE_ROWS = 500

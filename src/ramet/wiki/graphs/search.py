@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from ramet.wiki.embedding.hashing import HashingEmbedder
+from ramet.wiki.embedding.base import HashingEmbedder
 from ramet.wiki.embedding.minilm import MiniLmEmbedder
 from ramet.wiki.embedding.registry import DEFAULT, HASHING, open_embedder
 from ramet.wiki.errors import GraphMismatch
 from ramet.wiki.graphs.base import Direction, GraphStore, SearchHit
+from ramet.wiki.graphs.graph_file import check_model
+from ramet.wiki.graphs.ranking import words_of
 from ramet.wiki.graphs.registry import open_graph_reader
-from ramet.wiki.graphs.schema import check_model
-from ramet.wiki.graphs.words import words_of
 
 LINKED_MAX = 1_000
 """Articles that are looked into for one hit, at most, when its links are followed."""

@@ -15,9 +15,8 @@ from typing import Any, Self
 
 from ramet.wiki.errors import GraphError
 from ramet.wiki.graphs.base import DEPTH_UNKNOWN, EmbeddedArticle, GraphAlias, GraphLink
-from ramet.wiki.graphs.graph_file import lock_alone
+from ramet.wiki.graphs.graph_file import check_model, check_schema, foreign_file, lock_alone, new_info, no_graph
 from ramet.wiki.graphs.ranking import pack
-from ramet.wiki.graphs.schema import check_model, check_schema, foreign_file, new_info, no_graph
 from ramet.wiki.graphs.sqlite_reader import SqliteReading
 from ramet.wiki.graphs.traversal import nearer, resolved
 from ramet.wiki.sqlite_file import SqliteFile

@@ -15,9 +15,8 @@ from ramet.wiki.graphs.base import (
     SearchHit,
     vector_digest,
 )
-from ramet.wiki.graphs.ranking import nearest, unpack
+from ramet.wiki.graphs.ranking import best_shares, nearest, unpack
 from ramet.wiki.graphs.traversal import walk
-from ramet.wiki.graphs.words import best_shares
 from ramet.wiki.sqlite_file import Row, SqliteFile
 
 _COUNTS = {

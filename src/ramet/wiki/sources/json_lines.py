@@ -17,10 +17,9 @@ from ramet.commands.errors import one_line
 from ramet.model.keys import InvalidKey, title_key
 from ramet.wiki.errors import SourceError
 from ramet.wiki.pages import Markup, Reason, Refusal
-from ramet.wiki.sources.compressed_file import Progress, unpacked
+from ramet.wiki.sources.compressed_file import Progress, Shares, unpacked
 from ramet.wiki.sources.page_file import TEXT_BYTES_MAX, Origin, PageRecord, PageWriter, open_page_file
 from ramet.wiki.sources.page_source import PLAIN, PageFileSource
-from ramet.wiki.sources.progress import Shares
 from ramet.wiki.sources.site_notes import SiteNotes
 from ramet.wiki.wikitext.site import Site
 

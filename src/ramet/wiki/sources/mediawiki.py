@@ -23,13 +23,7 @@ from ramet.wiki.sources.mediawiki_answers import (
     title_to_send,
 )
 from ramet.wiki.sources.mediawiki_calls import TRIES_MAX, ApiCalls, records
-from ramet.wiki.sources.mediawiki_endpoint import open_endpoint
-from ramet.wiki.sources.mediawiki_site import (
-    attribution_of,
-    knows_disambiguation,
-    site_of,
-    user_agent,
-)
+from ramet.wiki.sources.mediawiki_site import attribution_of, knows_disambiguation, open_endpoint, site_of, user_agent
 from ramet.wiki.wikitext.site import Site
 
 HOPS_MAX = 10

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 from ramet.model.keys import InvalidKey
 from ramet.wiki.sources.page_file import PageWriter
-from ramet.wiki.wikitext.interwiki import WELL_KNOWN
-from ramet.wiki.wikitext.site import CATEGORIES, TEMPLATES, Site
+from ramet.wiki.wikitext.site import CATEGORIES, TEMPLATES, WELL_KNOWN, Site
 from ramet.wiki.wikitext.titles import CANONICAL_NAMESPACES, WikiTitle, read_title, redirect_target
 
 FILES = 6

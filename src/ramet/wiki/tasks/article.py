@@ -1,29 +1,27 @@
-"""The task of an article, in four stages: fetch, parse, embed, load.
-
-Each stage is a task of its own in a queue of its own, so that each can have workers of its own, on machines of its
-own; what one hands to the next goes through the database (`wiki_pages`). Only the last writes the graph, and only one
-process does. The graph is written before the state, and every step can be repeated without effect: wherever a process
-dies, running again completes what was begun.
-"""
+"""What travels from one stage of an article's task to the next through the database: pages and articles as bytes."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import struct
+import sys
 import time
+import zlib
+from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
 
 from ramet import App, BatchContext, Context, Outcome, Retry, RetryAfter, SyncContext, title_key
 from ramet.commands.errors import UserError
 from ramet.fetch import host_gate
-from ramet.wiki import questions, tables
-from ramet.wiki.articles import Article
-from ramet.wiki.embedding.base import section_text
+from ramet.wiki import tables
+from ramet.wiki.embedding.base import Vector, section_text
 from ramet.wiki.errors import GraphBusy, GraphError
 from ramet.wiki.graphs.base import EmbeddedArticle, GraphStore
-from ramet.wiki.pages import Page, Refusal
+from ramet.wiki.pages import Article, Markup, Page, Refusal, Section
 from ramet.wiki.run_resources import Expansions
 from ramet.wiki.runs import (
     ARTICLE,
@@ -34,14 +32,114 @@ from ramet.wiki.runs import (
     PARSING,
     QUEUES,
     ArticlePayload,
+    RunSettings,
     run_of,
 )
 from ramet.wiki.sources.base import TITLES_MAX
 from ramet.wiki.tables import WikiState
-from ramet.wiki.tasks.packing import PackedArticle, pack_article, pack_page, unpack_article, unpack_page
-from ramet.wiki.tasks.rules import Rules, options_of, rules_json, rules_of
-from ramet.wiki.wikitext.parser import parse_page
+from ramet.wiki.wikitext.parser import ParseOptions, parse_page
+from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.titles import key_of
+
+_LENGTH = struct.Struct("<I")
+LEVEL = 1
+"""Of compression: a page is read once more and then gone, so speed counts."""
+UNPACKED_BYTES_MAX = 256 * 1024 * 1024
+
+
+class PackedArticle(NamedTuple):
+    """An article on its way to the graph; no vectors before the stage that embeds."""
+
+    article: Article
+    vectors: tuple[Vector, ...]
+
+
+def pack_page(page: Page) -> bytes:
+    """A page as bytes."""
+    return _pack(asdict(page))
+
+
+def unpack_page(content: bytes) -> Page:
+    """The page that `pack_page` packed."""
+    told = _unpack(content)
+    for name in ("aliases", "categories", "links"):
+        told[name] = None if told[name] is None else tuple(told[name])
+    return Page(**{**told, "markup": Markup(told["markup"])})
+
+
+def pack_article(article: Article, vectors: Sequence[Vector] = ()) -> bytes:
+    """An article as bytes, with one vector of 32-bit numbers for each section, or none."""
+    assert not vectors or len(vectors) == len(article.sections)
+    packed = _pack(asdict(article))
+    numbers = array("f", [number for vector in vectors for number in vector])
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return _LENGTH.pack(len(packed)) + packed + numbers.tobytes()
+
+
+def unpack_article(content: bytes) -> PackedArticle:
+    """The article that `pack_article` packed, and its vectors."""
+    (length,) = _LENGTH.unpack_from(content)
+    told = _unpack(content[_LENGTH.size : _LENGTH.size + length])
+    told["sections"] = tuple(Section(**section) for section in told["sections"])
+    for name in ("categories", "links"):
+        told[name] = None if told[name] is None else tuple(told[name])
+    article = Article(**told)
+    numbers = array("f", content[_LENGTH.size + length :])
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    dimension = len(numbers) // len(article.sections) if article.sections else 0
+    vectors = [numbers[start : start + dimension].tolist() for start in range(0, len(numbers), dimension or 1)]
+    return PackedArticle(article, tuple(vectors))
+
+
+def _pack(told: dict[str, Any]) -> bytes:
+    return zlib.compress(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode(), LEVEL)
+
+
+def _unpack(content: bytes) -> dict[str, Any]:
+    # Written by this pipeline, but bounded all the same: a database can be shared with others.
+    unpacking = zlib.decompressobj()
+    text = unpacking.decompress(content, UNPACKED_BYTES_MAX)
+    if not unpacking.eof:
+        raise ValueError("a packed page is damaged, or larger than any page may be")
+    told = json.loads(text)
+    assert isinstance(told, dict)
+    return told
+
+
+SETS = ("interwiki", "disambiguation_templates", "hidden_categories")
+
+
+class Rules(NamedTuple):
+    """What a parser needs to know beside the page."""
+
+    site: Site
+    options: ParseOptions
+
+
+def options_of(settings: RunSettings) -> ParseOptions:
+    """What a run wants of a page."""
+    return ParseOptions(links=settings.links, disambiguation=settings.disambiguation, links_max=settings.max_links)
+
+
+def rules_json(rules: Rules) -> str:
+    """Rules as text; equal rules are equal texts."""
+    site = asdict(rules.site)
+    for name in SETS:
+        site[name] = sorted(site[name])
+    return json.dumps({"site": site, "options": asdict(rules.options)}, ensure_ascii=False, sort_keys=True)
+
+
+def rules_of(content: str) -> Rules:
+    """The rules that `rules_json` wrote."""
+    told = json.loads(content)
+    site = told["site"]
+    for name in SETS:
+        site[name] = frozenset(site[name])
+    site["redirect_words"] = tuple(site["redirect_words"])
+    return Rules(Site(**site), ParseOptions(**told["options"]))
+
 
 ARTICLE_ATTEMPTS = 3
 """As the state machine of the seeds draws it."""
@@ -137,7 +235,7 @@ async def _note_aliases(ctx: Context, payload: ArticlePayload, page: Page) -> bo
     """Note the redirects that led to a page, and the page. True when a task of the page's own loads it, or has."""
     run_id, found_in = run_of(ctx.tracking_id), ctx.tracking_id
     site = _rules[ctx.tracking_id].site
-    rows = await ctx.read(questions.ARTICLE, (run_id, page.key))
+    rows = await ctx.read(tables.ARTICLE, (run_id, page.key))
     redirects = {key_of(title, site): title for title in page.aliases}
     redirects.setdefault(ctx.key, payload.title)
     redirects.pop(page.key, None)
@@ -294,7 +392,7 @@ async def _articles(members: Sequence[Context]) -> list[PackedArticle]:
     """What the stage before has left for each of these tasks of one run."""
     run_id = run_of(members[0].tracking_id)
     keys = [ctx.key for ctx in members]
-    rows = await members[0].client.read(questions.pages_of(len(keys)), (run_id, *keys))
+    rows = await members[0].client.read(tables.pages_of(len(keys)), (run_id, *keys))
     packed = {key: bytes(content) for key, content in rows}
     return [unpack_article(packed[key]) for key in keys]
 

@@ -1,7 +1,8 @@
-"""The task of a level: it waits until all articles of its level have ended, then closes the level.
+"""What a level asks of the spawn guard: a pure function of what is recorded.
 
-It offers their links to the spawn guard, draws those whose targets have ended too, and opens the next level. Links are
-drawn one level late, as a title may turn out to be a redirect only when it has been looked up.
+An article's links are offered when all articles of its level have ended, in the order of (depth, canonical title of
+the linking article, place of the link). So the first to link to an article, the articles that still fit under the
+cap, and the reason of every refusal do not depend on which article happened to be loaded first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from ramet import Context, Outcome, TaskState
 from ramet.commands.errors import UserError
-from ramet.wiki import questions, tables
+from ramet.wiki import tables
 from ramet.wiki.graphs.base import GraphAlias, GraphLink, GraphStore
 from ramet.wiki.runs import (
     ARTICLE,
@@ -32,7 +33,78 @@ from ramet.wiki.runs import (
 )
 from ramet.wiki.tables import WikiState
 from ramet.wiki.tasks.article import app, expansions, wait_for
-from ramet.wiki.tasks.levels import OFFERS_PER_ROUND_MAX, Link, Planner, Seen, beyond, offered, within
+
+OFFERS_PER_ROUND_MAX = 4_000
+"""Links offered in one transaction; five times as many take 100 MB more memory and no less time. In a larger level the
+reason of a duplicate may read `in_flight` in one run and `done` in another; which articles there are never differs."""
+
+
+class Link(NamedTuple):
+    """A recorded link. Links sort in the order in which they are offered."""
+
+    source_depth: int
+    source_key: str
+    position: int
+    target_key: str
+    target_title: str
+
+
+class Seen(NamedTuple):
+    """The titles that a run knows before a level offers anything."""
+
+    here: Collection[str]
+    """Keys of those whose task is in this pass: the guard refuses them, and says why."""
+    elsewhere: Collection[str]
+    """Keys of those that an earlier pass looked up, or that are known through a redirect: they are not offered."""
+
+
+class LevelPlan(NamedTuple):
+    """What a level asks for."""
+
+    grants: int
+    """How many titles it will add; a further level follows exactly when there are any."""
+    binds: bool
+    """Whether the cap leaves titles out."""
+
+
+class Planner:
+    """Counts the titles that a level would add, until they are more than there is room for."""
+
+    def __init__(self, seen: Seen, room: int) -> None:
+        """`room`: titles that the run may still look up."""
+        self._seen = seen
+        self._room = max(0, room)
+        self._wanted: set[str] = set()
+
+    def add(self, links: Iterable[Link]) -> bool:
+        """Look at some of the level's links; True when no more need be looked at."""
+        for link in links:
+            if link.target_key not in self._seen.here and link.target_key not in self._seen.elsewhere:
+                self._wanted.add(link.target_key)
+                if len(self._wanted) > self._room:
+                    return True
+        return False
+
+    @property
+    def plan(self) -> LevelPlan:
+        """What follows from the links that were looked at."""
+        return LevelPlan(min(len(self._wanted), self._room), len(self._wanted) > self._room)
+
+
+def offered(links: Iterable[Link], seen: Seen) -> tuple[Link, ...]:
+    """Those of a level's links that are offered to the guard, which grants or refuses each with a reason."""
+    return tuple(link for link in links if link.target_key not in seen.elsewhere)
+
+
+def within(links: Iterable[Link], seen: Seen) -> tuple[Link, ...]:
+    """Those of the last level's links that lead to titles of this pass: they are duplicates, not too deep."""
+    return tuple(link for link in links if link.target_key in seen.here)
+
+
+def beyond(links: Iterable[Link], seen: Seen) -> tuple[Link, ...]:
+    """Those of the last level's links that lead to titles nobody has looked up: the guard refuses them by depth."""
+    return tuple(link for link in offered(links, seen) if link.target_key not in seen.here)
+
 
 LEVEL_ATTEMPTS = 10
 """A level that cannot read or draw (a full disk, say) tries for about a quarter of an hour."""
@@ -114,7 +186,7 @@ async def _titles(ctx: Context, keys: Sequence[str]) -> dict[str, Known]:
     known: dict[str, Known] = {}
     for start in range(0, len(keys), KEYS_PER_READ):
         some = keys[start : start + KEYS_PER_READ]
-        rows = await ctx.read(questions.titles_of(len(some)), (run_of(ctx.tracking_id), *some))
+        rows = await ctx.read(tables.titles_of(len(some)), (run_of(ctx.tracking_id), *some))
         known.update((key, Known(*rest)) for key, *rest in rows)
     return known
 
@@ -122,7 +194,7 @@ async def _titles(ctx: Context, keys: Sequence[str]) -> dict[str, Known]:
 async def _settle_failures(ctx: Context) -> None:
     """Titles whose last attempt ended in an exception or from outside could not say so themselves."""
     run_id = run_of(ctx.tracking_id)
-    unsettled = {key for (key,) in await ctx.client.read(questions.UNSETTLED, (run_id,))}
+    unsettled = {key for (key,) in await ctx.client.read(tables.UNSETTLED, (run_id,))}
     if not unsettled:
         return
     async for task in ctx.client.all_tasks(tracking_id=ctx.tracking_id, states=ENDED_BADLY):
@@ -175,13 +247,13 @@ async def _prepare(ctx: Context, payload: LevelPayload, settings: RunSettings) -
     run_id, number = run_of(ctx.tracking_id), payload.level
     here, elsewhere = set[str](), set[str]()
     looked_up, deepest = 0, 0
-    for key, depth, own_task, found_in in await ctx.client.read(questions.SEEN, (run_id,)):
+    for key, depth, own_task, found_in in await ctx.client.read(tables.SEEN, (run_id,)):
         # What this level's own rounds brought, before a crash, was not known when they were planned.
         if found_in == ctx.tracking_id and depth > number:
             continue
         looked_up, deepest = looked_up + own_task, max(deepest, depth)
         (here if own_task and found_in == ctx.tracking_id else elsewhere).add(key)
-    rows = await ctx.read(questions.TO_OFFER, (run_id, number, ctx.tracking_id))
+    rows = await ctx.read(tables.TO_OFFER, (run_id, number, ctx.tracking_id))
     return Offer(
         number,
         sorted((depth, key) for key, depth in rows),
@@ -211,7 +283,7 @@ async def _links(ctx: Context, sources: Sequence[tuple[int, str]]) -> AsyncItera
     for start in range(0, len(sources), SOURCES_PER_READ):
         some = sources[start : start + SOURCES_PER_READ]
         depths = {key: depth for depth, key in some}
-        rows = await ctx.read(questions.links_of(len(some)), (run_of(ctx.tracking_id), *depths))
+        rows = await ctx.read(tables.links_of(len(some)), (run_of(ctx.tracking_id), *depths))
         part += sorted(Link(depths[key], key, *rest) for key, *rest in rows)
         while len(part) >= OFFERS_PER_ROUND_MAX:
             yield part[:OFFERS_PER_ROUND_MAX]
@@ -261,16 +333,16 @@ async def _offer_round(ctx: Context, part: Sequence[Link], resource: str, place:
 async def _draw(ctx: Context, graph: GraphStore, depth: int) -> int:
     """Draw redirects, and the links of articles down to this depth; how many links."""
     run_id, now = run_of(ctx.tracking_id), time.time()
-    aliases = await ctx.read(questions.NEW_ALIASES, (run_id,))
+    aliases = await ctx.read(tables.NEW_ALIASES, (run_id,))
     if aliases:
         await asyncio.to_thread(graph.add_aliases, [GraphAlias(*row) for row in sorted(aliases)])
         for key, *_ in aliases:
             ctx.write(tables.PROCESS, (now, ctx.tracking_id, run_id, key))
-    rows = dict(await ctx.read(questions.TO_DRAW, (run_id, depth, ctx.tracking_id)))
+    rows = dict(await ctx.read(tables.TO_DRAW, (run_id, depth, ctx.tracking_id)))
     drawn, keys = 0, sorted(rows)
     for start in range(0, len(keys), SOURCES_PER_READ):
         some = keys[start : start + SOURCES_PER_READ]
-        recorded = await ctx.read(questions.links_of(len(some)), (run_id, *some))
+        recorded = await ctx.read(tables.links_of(len(some)), (run_id, *some))
         known = await known_among(ctx, {target for _, _, target, _ in recorded})
         fresh = {key for key in some if rows[key] == WikiState.LOADED}
         links = to_draw(

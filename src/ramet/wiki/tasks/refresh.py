@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from ramet import Client, Context, LineageState, Outcome
 from ramet.commands.errors import UserError
 from ramet.fetch import host_gate
-from ramet.wiki import questions, tables
+from ramet.wiki import tables
 from ramet.wiki.graphs.base import GraphAlias, GraphStore
 from ramet.wiki.runs import (
     ARTICLE,
@@ -52,7 +52,7 @@ class ComparePayload(BaseModel):
 
 async def begin_refresh(client: Client, run: Run) -> bool:
     """Submit a pass that refreshes a run that has ended; False when there is nothing to refresh, or it is there."""
-    loaded = len(await client.read(questions.LOADED, (run.run_id,)))
+    loaded = len(await client.read(tables.LOADED, (run.run_id,)))
     if not loaded or run.newest.state == LineageState.CANCELLED:
         return False
     limits = {
@@ -96,7 +96,7 @@ async def refreshed(client: Client, tracking_id: str) -> Refreshed | None:
 @app.task(REFRESH, key=lambda payload: "refresh", queue=FETCHING)
 async def refresh(ctx: Context, payload: LevelPayload) -> dict[str, int]:
     """Ask for a comparison of every loaded article, 50 at a time, and for the drawing afterwards."""
-    keys = sorted(key for (key,) in await ctx.read(questions.LOADED, (run_of(ctx.tracking_id),)))
+    keys = sorted(key for (key,) in await ctx.read(tables.LOADED, (run_of(ctx.tracking_id),)))
     for number, start in enumerate(range(0, len(keys), TITLES_MAX)):
         some = ComparePayload(number=number, keys=tuple(keys[start : start + TITLES_MAX]), resource=payload.resource)
         ctx.spawn(compare, some)
@@ -118,7 +118,7 @@ async def compare(ctx: Context, payload: ComparePayload) -> Outcome | dict[str, 
     except UserError as error:
         return ctx.snooze(wait_for(error), str(error))
     run_id = run_of(ctx.tracking_id)
-    rows = await ctx.read(questions.revisions_of(len(payload.keys)), (run_id, *payload.keys))
+    rows = await ctx.read(tables.revisions_of(len(payload.keys)), (run_id, *payload.keys))
     with host_gate.through(ctx.transaction):
         found = await source.revisions([title for _, title, *_ in rows])
     for answer in found.values():
@@ -150,14 +150,14 @@ async def redraw(ctx: Context, payload: LevelPayload) -> Outcome | dict[str, int
         graph = await expansions.graph(await expansions.settings(ctx.client, ctx.tracking_id))
     except UserError as error:
         return ctx.snooze(wait_for(error), str(error))
-    gone = dict(await ctx.read(questions.VANISHED, (run_of(ctx.tracking_id),)))
+    gone = dict(await ctx.read(tables.VANISHED, (run_of(ctx.tracking_id),)))
     await _remove(ctx, graph, gone)
-    aliases = sorted(await ctx.read(questions.NEW_ALIASES, (run_of(ctx.tracking_id),)))
+    aliases = sorted(await ctx.read(tables.NEW_ALIASES, (run_of(ctx.tracking_id),)))
     await asyncio.to_thread(graph.add_aliases, [GraphAlias(*row) for row in aliases])
     for key, *_ in aliases:
         _drawn(ctx, key)
     gone_for_good = sum(state != WikiState.ALIAS for state in gone.values())
-    changed = sorted(key for (key,) in await ctx.read(questions.UNDRAWN, (run_of(ctx.tracking_id),)))
+    changed = sorted(key for (key,) in await ctx.read(tables.UNDRAWN, (run_of(ctx.tracking_id),)))
     links = await _draw(ctx, graph, changed)
     return {"changed": len(changed), "links": links, "gone": gone_for_good, "redirects": len(aliases)}
 
@@ -178,7 +178,7 @@ async def _draw(ctx: Context, graph: GraphStore, keys: Sequence[str]) -> int:
     run_id, drawn = run_of(ctx.tracking_id), 0
     for start in range(0, len(keys), SOURCES_PER_READ):
         some = keys[start : start + SOURCES_PER_READ]
-        recorded = await ctx.read(questions.links_of(len(some)), (run_id, *some))
+        recorded = await ctx.read(tables.links_of(len(some)), (run_id, *some))
         known = await known_among(ctx, {target for _, _, target, _ in recorded})
         links = to_draw(((source, target) for source, _, target, _ in sorted(recorded)), known)
         await asyncio.to_thread(graph.replace_links, some, links)

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from ramet import Client, Context, LineageState, Task, TaskState, Worker
 from ramet.commands.options import person
 from ramet.model.keys import InvalidKey, title_key
-from ramet.wiki import questions, tables
+from ramet.wiki import tables
 from ramet.wiki.errors import NotInRun, WikiError
 from ramet.wiki.pages import Reason
 from ramet.wiki.runs import (
@@ -32,7 +32,7 @@ from ramet.wiki.runs import (
 from ramet.wiki.status import reason_of
 from ramet.wiki.tables import WikiState
 from ramet.wiki.tasks.article import app
-from ramet.wiki.tasks.levels import OFFERS_PER_ROUND_MAX
+from ramet.wiki.tasks.level import OFFERS_PER_ROUND_MAX
 
 EXCLUDE = "wiki.exclude"
 EXCLUDING = "wiki.exclude"
@@ -95,7 +95,7 @@ async def find_titles(client: Client, run: Run, titles: Sequence[str]) -> dict[s
     found: dict[str, str] = {}
     for title in titles:
         for key in _spellings(title):
-            rows = await client.read(questions.ARTICLE, (run.run_id, key))
+            rows = await client.read(tables.ARTICLE, (run.run_id, key))
             if rows:
                 found[key] = rows[0][3]
                 break
@@ -188,7 +188,7 @@ async def _titles(client: Client, run_id: str) -> dict[str, Title]:
     return {
         key: Title(title, depth, state, bool(own_task), discovered_from, error)
         for key, title, depth, state, own_task, _, _, discovered_from, error in await client.read(
-            questions.ARTICLES, (run_id,)
+            tables.ARTICLES, (run_id,)
         )
     }
 

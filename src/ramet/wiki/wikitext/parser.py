@@ -1,4 +1,4 @@
-"""From a page as its source has it to an article, or to the reason why it is none."""
+"""Which pages a page links to, and which categories it says it is in."""
 
 from __future__ import annotations
 
@@ -7,17 +7,69 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ramet.wiki.articles import Article, Section, split_sections
-from ramet.wiki.pages import Markup, Page, Reason, Refusal
-from ramet.wiki.wikitext.labels import with_labels
-from ramet.wiki.wikitext.links import article_links, categories, distinct_links
-from ramet.wiki.wikitext.marks import GONE, clean
-from ramet.wiki.wikitext.markup import Views, read_extensions
-from ramet.wiki.wikitext.plain_text import plain
-from ramet.wiki.wikitext.site import Site
-from ramet.wiki.wikitext.tables import without_tables
-from ramet.wiki.wikitext.templates import templates_named, without_templates
-from ramet.wiki.wikitext.titles import redirect_target
+from ramet.model.keys import InvalidKey, title_key
+from ramet.wiki.pages import Article, Markup, Page, Reason, Refusal, Section, split_sections
+from ramet.wiki.wikitext.markup import (
+    Views,
+    read_extensions,
+    templates_named,
+    with_labels,
+    without_tables,
+    without_templates,
+)
+from ramet.wiki.wikitext.plain_text import GONE, SCHEMES, clean, plain
+from ramet.wiki.wikitext.site import CATEGORIES, Site
+from ramet.wiki.wikitext.titles import WikiTitle, read_title, redirect_target
+
+# Brackets count in pairs, and what begins like an address makes no link. A link's text ends at the first `]]` and has
+# no other link in it. Possessive, so that no text is gone through twice.
+_LINK = re.compile(
+    rf"(?<!\[)(?:\[\[)++(?! *+(?:{SCHEMES}))"
+    r"([^\[\]{}|<>\n\x02-\x05]++)(?:\|(?:[^\[\]]|\[(?!\[)|\](?!\]))*+)?\]\]"
+)
+
+
+def titles_linked(text: str, site: Site) -> Iterator[tuple[WikiTitle, bool]]:
+    """Every title in `[[...]]` in reading order, and whether a colon stands before it, which makes it a plain link.
+
+    Titles that no page can have, or that a template would complete, are left out.
+    """
+    for link in _LINK.finditer(text):
+        try:
+            yield read_title(link[1], site), link[1].lstrip().startswith(":")
+        except InvalidKey:
+            continue
+
+
+def article_links(text: str, site: Site) -> Iterator[str]:
+    """Display titles of the articles of the same wiki that a text links to, in reading order, with repeats."""
+    return (title.text for title, _ in titles_linked(text, site) if title.is_article)
+
+
+def categories(text: str, site: Site) -> tuple[str, ...]:
+    """Canonical names of the categories that a text puts its page into: each once, hidden ones left out."""
+    names = (
+        title.text
+        for title, colon in titles_linked(text, site)
+        if title.namespace == CATEGORIES and not colon and title.text not in site.hidden_categories
+    )
+    return tuple(dict.fromkeys(names))
+
+
+def distinct_links(titles: Iterable[str], key: str, links_max: int) -> tuple[str, ...]:
+    """The first `links_max` of `titles`, without repeats, what is no title, and the page's own (`key`)."""
+    found: dict[str, str] = {}
+    for title in titles:
+        if len(found) >= links_max:
+            break
+        try:
+            linked = title_key(title)
+        except InvalidKey:
+            continue
+        if linked != key:
+            found.setdefault(linked, title.strip())
+    return tuple(found.values())
+
 
 TEXT_BYTES_MAX = 4_000_000
 """Bytes of UTF-8 of a page that is read; MediaWiki's own limit for a page is half of it."""

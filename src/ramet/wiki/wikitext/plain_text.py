@@ -1,11 +1,51 @@
-"""The last pass of the text: bold, external links, HTML and all that stands within a line; what remains is plain."""
+"""Characters that stand in a text for what was taken out of it. `clean` sees to it that no page has them."""
 
 from __future__ import annotations
 
 import re
+from html.entities import html5
 
-from ramet.wiki.wikitext.entities import decode_entities
-from ramet.wiki.wikitext.marks import CELL, GONE
+KEPT_START, KEPT_END = "\x02", "\x03"
+"""Around the number of a text that is kept as it is, such as a `<nowiki>`'s."""
+GONE = "\x04"
+"""Where a template or the like was: what it leaves around it is tidied up later."""
+CELL = "\x05"
+"""Between two cells of a table's row."""
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """The text without control characters but newlines, and with U+FFFD for what no encoding can express."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
+    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
+
+
+_REFERENCE = re.compile(r"&(?:#([0-9]{1,10})|#[xX]([0-9a-fA-F]{1,8})|([A-Za-z][A-Za-z0-9]{1,31}));")
+_REPLACEMENT = "\ufffd"
+
+
+def decode_entities(text: str) -> str:
+    """Replace `&amp;`, `&#233;` and `&#xE9;` by what they stand for, once.
+
+    A name that HTML does not know stays as it is. A number that is no character of a text (NUL and other control
+    characters, surrogates, above U+10FFFF) becomes U+FFFD.
+    """
+    return _REFERENCE.sub(_decoded, text) if "&" in text else text
+
+
+def _decoded(reference: re.Match[str]) -> str:
+    decimal, hexadecimal, name = reference.groups()
+    if name:
+        return html5.get(f"{name};", reference[0])
+    number = int(decimal) if decimal else int(hexadecimal, 16)
+    if number in (9, 10, 13):
+        return chr(number)
+    if number < 0x20 or 0x7F <= number <= 0x9F or 0xD800 <= number <= 0xDFFF or number > 0x10FFFF:
+        return _REPLACEMENT
+    return chr(number)
+
 
 _QUOTES = re.compile(r"('{2,})")
 _BOLD_LINE = re.compile(r"^.*'''.*$", re.MULTILINE)

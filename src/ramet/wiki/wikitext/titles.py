@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from ramet.model.keys import InvalidKey, title_key
-from ramet.wiki.wikitext.entities import decode_entities
+from ramet.wiki.wikitext.plain_text import decode_entities
 from ramet.wiki.wikitext.site import ARTICLES, CATEGORIES, TEMPLATES, Site
 
 TITLE_BYTES_MAX = 255
