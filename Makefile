@@ -36,7 +36,7 @@ IN_MEMORY = if [ -z "$$TMPDIR" ] && [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | a
 	TMPDIR=$$(mktemp -d /dev/shm/ramet-XXXXXX) && chmod 711 "$$TMPDIR" && export TMPDIR && \
 	trap 'rm -rf "$$TMPDIR"' EXIT && trap 'exit 130' INT TERM; fi
 
-.PHONY: help demo check test test-postgres test-web test-wiki test-llm test-jobs test-proofs test-nightly test-all \
+.PHONY: help demo check test test-postgres test-web test-fetch test-wiki test-llm test-jobs test-proofs test-nightly test-all \
 	test-supported durations coverage mutants chaos sim sim-nightly models bench bench-peers docs pictures fix lock clean
 
 help: ## print this list
@@ -61,6 +61,9 @@ test-postgres: .venv/.stamp-all ## what needs a PostgreSQL server
 test-web: .venv/.stamp-all ## dashboard, API, metrics and traces; some tests need Chromium
 	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target web
 
+test-fetch: .venv/.stamp-all ## servers of the guarded web client
+	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target fetch
+
 test-wiki: .venv/.stamp-all ## servers and processes of the wiki pipeline; some tests need PHP and MediaWiki
 	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target wiki
 
@@ -78,7 +81,7 @@ test-proofs: .venv/.stamp-all ## crashes, faults, simulation, models, upgrades, 
 test-nightly: .venv/.stamp-all .venv/node/.stamp ## the same with thousands of seeds, kills and statements (hours)
 	@$(IN_MEMORY); $(PYTEST) $(IN_PARALLEL) --target nightly
 
-test-all: test test-postgres test-web test-wiki test-llm test-jobs test-proofs ## all of these but test-nightly
+test-all: test test-postgres test-web test-fetch test-wiki test-llm test-jobs test-proofs ## all of these but test-nightly
 
 test-supported: .venv/.stamp-all ## the oldest PostgreSQL and SQLite, the oldest and newest Python
 	@$(IN_MEMORY); .venv/bin/python -m tests.gate.supported

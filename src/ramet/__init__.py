@@ -6,7 +6,6 @@ This module is the public API; nothing else is promised.
 from ramet.engine.app.app import App
 from ramet.engine.app.pipeline import Pipeline
 from ramet.engine.base.json_text import PayloadTooLarge
-from ramet.engine.base.ports import ClaimLost, Invocation
 from ramet.engine.client.claim import Claim, Ended, Spawn
 from ramet.engine.client.client import Client, OwnLineage, TreeNode
 from ramet.engine.client.distribution import StateCount
@@ -19,6 +18,7 @@ from ramet.engine.context.context import Context, SyncContext
 from ramet.engine.context.data import Blob, BlobTooLarge
 from ramet.engine.context.money import CostRefused, Reservation, SyncReservation
 from ramet.engine.context.outcome import Outcome
+from ramet.engine.context.ports import ClaimLost, Invocation
 from ramet.engine.explain.explain import Explanation
 from ramet.engine.explain.key import KeyExplanation
 from ramet.engine.kinds.options import PathArguments, TaskOptions

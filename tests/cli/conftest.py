@@ -22,7 +22,7 @@ from ramet import App
 from ramet.cli import main
 from tests.cli.apps.sample_app import app
 from tests.support.backends import BACKENDS
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[2]
 APP = "tests.cli.apps.sample_app:app"
@@ -171,8 +171,8 @@ class Process:
             stream.close()
 
 
-ON_BOTH = {"test_costs", "test_guard_commands", "test_import", "test_looking", "test_paths", "test_pausing",
-           "test_persons", "test_schedule", "test_tasks"}  # fmt: skip
+ON_BOTH = {"test_costs", "test_guard_commands", "test_import", "test_show", "test_paths", "test_pause",
+           "test_retry_cancel", "test_schedule", "test_tasks"}  # fmt: skip
 """Modules whose tests run on SQLite and on PostgreSQL."""
 
 

@@ -101,12 +101,15 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return put
 
 
+PRODUCTS = ("ramet.fetch", "ramet.jobs", "ramet.llm", "ramet.wiki")
+
+
 def test_importing_the_command_line_loads_no_pipeline_and_no_driver() -> None:
     code = "import json, sys, ramet.cli; print(json.dumps(sorted(sys.modules)))"
     command, bare = [sys.executable, "-c", code], environment_without_coverage()
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=bare)
     loaded = json.loads(done.stdout)
-    assert [name for name in loaded if name.startswith("ramet.pipelines") or name == "sqlite3"] == []
+    assert [name for name in loaded if name.startswith(PRODUCTS) or name == "sqlite3"] == []
     assert "ramet.cli.commands" in loaded
 
 

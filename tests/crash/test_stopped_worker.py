@@ -21,8 +21,7 @@ from tests.crash.past_lease_app import LATE, LATE_SECONDS, LEASE_SECONDS
 from tests.crash.process import WorkerProcess
 from tests.invariants.check import violations
 from tests.support.comparable_rows import comparable
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until
+from tests.support.waiting import HANG_SECONDS, until
 
 WORDS = ("return", "checkpoint", "progress", "spawn_now")
 """What the late handlers do: end, and each call that commits at once."""

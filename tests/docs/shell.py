@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.docs.blocks import Wrong, is_shown
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 MARK = "\x1e"
 TOLD_OF_JOBS = re.compile(r"^\[\d+\][+-]? +[A-Z][a-z]+ .*\n", flags=re.MULTILINE)

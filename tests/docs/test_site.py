@@ -15,7 +15,7 @@ import pytest
 
 from docs import hooks
 from tests.docs.pages import PROJECT
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.web.browser.chromium import MISSING, PROGRAM, browser
 
 TABS = ["Home", "Tutorial", "Concepts", "Guides", "Reference", "Comparison", "Decisions", "Traceability"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ramet import App, Client
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.process
 

@@ -55,10 +55,10 @@ class Measured(NamedTuple):
 
 
 def package_of(path: str) -> str:
-    """``store`` for ``src/ramet/store/state/apply.py``; pipelines are packages of their own."""
+    """``store`` for ``src/ramet/store/state/apply.py``."""
     parts = PurePosixPath(path).parts
     below = parts[parts.index("ramet") + 1 : -1]
-    return "/".join(below[: 2 if below[:1] == ("pipelines",) else 1]) or "ramet"
+    return below[0] if below else "ramet"
 
 
 def by_package(files: Mapping[str, Mapping[str, Any]]) -> list[Measured]:

@@ -38,9 +38,9 @@ def file_of(nodeid: str) -> str:
 
 
 def folder_of(nodeid: str) -> str:
-    """The folder below ``tests`` that a case is counted for; each pipeline counts for itself."""
+    """The folder below ``tests`` that a case is counted for."""
     parts = PurePath(file_of(nodeid)).parts
-    return "/".join(parts[1 : 3 if parts[1:2] == ("pipelines",) else 2]) if len(parts) > 2 else "tests"
+    return parts[1] if len(parts) > 2 else "tests"
 
 
 def longest_first(items: list[pytest.Item], seconds: Mapping[str, float]) -> None:

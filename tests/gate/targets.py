@@ -9,7 +9,7 @@ from collections.abc import Collection
 from pathlib import PurePath
 from typing import NamedTuple
 
-TARGETS = ("test", "postgres", "web", "wiki", "llm", "jobs", "proofs", "nightly")
+TARGETS = ("test", "postgres", "web", "fetch", "wiki", "llm", "jobs", "proofs", "nightly")
 """``make test`` runs the first, ``make test-NAME`` each of the others."""
 
 SERVER, BROWSER, PROCESS, NETWORK = "server", "browser", "process", "network"
@@ -42,21 +42,23 @@ AREAS = {
     "tests/docs": _whole("proofs"),
     "tests/examples": _inner("proofs"),
     "tests/faults": _whole("proofs"),
+    "tests/fetch": _inner("fetch"),
     "tests/hostile": _inner("proofs"),
+    "tests/jobs": _inner("jobs"),
+    "tests/llm": _inner("llm"),
     "tests/models": _whole("proofs"),
     "tests/mutation": _whole("proofs"),
     "tests/packaging": _inner("proofs"),
-    "tests/pipelines/jobs": _inner("jobs"),
-    "tests/pipelines/llm": _inner("llm"),
-    "tests/pipelines/shared": _inner("jobs"),
-    "tests/pipelines/wiki": _inner("wiki"),
     "tests/postgres": _whole("postgres"),
     "tests/pullers": _whole("proofs"),
     "tests/security": _whole("proofs"),
     "tests/simulation": Area("test", "proofs", frozenset({SERVER, PROOF})),
+    "tests/store/postgres": _whole("postgres"),
     "tests/telemetry": _whole("web"),
+    "tests/testing/postgres_server": _whole("postgres"),
     "tests/upgrade": _whole("proofs"),
     "tests/web": _whole("web"),
+    "tests/wiki": _inner("wiki"),
 }
 """The rule for a folder and what is below it, unless a longer name has its own."""
 

@@ -37,12 +37,12 @@ def test_a_package_is_the_sum_of_its_files() -> None:
     files = {
         "src/ramet/store/state/apply.py": told(10, 0, 4, 1),
         "src/ramet/store/deep/er.py": told(6, 0),
-        "src/ramet/pipelines/jobs/a.py": told(10, 2),
+        "src/ramet/jobs/boards/a.py": told(10, 2),
         "/x/src/ramet/__init__.py": told(0, 0),
     }
     gap = "src/ramet/store/state/apply.py: lines [3], branches [[3, 5]]"
     packages = by_package(files)
-    assert [each.name for each in packages] == ["pipelines/jobs", "ramet", "store"]
+    assert [each.name for each in packages] == ["jobs", "ramet", "store"]
     assert packages[2] == Measured("store", 16, 0, 4, 1, 2, (gap,))
     assert [each.share for each in packages] == [0.8, 1.0, 0.95]
 

@@ -35,9 +35,9 @@ def test_one_target_is_renewed_and_the_others_stay(tmp_path: Path, monkeypatch: 
     assert recorded() == {"test": {"tests/a.py": 3.0}, "web": {"tests/c.py": 2.0}}
 
 
-def test_a_folder_is_told_once_and_a_pipeline_by_its_name() -> None:
+def test_a_folder_is_counted_with_what_is_below_it() -> None:
     assert folder_of("tests/model/test_a.py::test_b[tests/web]") == "model"
-    assert folder_of("tests/pipelines/wiki/sources/test_a.py::test_b") == "pipelines/wiki"
+    assert folder_of("tests/wiki/sources/test_a.py::test_b") == "wiki"
     assert folder_of("tests/test_a.py::test_b") == "tests"
 
 

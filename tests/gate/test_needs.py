@@ -47,7 +47,7 @@ MARKED = [
 ]
 
 
-FOLDER = "pipelines/wiki"
+FOLDER = "wiki"
 """Where each of these marks decides the target."""
 
 

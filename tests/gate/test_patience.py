@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[2]
 LIMITS = {"give_up_seconds", "timeout", "timeout_seconds"}

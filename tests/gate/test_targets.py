@@ -62,4 +62,4 @@ def test_folder_and_marks_give_the_target(file: str, marks: tuple[str, ...], tar
 
 def test_an_area_is_a_folder_that_exists() -> None:
     assert all((PROJECT / name).is_dir() for name in AREAS)
-    assert area_of("tests/fetch/test_host_gate.py") is AREAS["tests/pipelines/wiki"]
+    assert area_of("tests/wiki/sources/test_dump.py") is AREAS["tests/wiki"]

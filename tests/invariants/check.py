@@ -19,7 +19,6 @@ from ramet.model.task.task import Standing
 from ramet.store.base import Store
 from ramet.store.epoch import FENCES_PER_EPOCH
 from tests.invariants.blobs import blobs
-from tests.invariants.ends import ends
 from tests.invariants.flow import FLOW_CHECKS, FlowRows
 from tests.invariants.guard import (
     UniqueRow,
@@ -30,9 +29,8 @@ from tests.invariants.guard import (
 )
 from tests.invariants.money import money
 from tests.invariants.paths import paths
-from tests.invariants.rows import BlockRow, TaskRow
-from tests.invariants.snapshot import in_snapshot
-from tests.invariants.tallies import tallies
+from tests.invariants.rows import BlockRow, TaskRow, in_snapshot
+from tests.invariants.tallies import ends, tallies
 
 TERMINAL = ("success", "filtered", "skipped", "failed", "cancelled")
 OUTCOMES = {"success", "filtered", "skipped", "error", "snooze", "continue", "lost", "returned", "ended"}

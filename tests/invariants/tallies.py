@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ramet.model.tallies import COLUMNS, ENDS, Tally, added, tally_of
 from ramet.model.task.task import Standing
@@ -62,4 +62,18 @@ async def _attempts(store: Store, told: Mapping[str, Tally]) -> list[str]:
         f"{count} attempts of kind {kind} came to {outcome}; tallies say {tally}"
         for kind, outcome, count in rows
         if (tally := told[kind].attempts.get(outcome, 0) if kind in told else 0) < count
+    ]
+
+
+_LISTED = "SELECT seq, tracking_id, state, spawn_depth FROM ramet_unsuccessful"
+_ENDED = "SELECT seq, tracking_id, state, spawn_depth FROM ramet_tasks WHERE state IS NOT NULL AND state <> 'success'"
+
+
+async def ends(store: Store, tracking_ids: Collection[str]) -> list[str]:
+    """One line for every task that is listed and should not be, or the other way."""
+    listed = {row for row in await store.read(_LISTED) if row[1] in tracking_ids}
+    ended = {row for row in await store.read(_ENDED) if row[1] in tracking_ids}
+    return [
+        f"task {row[0]} is {'' if row in ended else 'not '}{row[2]}, and the list of those says otherwise"
+        for row in sorted(listed ^ ended)
     ]

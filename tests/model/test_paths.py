@@ -13,6 +13,7 @@ from ramet.model.paths import (
     SLOTS,
     InvalidPath,
     PathRule,
+    PathTask,
     conflict,
     nodes_of,
     path_from,
@@ -106,3 +107,21 @@ def test_paths_with_one_first_element_are_in_one_part() -> None:
     assert SLOTS == 1_024
     assert slot_of((1_025, 7)) == 1
     assert slot_of((-1, 7)) == 1_023
+
+
+WAITING = PathTask(
+    "t", "line", "page", "key", "pending", "path", ("doc",), "default", "queue", 7, False, False, "u", 0.0, None
+)  # fmt: skip
+PLACES: list[tuple[str, dict[str, Any]]] = [
+    ("runs", {"state": "processing", "holds": True}),
+    ("ended", {"state": "cancelled", "holds": True}),
+    ("next", {"holds": True}),
+    ("waits", {}),
+    ("gave up", {"ticket": None, "gave_up": True, "waits_for": None}),
+    ("after", {"ticket": None, "gave_up": True}),
+]
+
+
+@pytest.mark.parametrize(("place", "fields"), PLACES, ids=[place for place, _ in PLACES])
+def test_a_task_stands_in_one_place(place: str, fields: dict[str, Any]) -> None:
+    assert WAITING._replace(**fields).place == place

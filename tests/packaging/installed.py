@@ -17,7 +17,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 PROJECT = Path(__file__).parents[2]
 FIRST_NAME = re.compile(r"[A-Za-z0-9._-]+")

@@ -9,8 +9,7 @@ from ramet.store.postgres.listen import channel_of
 from ramet.testing.postgres_server.databases import connect, value
 from tests.postgres.bouncer import Bouncer
 from tests.store.postgres.listener import Listener
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until_now
+from tests.support.waiting import HANG_SECONDS, until_now
 
 BACKEND = "SELECT pg_backend_pid()"
 

@@ -20,8 +20,8 @@ from ramet.store.postgres.store import PostgresStore
 from ramet.store.requests import ClaimRequest, NewLineage
 from tests.invariants.check import violations
 from tests.postgres.crowd import Told, crowd, judged, prepare
-from tests.support.patience import HANG_SECONDS
 from tests.support.processes import beside
+from tests.support.waiting import HANG_SECONDS
 from tests.support.world import in_threads
 
 THREADS, PROCESSES = 3, 2

@@ -14,9 +14,7 @@ from tests.invariants.check import violations
 from tests.postgres.proxy import Proxy
 from tests.store.postgres.listener import Listener
 from tests.support.fakes import Held
-from tests.support.patience import HANG_SECONDS
-from tests.support.task_reads import outcomes
-from tests.support.waiting import until, until_now, working
+from tests.support.waiting import HANG_SECONDS, outcomes, until, until_now, working
 
 
 @pytest.fixture

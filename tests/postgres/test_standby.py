@@ -13,8 +13,7 @@ import pytest
 
 from ramet.testing.postgres import Cluster, ServerError, either
 from ramet.testing.postgres_server.databases import connect, value
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until_now
+from tests.support.waiting import HANG_SECONDS, until_now
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from ramet.model.task.transitions import TRANSITIONS
 from ramet.store.opening import open_store
 from tests.docs.blocks import blocks
 from tests.docs.pages import DOCS, PAGES, PROJECT, README, blocks_of, prose_of, text_of
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 TRACEABILITY = DOCS / "traceability.md"
 CONCEPT_LINES_MAX = 130

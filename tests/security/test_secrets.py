@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.llm.providers.scripted_server import Call, Said, scripted
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until_now
+from tests.support.waiting import HANG_SECONDS, until_now
 
 pytestmark = [pytest.mark.network, pytest.mark.process]
 

@@ -14,7 +14,7 @@ from ramet import App
 from ramet.commands.errors import UserError
 from ramet.telemetry.commands import metrics
 from ramet.telemetry.metrics_server import address_of, application, check_address, served
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 TOKEN = "a token of some length"
 

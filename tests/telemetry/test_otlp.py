@@ -16,7 +16,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from ramet.model.tracing import attempt_span_id, task_span_id, trace_id
 from ramet.store.answers import Submitted
 from tests.support.backends import BACKENDS, Backend
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.telemetry.observers import install
 from tests.telemetry.receiver import Collector, attributes, collector
 from tests.telemetry.traced_app import app

@@ -21,7 +21,7 @@ from ramet.store.requests import NewLineage
 from ramet.telemetry.traces import MEMORY, make
 from tests.support.backends import BACKENDS, Backend
 from tests.support.fakes import always
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.telemetry.observers import forget, install, observed, use_program_provider
 from tests.telemetry.traced_app import app
 

@@ -26,7 +26,7 @@ from ramet.store.postgres.migrate import translated_steps
 from ramet.store.schema.versions import PLAN
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
-from tests.store.scenarios import every_verb, rates
+from tests.store.scenarios import every_verb
 from tests.support.world import EFFECTS, SettableClock, World
 
 FOLDER = Path(__file__).parent / "recorded"
@@ -63,7 +63,7 @@ async def _fill(path: Path) -> list[str]:
     await Schedules(Registry(Limits()), world.store, Limits()).add("page", every_seconds=60.0)
     clock.advance(61.0)
     await tick(world.store, 60.0, Limits())
-    await rates.rates(world)
+    await every_verb.rates(world)
     await world.store.stop("domain", "stopped.example", by="test")
     # Inline, nothing is measured: what is recorded may not depend on how long something took.
     store._timer.give_back({("claim", 4): (1, 0.02)})

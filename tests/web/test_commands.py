@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from ramet import App
 from ramet.cli import main
 from ramet.web.serving import is_loopback, listen, origin_of
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 TOKEN = "a-token-of-sixteen-characters"
 

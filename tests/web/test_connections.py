@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from ramet.web.serving import Unfinished
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.network
 WHOLE = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"

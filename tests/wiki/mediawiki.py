@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Self
 
 from ramet.testing.postgres_server.programs import until
 from ramet.testing.postgres_server.server import free_port
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.wiki.mediawiki_pages import export
 
 SOURCE = Path("/usr/share/mediawiki")

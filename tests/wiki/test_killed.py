@@ -22,7 +22,7 @@ from ramet.wiki.errors import DatasetError
 from ramet.wiki.graphs.ladybug import LadybugGraph
 from ramet.wiki.sources import dataset
 from ramet.wiki.sources.registry import BUNDLED
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.wiki.made_up_wikis import SEEDS, what_is_left, write_world
 
 pytest.importorskip("ladybug", reason="the extra [wiki] is not installed")

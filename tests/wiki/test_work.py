@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ramet.cli import main
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.wiki.made_up_wikis import SEEDS, graph_of, write_world
 
 QUICK = ("--embed", "hashing", "--max-articles", "20", "--max-depth", "2")

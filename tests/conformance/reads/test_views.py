@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from ramet.model.alerts.rules import MonitorLimits
-from ramet.model.flow.queues import Declared, WorkerSeen
+from ramet.model.flow.queues import Declared, Unserved, WorkerSeen
 from ramet.model.flow.resources import Policy
 from ramet.model.lineage.lineage import LineageState
 from ramet.model.paths import PathRule
@@ -16,10 +16,10 @@ from ramet.model.task import events as ev
 from ramet.model.task.task import LIVE, Task, TaskState
 from ramet.model.views import CLAIMABLE, Count
 from ramet.store.base_queries import TaskQuery
+from ramet.store.reads import flow, history, live, tree
 from ramet.store.reads import live as viewing
-from ramet.store.reads import tree
 from tests.conformance.reads.test_queries import populate
-from tests.support.world import World, checkpoint, failing, settlement
+from tests.support.world import LEASE_SECONDS, World, checkpoint, failing, settlement
 
 NAMES = ("one", "two", "three")
 
@@ -302,3 +302,94 @@ async def test_a_checkpoint_is_there_after_the_end_and_only_where_something_was_
     assert (kept.pipeline_state, kept.progress, kept.updated_at) == ({"a": [1]}, None, world.clock())
     assert [*found.values()] == [None]
     assert await world.store.checkpoint("nobody") is None
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds that a test reaches."""
+    monkeypatch.setattr(history, "LIMIT_MAX", 3)
+    monkeypatch.setattr(history, "LOOKED_AT_MAX", 4)
+
+
+@pytest.mark.usefixtures("few")
+async def test_of_many_attempts_the_newest_are_told_in_order(world: World) -> None:
+    [task] = await world.submit(world.task())
+    for fence in range(1, 6):
+        await world.settle(await world.claim_one(), ev.Snooze(fence, 1.0))
+        world.clock.advance(1.0)
+        await world.sweep()
+    found = await world.store.history(task)
+    assert found is not None
+    assert ([attempt.fence for attempt in found.attempts], found.cut) == ([3, 4, 5], ("attempts",))
+
+
+@pytest.mark.usefixtures("few")
+async def test_what_a_task_was_the_first_to_ask_for_is_told_however_much_its_lineage_was_refused(world: World) -> None:
+    [other, last] = await world.submit(world.task("a"), world.task("z"))
+    claims = {claimed.id: claimed for claimed in await world.claim(2)}
+    for claim, keys in ((other, "bcdefg"), (last, "xyb")):
+        children = [world.task(key, kind="image") for key in keys]
+        await world.settle(claims[claim], ev.Progress(1, LEASE_SECONDS), spawns=children)
+        await world.settle(claims[claim], ev.Progress(1, LEASE_SECONDS), spawns=[*children, *children[:1]])
+    found, before = await world.store.history(last), await world.store.history(other)
+    assert found is not None
+    assert before is not None
+    # b: both asked for it, x and y only the last one.
+    assert ([block.key for block in found.blocks], found.cut) == (["b", "x", "y"], ("blocks",))
+    told = [block.key for block in before.blocks]
+    assert (told, len(told), before.cut) == (sorted(set(told) & set("bcdefg")), 3, ("blocks",)), "any three, in order"
+
+
+async def test_a_short_history_is_whole(world: World) -> None:
+    [task] = await world.submit(world.task("own"))
+    claimed = await world.claim_one()
+    await world.settle(claimed, spawns=[world.task("own", "image"), world.task("own")])
+    found = await world.store.history(task)
+    assert found is not None
+    assert (len(found.attempts), len(found.blocks), found.cut) == (1, 2, ())
+
+
+async def test_unserved_tasks_are_counted_whatever_they_wait_for(world: World) -> None:
+    store = world.store
+    await world.submit(world.task(), world.task(queue="aside"), tracking_id="paused")
+    await store.pause_lineage("paused", by="test")
+    assert await world.claim(5) == []
+    for rule in (PathRule(("doc",)),) * 2:
+        await world.submit(world.task(path=rule), tracking_id=f"in line {len(await store.lineages())}")
+    await world.submit(world.task(delay_seconds=9.0), tracking_id="late")
+    await world.submit(world.task(delay_seconds=9.0, path=PathRule(("doc",))), tracking_id="late in line")
+    await world.submit(world.task(resource="site"), tracking_id="site")
+    await world.submit(world.task(kind="image"), world.task(queue="other"), tracking_id="free")
+    assert await store.unserved() == [
+        Unserved("aside", "page", 1), Unserved("default", "image", 1), Unserved("default", "page", 6),
+        Unserved("other", "page", 1),
+    ]  # fmt: skip
+    assert len(await world.claim(1, kinds=("image",))) == 1
+    assert Unserved("default", "image", 1) in await store.unserved()
+    seen = WorkerSeen("w", "host", 1, ("page",), ("default", "other"), 1, world.clock.now, world.clock.now)
+    await store.see_worker(seen)
+    assert await store.unserved() == [Unserved("aside", "page", 1), Unserved("default", "image", 1)]
+
+
+async def test_counting_what_nobody_serves_stops_at_bounds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "HELD_BACK_LOOKS_MAX", 2)
+    monkeypatch.setattr(live.counted, "__defaults__", ((), 3))
+    await world.submit(*(world.task() for _ in range(4)), tracking_id="many")
+    await world.submit(*(world.task(kind="image", delay_seconds=9.0) for _ in range(2)), tracking_id="two")
+    assert await world.store.unserved() == [Unserved("default", "image", 2), Unserved("default", "page", 3, more=True)]
+    await world.submit(world.task(kind="loose", delay_seconds=3.0), tracking_id="one")
+    assert [(item.kind, item.more) for item in await world.store.unserved()] == [
+        ("image", True), ("loose", True), ("page", True)
+    ]  # fmt: skip
+
+
+async def test_open_breakers_come_first_then_resources_for_which_tasks_wait(world: World) -> None:
+    store = world.store
+    for name in ("a", "b", "z"):
+        await store.open_breaker(name, by="test")
+    for name in ("a", "b"):
+        await store.close_breaker(name, by="test")
+    await world.submit(*(world.task(resource=name) for name in ("m", "y")))
+    assert [one.name for one in await store.resources(limit=1)] == ["z"]
+    assert (await store.resources(limit=3))[0].name == "z"
+    assert {one.name for one in await store.resources(limit=9)} >= {"a", "b", "m", "y", "z"}

@@ -11,8 +11,7 @@ import pytest
 from ramet import App, Client, Context, Policy, RetryAfter, Worker
 from ramet.model.task.task import NewTask
 from ramet.store.requests import ClaimRequest, NewLineage
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until
+from tests.support.waiting import HANG_SECONDS, until
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ramet import App, Context, Retry, WaitRefused
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 app = App(retry=Retry.SEED, tables=["CREATE TABLE IF NOT EXISTS steps (at INTEGER PRIMARY KEY, step TEXT NOT NULL)"])
 STEP = "INSERT INTO steps (step) VALUES (?)"

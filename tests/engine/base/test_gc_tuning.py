@@ -10,8 +10,7 @@ import pytest
 
 from ramet.engine.worker.pool import ALLOCATIONS, seldom_collected
 from tests.engine.apps.endless_app import app
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import working
+from tests.support.waiting import HANG_SECONDS, working
 
 
 @pytest.fixture(autouse=True)

@@ -25,8 +25,7 @@ from ramet import (
     UnknownKind,
 )
 from tests.invariants.check import violations
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until, worked_off, working
+from tests.support.waiting import HANG_SECONDS, until, worked_off, working
 
 
 @pytest.fixture

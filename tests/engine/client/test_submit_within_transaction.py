@@ -14,8 +14,7 @@ from ramet import App, Client, LineageExists, PayloadTooLarge, StoreError, SyncC
 from ramet.model.lineage.limits import BALANCED
 from ramet.store.errors import StoreBusy
 from tests.invariants.check import violations
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import worked_off, working
+from tests.support.waiting import HANG_SECONDS, worked_off, working
 
 
 @pytest.fixture

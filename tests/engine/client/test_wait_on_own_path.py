@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from ramet import App, BatchContext, Claim, Client, Context, SyncContext, Task, WaitRefused
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until, worked_off, working
+from tests.support.waiting import HANG_SECONDS, until, worked_off, working
 
 INSTEAD = "return, and let a task on the same path, spawned after the others, do the rest"
 

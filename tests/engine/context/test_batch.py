@@ -16,9 +16,7 @@ from tests.engine.apps.endless_app import Text
 from tests.engine.apps.endless_app import app as force_app
 from tests.engine.runner_harness import Bench, work
 from tests.invariants.check import violations
-from tests.support.patience import HANG_SECONDS
-from tests.support.task_reads import get, history
-from tests.support.waiting import until, worked_off
+from tests.support.waiting import HANG_SECONDS, get, history, until, worked_off
 
 TARGET = "tests.engine.apps.endless_app:app"
 

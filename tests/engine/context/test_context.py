@@ -12,8 +12,7 @@ import pytest
 
 from ramet import App, BlockReason, Client, Context, Limits, PayloadTooLarge, Retry, SyncContext, Transient, UnknownKind
 from tests.invariants.check import violations
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until, worked_off, working
+from tests.support.waiting import HANG_SECONDS, until, worked_off, working
 
 TABLE = "CREATE TABLE IF NOT EXISTS effects (task TEXT, effect TEXT, value, UNIQUE (task, effect))"
 WRITE = "INSERT INTO effects (task, effect, value) VALUES (?, ?, ?)"

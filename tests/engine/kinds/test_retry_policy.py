@@ -13,9 +13,7 @@ import pytest
 from ramet import App, Client, Context, ErrorClass, Limits, Retry
 from ramet.model.task.retry import classify
 from tests.support.fakes import always
-from tests.support.patience import HANG_SECONDS
-from tests.support.task_reads import history
-from tests.support.waiting import worked_off
+from tests.support.waiting import HANG_SECONDS, history, worked_off
 
 SLOW = Retry(attempts=2, base_seconds=100.0, factor=2.0, cap_seconds=1_000.0, jitter=0.0)
 

@@ -15,8 +15,7 @@ from ramet import Client, TaskState, Worker
 from tests.engine.apps.misbehaving_app import app
 from tests.invariants.check import violations
 from tests.support.backends import BACKENDS
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until, working
+from tests.support.waiting import HANG_SECONDS, until, working
 
 TARGET = "tests.engine.apps.misbehaving_app:app"
 KINDS = ("raise-async", "raise-thread", "raise-process", "raise-batch")

@@ -14,8 +14,7 @@ from ramet.engine.base.logs import JsonLines, Lines
 from tests.engine.apps.failing_app import app, refused
 from tests.invariants.check import violations
 from tests.support.backends import BACKENDS
-from tests.support.task_reads import history
-from tests.support.waiting import worked_off
+from tests.support.waiting import history, worked_off
 
 TARGET = "tests.engine.apps.failing_app:app"
 WAYS = ("coroutine", "thread", "process", "batch", "member")

@@ -10,8 +10,7 @@ import pytest
 from ramet import Context, Limits, SyncContext
 from ramet.model.task import events as ev
 from tests.engine.runner_harness import Bench, work
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until
+from tests.support.waiting import HANG_SECONDS, until
 
 # --- time and turns ---------------------------------------------------------------------------------------------
 

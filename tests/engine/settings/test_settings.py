@@ -13,8 +13,7 @@ from ramet.engine.settings.live import LiveSettings, Tuning, in_force, preset_ch
 from ramet.engine.settings.setting import LIMITS_PREFIX, SETTINGS
 from ramet.model.lineage.limits import BALANCED
 from tests.support.fakes import Held
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until, working
+from tests.support.waiting import HANG_SECONDS, until, working
 
 
 def test_every_limit_is_a_setting_with_the_models_default() -> None:

@@ -13,9 +13,7 @@ import pytest
 from ramet import App, Client, Context, StoreUncertain, StoreUnreachable, Worker
 from tests.invariants.check import violations
 from tests.support.fakes import AwayStore, Held, LeapingClock
-from tests.support.patience import HANG_SECONDS
-from tests.support.task_reads import outcomes
-from tests.support.waiting import until, working
+from tests.support.waiting import HANG_SECONDS, outcomes, until, working
 
 TABLE = "CREATE TABLE IF NOT EXISTS effects (task TEXT, effect TEXT)"
 WRITE = "INSERT INTO effects (task, effect) VALUES (?, ?)"

@@ -16,8 +16,7 @@ from ramet.engine.worker import pool as pool_module
 from ramet.engine.worker.pool import Pool
 from tests.engine.apps.misbehaving_app import LEFT, app
 from tests.invariants.check import violations
-from tests.support.task_reads import outcomes
-from tests.support.waiting import until, worked_off, working
+from tests.support.waiting import outcomes, until, worked_off, working
 
 pytestmark = pytest.mark.process
 

@@ -14,9 +14,7 @@ from ramet.engine.worker.pool import Pool
 from tests.engine.apps.child_app import Meeting
 from tests.engine.apps.endless_app import app
 from tests.invariants.check import violations
-from tests.support.patience import HANG_SECONDS
-from tests.support.task_reads import get, history, outcomes
-from tests.support.waiting import until, worked_off, working
+from tests.support.waiting import HANG_SECONDS, get, history, outcomes, until, worked_off, working
 
 TARGET = "tests.engine.apps.endless_app:app"
 

@@ -14,8 +14,7 @@ from ramet.model.lineage.limits import ENDING_SECONDS
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
 from tests.support.fakes import always
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until, worked_off, working
+from tests.support.waiting import HANG_SECONDS, until, worked_off, working
 from tests.support.world import SettableClock, World
 
 TABLE = "CREATE TABLE IF NOT EXISTS effects (what TEXT)"

@@ -19,9 +19,7 @@ from tests.engine.apps.child_app import Meeting
 from tests.engine.apps.endless_app import app
 from tests.invariants.check import violations
 from tests.support.fakes import Greedy, Hands, always
-from tests.support.patience import HANG_SECONDS
-from tests.support.task_reads import get, history, outcomes
-from tests.support.waiting import until, working
+from tests.support.waiting import HANG_SECONDS, get, history, outcomes, until, working
 
 TARGET = "tests.engine.apps.endless_app:app"
 

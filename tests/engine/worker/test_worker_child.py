@@ -18,9 +18,7 @@ from ramet.engine.worker.pool import Pool
 from tests.engine.apps.child_app import Meeting, app
 from tests.invariants.check import violations
 from tests.support.fakes import Greedy
-from tests.support.patience import HANG_SECONDS
-from tests.support.task_reads import history
-from tests.support.waiting import until, worked_off, working
+from tests.support.waiting import HANG_SECONDS, history, until, worked_off, working
 
 TARGET = "tests.engine.apps.child_app:app"
 

@@ -13,9 +13,7 @@ from ramet import (
     Transient,
 )
 from tests.support.fakes import Held, always
-from tests.support.patience import HANG_SECONDS
-from tests.support.task_reads import get, history
-from tests.support.waiting import until, worked_off, working
+from tests.support.waiting import HANG_SECONDS, get, history, until, worked_off, working
 
 # --- retries, snoozes, continuations ----------------------------------------------------------------------------
 

@@ -19,9 +19,7 @@ from ramet.store.errors import StoreFull
 from ramet.store.requests import ClaimRequest, Settlement
 from tests.invariants.check import violations
 from tests.support.fakes import Greedy, Held
-from tests.support.patience import HANG_SECONDS
-from tests.support.task_reads import outcomes
-from tests.support.waiting import until, worked_off, working
+from tests.support.waiting import HANG_SECONDS, outcomes, until, worked_off, working
 
 TABLE = "CREATE TABLE IF NOT EXISTS effects (task TEXT, effect TEXT, UNIQUE (task, effect))"
 WRITE = "INSERT INTO effects (task, effect) VALUES (?, ?)"

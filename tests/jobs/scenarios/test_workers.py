@@ -26,7 +26,7 @@ from tests.jobs.scenarios.feed_circle import OPENINGS, site_of
 from tests.jobs.scenarios.worker_stories import STORIES, Story
 from tests.jobs.world.process import world_process
 from tests.support.backends import BACKENDS
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.process
 

@@ -19,7 +19,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from ramet.testing.postgres_server.programs import until
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 RUN = '"$@" & read -r _; kill -9 0'
 """Ends with whoever holds the other end of its input, however that ends."""

@@ -11,7 +11,7 @@ from ramet.llm.providers import anthropic_batches
 from tests.llm.providers.anthropic_account import Account, OnScript, batch
 from tests.llm.providers.sample_requests import question
 from tests.llm.providers.scripted_server import Call, Said
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.network
 

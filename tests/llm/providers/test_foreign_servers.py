@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.llm.providers.foreign_servers import AiMock, LlMock, Server
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.process
 

@@ -14,7 +14,7 @@ import pytest
 from ramet.llm.testing.answers import chat_ask, instance
 from ramet.llm.testing.script import Faults, Script, marks_in, script_from, without_marks
 from ramet.llm.testing.server import Limiter, StandIn, period
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 
 def get(url: str, body: dict[str, Any] | None = None) -> Any:

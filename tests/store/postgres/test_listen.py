@@ -13,8 +13,7 @@ from ramet.store.postgres import listen
 from ramet.store.postgres.listen import RING_SECONDS, channel_of
 from ramet.store.postgres.listen_connection import Line
 from tests.store.postgres.listener import Listener
-from tests.support.patience import HANG_SECONDS
-from tests.support.waiting import until_now
+from tests.support.waiting import HANG_SECONDS, until_now
 
 Make = Callable[[], Listener]
 

@@ -24,7 +24,7 @@ from ramet.store.postgres.within_transaction import Database, run_within
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
 from tests.invariants.check import violations
 from tests.postgres.servers import databases
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 
 Connection = psycopg.Connection[Any]
 REQUEST = ClaimRequest("w", ("default",), ("page",), 10, 300.0)

@@ -1,4 +1,4 @@
-"""A run through every verb of the store, in every way that leads to a statement of its own."""
+"""The part of the scenario for the monitor: what it finds, and who is told."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Any
 from ramet.engine.client.schedules import Schedules
 from ramet.engine.kinds.registry import Registry
 from ramet.engine.worker.loops import tick
+from ramet.model.alerts.notifications import NoticeRules
+from ramet.model.alerts.rules import MonitorLimits
 from ramet.model.flow.queues import Declared, WorkerSeen
-from ramet.model.flow.resources import Policy
+from ramet.model.flow.resources import Policy, Told
+from ramet.model.flow.shares import TakeRequest
 from ramet.model.lineage.limits import Limits
 from ramet.model.money import Actual, Charge, ReserveRequest
 from ramet.model.operations import BulkAct
@@ -21,9 +24,6 @@ from ramet.model.values import blob_of
 from ramet.store.base_import import Arrival, ImportDone
 from ramet.store.base_queries import TaskQuery
 from ramet.store.requests import NewLineage, Statement
-from tests.store.scenarios import monitor
-from tests.store.scenarios.rates import rates
-from tests.store.scenarios.views import watch
 from tests.support.world import (
     EFFECTS,
     LEASE_SECONDS,
@@ -35,6 +35,93 @@ from tests.support.world import (
     settlement,
     with_fence,
 )
+
+
+async def look(world: World) -> None:
+    """A look of the monitor that finds something of everything, and one after which all is resolved."""
+    await world.store.put_alert_thresholds({"image": 5, "loose": None})
+    [held, storm] = await world.submit(world.task("a"), world.task("b"), tracking_id="odd", retries_per_minute=1)
+    for task_id in (held, storm):
+        claimed = await world.claim_task(task_id)
+        for _ in range(4):
+            world.clock.advance(1.0)
+            await world.spawn(claimed, world.task(claimed.key), world.task(f"of {claimed.key}"))
+        if task_id == storm:
+            await world.settle(claimed, failing(claimed, "busy", "transient"))
+    again = await world.claim(10, kinds=("page",))
+    await world.store.settle([settlement(item, failing(item, "busy", "transient")) for item in again])
+    world.clock.advance(5.0)
+    await world.sweep()
+    held_again = await world.claim(10)
+    world.clock.advance(LEASE_SECONDS + 100.0)
+    limits = MonitorLimits(depth_max=0)
+    while (await world.store.look(limits, force=True)).more:
+        pass
+    for tracking_id in (None, "odd"):
+        for firing in (True, False):
+            assert await world.store.alerts(firing=firing, tracking_id=tracking_id)
+    await tell(world)
+    world.clock.advance(4_000.0)
+    await world.store.look(limits)
+    assert held_again
+
+
+async def tell(world: World) -> None:
+    """What the monitor found is told, and once it cannot be; a person takes notice."""
+    store, rules = world.store, NoticeRules()
+    [alert, *_] = await store.alerts()
+    assert (await store.alerts(before=alert.id + 1))[0] == await store.alert(alert.id) == alert
+    assert await store.acknowledge_alert(alert.id, by="test", reason="seen")
+    await store.see_alert_channels({"webhook": "https://hooks.example.org/..."})
+    await store.try_channel("webhook", by="test")
+    assert await store.notices_due(["log", "webhook"])
+    [first, *others] = await store.take_notices(["log", "webhook"], rules)
+    await store.settle_notice(first, rules, error="500")
+    for notice in others:
+        await store.settle_notice(notice, rules)
+    assert await store.alert_channels()
+    assert [notice.attempts for notice in await store.alert_notices(first.alert_id)] == [1]
+    assert first.id in [notice.id for notice in await store.alert_notices(waiting=True)]
+
+
+async def rates(world: World) -> None:
+    """Two lineages take from a bucket that has not enough for both, and a server tells of its limit."""
+    await world.store.limit_resource(Policy("api", rate_per_second=1.0, burst=2.0), by="test")
+    for name in ("takes first", "takes second"):
+        await world.submit(world.task(kind="image"), tracking_id=name)
+        claimed = await world.claim_one(kinds=("image",))
+        standing = claimed.standing
+        for _ in range(2):
+            await world.store.take([TakeRequest(standing.seq, standing.fence, (("api", 2.0), ("free", 1.0)))])
+    await world.store.adapt("api", Told(limit_per_minute=30.0, remaining=1.0))
+    await world.store.adapt("api", Told(limit_per_minute=30.0))
+
+
+async def watch(world: World, parent_id: str) -> None:
+    """What is live, lineages, branches of the lineage ``line`` and of one task."""
+    await world.store.present()
+    await world.store.lineages()
+    await world.store.lineages(states=["running"])
+    await world.store.lineage("line")
+    newest = await world.store.lineage_page(limit=1)
+    await world.store.lineage_page(limit=1, before=newest.next_before)
+    for name, parent in (("line", None), (None, parent_id)):
+        await world.store.branches(tracking_id=name, parent_id=parent)
+        await world.store.twigs(tracking_id=name, parent_id=parent, kind="page", state="success")
+    await world.store.checkpoint(parent_id)
+    await world.store.deepest(["line"])
+    await world.store.lineage_counts("line")
+    for order in ("fullest", "deadline"):
+        await world.store.lineage_page(order=order)
+    await world.store.lineage_page(prefix="li", states=["running"])
+    await world.store.block_page("line")
+    await world.store.block_page("line", kind="page", keys=["x"], reason="done", after='["", "", ""]')
+    await world.store.task_calls(parent_id)
+    await world.store.tasks_with_key("x")
+    await world.store.backlogs()
+    await world.store.resource_backlogs(["host:a"])
+    await world.store.in_hand()
+    await world.store.delays("line")
 
 
 async def run_everything(world: World) -> None:
@@ -364,7 +451,7 @@ async def schedule(world: World) -> None:
     await schedules.run("page")
     await schedules.resume("page")
     await schedules.remove("page")
-    await monitor.look(world)
+    await look(world)
     await bring(world)
 
 

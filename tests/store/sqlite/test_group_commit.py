@@ -18,7 +18,7 @@ from ramet.store.session import Session
 from ramet.store.sqlite import group_commit
 from ramet.store.sqlite.store import SqliteStore
 from tests.invariants.check import violations
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.support.world import in_threads
 
 

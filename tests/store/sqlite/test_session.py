@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,8 @@ import pytest
 
 from ramet.store.errors import StoreError
 from ramet.store.sqlite.session import ROWS_WORTH_LOOKING_AT, SqliteSession, connect, store_error
+from ramet.store.sqlite.store import SqliteStore
+from tests.support.waiting import HANG_SECONDS
 
 MANY = ROWS_WORTH_LOOKING_AT
 
@@ -77,3 +82,42 @@ def test_an_error_of_the_disk_in_a_folder_that_is_gone_is_no_full_disk(tmp_path:
     error.sqlite_errorname = "SQLITE_IOERR_WRITE"
     path = tmp_path / "gone" / "a.db"
     assert str(store_error(error, path)) == f"{path}: disk I/O error"
+
+
+READ = "SELECT 41 + 1"
+
+
+class Turnstile:
+    """A lock; whoever asks for it lets the read go on."""
+
+    def __init__(self, lock: Any, go: threading.Event) -> None:
+        self._lock, self._go = lock, go
+
+    def __enter__(self) -> None:
+        self._go.set()
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
+async def test_a_read_that_nobody_waits_for_any_more_ends_before_its_connection_is_closed(tmp_path: Path) -> None:
+    began, go, order = threading.Event(), threading.Event(), list[str]()
+
+    def hook(when: str, sql: str) -> None:
+        if sql == READ:
+            began.set()
+            assert go.wait(HANG_SECONDS)
+            order.append(f"{when} the read")
+
+    store = SqliteStore(tmp_path / "ramet.db", hook=hook)
+    reading = asyncio.create_task(store.read(READ))
+    assert await asyncio.to_thread(began.wait, 30)
+    reading.cancel()
+    with suppress(asyncio.CancelledError):
+        await reading
+    store._reading = Turnstile(store._reading, go)  # type: ignore[assignment]
+    await asyncio.to_thread(store.close_now)
+    order.append("closed")
+    go.set()
+    assert order == ["before the read", "after the read", "closed"]

@@ -13,7 +13,7 @@ from ramet import Client, Worker
 from ramet.llm import pipeline as llm_pipeline
 from ramet.store.sqlite.store import SqliteStore
 from ramet.testing import FakeClock, drain, fresh_client
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.web.runs import jobs, llm, press_app, wiki
 from tests.web.runs.clock import RealClock, TickingClock
 

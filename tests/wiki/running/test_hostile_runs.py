@@ -16,7 +16,7 @@ import pytest
 
 from tests.fetch.hostile_server import Hostile, Play, answers, bomb, sends_to
 from tests.hostile.pages import fresh_word
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.wiki.fake_wiki import FakeWiki
 from tests.wiki.sources.export_files import TAIL, export, page
 

@@ -17,7 +17,7 @@ from ramet.testing.postgres_server.databases import connect
 from ramet.testing.postgres_server.programs import until
 from ramet.wiki.pipeline import TARGET
 from ramet.wiki.runs import EMBEDDING, FETCHING, LOADING, PARSING
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.wiki.mediawiki import MediaWiki
 from tests.wiki.mediawiki_pages import ATLAS
 from tests.wiki.running.real_runs import ARTICLES_MAX, CONTACT, DEPTH_MAX, GRAPH

@@ -17,7 +17,7 @@ from ramet.wiki.sources import page_file, page_source
 from ramet.wiki.sources.dump import open_dump
 from ramet.wiki.sources.page_file import Origin, PageRecord, PageWriter, open_page_file
 from ramet.wiki.wikitext.site import Site
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.wiki.sources.export_files import export, page
 
 ORIGIN = Origin("isles of ..Ö/.xml", "/somewhere", "1")

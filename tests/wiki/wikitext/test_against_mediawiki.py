@@ -18,7 +18,7 @@ from ramet.wiki.sources.mediawiki_site import SITE_PARAMETERS, site_of
 from ramet.wiki.wikitext.parser import ParseOptions
 from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.titles import read_title
-from tests.support.patience import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS
 from tests.wiki.mediawiki import MediaWiki
 from tests.wiki.wikitext.pages import article, wikitext
 

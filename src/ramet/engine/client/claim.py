@@ -18,11 +18,11 @@ from ramet.engine.base import current_tasks
 from ramet.engine.base.attempt_log import log_outcome
 from ramet.engine.base.error_text import raised, traceback_of
 from ramet.engine.base.observe import observer
-from ramet.engine.base.ports import ClaimLost
 from ramet.engine.base.work import Work, work_of
 from ramet.engine.client.lease_keeper import Keeper, Pair, heartbeat_seconds
 from ramet.engine.context.context import AsyncContext, BaseContext, HandlerDesk, settlement_of
 from ramet.engine.context.outcome import Outcome, error_event, told_error
+from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.model.task import events as ev
 from ramet.model.task.retry import ErrorClass

@@ -8,13 +8,13 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, Unpack
 
 from ramet.engine.base.clock import Clock, SystemClock, new_id
-from ramet.engine.base.new_lineage import LimitsGiven, LineageLimits, new_lineage
 from ramet.engine.client.alerts import MonitorClient
 from ramet.engine.client.bulk import BulkClient
 from ramet.engine.client.distribution import StateQueries
 from ramet.engine.client.flow import FlowClient
 from ramet.engine.client.keys import KeysClient
 from ramet.engine.client.money import CostClient
+from ramet.engine.client.new_lineage import LimitsGiven, LineageLimits, new_lineage
 from ramet.engine.client.operate import PersonsClient
 from ramet.engine.client.paths import PathsClient
 from ramet.engine.client.pull import PullVerbs

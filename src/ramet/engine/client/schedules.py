@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple, Unpack
 
 from ramet.engine.base.clock import new_id
-from ramet.engine.base.new_lineage import LimitsGiven, LineageLimits, new_lineage
+from ramet.engine.client.new_lineage import LimitsGiven, LineageLimits, new_lineage
 from ramet.engine.kinds.options import PLAIN, PathArguments
 from ramet.engine.kinds.registry import Handler, Registry
 from ramet.engine.settings.live import LiveSettings

@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from ramet.engine.base import current_tasks
-from ramet.engine.base.ports import ClaimLost
 from ramet.engine.client.claim import BaseClaim, Ended, Spawn
 from ramet.engine.context.binding import SyncBinder
 from ramet.engine.context.data import SyncDomain
 from ramet.engine.context.money import Reservation, SyncReservation
 from ramet.engine.context.outcome import Outcome
+from ramet.engine.context.ports import ClaimLost
 from ramet.engine.context.rates import SyncRates
 from ramet.engine.kinds.registry import Handler
 from ramet.store.answers import SpawnAnswer

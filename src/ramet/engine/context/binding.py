@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ramet.engine.base.json_text import json_text
-from ramet.engine.base.ports import Desk
 from ramet.engine.base.work import Work
 from ramet.engine.context.outcome import ERROR_CHARACTERS_MAX
+from ramet.engine.context.ports import Desk
 from ramet.model.lineage.limits import BALANCED
 from ramet.model.task import events as ev
 from ramet.model.task.binding import ITEM_STATES, Binding, BoundTask, ItemAnswer, ItemSettlement

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from ramet.engine.base.clock import new_id
 from ramet.engine.base.json_text import json_text
-from ramet.engine.base.ports import ClaimLost, Desk, Inside, Invocation
 from ramet.engine.base.work import Work, completed
 from ramet.engine.context.binding import AsyncBinder, Binder, SyncBinder
 from ramet.engine.context.data import AsyncDomain, SyncDomain, check_own
 from ramet.engine.context.directives import NOTHING, Beyond
 from ramet.engine.context.money import Reservation, SyncReservation, reserve
 from ramet.engine.context.outcome import Endings, Outcome, outcome_event
+from ramet.engine.context.ports import ClaimLost, Desk, Inside, Invocation
 from ramet.engine.context.rates import AsyncRates, SyncRates
 from ramet.engine.context.task import CallTime, Gathered, OwnTask
 from ramet.engine.kinds.options import PathArguments

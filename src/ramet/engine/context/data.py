@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_serializer
 
-from ramet.engine.base.ports import HasClaim
+from ramet.engine.context.ports import HasClaim
 from ramet.model.task import events as ev
 from ramet.model.values import (
     INTEGER_BITS_MAX,

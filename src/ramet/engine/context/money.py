@@ -10,8 +10,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from ramet.engine.base.clock import new_id
-from ramet.engine.base.ports import Desk
 from ramet.engine.base.work import Work
+from ramet.engine.context.ports import Desk
 from ramet.model.lineage.guard import BlockReason
 from ramet.model.money import USED, Booked, Reserved, amount_of, as_usd
 from ramet.model.values import check_name

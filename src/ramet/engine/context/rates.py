@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from ramet.engine.base.ports import HasClaim
+from ramet.engine.context.ports import HasClaim
 from ramet.model.flow.resources import NAME_LENGTH_MAX, Told
 from ramet.model.flow.shares import TakeRequest
 from ramet.model.values import finite, seconds_from_now

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 
 from ramet.engine.base.clock import Clock
 from ramet.engine.base.error_text import raised
-from ramet.engine.base.ports import ClaimLost
 from ramet.engine.base.threads import Threads
 from ramet.engine.base.work import Work
 from ramet.engine.context.batch import batch_of, results_of
 from ramet.engine.context.context import BaseContext, Context, HandlerDesk, SyncContext, settlement_of
 from ramet.engine.context.outcome import error_event
+from ramet.engine.context.ports import ClaimLost
 from ramet.engine.kinds.registry import Kind, Registry, UnknownKind
 from ramet.engine.running.slot import CallEnds, HandlerThread, Slot, call_in_thread, limited, observed
 from ramet.model.lineage.limits import ENDING_RETRY_SECONDS

@@ -15,12 +15,12 @@ from ramet.engine.base.attempt_log import log_outcomes
 from ramet.engine.base.block_log import RefusalLog
 from ramet.engine.base.claims import ClaimsInHand
 from ramet.engine.base.heartbeat import ENDS_SECONDS, keep_alive, watch_ends
-from ramet.engine.base.ports import ClaimLost, Inside, Invocation
 from ramet.engine.base.retrying import Reach
 from ramet.engine.base.work import Work, work_of
 from ramet.engine.client.client import Client
 from ramet.engine.client.lease_keeper import Pair, heartbeat_seconds
 from ramet.engine.context.context import Context
+from ramet.engine.context.ports import ClaimLost, Inside, Invocation
 from ramet.engine.context.supervisor_calls import Calls
 from ramet.engine.kinds.registry import Handler, Kind, Registry
 from ramet.engine.running.runner import Runner

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from ramet.engine.base.json_text import PayloadTooLarge
-from ramet.engine.base.new_lineage import LineageLimits
+from ramet.engine.client.new_lineage import LineageLimits
 from ramet.engine.kinds.registry import Registry, UnknownKind
 from ramet.engine.tools.import_files import BadRows, ImportRefused, rows_of
 from ramet.model.importing import Incoming, RowError, Rules, as_json, from_first_stage, state_on_arrival, understand

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from ramet.engine.app.app import App
 from ramet.engine.base.clock import Clock
-from ramet.engine.base.new_lineage import declared_text
 from ramet.engine.base.retrying import Reach, sleep_unless
+from ramet.engine.client.new_lineage import declared_text
 from ramet.model.flow.queues import Declared, WorkerSeen
 from ramet.store.base import Store
 from ramet.store.errors import StoreError, StoreFull

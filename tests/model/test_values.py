@@ -1,9 +1,10 @@
-"""Every number that comes in is finite and bounded, by one rule; money has a unit."""
+"""Texts that both databases can hold: what is refused and in which words, what is mended, and where each bound is."""
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -11,7 +12,114 @@ import pytest
 from ramet import App, Context, Limits, dollars
 from ramet.model.money import AMOUNT_MAX, NANO_DOLLARS, amount_of
 from ramet.model.schedule import Timing
-from ramet.model.values import PRIORITY_MAX, RESERVED_DELAY_SECONDS_MAX, SECONDS_MAX, InvalidNumber, seconds
+from ramet.model.task.task import Json
+from ramet.model.values import (
+    NAME_BYTES_MAX,
+    PRIORITY_MAX,
+    RESERVED_DELAY_SECONDS_MAX,
+    SECONDS_MAX,
+    InvalidNumber,
+    InvalidText,
+    NewBlob,
+    blob_of,
+    check_name,
+    check_text,
+    is_storable,
+    on_one_line,
+    seconds,
+    storable,
+    value_of,
+)
+
+HALF = "\ud83d"
+"""Half of a surrogate pair."""
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        ("", ""),
+        ("plain", "plain"),
+        ("two\nlines\t\x01", "two\nlines\t\x01"),
+        ("grin 😀", "grin 😀"),
+        ("\0", "?"),
+        (f"a\0b{HALF}c\udfff\n", "a?b?c?\n"),
+        ("\ud800\udbff\udc00", "???"),
+        ("\ud7ff\ue000", "\ud7ff\ue000"),
+    ],
+)
+def test_what_no_database_holds_is_found_and_becomes_a_question_mark(text: str, stored: str) -> None:
+    assert storable(text) == stored
+    assert is_storable(text) is (text == stored)
+
+
+def test_a_text_that_is_cut_is_judged_by_what_is_left_of_it() -> None:
+    assert storable("abcdef", 3) == "abc"
+    assert storable("abc\0", 3) == "abc"
+    assert storable("a\0cd", 3) == "a?c"
+    assert storable("abc", 3) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("plain é", "plain é"), ("a\nb\r\tc", "a\\nb\\r\\tc"), ("é\x00", "é\\x00"), ("\u2028x", "\\u2028x"), ("", "")],
+)
+def test_what_is_not_to_be_seen_is_written_as_an_escape_and_the_rest_stays(text: str, line: str) -> None:
+    assert on_one_line(text) == line
+
+
+REFUSED: list[tuple[Any, dict[str, int], str]] = [
+    (5, {}, "reason is a int: give text"),
+    (None, {}, "reason is a NoneType: give text"),
+    ("a\0", {}, "reason 'a\\x00' holds a NUL or half a character (a lone surrogate): leave that out"),
+    (HALF, {}, "reason '\\ud83d' holds a NUL or half a character (a lone surrogate): leave that out"),
+    ("abcd", {"characters_max": 3}, "reason has 4 characters: give at most 3"),
+    ("ééé", {"bytes_max": 5}, "reason '\\xe9\\xe9\\xe9' has 6 bytes: give at most 5"),
+    ("x" * 60, {"bytes_max": 59}, f"reason '{'x' * 60}' has 60 bytes: give at most 59"),
+    ("x" * 61, {"bytes_max": 60}, f"reason '{'x' * 57}...' has 61 bytes: give at most 60"),
+    ("😀", {"bytes_max": 3}, "reason '\\U0001f600' has 4 bytes: give at most 3"),
+]
+
+
+@pytest.mark.parametrize(("text", "bounds", "message"), REFUSED)
+def test_a_text_that_cannot_be_stored_is_refused_in_one_line_that_says_what_to_do(
+    text: Any, bounds: dict[str, int], message: str
+) -> None:
+    with pytest.raises(InvalidText) as caught:
+        check_text("reason", text, **bounds)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds"),
+    [
+        ("", {"characters_max": 0, "bytes_max": 0}),
+        ("two\nlines", {}),
+        ("x" * 5_000, {}),
+        ("éàü", {"characters_max": 3}),
+        ("éàü", {"bytes_max": 6}),
+        ("😀", {"bytes_max": 4}),
+        ("abcd", {"bytes_max": 4}),
+        ("abcd", {"bytes_max": 15}),
+    ],
+)
+def test_a_text_within_its_bounds_is_taken_as_it_is(text: str, bounds: dict[str, int]) -> None:
+    assert check_text("reason", text, **bounds) == text
+
+
+def test_a_name_has_something_in_it_and_fits_an_index_entry() -> None:
+    longest = "é" * 127 + "x"
+    assert len(longest.encode()) == NAME_BYTES_MAX == 255
+    assert check_name("kind", longest) == longest
+    for name, message in {
+        "": "kind is empty: give a name",
+        longest + "x": f"kind {'é' * 57 + '...'!a} has 256 bytes: give at most 255",
+        "a\0": "kind 'a\\x00' holds a NUL or half a character (a lone surrogate): leave that out",
+    }.items():
+        with pytest.raises(InvalidText) as caught:
+            check_name("kind", name)
+        assert str(caught.value) == message
+
 
 ODD = [math.inf, -math.inf, math.nan, 1e300, -1.0, "5", None, True, 10**400]
 
@@ -140,3 +248,31 @@ def test_dollars_are_whole_nano_dollars_rounded_half_to_even(amount: Any, nano: 
 def test_what_is_no_amount_of_dollars_is_refused_in_one_line(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"is no amount of dollars: give a number from 0 to 1,000,000,000$"):
         dollars(wrong)
+
+
+@pytest.mark.parametrize(
+    ("value", "raw", "form"),
+    [
+        (b"\xff\0", b"\xff\0", "bytes"),
+        ("gr\xfcn", b"gr\xc3\xbcn", "text"),
+        ({"a": ["gr\xfcn", 1.5, None]}, b'{"a":["gr\xc3\xbcn",1.5,null]}', "json"),
+        (None, b"null", "json"),
+        (7, b"7", "json"),
+    ],
+)
+def test_a_value_is_named_after_its_content_and_comes_back(value: bytes | str | Json, raw: bytes, form: str) -> None:
+    assert blob_of(value) == (NewBlob(sha256(raw).hexdigest(), raw), form)
+    assert value_of(raw, form) == value
+
+
+@pytest.mark.parametrize("value", [bytearray(b"ab"), memoryview(b"ab")])
+def test_whatever_holds_bytes_is_kept_as_bytes(value: bytearray | memoryview) -> None:
+    blob, form = blob_of(value)
+    assert (blob.content, form) == (b"ab", "bytes")
+    assert type(blob.content) is bytes
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_json_has_no_word_for_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        blob_of(value)
