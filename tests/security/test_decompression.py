@@ -1,7 +1,7 @@
 """What unpacks to much is cut off while it streams: neither what is packed nor what comes out of it grows in memory.
 
 Sizes, in `tests/fetch/test_client.py` and `tests/jobs/fetching/test_hostile_servers.py`: a bomb of 400 MB,
-50 MB that are not packed. Files that an operator gives (dumps, archives): `tests/pipelines/wiki/sources`.
+50 MB that are not packed. Files that an operator gives (dumps, archives): `tests/wiki/sources`.
 """
 
 from __future__ import annotations

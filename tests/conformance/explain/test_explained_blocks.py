@@ -212,7 +212,7 @@ async def test_what_was_before_a_task_is_over_and_nobody_has_looked_yet(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for dialect in ("sqlite", "postgres"):
-        monkeypatch.setattr(f"ramet.store.{dialect}_session.LOOKS_MAX", 1)
+        monkeypatch.setattr(f"ramet.store.{dialect}.session.LOOKS_MAX", 1)
     [cause, *_] = (await explained(world, await looked_at_soon(world))).why
     assert cause.code == "looked_at_soon"
     assert cause.said() == ("the task that it waited for on path doc:c has ended: it is looked at again in a moment")

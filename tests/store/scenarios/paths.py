@@ -11,13 +11,15 @@ import pytest
 from ramet.model.paths import PathRule
 from ramet.model.task import events as ev
 from ramet.model.task.task import NewTask
+from ramet.store.maintenance import path_followup
 from ramet.store.requests import NewLineage
 from ramet.store.rows import paths
+from ramet.store.state import path_changes, path_enter, path_follow
 from tests.support.world import LEASE_SECONDS, World, failing, settlement
 
 LATER_SECONDS = 2_000.0
 """Longer than a path is held for a task that comes back."""
-FILES = ["changes", "entering", "following", "repair", "rows", "waves"]
+MODULES = (path_followup, paths, path_changes, path_enter, path_follow)
 VERBS = ("SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ")
 
 
@@ -129,8 +131,8 @@ async def release_many(world: World) -> None:
 
 def written() -> Iterator[tuple[str, str]]:
     """File and beginning of every statement that the modules of paths write out, up to what is put in at run time."""
-    for name in FILES:
-        file = Path(paths.__file__).with_name(f"path_{name}.py")
+    for module in MODULES:
+        file = Path(str(module.__file__))
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             parts = node.values if isinstance(node, ast.JoinedStr) else [node]
             first = parts[0] if parts else None

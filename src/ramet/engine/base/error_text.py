@@ -97,7 +97,7 @@ NESTED_MAX = 3
 """Groups within groups."""
 TEXT_CHARACTERS_MAX = 2_000
 """Of the message of one exception."""
-_ENGINE = str(Path(__file__).parent) + os.sep
+_ENGINE = str(Path(__file__).parents[1]) + os.sep
 _FRAME = 'File "'
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
