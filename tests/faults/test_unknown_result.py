@@ -19,13 +19,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ramet.store.base_monitor import Looked
-from ramet.store.base_operations import SettingChange
+from ramet.store.answers import Looked
 from ramet.store.errors import StoreError, StoreUncertain
 from ramet.store.postgres import writer
 from ramet.store.postgres.session import connect
 from ramet.store.postgres.store import PostgresStore
-from ramet.store.requests import NewLineage
+from ramet.store.requests import NewLineage, SettingChange
 from tests.postgres.proxy import Proxy
 from tests.postgres.servers import databases
 from tests.store.scenarios.every_verb import run_everything

@@ -4,8 +4,8 @@ The store decides nothing: it reads standings, asks :mod:`ramet.model` what beco
 in one transaction. :mod:`ramet.store.base` is the protocol, :func:`ramet.store.open_store` the way in.
 """
 
-from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.opening import open_store
+from ramet.store.store import Store
 
 __all__ = ["Store", "StoreError", "open_store"]

@@ -14,9 +14,9 @@ from ramet.engine.base.observe import Observer, observer
 from ramet.model.operations import BulkAct
 from ramet.model.task.task import TERMINAL, TaskState
 from ramet.store.answers import Claimed, Settled, Submitted, Swept
-from ramet.store.base import Store
 from ramet.store.errors import StoreError
 from ramet.store.requests import ClaimRequest, NewLineage, Settlement
+from ramet.store.store import Store
 
 REMEMBERED_MAX = 100_000
 """Claims that nobody settles (their leases lapsed) and ends that were not told are forgotten, the oldest first."""

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from ramet.store import wall_time
-from ramet.store.answers import Submitted, Swept
+from ramet.store.answers import Swept
 from ramet.store.epoch import begin_epoch, fence_base
 from ramet.store.errors import StoreError, StoreMissing, StoreRefused, StoreUnsafe
-from ramet.store.facade.all import AllVerbs
 from ramet.store.maintenance import sweep as sweeping
 from ramet.store.processes.registry import Neighbours, network_file_system
-from ramet.store.requests import NewLineage
 from ramet.store.rows.commit_times import CommitTimer
 from ramet.store.rows.tallies import EndsTold
 from ramet.store.schema import versions as known
@@ -28,15 +26,18 @@ from ramet.store.sqlite.group_commit import InlineWriter, ThreadWriter, run_alon
 from ramet.store.sqlite.place import Place, identity
 from ramet.store.sqlite.session import Hook, SqliteSession, connect, store_error
 from ramet.store.sqlite.within_transaction import run_within
+from ramet.store.store import Store
 from ramet.store.texts import check_arguments
-from ramet.store.verbs import submit
+from ramet.store.verbs.reclaim import DeadWorkers
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
-class SqliteStore(AllVerbs):
-    """The Store protocol on a SQLite file. See :class:`ramet.store.base.Store` for what each method promises."""
+class SqliteStore(Store):
+    """The store on a SQLite file."""
+
+    _neighbours: Neighbours
 
     def __init__(
         self,
@@ -127,9 +128,6 @@ class SqliteStore(AllVerbs):
             finally:
                 self._reader.rollback()
 
-    def submit_within(self, connection: object, lineages: Sequence[NewLineage]) -> list[Submitted]:
-        return self._within(connection, partial(submit.submit, lineages=lineages))
-
     def _within(self, connection: object, verb: Callable[[Session], Answer]) -> Answer:
         self._place.check()
         return run_within(connection, self.path, self._clock, self._fence_base, verb)
@@ -140,18 +138,8 @@ class SqliteStore(AllVerbs):
     async def _follow(self, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()) -> None:
         """Nothing: one transaction writes at a time anyway."""
 
-    async def sweep(self, *, limit: int = 500) -> Swept:
-        dead = self._neighbours.dead()
-        swept = await self._write(
-            partial(sweeping.sweep, limit=limit, dead_workers=self._neighbours.last_running(dead))
-        )
-        if not swept.reclaimed and not swept.poisoned:
-            for name in dead:
-                self._neighbours.forget(name)
-        return swept
-
-    async def wait_for_work(self, timeout_seconds: float) -> None:
-        await self._neighbours.wait(timeout_seconds)
+    async def _sweep(self, limit: int, dead_workers: DeadWorkers) -> Swept:
+        return await self._write(partial(sweeping.sweep, limit=limit, dead_workers=dead_workers))
 
     @property
     def address(self) -> str:
@@ -161,18 +149,7 @@ class SqliteStore(AllVerbs):
     def ahead_seconds(self) -> float:
         return 0.0  # It is this machine's.
 
-    @property
-    def slots_folder(self) -> Path | None:
-        return self._neighbours.folder
-
-    def join(self, worker: str, *, unless_joined: bool = False) -> None:
-        self._neighbours.join(worker, unless_joined=unless_joined)
-
-    async def close(self) -> None:
-        self.close_now()
-
     def close_now(self) -> None:
-        """Finish what waits to be written and release the file."""
         if self._closed:
             return
         self._closed = True
