@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ramet.model.alerts.notifications import NoticeRules
 from ramet.model.alerts.rules import MonitorLimits
@@ -23,6 +23,7 @@ from ramet.store.imports import import_tasks as import_verbs
 from ramet.store.maintenance import alerts as alert_verbs
 from ramet.store.maintenance import monitor, notification_outbox, path_followup
 from ramet.store.maintenance import prune as prune_verbs
+from ramet.store.processes.registry import Neighbours
 from ramet.store.reads import details, flow, key, live, path_reach, tree
 from ramet.store.reads import history as history_reads
 from ramet.store.reads import lineages as lineage_reads
@@ -147,24 +148,12 @@ def _shown_as(function: Callable[..., object], verb: Verb, given: int = 1) -> Ve
     return verb
 
 
-class Processes(Protocol):
-    """The processes on this database, as :class:`ramet.store.processes.registry.Neighbours` knows them."""
-
-    @property
-    def folder(self) -> Path | None: ...
-    def join(self, name: str, *, unless_joined: bool = False) -> None: ...
-    def dead(self) -> list[str]: ...
-    def forget(self, name: str) -> None: ...
-    def last_running(self, names: Sequence[str]) -> DeadWorkers: ...
-    async def wait(self, timeout_seconds: float) -> None: ...
-
-
 class Store(ABC):
     """Everything the engine asks of a database. A dialect says how verbs run."""
 
     _timer: CommitTimer
     """How long commits took; nothing is measured where verbs run inline."""
-    _neighbours: Processes
+    _neighbours: Neighbours
 
     # --- how verbs run
 

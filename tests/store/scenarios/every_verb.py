@@ -123,7 +123,7 @@ async def watch(world: World, parent_id: str) -> None:
 
 
 async def run_everything(world: World) -> None:
-    """Use every verb of the protocol at least once on a database that already has other lineages."""
+    """Use every verb of the store at least once on a database that already has other lineages."""
     await world.store.ensure_tables([EFFECTS])
     await submit_and_settle(world)
     await commit_at_once(world)

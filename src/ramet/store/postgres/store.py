@@ -170,8 +170,11 @@ class PostgresStore(Store):
         for _ in range(2):
             wanted = await self._read(partial(sweeping.wanted, dead_workers=dead_workers))
             for part in [part for part in wanted if part not in done]:
-                verb = partial(sweeping.run_part, part=part, limit=limit, dead_workers=dead_workers)
-                told.append(await self._write_beside(verb))
+                told += [
+                    await self._write_beside(
+                        partial(sweeping.run_part, part=part, limit=limit, dead_workers=dead_workers)
+                    )
+                ]
                 done.append(part)
             if not any(each.changed for each in told):
                 break

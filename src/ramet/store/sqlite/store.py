@@ -7,12 +7,10 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from ramet.store import wall_time
-from ramet.store.answers import Swept
 from ramet.store.epoch import begin_epoch, fence_base
 from ramet.store.errors import StoreError, StoreMissing, StoreRefused, StoreUnsafe
 from ramet.store.maintenance import sweep as sweeping
@@ -26,9 +24,8 @@ from ramet.store.sqlite.group_commit import InlineWriter, ThreadWriter, run_alon
 from ramet.store.sqlite.place import Place, identity
 from ramet.store.sqlite.session import Hook, SqliteSession, connect, store_error
 from ramet.store.sqlite.within_transaction import run_within
-from ramet.store.store import Store
+from ramet.store.store import Store, writes
 from ramet.store.texts import check_arguments
-from ramet.store.verbs.reclaim import DeadWorkers
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -36,8 +33,6 @@ Answer = TypeVar("Answer")
 
 class SqliteStore(Store):
     """The store on a SQLite file."""
-
-    _neighbours: Neighbours
 
     def __init__(
         self,
@@ -85,9 +80,10 @@ class SqliteStore(Store):
 
     async def _write(self, verb: Callable[[Session], Answer]) -> Answer:
         check_arguments(verb, writes=True)
-        return await self._timed(verb, "other")
+        return await self._write_beside(verb)
 
-    async def _timed(self, verb: Callable[[Session], Answer], name: str) -> Answer:
+    # One writer does one verb at a time, and gathers by itself those that wait.
+    async def _write_beside(self, verb: Callable[[Session], Answer], name: str = "other") -> Answer:
         began = self._timer.monotonic()
         try:
             answer = await self._writer.run(verb)
@@ -101,14 +97,10 @@ class SqliteStore(Store):
         except (StatementFailed, Overtaken) as error:
             raise StoreError(f"{self.path}: {error}") from error
 
-    # One writer does one verb at a time, and gathers by itself those that wait.
-    async def _write_beside(self, verb: Callable[[Session], Answer], name: str = "other") -> Answer:
-        return await self._timed(verb, name)
-
     async def _write_together(
         self, verb: Callable[[Session, Sequence[Item]], Sequence[Answer]], items: Sequence[Item], name: str = "other"
     ) -> Sequence[Answer]:
-        return await self._timed(lambda session: verb(session, items), name)
+        return await self._write_beside(lambda session: verb(session, items), name)
 
     async def _read(self, verb: Callable[[Session], Answer]) -> Answer:
         check_arguments(verb, writes=False)
@@ -138,8 +130,7 @@ class SqliteStore(Store):
     async def _follow(self, task_ids: Sequence[str], tracking_ids: Sequence[str] = ()) -> None:
         """Nothing: one transaction writes at a time anyway."""
 
-    async def _sweep(self, limit: int, dead_workers: DeadWorkers) -> Swept:
-        return await self._write(partial(sweeping.sweep, limit=limit, dead_workers=dead_workers))
+    _sweep = writes(sweeping.sweep)
 
     @property
     def address(self) -> str:
